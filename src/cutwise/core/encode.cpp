@@ -1,0 +1,3 @@
+#include <nanobind/nanobind.h>
+
+void bind_encode(nanobind::module_ &) {}

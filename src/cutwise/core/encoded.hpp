@@ -1,0 +1,85 @@
+// A table as small codes: what the searches read instead of values.
+//
+// Every column has bins in increasing order of value; bin b holds exactly the data values in [low[b], high[b]], and both
+// ends occur in the data. A column is *exact* when every bin holds one value (low == high), else *coarse*: up to 256
+// quantile bins that a search refines from raw values where its bound asks for it.
+//
+// A row is stored as *slots*, indices into one flat histogram:
+//   dense   codes[row * n_groups + g] is a uint8, slot = group_begin[g] + code; a group holds one column, or a bundle of
+//           columns of which at most one differs from its default value in any row (one-hot groups); code 0 of a bundle
+//           says "all at their default";
+//   sparse  slots[indptr[row] .. indptr[row + 1]) are the slots of the stored (non-zero) values, in column order.
+// Bins of column f have the slots slot_begin[f] + 0, 1, 2 ..., leaving out default_bin[f], whose statistics are the node's
+// total less the rest; default_bin[f] is -1 where every bin has its slot.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace cutwise {
+
+struct Column {
+  int32_t group;        // dense: the group that holds it; sparse: -1
+  int32_t slot_begin;   // first slot
+  int32_t n_bins;       // including the default bin; at least 1
+  int32_t default_bin;  // -1: none
+  int64_t value_begin;  // low[value_begin + b], high[value_begin + b]
+  bool exact;
+
+  int32_t n_slots() const { return n_bins - (default_bin >= 0 ? 1 : 0); }
+  // The slot of a bin other than the default one.
+  int32_t slot_of(int32_t bin) const { return slot_begin + bin - (default_bin >= 0 && bin > default_bin ? 1 : 0); }
+  // The bin of a slot of this column.
+  int32_t bin_of(int32_t slot) const {
+    const int32_t bin = slot - slot_begin;
+    return bin + (default_bin >= 0 && bin >= default_bin ? 1 : 0);
+  }
+};
+
+struct Encoded {
+  int64_t n_rows = 0;
+  int32_t n_slots = 0;
+  std::vector<Column> columns;
+  std::vector<double> low, high;
+
+  bool sparse = false;
+  // dense
+  int32_t n_groups = 0;
+  std::vector<int32_t> group_begin;  // n_groups
+  std::vector<uint8_t> codes;        // n_rows x n_groups, row-major
+  // sparse
+  std::vector<int64_t> indptr;
+  std::vector<int32_t> slots;
+
+  int32_t n_cols() const { return static_cast<int32_t>(columns.size()); }
+
+  template <class F>
+  void for_each_slot(int64_t row, F &&f) const {
+    if (sparse) {
+      for (int64_t p = indptr[row]; p < indptr[row + 1]; ++p) f(slots[p]);
+    } else {
+      const uint8_t *code = codes.data() + row * n_groups;
+      for (int32_t g = 0; g < n_groups; ++g) f(group_begin[g] + code[g]);
+    }
+  }
+
+  // The bin of one value: one byte read when dense, a search among the row's slots when sparse.
+  int32_t bin(int64_t row, const Column &column) const {
+    int32_t slot = -1;
+    if (sparse) {
+      int64_t first = indptr[row], last = indptr[row + 1];
+      while (first < last) {
+        const int64_t middle = (first + last) / 2;
+        if (slots[middle] < column.slot_begin) first = middle + 1;
+        else last = middle;
+      }
+      if (first < indptr[row + 1]) slot = slots[first];
+    } else {
+      slot = group_begin[column.group] + codes[row * n_groups + column.group];
+    }
+    if (slot < column.slot_begin || slot >= column.slot_begin + column.n_slots()) return column.default_bin;
+    return column.bin_of(slot);
+  }
+};
+
+}  // namespace cutwise

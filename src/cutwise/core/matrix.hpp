@@ -1,0 +1,113 @@
+// The caller's table as the kernels see it: dense of five dtypes with any strides, or CSR. Never copied, never written.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+
+namespace cutwise {
+
+namespace nb = nanobind;
+
+// One typed dense table. Values are compared and summed as float64, whatever their dtype.
+template <class T>
+struct Dense {
+  using value_type = T;
+  const T *data;
+  int64_t n_rows, n_cols;
+  int64_t row_stride, col_stride;  // in elements; negative and zero strides are fine
+
+  double operator()(int64_t row, int64_t col) const {
+    return static_cast<double>(data[row * row_stride + col * col_stride]);
+  }
+};
+
+// One typed CSR table; column indices of a row are strictly increasing and no stored value is zero.
+template <class T>
+struct Csr {
+  using value_type = T;
+  const int64_t *indptr;
+  const int32_t *indices;
+  const T *data;
+  int64_t n_rows, n_cols;
+
+  double operator()(int64_t row, int64_t col) const {
+    const int32_t *first = indices + indptr[row], *last = indices + indptr[row + 1];
+    const int32_t *found = std::lower_bound(first, last, static_cast<int32_t>(col));
+    return found != last && *found == col ? static_cast<double>(data[found - indices]) : 0.0;
+  }
+};
+
+using AnyArray = nb::ndarray<nb::ro, nb::numpy, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Holds the caller's arrays alive and hands them out typed.
+class Matrix {
+ public:
+  static Matrix dense(AnyArray values) {
+    if (values.ndim() != 2) throw std::invalid_argument("a dense matrix has two dimensions");
+    Matrix m;
+    m.values_ = std::move(values);
+    m.n_rows_ = static_cast<int64_t>(m.values_.shape(0));
+    m.n_cols_ = static_cast<int64_t>(m.values_.shape(1));
+    m.check_dtype();
+    return m;
+  }
+
+  static Matrix csr(Vector<int64_t> indptr, Vector<int32_t> indices, AnyArray values, int64_t n_cols) {
+    if (values.ndim() != 1 || values.shape(0) != indices.shape(0))
+      throw std::invalid_argument("indices and values of a CSR matrix have one length");
+    if (indptr.shape(0) == 0) throw std::invalid_argument("indptr of a CSR matrix is never empty");
+    Matrix m;
+    m.sparse_ = true;
+    m.n_rows_ = static_cast<int64_t>(indptr.shape(0)) - 1;
+    m.n_cols_ = n_cols;
+    m.indptr_ = std::move(indptr);
+    m.indices_ = std::move(indices);
+    m.values_ = std::move(values);
+    m.check_dtype();
+    return m;
+  }
+
+  int64_t n_rows() const { return n_rows_; }
+  int64_t n_cols() const { return n_cols_; }
+  bool is_sparse() const { return sparse_; }
+
+  // Calls f with a Dense<T> or a Csr<T>, T one of float, double, int32_t, int64_t, uint8_t.
+  template <class F>
+  decltype(auto) visit(F &&f) const {
+    if (values_.dtype() == nb::dtype<float>()) return visit_typed<float>(std::forward<F>(f));
+    if (values_.dtype() == nb::dtype<double>()) return visit_typed<double>(std::forward<F>(f));
+    if (values_.dtype() == nb::dtype<int32_t>()) return visit_typed<int32_t>(std::forward<F>(f));
+    if (values_.dtype() == nb::dtype<int64_t>()) return visit_typed<int64_t>(std::forward<F>(f));
+    return visit_typed<uint8_t>(std::forward<F>(f));
+  }
+
+ private:
+  template <class T, class F>
+  decltype(auto) visit_typed(F &&f) const {
+    const T *data = static_cast<const T *>(values_.data());
+    if (sparse_) return f(Csr<T>{indptr_.data(), indices_.data(), data, n_rows_, n_cols_});
+    return f(Dense<T>{data, n_rows_, n_cols_, values_.stride(0), values_.stride(1)});
+  }
+
+  void check_dtype() const {
+    const auto t = values_.dtype();
+    if (t != nb::dtype<float>() && t != nb::dtype<double>() && t != nb::dtype<int32_t>() && t != nb::dtype<int64_t>() &&
+        t != nb::dtype<uint8_t>())
+      throw std::invalid_argument("a matrix holds float32, float64, int32, int64 or uint8");
+  }
+
+  AnyArray values_;
+  Vector<int64_t> indptr_;
+  Vector<int32_t> indices_;
+  int64_t n_rows_ = 0, n_cols_ = 0;
+  bool sparse_ = false;
+};
+
+}  // namespace cutwise

@@ -1,0 +1,23 @@
+// The extension module: one bind_* function per stage, each in the stage's own file.
+#include <nanobind/nanobind.h>
+
+#include "matrix.hpp"
+
+namespace nb = nanobind;
+
+void bind_encode(nb::module_ &m);
+void bind_distances(nb::module_ &m);
+void bind_apply(nb::module_ &m);
+
+NB_MODULE(_core, m) {
+  using cutwise::Matrix;
+  nb::class_<Matrix>(m, "Matrix", "A caller's table, dense or CSR, held by reference.")
+      .def_static("dense", &Matrix::dense, nb::arg("values"))
+      .def_static("csr", &Matrix::csr, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("n_cols"))
+      .def_prop_ro("n_rows", &Matrix::n_rows)
+      .def_prop_ro("n_cols", &Matrix::n_cols)
+      .def_prop_ro("is_sparse", &Matrix::is_sparse);
+  bind_encode(m);
+  bind_distances(m);
+  bind_apply(m);
+}
