@@ -1,0 +1,124 @@
+"""The import contract: packages see only those to their left, and ``import cutwise`` stays light."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import cutwise
+
+PACKAGE = Path(__file__).parents[1] / "src" / "cutwise"
+
+# From the innermost to the outermost; a name may import from lines above its own, and from itself.
+LAYERS = [
+    {"exceptions"},
+    {"core"},
+    {"table"},
+    {"reference"},
+    {"split"},
+    {"tree"},
+    {"readouts"},
+    {"metrics", "estimators", "baselines", "datasets"},
+    {"__init__"},
+    {"cli", "__main__"},
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_layers(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and layer of every import of a part of cutwise in a file, also inside functions and type-checking blocks."""
+    package = ("cutwise", *path.relative_to(PACKAGE).parts[:-1])
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = [*package[: len(package) - node.level + 1]] if node.level else []
+            base += node.module.split(".") if node.module else []
+            names = [[*base, alias.name] for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name[0] == "cutwise":
+                part = name[1] if len(name) > 1 else "__init__"
+                # `from cutwise import ExplainableKMeans` asks the package's front door, not a layer of that name.
+                yield node.lineno, part if part in RANK or (PACKAGE / part).exists() else "__init__"
+
+
+def test_the_check_sees_every_source_file():
+    assert PACKAGE / "__init__.py" in SOURCES
+    assert PACKAGE / "core" / "__init__.py" in SOURCES
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_imports_point_one_way(path):
+    layer = layer_of(path)
+    assert layer in RANK, f"{layer} has no place in the import order yet: add it to LAYERS"
+    wrong = [
+        f"line {line}: {layer} must not import {other}"
+        for line, other in imported_layers(path)
+        if other != layer and (other not in RANK or RANK[other] >= RANK[layer])
+    ]
+    assert not wrong, f"{path.relative_to(PACKAGE)}: " + "; ".join(wrong)
+
+
+def test_the_check_recognizes_each_way_to_write_an_import(tmp_path, monkeypatch):
+    source = tmp_path / "readouts" / "text.py"
+    source.parent.mkdir()
+    (tmp_path / "estimators").mkdir()
+    source.write_text(
+        "import cutwise.estimators\n"
+        "from cutwise.estimators import x\n"
+        "from cutwise import estimators\n"
+        "from ..estimators import x\n"
+        "from .. import estimators\n"
+        "def f():\n    from cutwise.estimators._base import x\n"
+        "from cutwise import ExplainableKMeans\n"
+        "from .rules import x\n"
+        "import numpy\n"
+    )
+    monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
+    found = dict(imported_layers(source))
+    assert found == {**dict.fromkeys([1, 2, 3, 4, 5, 7], "estimators"), 8: "__init__", 9: "readouts"}
+
+
+HEAVY = {
+    "pandas",
+    "polars",
+    "pyarrow",
+    "matplotlib",
+    "typer",
+    "click",
+    "rich",
+    "jinja2",
+    "sqlglot",
+    "lightgbm",
+    "sklearn.ensemble",
+    "sklearn.datasets",
+    "sklearn.model_selection",
+    "cutwise.cli",
+}
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"import sys\n{statement}\nprint('\\n'.join(sys.modules))"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_importing_cutwise_loads_no_optional_package():
+    # scikit-learn itself imports pandas and friends where it finds them: only what cutwise adds counts.
+    added = modules_after("import cutwise") - modules_after("import sklearn.base")
+    assert not added & HEAVY
+
+
+def test_every_public_name_resolves():
+    for name in getattr(cutwise, "__all__", []):
+        assert getattr(cutwise, name) is not None
