@@ -17,3 +17,13 @@ class Matrix:
     def n_cols(self) -> int: ...
     @property
     def is_sparse(self) -> bool: ...
+
+def apply(
+    matrix: Matrix,
+    children_left: npt.NDArray[np.int32],
+    children_right: npt.NDArray[np.int32],
+    feature: npt.NDArray[np.int32],
+    threshold: npt.NDArray[np.float64],
+    lower: npt.NDArray[np.float64],
+    n_jobs: int,
+) -> npt.NDArray[np.int32]: ...

@@ -13,7 +13,7 @@ from scipy import sparse
 from . import _core
 from ._core import Matrix
 
-__all__ = ["MATRIX_DTYPES", "Matrix", "as_matrix"]
+__all__ = ["MATRIX_DTYPES", "Matrix", "apply", "as_matrix"]
 
 MATRIX_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.int32, np.int64, np.uint8))
 """The dtypes a kernel reads as they are; every other one is converted at intake."""
@@ -47,3 +47,40 @@ def as_matrix(values: npt.NDArray[np.generic] | sparse.csr_array) -> Matrix:
     if any(stride % values.itemsize for stride in values.strides):
         raise ValueError("the strides of a matrix are whole multiples of its item size")
     return _core.Matrix.dense(np.asarray(values))
+
+
+def apply(
+    matrix: Matrix,
+    children_left: npt.NDArray[np.int32],
+    children_right: npt.NDArray[np.int32],
+    feature: npt.NDArray[np.int32],
+    threshold: npt.NDArray[np.float64],
+    lower: npt.NDArray[np.float64],
+    n_jobs: int = 1,
+) -> npt.NDArray[np.int32]:
+    """The leaf that every row reaches in a threshold tree.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The rows, read in place. Values are compared as float64 whatever their dtype.
+    children_left, children_right : ndarray of shape (n_nodes,), int32
+        Nodes in preorder: the left child of inner node ``i`` is ``i + 1``, and -1 marks a leaf.
+    feature : ndarray of shape (n_nodes,), int32
+        The column tested; not read at leaves.
+    threshold, lower : ndarray of shape (n_nodes,), float64
+        A row goes left when ``lower < value <= threshold``.
+    n_jobs : int, default 1
+        Threads to use, at least 1, over blocks of rows. The result does not depend on it.
+
+    Returns
+    -------
+    leaf : ndarray of shape (n_rows,), int32
+        Node numbers.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths, nodes out of preorder, or a column that the matrix does not have.
+    """
+    return _core.apply(matrix, children_left, children_right, feature, threshold, lower, n_jobs)
