@@ -1,0 +1,438 @@
+"""The tree that everything produces and every readout reads: parallel arrays, in preorder, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.core import kernels
+
+__all__ = ["ThresholdTree", "preorder"]
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ThresholdTree:
+    """A binary tree of tests on single columns whose leaves are clusters.
+
+    Nodes are numbered in preorder: node 0 is the root and the left child of inner node ``i`` is ``i + 1``. The arrays
+    are copied, checked and made read-only when the tree is built, so a ``ThresholdTree`` that exists is a correct one.
+
+    Parameters
+    ----------
+    children_left, children_right : array_like of shape (n_nodes,), int32
+        The children's numbers; -1 at leaves.
+    feature : array_like of shape (n_nodes,), int32
+        The column tested; -1 at leaves.
+    threshold : array_like of shape (n_nodes,), float64
+        A row goes left when its value is at most ``threshold``; nan at leaves.
+    lower : array_like of shape (n_nodes,), float64
+        The other end of an interval test: a row goes left when ``lower < value <= threshold`` ("inside"). ``-inf``
+        where the test is one-sided, and at leaves.
+    cluster : array_like of shape (n_nodes,), int32
+        The cluster's code at leaves, 0 or more; -1 at inner nodes. Several leaves may hold one cluster, and a cluster
+        may have no leaf.
+    n_node_samples : array_like of shape (n_nodes,), int64
+        Rows routed to the node: all of them at the root (noise and rows without weight apart).
+    n_node_mistakes : array_like of shape (n_nodes,), int64
+        IMM's mistakes of the node's cut (weighted where weights are integers); 0 elsewhere.
+    n_features : int
+        Columns that ``apply`` and ``predict`` expect.
+
+    Raises
+    ------
+    ValueError
+        Arrays that are no such tree; the message names the first node at fault.
+
+    Notes
+    -----
+    Values are compared as float64 whatever their dtype. Nothing here recurses, so any depth will do.
+    """
+
+    children_left: Int32
+    children_right: Int32
+    feature: Int32
+    threshold: Float64
+    lower: Float64
+    cluster: Int32
+    n_node_samples: Int64
+    n_node_mistakes: Int64
+    n_features: int
+
+    def __post_init__(self) -> None:
+        for name in ("children_left", "children_right", "feature", "cluster"):
+            _freeze(self, name, np.dtype(np.int32))
+        for name in ("n_node_samples", "n_node_mistakes"):
+            _freeze(self, name, np.dtype(np.int64))
+        for name in ("threshold", "lower"):
+            _freeze(self, name, np.dtype(np.float64))
+        object.__setattr__(self, "n_features", _count(self.n_features))
+        _check_lengths(self)
+        _check_preorder(self.children_left, self.children_right)
+        _check_nodes(self)
+
+    # Derived facts ----------------------------------------------------------------------------------------------------
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.feature)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return len(self.leaves)
+
+    @property
+    def depth(self) -> int:
+        """Tests on the longest path from the root to a leaf; 0 for a single leaf."""
+        return int(self.node_depth.max())
+
+    @cached_property
+    def leaves(self) -> Int32:
+        """Numbers of the leaves, from left to right; shape (n_leaves,), int32, read-only."""
+        return _read_only(np.flatnonzero(self.children_left < 0).astype(np.int32))
+
+    @cached_property
+    def parents(self) -> Int32:
+        """The number of every node's parent, -1 at the root; shape (n_nodes,), int32, read-only."""
+        parents = np.full(self.n_nodes, -1, dtype=np.int32)
+        inner = np.flatnonzero(self.children_left >= 0)
+        parents[self.children_left[inner]] = inner
+        parents[self.children_right[inner]] = inner
+        return _read_only(parents)
+
+    @cached_property
+    def node_depth(self) -> Int32:
+        """Tests between the root and every node; shape (n_nodes,), int32, read-only."""
+        depth = [0] * self.n_nodes
+        for node, parent in enumerate(self.parents.tolist()):  # parents come first in preorder
+            if parent >= 0:
+                depth[node] = depth[parent] + 1
+        return _read_only(np.array(depth, dtype=np.int32))
+
+    # Routing ----------------------------------------------------------------------------------------------------------
+
+    def apply(self, X: Any, *, n_jobs: int = 1) -> Int32:
+        """The leaf that every row reaches.
+
+        Parameters
+        ----------
+        X : array_like, data frame, sparse matrix or Table, of shape (n_rows, n_features)
+            Rows in the columns' own units.
+        n_jobs : int, default 1
+            Threads to use; the result does not depend on it.
+
+        Returns
+        -------
+        leaf : ndarray of shape (n_rows,), int32
+            Node numbers: entries of ``leaves``.
+        """
+        matrix = _as_matrix(X)
+        if matrix.n_cols != self.n_features:
+            raise ValueError(f"X has {matrix.n_cols} columns, but the tree was grown on {self.n_features}.")
+        return kernels.apply(
+            matrix, self.children_left, self.children_right, self.feature, self.threshold, self.lower, n_jobs
+        )
+
+    def predict(self, X: Any, *, n_jobs: int = 1) -> Int32:
+        """The cluster code of every row: that of the leaf it reaches.
+
+        Parameters
+        ----------
+        X : array_like, data frame, sparse matrix or Table, of shape (n_rows, n_features)
+            Rows in the columns' own units.
+        n_jobs : int, default 1
+            Threads to use; the result does not depend on it.
+
+        Returns
+        -------
+        cluster : ndarray of shape (n_rows,), int32
+        """
+        return self.cluster[self.apply(X, n_jobs=n_jobs)]
+
+    # Construction, comparison, storage --------------------------------------------------------------------------------
+
+    @classmethod
+    def from_unordered(
+        cls,
+        *,
+        children_left: npt.ArrayLike,
+        children_right: npt.ArrayLike,
+        feature: npt.ArrayLike,
+        threshold: npt.ArrayLike,
+        cluster: npt.ArrayLike,
+        n_features: int,
+        lower: npt.ArrayLike | None = None,
+        n_node_samples: npt.ArrayLike | None = None,
+        n_node_mistakes: npt.ArrayLike | None = None,
+    ) -> ThresholdTree:
+        """A tree from nodes in any order, such as the order in which a search made them; node 0 is the root.
+
+        Parameters
+        ----------
+        children_left, children_right, feature, threshold, cluster, n_features
+            As in the class, but children may have any numbers. What stands in ``feature``, ``threshold``, ``lower`` and
+            ``n_node_mistakes`` at leaves, and in ``cluster`` at inner nodes, is not read.
+        lower : array_like of shape (n_nodes,), optional
+            One-sided tests when left out.
+        n_node_samples, n_node_mistakes : array_like of shape (n_nodes,), optional
+            Zeros when left out.
+
+        Returns
+        -------
+        tree : ThresholdTree
+            The same tree, its nodes renumbered to preorder; ``preorder`` gives the renumbering.
+
+        Raises
+        ------
+        ValueError
+            Children that are no tree with root 0, or any error of the class.
+        """
+        left = _integers(children_left, "children_left", np.dtype(np.int32))
+        right = _integers(children_right, "children_right", np.dtype(np.int32))
+        order = preorder(left, right)
+        number = np.full(len(left) + 1, -1, dtype=np.int32)  # the last entry answers for child -1
+        number[order] = np.arange(len(order), dtype=np.int32)
+        is_leaf = left[order] < 0
+
+        def column(values: npt.ArrayLike | None, default: float, at: npt.NDArray[np.bool_] | None = None) -> Any:
+            if values is None:
+                return np.full(len(order), default)
+            out = np.asarray(values)
+            if out.shape != left.shape:
+                raise ValueError(f"the arrays of a tree have one length, not {out.shape} and {left.shape}.")
+            out = out[order]
+            if at is not None:
+                out[at] = default
+            return out
+
+        zeros = np.zeros(len(order), dtype=np.int64)
+        return cls(
+            children_left=number[left[order]],
+            children_right=number[right[order]],
+            feature=column(feature, -1, is_leaf),
+            threshold=column(np.asarray(threshold, dtype=np.float64), np.nan, is_leaf),
+            lower=column(None if lower is None else np.asarray(lower, dtype=np.float64), -np.inf, is_leaf),
+            cluster=column(cluster, -1, ~is_leaf),
+            n_node_samples=zeros if n_node_samples is None else column(n_node_samples, 0),
+            n_node_mistakes=zeros if n_node_mistakes is None else column(n_node_mistakes, 0, is_leaf),
+            n_features=n_features,
+        )
+
+    def equals(self, other: ThresholdTree, *, counts: bool = True) -> bool:
+        """Whether two trees are the same, bit for bit.
+
+        Parameters
+        ----------
+        other : ThresholdTree
+        counts : bool, default True
+            Compare ``n_node_samples`` and ``n_node_mistakes`` too; False compares only what decides the prediction.
+
+        Returns
+        -------
+        same : bool
+        """
+        skipped = () if counts else ("n_node_samples", "n_node_mistakes")
+        return self.n_features == other.n_features and all(
+            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=name == "threshold")
+            for name in _ARRAYS
+            if name not in skipped
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tree as lists and numbers that JSON can hold; ``from_dict`` gives back the very same tree.
+
+        Returns
+        -------
+        data : dict
+            One entry for each field. Floats are exact; ``None`` stands for the nan of ``threshold`` and the ``-inf`` of
+            ``lower``, which JSON cannot write.
+        """
+        data: dict[str, Any] = {name: getattr(self, name).tolist() for name in _ARRAYS}
+        for name in ("threshold", "lower"):
+            data[name] = [value if np.isfinite(value) else None for value in data[name]]
+        data["n_features"] = self.n_features
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ThresholdTree:
+        """The tree that ``to_dict`` described.
+
+        Parameters
+        ----------
+        data : mapping
+            One entry for each field, no other.
+
+        Returns
+        -------
+        tree : ThresholdTree
+
+        Raises
+        ------
+        ValueError
+            An entry that is missing, unknown or of another kind, or arrays that are no tree.
+        """
+        expected = {field.name for field in fields(cls)}
+        if set(data) != expected:
+            raise ValueError(f"a tree is a mapping with the entries {sorted(expected)}, not {sorted(map(str, data))}.")
+        values = dict(data)
+        for name, absent in (("threshold", np.nan), ("lower", -np.inf)):
+            if not isinstance(values[name], Sequence) or not all(_is_number_or_none(v) for v in values[name]):
+                raise ValueError(f"{name} of a tree is a list of numbers and None.")
+            values[name] = np.array([absent if v is None else float(v) for v in values[name]], dtype=np.float64)
+        return cls(**values)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor: arrays come out of a pickle writable, and unchecked.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
+
+    def __repr__(self) -> str:
+        return f"ThresholdTree(n_leaves={self.n_leaves}, depth={self.depth}, n_features={self.n_features})"
+
+
+_ARRAYS = tuple(field.name for field in fields(ThresholdTree) if field.name != "n_features")
+
+
+def preorder(children_left: npt.ArrayLike, children_right: npt.ArrayLike) -> npt.NDArray[np.intp]:
+    """The nodes of a tree in preorder: a node, everything left of it, everything right of it.
+
+    Parameters
+    ----------
+    children_left, children_right : array_like of shape (n_nodes,), int
+        Children in any numbering, -1 at leaves; node 0 is the root.
+
+    Returns
+    -------
+    order : ndarray of shape (n_nodes,), intp
+        ``order[i]`` is the given number of the node that is ``i`` in preorder: ``values[order]`` renumbers an array.
+
+    Raises
+    ------
+    ValueError
+        A node reached twice or never, or a child out of range.
+    """
+    left = np.asarray(children_left).tolist()
+    right = np.asarray(children_right).tolist()
+    m = len(left)
+    if m == 0 or len(right) != m:
+        raise ValueError(f"a tree has one or more nodes and as many left as right children, not {m} and {len(right)}.")
+    order: list[int] = []
+    pending = [0]
+    seen = [False] * m
+    while pending:
+        node = pending.pop()
+        if not 0 <= node < m or seen[node]:
+            raise ValueError(f"the children are no tree with root 0: node {node} is out of range or reached twice.")
+        seen[node] = True
+        order.append(node)
+        if (left[node] < 0) != (right[node] < 0):
+            raise ValueError(f"node {node} of a tree has one child; a node has two, or none (-1 and -1).")
+        if left[node] >= 0:
+            pending += [right[node], left[node]]
+    if len(order) < m:
+        raise ValueError(f"the children are no tree with root 0: node {seen.index(False)} is never reached.")
+    return np.array(order, dtype=np.intp)
+
+
+def _as_matrix(X: Any) -> kernels.Matrix:
+    if isinstance(X, kernels.Matrix):
+        return X
+    matrix = getattr(X, "matrix", None)
+    if isinstance(matrix, kernels.Matrix):
+        return matrix
+    return kernels.as_matrix(np.asarray(X))
+
+
+def _count(n_features: Any) -> int:
+    if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer) or n_features < 1:
+        raise ValueError(f"n_features={n_features!r} of a tree is an integer of at least 1.")
+    return int(n_features)
+
+
+def _is_number_or_none(value: object) -> bool:
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
+
+
+def _read_only(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    values.setflags(write=False)
+    return values
+
+
+def _integers(values: npt.ArrayLike, name: str, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    given = np.asarray(values)
+    limits = np.iinfo(dtype)
+    if given.dtype.kind not in "iu" or (given.size and (given.min() < limits.min or given.max() > limits.max)):
+        raise ValueError(f"{name} of a tree holds {dtype} integers, not {given.dtype}.")
+    return given.astype(dtype)
+
+
+def _freeze(tree: ThresholdTree, name: str, dtype: np.dtype[Any]) -> None:
+    """Replace a field by a checked, read-only copy of its own."""
+    values = getattr(tree, name)
+    copy = np.array(values, dtype=dtype) if dtype.kind == "f" else _integers(values, name, dtype)
+    if copy.ndim != 1:
+        raise ValueError(f"{name} of a tree is one-dimensional, not {copy.ndim}-dimensional.")
+    object.__setattr__(tree, name, _read_only(copy))
+
+
+def _check_lengths(tree: ThresholdTree) -> None:
+    lengths = {name: len(getattr(tree, name)) for name in _ARRAYS}
+    if len(set(lengths.values())) != 1 or tree.n_nodes == 0:
+        raise ValueError(f"the arrays of a tree have one length of at least 1, not {lengths}.")
+
+
+def _check_preorder(children_left: Int32, children_right: Int32) -> None:
+    # After a leaf comes the right child that was put off last: one walk over the nodes checks the whole shape.
+    put_off: list[int] = []
+    last = len(children_left) - 1
+    for node, (left, right) in enumerate(zip(children_left.tolist(), children_right.tolist(), strict=True)):
+        if left == right == -1:
+            expected = put_off.pop() if put_off else last + 1
+            if expected != node + 1:
+                raise ValueError(f"node {node + 1} of a tree is out of preorder; from_unordered renumbers nodes.")
+        elif left == node + 1 and left < right <= last:
+            put_off.append(right)
+        else:
+            raise ValueError(
+                f"node {node} of a tree has the children {left} and {right}; nodes are in preorder (the left child is "
+                f"node {node + 1}) and leaves have -1 and -1. from_unordered renumbers nodes."
+            )
+    if put_off:
+        raise ValueError(f"node {put_off[-1]} of a tree is out of preorder; from_unordered renumbers nodes.")
+
+
+def _check_nodes(tree: ThresholdTree) -> None:
+    leaf = tree.children_left < 0
+    inner = ~leaf
+    with np.errstate(invalid="ignore"):
+        ordered = tree.lower < tree.threshold
+    _all(leaf | ((tree.feature >= 0) & (tree.feature < tree.n_features)), f"feature from 0 to {tree.n_features - 1}")
+    _all(leaf | np.isfinite(tree.threshold), "finite threshold")
+    _all(leaf | (ordered & (np.isfinite(tree.lower) | np.isneginf(tree.lower))), "lower below its threshold, or -inf")
+    _all(inner | (tree.cluster >= 0), "cluster code of at least 0")
+    _all(leaf | (tree.cluster == -1), "cluster of -1, being inside")
+    _all(
+        inner | ((tree.feature == -1) & np.isnan(tree.threshold) & np.isneginf(tree.lower)),
+        "feature of -1, threshold of nan and lower of -inf, being a leaf",
+    )
+    _all((tree.n_node_samples >= 0) & (tree.n_node_mistakes >= 0), "count of at least 0")
+    samples = tree.n_node_samples
+    # Leaves have child -1: any entry will do there, the mask takes it out.
+    _all(
+        leaf | (samples == samples[tree.children_left] + samples[tree.children_right]),
+        "n_node_samples that is the sum of its children's",
+    )
+
+
+def _all(holds: npt.NDArray[np.bool_], needed: str) -> None:
+    if not holds.all():
+        raise ValueError(f"node {int(np.argmin(holds))} of a tree needs a {needed}.")
