@@ -1,0 +1,62 @@
+"""Make a virtual environment in the checkout and install cutwise into it; standard library only.
+
+Written so that a Python too old for cutwise can still read it and say so.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+OLDEST = (3, 11)
+COMPILERS = ("c++", "g++", "clang++", "cl")
+
+
+def check_machine():
+    """Stop with one sentence when Python is too old or no C++ compiler is in sight."""
+    if sys.version_info < OLDEST:
+        found = ".".join(map(str, sys.version_info[:2]))
+        sys.exit(
+            f"cutwise needs Python 3.11 or newer, and {sys.executable} is Python {found}: call this with a newer one."
+        )
+    if not os.environ.get("CXX") and not any(shutil.which(name) for name in COMPILERS) and os.name != "nt":
+        sys.exit(
+            f"cutwise needs a C++17 compiler, and none of {', '.join(COMPILERS)} is on the PATH. "
+            "On Debian or Ubuntu: apt-get install g++; on macOS: xcode-select --install."
+        )
+
+
+def make_environment(name):
+    """Create the virtual environment ``name`` in the checkout unless it is there; return the folder of its programs."""
+    check_machine()
+    folder = os.path.join(ROOT, name)
+    programs = os.path.join(folder, "Scripts" if os.name == "nt" else "bin")
+    if not os.path.exists(os.path.join(programs, "pip.exe" if os.name == "nt" else "pip")):
+        say("creating the virtual environment " + name)
+        made = subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=False)
+        if made.returncode:
+            sys.exit(
+                "Python could not create a virtual environment. On Debian or Ubuntu: apt-get install python3-venv."
+            )
+    return programs
+
+
+def install(programs, *wanted):
+    """Install with pip; ``wanted`` are pip's own arguments."""
+    say("installing " + " ".join(wanted))
+    python = os.path.join(programs, "python")
+    run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted])
+
+
+def run(command, **more):
+    """Run a command in the checkout; end with its exit code when it fails."""
+    code = subprocess.run(command, cwd=ROOT, check=False, **more).returncode
+    if code:
+        sys.exit(code)
+
+
+def say(what):
+    """Tell on standard error what is being done."""
+    sys.stderr.write(f"cutwise: {what} ...\n")
+    sys.stderr.flush()

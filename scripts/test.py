@@ -1,0 +1,26 @@
+"""Set cutwise and everything its tests need up in ``.venv-test`` and run the whole test suite.
+
+Needs Python 3.11 or newer, a C++ compiler and access to PyPI; nothing outside the checkout is changed.
+Arguments are handed to pytest: ``python3 scripts/test.py tests/cli -k parquet``.
+"""
+
+import os
+import sys
+
+from _environment import install, make_environment, run, say
+
+
+def main():
+    """Install, then test the installed package (not the source folder), one worker per core."""
+    programs = make_environment(".venv-test")
+    install(programs, "pip>=25.1")  # the first to know dependency groups
+    install(programs, ".[all]", "--group", "test")
+    arguments = sys.argv[1:] or ["-n", "auto"]
+    say("running pytest " + " ".join(arguments))
+    # One thread per worker: numpy's and scikit-learn's own pools would only fight the other workers for the cores.
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    run([os.path.join(programs, "python"), "-m", "pytest", *arguments], env={**threads, **os.environ})
+
+
+if __name__ == "__main__":
+    main()

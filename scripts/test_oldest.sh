@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# The quick tests with the oldest supported version of every dependency, on the oldest supported Python.
+# Arguments are handed to pytest.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+base=${PYTHON_OLDEST:-python3.11}
+"$base" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || {
+  echo "test_oldest: needs Python 3.11 (set PYTHON_OLDEST to it)" >&2
+  exit 2
+}
+python=.venv-oldest/bin/python
+[ -x "$python" ] || "$base" -m venv .venv-oldest
+"$python" -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+"$python" -m pip install --quiet . --group test --constraint scripts/oldest.txt
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+if [ $# -eq 0 ]; then set -- -n auto -m "not slow"; fi
+exec "$python" -m pytest "$@"
