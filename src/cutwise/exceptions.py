@@ -1,0 +1,234 @@
+"""Every error and warning cutwise raises on purpose; each says what was given, what is needed and the next step.
+
+::
+
+    CutwiseError (Exception)
+    ├── InvalidInputError (ValueError)           data, labels, weights or a parameter that cannot be used
+    │   ├── UnsupportedInputError (TypeError)    a container or a kind of value that is not a table of numbers
+    │   │   └── NotNumericError                  text, dates, categories in a column that must hold numbers
+    │   ├── NotFiniteError                       NaN, null or infinity
+    │   ├── ColumnMismatchError                  other columns than those of fit
+    │   ├── UnknownOptionError                   a word that is not one of the valid options
+    │   └── ModelFileError                       a saved model that cannot be read
+    └── MissingDependencyError (ImportError)     an optional package that is not installed
+
+    CutwiseWarning (UserWarning)
+    ├── ColumnNamesWarning                       names on one side only, at fit or at predict
+    ├── UnseparableCentersWarning                centers no cut can part
+    └── EmptyClusterWarning                      a cluster that ended without rows
+
+Catch ``CutwiseError`` for all of them, or the built-in parents (``ValueError``, ``TypeError``, ``ImportError``) as with scikit-learn.
+The class methods write the messages, so that one mistake reads the same wherever it is made; instances can be pickled.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "ColumnMismatchError",
+    "ColumnNamesWarning",
+    "CutwiseError",
+    "CutwiseWarning",
+    "EmptyClusterWarning",
+    "InvalidInputError",
+    "MissingDependencyError",
+    "ModelFileError",
+    "NotFiniteError",
+    "NotNumericError",
+    "UnknownOptionError",
+    "UnseparableCentersWarning",
+    "UnsupportedInputError",
+    "did_you_mean",
+    "listed",
+]
+
+
+def listed(items: Iterable[object], *, most: int = 5) -> str:
+    """``'a', 'b' and 3 more``: the items as Python writes them, at most ``most`` of them."""
+    shown = [repr(item) for item in items]
+    if len(shown) > most:
+        return f"{', '.join(shown[:most])} and {len(shown) - most} more"
+    return ", ".join(shown)
+
+
+def did_you_mean(given: object, valid: Iterable[str]) -> str:
+    """A sentence that names the valid word nearest to the given one, or an empty string when none is near.
+
+    Spelling is compared without case; ``" Did you mean 'imm'?"`` starts with a space, ready to be appended.
+    """
+    if not isinstance(given, str):
+        return ""
+    by_folded = {word.casefold(): word for word in valid}
+    near = difflib.get_close_matches(given.casefold(), list(by_folded), n=1)
+    return f" Did you mean {by_folded[near[0]]!r}?" if near else ""
+
+
+class CutwiseError(Exception):
+    """Parent of every error raised on purpose."""
+
+
+class InvalidInputError(CutwiseError, ValueError):
+    """Data, labels, weights or a parameter that cannot be used as given."""
+
+
+class UnsupportedInputError(InvalidInputError, TypeError):
+    """A container, or a kind of value, that is not a table of numbers."""
+
+
+class NotNumericError(UnsupportedInputError):
+    """A column that must hold numbers holds something else."""
+
+    @classmethod
+    def in_column(
+        cls, *, what: str, column: str, kind: str, value: object, row: int, drop: Sequence[str] = ()
+    ) -> NotNumericError:
+        """A column of text, dates, categories and the like.
+
+        Parameters
+        ----------
+        what : str
+            The argument's name, such as ``"X"``.
+        column : str
+            The column as messages call it, such as ``"column 'city'"``.
+        kind : str
+            What it holds: ``"text"``, ``"dates"``, ...
+        value, row : object, int
+            The first value that is not a number, and its row, counted from 0.
+        drop : sequence of str
+            Every column with such values, by name; empty when the columns have no names.
+        """
+        # numpy's own repr would say np.str_('a') and np.datetime64('2020-01-01').
+        shown = repr(str(value)) if type(value).__module__ == "numpy" else repr(value)
+        if len(shown) > 60:
+            shown = shown[:57] + "..."
+        message = (
+            f"{what} must hold numbers, but {column} holds {kind}: {shown} in row {row} (rows are counted from 0)."
+        )
+        if len(drop) > 1:
+            message += f" {len(drop)} columns are like that: {listed(drop)}."
+        message += "\nTurn it into numbers (sklearn.preprocessing.OneHotEncoder or OrdinalEncoder for categories), or leave it out"
+        if drop:
+            option = f"--drop {drop[0]}" if len(drop) == 1 else "--drop"
+            message += f": {what}.drop(columns=[{listed(drop, most=99)}]) in pandas, {option} on the command line"
+        return cls(message + ".")
+
+
+class NotFiniteError(InvalidInputError):
+    """A table, labels or weights hold NaN, null or infinity."""
+
+    @classmethod
+    def in_column(
+        cls, *, what: str, column: str, row: int, missing: bool, n_values: int, n_columns: int
+    ) -> NotFiniteError:
+        """The first missing or infinite value of a table; ``n_values`` and ``n_columns`` count those of its kind."""
+        kind = "NaN" if missing else "infinity"
+        message = f"Input {what} contains {kind}: {column}, row {row} (rows are counted from 0)"
+        if n_values > 1:
+            message += f"; {n_values} such values in {n_columns} column{'s' if n_columns > 1 else ''}"
+        if missing:
+            return cls(
+                f"{message}.\nFill them in (for instance with sklearn.impute.SimpleImputer), or drop those rows or columns."
+            )
+        return cls(f"{message}.\nReplace them by finite numbers, or drop those rows or columns.")
+
+
+class ColumnMismatchError(InvalidInputError):
+    """A table has other columns than the one the model was fitted on."""
+
+    @classmethod
+    def of_names(cls, fitted: Sequence[str], given: Sequence[str]) -> ColumnMismatchError:
+        """Columns renamed, missing, added or in another order, in scikit-learn's words."""
+        message = "The feature names should match those that were passed during fit.\n"
+        unseen = sorted(set(given) - set(fitted))
+        missing = sorted(set(fitted) - set(given))
+        if unseen:
+            message += "Feature names unseen at fit time:\n" + _bullets(unseen)
+        if missing:
+            message += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
+        if not unseen and not missing:
+            message += "Feature names must be in the same order as they were in fit.\n"
+            first = next(i for i, (a, b) in enumerate(zip(fitted, given, strict=False)) if a != b)
+            message += (
+                f"The first that differs is column {first}: {given[first]!r} now, {fitted[first]!r} at fit time.\n"
+            )
+            return cls(message + "Reorder the columns: X[list(model.feature_names_in_)].")
+        if unseen and missing and len(unseen) == len(missing):
+            return cls(message + "Rename the columns to the names used at fit time.")
+        return cls(message + "Pass the columns of fit, no more and no fewer: X[list(model.feature_names_in_)].")
+
+    @classmethod
+    def of_count(cls, *, given: int, fitted: int, estimator: str, names: Sequence[str] = ()) -> ColumnMismatchError:
+        """Another number of columns than at fit, in scikit-learn's words."""
+        message = f"X has {given} features, but {estimator} is expecting {fitted} features as input."
+        if names:
+            message += f" Those of fit were {listed(names, most=10)}."
+        return cls(message)
+
+
+class UnknownOptionError(InvalidInputError):
+    """A parameter that takes one of a few words was given another."""
+
+    @classmethod
+    def of(cls, name: str, value: object, valid: Sequence[object]) -> UnknownOptionError:
+        """``algorithm='im' is not a valid option. Use one of 'imm', 'exgreedy'. Did you mean 'imm'?``"""
+        words = [word for word in valid if isinstance(word, str)]
+        message = f"{name}={value!r} is not a valid option. Use {'one of ' if len(valid) > 1 else ''}{listed(valid, most=99)}."
+        return cls(message + did_you_mean(value, words))
+
+
+class ModelFileError(InvalidInputError):
+    """A saved model cannot be read: not one of ours, damaged, or written by a newer version."""
+
+
+class MissingDependencyError(CutwiseError, ImportError):
+    """An optional package is needed and is not installed."""
+
+    @classmethod
+    def of(cls, package: str, *, purpose: str, extra: str | None = None) -> MissingDependencyError:
+        """``Reading Parquet files needs pyarrow, which is not installed. Install it: pip install "cutwise[files]"``."""
+        target = f'"cutwise[{extra}]"' if extra else package
+        return cls(f"{purpose} needs {package}, which is not installed. Install it: pip install {target}")
+
+
+class CutwiseWarning(UserWarning):
+    """Parent of every warning raised on purpose."""
+
+
+class ColumnNamesWarning(CutwiseWarning):
+    """Only one of the fitted table and the given one has column names, so the order alone matches them."""
+
+
+class UnseparableCentersWarning(CutwiseWarning):
+    """Two or more centers are equal in every column that may be cut, so no threshold parts them."""
+
+    @classmethod
+    def of(cls, groups: Sequence[Sequence[object]]) -> UnseparableCentersWarning:
+        """Names each group of equal centers; its first member keeps the leaf."""
+        parts = "; ".join(" = ".join(map(str, group)) for group in groups[:5])
+        if len(groups) > 5:
+            parts += f"; and {len(groups) - 5} more"
+        return cls(
+            f"The centers of these clusters are equal in every column that may be cut, so no threshold can part them: {parts}. "
+            "The first of each keeps the leaf, the others have none. Ask for fewer clusters, or give the columns that differ."
+        )
+
+
+class EmptyClusterWarning(CutwiseWarning):
+    """A cluster ended without rows; it keeps its number, and ``labels_`` skips it."""
+
+    @classmethod
+    def of(cls, clusters: Sequence[object]) -> EmptyClusterWarning:
+        """Names the clusters that no row is assigned to."""
+        many = len(clusters) > 1
+        return cls(
+            f"Cluster{'s' if many else ''} {', '.join(map(str, clusters))} ended without rows; "
+            f"{'they keep their numbers' if many else 'it keeps its number'}, and labels_ never holds {'them' if many else 'it'}."
+        )
+
+
+def _bullets(names: Sequence[str], most: int = 5) -> str:
+    """The names one per line, in scikit-learn's format."""
+    lines = [f"- {name}\n" for name in names[:most]]
+    return "".join(lines) + ("- ...\n" if len(names) > most else "")

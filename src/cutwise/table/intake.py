@@ -1,0 +1,91 @@
+"""From whatever users call a table to a ``Table``: one way in for fit and predict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from .arrays import as_array, convert_array
+from .columns import HasColumns, check_same_columns, name_columns
+from .finite import check_finite
+from .frames import as_frame, convert_frame, sparse_of_frame
+from .shape import check_shape
+from .sparse import convert_sparse
+from .table import Table
+
+__all__ = ["read_table"]
+
+
+def read_table(X: Any, *, what: str = "X", fitted: HasColumns | None = None, estimator: str = "the model") -> Table:
+    """Checks a table of numbers and hands it on, without a copy where the core can read it as it is.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
+        A numpy array, nested lists or anything ``numpy.asarray`` reads; a scipy sparse matrix or array of any format; a pandas,
+        polars, pyarrow, Modin or cuDF frame. Arrays of float32, float64, int32, int64, uint8 and bool are never copied, whatever
+        their strides, and may be read-only or memory maps. Others are converted: float16 to float32; int8, int16 and uint16 to
+        int32; uint32 to int64; uint64 to float64; a frame to one matrix of the smallest of these dtypes that holds every column.
+    what : str
+        The argument's name, for messages.
+    fitted : HasColumns, optional
+        The columns at fit; names and their number are checked before any value is read.
+    estimator : str
+        The class name that messages about ``fitted`` mention.
+
+    Returns
+    -------
+    table : Table
+
+    Raises
+    ------
+    InvalidInputError
+        Not two-dimensional, no rows, no columns, duplicate column names, complex numbers, ragged lists.
+    UnsupportedInputError
+        A container that is no table, or column labels of which only some are strings.
+    NotNumericError
+        A column of text, dates, categories or other objects.
+    NotFiniteError
+        NaN, null or infinity: the error names the column and the first row.
+    ColumnMismatchError
+        Other columns than ``fitted``.
+
+    Warns
+    -----
+    ColumnNamesWarning
+        Only one of ``X`` and ``fitted`` has column names.
+    """
+    frame: nw.DataFrame[Any] | None = None
+    values: npt.NDArray[np.generic] | sparse.csr_array
+    labels: list[object] | None = None
+    if sparse.issparse(X):
+        shape = X.shape
+    else:
+        frame = as_frame(X, what=what)
+        if frame is not None:
+            shape, labels = frame.shape, list(frame.columns)
+        else:
+            X = as_array(X, what=what)
+            shape = X.shape
+    if len(shape) != 2:
+        check_shape(shape, what=what)
+    columns = name_columns(labels, shape[1], what=what)
+    if fitted is not None:
+        # Before the values: a renamed column is the reason to give, not what reindexing put into it.
+        check_same_columns(fitted, columns, estimator=estimator)
+    check_shape(shape, what=what)
+    if frame is not None:
+        entries = sparse_of_frame(frame)
+        values, is_integer = (
+            convert_frame(frame, columns, what=what) if entries is None else convert_sparse(entries, columns, what=what)
+        )
+    elif sparse.issparse(X):
+        values, is_integer = convert_sparse(X, columns, what=what)
+    else:
+        values, is_integer = convert_array(X, columns, what=what)
+    check_finite(values, columns, what=what)
+    return Table(values, columns.names, columns.has_names, is_integer)
