@@ -8,7 +8,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Dec
 
 __all__ = ["choose_threshold"]
 
-# Wide enough for the exact sum of 1e308 and 5e-324; short sums stay short, so this costs nothing where it is not needed.
+# Wide enough for the exact sum of 1e308 and 5e-324; short sums stay short, so the width costs them nothing.
 _EXACT = Context(prec=800, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _HALF = Decimal("0.5")
 _ONE = Decimal(1)
@@ -20,9 +20,9 @@ _NEAR = 8  # up to so many float64 are looked at one by one
 def choose_threshold(a: float, b: float, integer: bool = False) -> float:
     """Place the threshold of a cut between two neighboring values: the number that is shortest to say.
 
-    Every ``t`` with ``a <= t < b`` parts the values at most ``a`` from those at least ``b`` alike, so the choice is free,
-    and goes to the number that reads best. Numbers are taken as they are printed, by the shortest decimal that parses
-    back to the same float64 (``repr``); 0 has no significant digit.
+    Every ``t`` with ``a <= t < b`` parts the values at most ``a`` from those at least ``b`` alike, so the choice is
+    free, and goes to the number that reads best. Numbers are taken as they are printed, by the shortest decimal that
+    parses back to the same float64 (``repr``); 0 has no significant digit.
 
     Parameters
     ----------
