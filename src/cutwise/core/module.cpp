@@ -8,6 +8,11 @@ namespace nb = nanobind;
 void bind_encode(nb::module_ &m);
 void bind_distances(nb::module_ &m);
 void bind_apply(nb::module_ &m);
+void bind_histogram(nb::module_ &m);
+void bind_mistakes(nb::module_ &m);
+void bind_surrogate(nb::module_ &m);
+void bind_induced(nb::module_ &m);
+void bind_partition(nb::module_ &m);
 
 NB_MODULE(_core, m) {
   using cutwise::Matrix;
@@ -20,4 +25,9 @@ NB_MODULE(_core, m) {
   bind_encode(m);
   bind_distances(m);
   bind_apply(m);
+  bind_histogram(m);
+  bind_mistakes(m);
+  bind_surrogate(m);
+  bind_induced(m);
+  bind_partition(m);
 }

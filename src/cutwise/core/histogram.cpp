@@ -1,0 +1,171 @@
+// Statistics per bin: the only passes over the codes that a search needs.
+//
+// Two shapes. A *cluster histogram* adds one or two numbers per row into the cell (slot, cluster of the row): counts of
+// rows (mistakes, purity) or what a row would lose if parted from its nearest center (induced cost). A *cost histogram*
+// adds the row's whole vector of excess costs (surrogate cost). All sums are integers, so no order of adding matters.
+#include <algorithm>
+#include <optional>
+
+#include "arrays.hpp"
+#include "clones.hpp"
+#include "encoded.hpp"
+#include "histogram.hpp"
+#include "parallel.hpp"
+
+namespace cutwise {
+namespace {
+
+// Cells of a piece of groups that stay in the second-level cache while the rows stream by.
+constexpr int64_t kCachedBytes = 400 * 1024;
+
+// Splits the groups into runs whose part of the histogram is cached, and into at least n_jobs runs when it pays.
+std::vector<int32_t> group_runs(const Encoded &encoded, int64_t bytes_per_slot, int n_jobs) {
+  std::vector<int32_t> runs{0};
+  const int64_t total = static_cast<int64_t>(encoded.n_slots) * bytes_per_slot;
+  const int64_t limit = std::max<int64_t>(1, std::min(kCachedBytes, total / std::max(1, n_jobs)));
+  int64_t filled = 0;
+  for (int32_t g = 0; g < encoded.n_groups; ++g) {
+    const int32_t end = g + 1 < encoded.n_groups ? encoded.group_begin[g + 1] : encoded.n_slots;
+    const int64_t bytes = (end - encoded.group_begin[g]) * bytes_per_slot;
+    if (filled > 0 && filled + bytes > limit) {
+      runs.push_back(g);
+      filled = 0;
+    }
+    filled += bytes;
+  }
+  runs.push_back(encoded.n_groups);
+  return runs;
+}
+
+int jobs_worth(int n_jobs, int64_t additions) {
+  // Starting a thread costs tens of microseconds, about 50,000 additions.
+  return static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(n_jobs, additions / 100000)));
+}
+
+template <int width>
+void add_clusters(const Encoded &encoded, const int32_t *rows, int64_t n, const int32_t *cluster, const int64_t *first,
+                  const int64_t *second, int64_t k, int64_t sign, int64_t *histogram, int n_jobs) {
+  auto value = [&](const int64_t *values, int32_t row) { return values ? sign * values[row] : sign; };
+  auto add = [&](int64_t *cells, int64_t slot, int64_t offset, int64_t v0, int64_t v1) {
+    int64_t *cell = cells + (slot * k + offset) * width;
+    cell[0] += v0;
+    if (width == 2) cell[1] += v1;
+  };
+  if (encoded.sparse) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int32_t row = rows[i], c = cluster[row];
+      if (c < 0) continue;
+      const int64_t v0 = value(first, row), v1 = width == 2 ? value(second, row) : 0;
+      for (int64_t p = encoded.indptr[row]; p < encoded.indptr[row + 1]; ++p)
+        add(histogram, encoded.slots[p], c, v0, v1);
+    }
+    return;
+  }
+  n_jobs = jobs_worth(n_jobs, n * encoded.n_groups);
+  const auto runs = group_runs(encoded, k * width * 8, n_jobs);
+  parallel_for(n_jobs, static_cast<int64_t>(runs.size()) - 1, [&](int64_t run) {
+    const int32_t begin = runs[run], end = runs[run + 1];
+    const int32_t *group_begin = encoded.group_begin.data();
+    for (int64_t i = 0; i < n; ++i) {
+      const int32_t row = rows[i], c = cluster[row];
+      if (c < 0) continue;
+      const int64_t v0 = value(first, row), v1 = width == 2 ? value(second, row) : 0;
+      const uint8_t *code = encoded.codes.data() + static_cast<int64_t>(row) * encoded.n_groups;
+      for (int32_t g = begin; g < end; ++g) add(histogram, group_begin[g] + code[g], c, v0, v1);
+    }
+  });
+}
+
+template <class Cost>
+CUTWISE_CLONES void add_vector(int64_t *cell, const Cost *cost, int64_t k) {
+  for (int64_t j = 0; j < k; ++j) cell[j] += cost[j];
+}
+
+// One run of groups, all rows: kept in one function so that the widening additions are vectorised inside the loop.
+template <class Cost>
+CUTWISE_CLONES void add_costs_run(const uint8_t *codes, const int32_t *group_begin, int64_t n_groups, int32_t begin,
+                                  int32_t end, const int32_t *rows, int64_t n, const Cost *costs, int64_t k,
+                                  int64_t *histogram) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t row = rows[i];
+    const Cost *cost = costs + row * k;
+    const uint8_t *code = codes + row * n_groups;
+    for (int32_t g = begin; g < end; ++g) {
+      int64_t *cell = histogram + (group_begin[g] + code[g]) * k;
+      for (int64_t j = 0; j < k; ++j) cell[j] += cost[j];
+    }
+  }
+}
+
+template <class Cost>
+void add_costs(const Encoded &encoded, const int32_t *rows, int64_t n, const Cost *costs, int64_t k, int64_t *histogram,
+               int n_jobs) {
+  if (encoded.sparse) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t row = rows[i];
+      for (int64_t p = encoded.indptr[row]; p < encoded.indptr[row + 1]; ++p)
+        add_vector(histogram + static_cast<int64_t>(encoded.slots[p]) * k, costs + row * k, k);
+    }
+    return;
+  }
+  n_jobs = jobs_worth(n_jobs, n * encoded.n_groups * k);
+  const auto runs = group_runs(encoded, k * 8, n_jobs);
+  parallel_for(n_jobs, static_cast<int64_t>(runs.size()) - 1, [&](int64_t run) {
+    add_costs_run(encoded.codes.data(), encoded.group_begin.data(), encoded.n_groups, runs[run], runs[run + 1], rows, n,
+                  costs, k, histogram);
+  });
+}
+
+}  // namespace
+
+void add_cluster_histogram(const Encoded &encoded, const int32_t *rows, int64_t n, const int32_t *cluster,
+                           const int64_t *first, const int64_t *second, int64_t k, int64_t width, int64_t sign,
+                           int64_t *histogram, int n_jobs) {
+  if (width == 1)
+    add_clusters<1>(encoded, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
+  else
+    add_clusters<2>(encoded, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
+}
+
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_histogram(nb::module_ &m) {
+  m.def(
+      "cluster_histogram",
+      [](const Encoded &encoded, In1<int32_t> rows, In1<int32_t> cluster, std::optional<In1<int64_t>> first,
+         std::optional<In1<int64_t>> second, Out3<int64_t> histogram,
+         int64_t sign, int n_jobs) {
+        require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
+        require(!first || static_cast<int64_t>(first->size()) == encoded.n_rows, "first has one entry per encoded row");
+        require(!second || static_cast<int64_t>(second->size()) == encoded.n_rows,
+                "second has one entry per encoded row");
+        require(static_cast<int64_t>(histogram.shape(0)) == encoded.n_slots, "histogram has one line per slot");
+        require(histogram.shape(2) == 1 || histogram.shape(2) == 2, "a cell holds one or two numbers");
+        nb::gil_scoped_release release;
+        add_cluster_histogram(encoded, rows.data(), static_cast<int64_t>(rows.size()), cluster.data(),
+                              first ? first->data() : nullptr, second ? second->data() : nullptr,
+                              static_cast<int64_t>(histogram.shape(1)), static_cast<int64_t>(histogram.shape(2)), sign,
+                              histogram.data(), n_jobs);
+      },
+      nb::arg("encoded"), nb::arg("rows"), nb::arg("cluster"), nb::arg("first").none(), nb::arg("second").none(),
+      nb::arg("histogram"), nb::arg("sign"), nb::arg("n_jobs"));
+
+  auto cost_histogram = [&](auto zero) {
+    using Cost = decltype(zero);
+    m.def(
+        "cost_histogram",
+        [](const Encoded &encoded, In1<int32_t> rows, In2<Cost> costs, Out2<int64_t> histogram, int n_jobs) {
+          require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
+          require(static_cast<int64_t>(histogram.shape(0)) == encoded.n_slots, "histogram has one line per slot");
+          require(histogram.shape(1) == costs.shape(1), "histogram and costs have one column per cluster");
+          nb::gil_scoped_release release;
+          add_costs(encoded, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
+                    static_cast<int64_t>(costs.shape(1)), histogram.data(), n_jobs);
+        },
+        nb::arg("encoded"), nb::arg("rows"), nb::arg("costs"), nb::arg("histogram"), nb::arg("n_jobs"));
+  };
+  cost_histogram(int32_t{});
+  cost_histogram(int64_t{});
+}

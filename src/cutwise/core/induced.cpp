@@ -1,0 +1,475 @@
+// ExGreedy's and ExShallow's search: the cut after which the surviving centers of each side serve their points best.
+//
+// Laber and Murtinho (2021); Laber, Murtinho, Oliveira (2023), Algorithm 1. Minima over the centers of a side are dear, so
+// they are taken only for *spans* (all cuts of a column between two neighbouring centers) that a bound cannot rule out:
+// a row parted from its nearest center loses at least the distance to its second nearest.
+#include <optional>
+#include <queue>
+
+#include "arrays.hpp"
+#include "depth.hpp"
+#include "histogram.hpp"
+#include "parallel.hpp"
+#include "separation.hpp"
+
+namespace cutwise {
+namespace {
+
+// Orders cuts: score, then induced cost (which decides between infinite prices), then the tie rule of every search.
+struct Key {
+  double score = std::numeric_limits<double>::infinity();
+  int64_t induced = std::numeric_limits<int64_t>::max();
+  Cut cut;
+
+  friend bool operator<(const Key &a, const Key &b) {
+    if (a.score != b.score) return a.score < b.score;
+    if (a.induced != b.induced) return a.induced < b.induced;
+    return a.cut < b.cut;
+  }
+};
+
+// One cut, or the inside of a bin, as the bound sees it.
+struct Candidate {
+  int64_t induced;
+  int64_t left_low, left_high;
+};
+
+struct Span {
+  int32_t feature;
+  size_t n_left;      // centers on the left
+  double begin, end;  // cuts with begin <= threshold < end
+  std::vector<Candidate> candidates;
+  Key bound;
+  bool sharp = false;  // the bound holds the depth term in full
+
+  friend bool operator<(const Span &a, const Span &b) { return b.bound < a.bound; }  // lowest bound on top of a heap
+};
+
+template <class Cost>
+struct InducedSearch {
+  SeparationNode node;
+  const Cost *excess;     // (n_rows, k)
+  const int32_t *second;  // by row: second nearest surviving cluster
+  DepthScore depth;
+  int64_t current;  // full cost of the node: base and excess
+
+  Key best;
+
+  // What a row costs when served from one side only, above its base.
+  struct Sides {
+    int64_t left, right;
+  };
+
+  struct SideCosts {
+    const InducedSearch &search;
+    const CenterLine &line;
+    size_t n_left;
+    std::vector<uint8_t> is_left;
+
+    SideCosts(const InducedSearch &s, const CenterLine &l, size_t n) : search(s), line(l), n_left(n), is_left(s.node.k, 0) {
+      for (size_t r = 0; r < n; ++r) is_left[l.cluster[r]] = 1;
+    }
+
+    int64_t of(int32_t row, bool left) const {
+      const Cost *cost = search.excess + row * search.node.k;
+      const int32_t nearest = search.node.cluster[row];
+      if (static_cast<bool>(is_left[nearest]) == left) return cost[nearest];
+      const int32_t next = search.second[row];
+      if (static_cast<bool>(is_left[next]) == left) return cost[next];
+      const size_t begin = left ? 0 : n_left, end = left ? n_left : line.size();
+      Cost least = std::numeric_limits<Cost>::max();
+      for (size_t r = begin; r < end; ++r) least = std::min(least, cost[line.cluster[r]]);
+      return least;
+    }
+
+    Sides both(int32_t row) const { return {of(row, true), of(row, false)}; }
+  };
+
+  void look(int32_t feature, std::vector<Span> &spans) const {
+    const Column &column = node.encoded.columns[feature];
+    const CenterLine line = node.survivors.along(feature);
+    if (line.coordinate.front() == line.coordinate.back()) return;
+    std::vector<int32_t> span_of(line.size(), -1);
+    for (size_t n_left = 1; n_left < line.size(); ++n_left) {
+      if (line.coordinate[n_left] == line.coordinate[n_left - 1]) continue;
+      span_of[n_left] = static_cast<int32_t>(spans.size());
+      spans.push_back({feature, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}, false});
+    }
+    auto add = [&](size_t n_left, int64_t loss, int64_t left_low, int64_t left_high) {
+      if (n_left == 0 || n_left >= line.size() || span_of[n_left] < 0) return;
+      spans[span_of[n_left]].candidates.push_back({current + loss, left_low, left_high});
+    };
+    if (node.prefers_rows(column)) {
+      std::vector<PlacedRow> placed;
+      place_all(node.matrix, node.rows, node.n, feature, placed);
+      Sweep sweep(node, line);
+      walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double, const Sweep &at) {
+        add(at.n_left(), at.loss(), at.count(), at.count());
+      });
+    } else {
+      walk_bins(
+          node, feature, line, [](int32_t) { return false; },
+          [&](double, const Sweep &at, bool) { add(at.n_left(), at.loss(), at.count(), at.count()); },
+          [&](int32_t, int64_t bound, size_t n_inside, const int64_t *cells, const Sweep &at) {
+            int64_t inside = 0;
+            if (node.width == 2)
+              for (int32_t c : node.survivors.clusters) inside += cells[c * 2 + 1];
+            for (size_t n_left = at.n_left(); n_left <= at.n_left() + n_inside; ++n_left)
+              add(n_left, bound, at.count(), at.count() + inside);
+          });
+    }
+    for (Span &span : spans) {
+      for (const Candidate &c : span.candidates)
+        lower(span, {depth.quick_bound(c.induced, c.left_low, c.left_high, count_of(span), feature), c.induced,
+                     {feature, span.begin}});
+      span.sharp = depth.penalty == 0.0;
+    }
+  }
+
+  int64_t count_of(const Span &span) const { return static_cast<int64_t>(span.n_left); }
+
+  static void lower(Span &span, Key key) {
+    // The least score and the least induced cost may belong to different cuts: together they still bound every cut.
+    key.score = std::min(key.score, span.bound.score);
+    key.induced = std::min(key.induced, span.bound.induced);
+    span.bound = key;
+  }
+
+  void sharpen(Span &span) const {
+    Key bound;
+    bound.cut = {span.feature, span.begin};
+    for (const Candidate &c : span.candidates) {
+      bound.induced = std::min(bound.induced, c.induced);
+      if (depth.quick_bound(c.induced, c.left_low, c.left_high, count_of(span), span.feature) >= bound.score) continue;
+      bound.score = std::min(bound.score, depth.score(c.induced, c.left_low, c.left_high, count_of(span), span.feature));
+    }
+    span.bound = bound;
+    span.sharp = true;
+  }
+
+  void offer(const Span &span, double threshold, int64_t excess_sum, int64_t left, Key &mine) const {
+    const int64_t induced = base() + excess_sum;
+    if (depth.quick_bound(induced, left, left, count_of(span), span.feature) > mine.score) return;
+    const Key key{depth.score(induced, left, left, count_of(span), span.feature), induced, {span.feature, threshold}};
+    if (key < mine) mine = key;
+  }
+
+  int64_t base() const { return base_; }
+  int64_t base_ = 0;
+
+  // Rows of known order from `begin_sum` on: every cut of the span among them.
+  void sweep_rows(const Span &span, const SideCosts &sides, const std::vector<PlacedRow> &placed, int64_t sum,
+                  int64_t count, bool from_begin, Key &mine) const {
+    // sum: all placed rows on the right.
+    size_t i = 0;
+    auto pass = [&] {
+      const Sides cost = sides.both(placed[i].row);
+      sum += cost.left - cost.right;
+      count += node.count_of(placed[i].row);
+      ++i;
+    };
+    while (i < placed.size() && placed[i].value <= span.begin) pass();
+    if (from_begin) offer(span, span.begin, sum, count, mine);
+    while (i < placed.size() && placed[i].value < span.end) {
+      const double value = placed[i].value;
+      while (i < placed.size() && placed[i].value == value) pass();
+      offer(span, value, sum, count, mine);
+    }
+  }
+
+  void evaluate(const Span &span, Key &mine) const {
+    const Column &column = node.encoded.columns[span.feature];
+    const CenterLine line = node.survivors.along(span.feature);
+    const SideCosts sides(*this, line, span.n_left);
+    if (node.prefers_rows(column)) {
+      std::vector<PlacedRow> placed;
+      place_all(node.matrix, node.rows, node.n, span.feature, placed);
+      int64_t sum = 0;
+      for (const PlacedRow &row : placed) sum += sides.of(row.row, false);
+      sweep_rows(span, sides, placed, sum, 0, true, mine);
+      return;
+    }
+    const double *low = node.encoded.low.data() + column.value_begin;
+    const double *high = node.encoded.high.data() + column.value_begin;
+    // Bins at or below the span's first center lie left of all its cuts, bins from its last center on lie right.
+    int32_t first = 0, last = column.n_bins;
+    while (first < column.n_bins && high[first] <= span.begin) ++first;
+    while (last > first && low[last - 1] >= span.end) --last;
+    struct Bin {
+      int64_t left = 0, right = 0, least = 0, count = 0;
+    };
+    std::vector<Bin> middle(last - first);
+    int64_t sum = 0, count = 0;  // everything in the middle counted as right, once added below
+    for (int64_t i = 0; i < node.n; ++i) {
+      const int32_t row = node.rows[i], bin = node.encoded.bin(row, column);
+      if (bin < first) {
+        sum += sides.of(row, true);
+        count += node.count_of(row);
+      } else if (bin >= last) {
+        sum += sides.of(row, false);
+      } else {
+        const Sides cost = sides.both(row);
+        Bin &here = middle[bin - first];
+        here.left += cost.left;
+        here.right += cost.right;
+        here.least += std::min(cost.left, cost.right);
+        here.count += node.count_of(row);
+      }
+    }
+    for (const Bin &bin : middle) sum += bin.right;
+    const bool begin_inside = !middle.empty() && low[first] <= span.begin;
+    if (!begin_inside) offer(span, span.begin, sum, count, mine);
+    struct Opened {
+      int32_t bin;
+      int64_t sum, count;
+      Key bound;
+    };
+    std::vector<Opened> closed;
+    for (size_t j = 0; j < middle.size(); ++j) {
+      const Bin &bin = middle[j];
+      const int32_t b = first + static_cast<int32_t>(j);
+      if (low[b] < high[b] && bin.count > 0) {
+        const int64_t induced = base() + sum - bin.right + bin.least;
+        closed.push_back({b, sum, count,
+                          {depth.score(induced, count, count + bin.count, count_of(span), span.feature), induced,
+                           {span.feature, std::max(low[b], span.begin)}}});
+      } else if (bin.count == 0 && b == first && begin_inside) {
+        offer(span, span.begin, sum, count, mine);
+      }
+      sum += bin.left - bin.right;
+      count += bin.count;
+      if (high[b] < span.end) offer(span, high[b], sum, count, mine);
+    }
+    std::vector<int32_t> bins;
+    std::vector<size_t> index;
+    for (size_t j = 0; j < closed.size(); ++j) {
+      if (!(closed[j].bound < mine)) continue;
+      bins.push_back(closed[j].bin);
+      index.push_back(j);
+    }
+    if (bins.empty()) return;
+    std::vector<std::vector<PlacedRow>> placed;
+    place_bins(node.matrix, node.encoded, node.rows, node.n, span.feature, bins, placed);
+    for (size_t j = 0; j < bins.size(); ++j) {
+      const Opened &open = closed[index[j]];
+      sweep_rows(span, sides, placed[j], open.sum, open.count, open.bin == first && begin_inside, mine);
+    }
+  }
+
+  void run(int n_jobs) {
+    const int32_t d = node.encoded.n_cols();
+    std::vector<std::vector<Span>> found(d);
+    parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f), found[f]); });
+    std::priority_queue<Span> queue;
+    for (auto &spans : found)
+      for (Span &span : spans) queue.push(std::move(span));
+    while (!queue.empty() && (best.cut.feature < 0 || queue.top().bound < best)) {
+      std::vector<Span> batch;
+      while (!queue.empty() && static_cast<int>(batch.size()) < std::max(1, n_jobs) &&
+             (best.cut.feature < 0 || queue.top().bound < best)) {
+        Span span = queue.top();
+        queue.pop();
+        if (!span.sharp) {
+          sharpen(span);
+          queue.push(std::move(span));
+          continue;
+        }
+        batch.push_back(std::move(span));
+      }
+      std::vector<Key> keys(batch.size(), best);
+      parallel_for(n_jobs, static_cast<int64_t>(batch.size()), [&](int64_t i) { evaluate(batch[i], keys[i]); });
+      for (const Key &key : keys)
+        if (best.cut.feature < 0 ? key.cut.feature >= 0 : key < best) best = key;
+    }
+  }
+};
+
+// Nearest and second nearest surviving cluster of one row, lowest number first among equals.
+template <class Cost>
+void two_nearest(const Cost *cost, const std::vector<int32_t> &survivors, int32_t &nearest, int32_t &second) {
+  Cost least = std::numeric_limits<Cost>::max(), next = std::numeric_limits<Cost>::max();
+  nearest = second = -1;
+  for (int32_t c : survivors) {
+    const Cost here = cost[c];
+    if (nearest < 0 || here < least) {
+      second = nearest;
+      next = least;
+      nearest = c;
+      least = here;
+    } else if (second < 0 || here < next) {
+      second = c;
+      next = here;
+    }
+  }
+}
+
+// Rows of a child whose nearest or second nearest cluster went to the other side find new ones, and the histogram follows.
+template <class Cost>
+struct Reassignment {
+  const Encoded &encoded;
+  const int32_t *rows;
+  int64_t n;
+  const Cost *excess;
+  int64_t k;
+  std::vector<int32_t> survivors;
+  const int64_t *count;
+  int32_t *nearest, *second;
+  int64_t *loss;
+  int64_t *histogram;  // null: none is kept
+  int64_t width;
+  int n_jobs;
+
+  void add(const int32_t *some, int64_t n_some, int64_t sign) const {
+    add_cluster_histogram(encoded, some, n_some, nearest, loss, count, k, width, sign, histogram, n_jobs);
+  }
+
+  void find_nearest(const int32_t *some, int64_t n_some) const {
+    const int64_t block = 1 << 16;
+    parallel_for(n_some < block ? 1 : n_jobs, (n_some + block - 1) / block, [&](int64_t b) {
+      for (int64_t i = b * block; i < std::min(n_some, (b + 1) * block); ++i) {
+        const int32_t row = some[i];
+        const Cost *cost = excess + static_cast<int64_t>(row) * k;
+        two_nearest(cost, survivors, nearest[row], second[row]);
+        loss[row] = second[row] < 0 ? 0
+                                    : static_cast<int64_t>(cost[second[row]]) - static_cast<int64_t>(cost[nearest[row]]);
+      }
+    });
+  }
+
+  void clear_cells() const {
+    for (int64_t slot = 0; slot < encoded.n_slots; ++slot)
+      for (int32_t c : survivors)
+        for (int64_t w = 0; w < width; ++w) histogram[(slot * k + c) * width + w] = 0;
+  }
+
+  // The root: every row, an empty histogram.
+  void first_time() const {
+    find_nearest(rows, n);
+    if (histogram) add(rows, n, 1);
+  }
+
+  void after_cut() const {
+    std::vector<uint8_t> survives(k, 0);
+    for (int32_t c : survivors) survives[c] = 1;
+    std::vector<int32_t> parted, changed;
+    for (int64_t i = 0; i < n; ++i) {
+      const int32_t row = rows[i];
+      if (!survives[nearest[row]]) parted.push_back(row);
+      if (!survives[nearest[row]] || !survives[second[row]]) changed.push_back(row);
+    }
+    const int64_t n_changed = static_cast<int64_t>(changed.size());
+    const bool leaf = survivors.size() == 1;
+    const bool rebuild = histogram && !leaf && 2 * n_changed > n;
+    // Parted rows stand in cells of the other child's clusters: those are always taken out one by one.
+    if (histogram && (leaf || rebuild)) add(parted.data(), static_cast<int64_t>(parted.size()), -1);
+    if (histogram && !leaf && !rebuild) add(changed.data(), n_changed, -1);
+    find_nearest(changed.data(), n_changed);
+    if (!histogram || leaf) return;
+    if (rebuild) {
+      clear_cells();
+      add(rows, n, 1);
+    } else {
+      add(changed.data(), n_changed, 1);
+    }
+  }
+};
+
+}  // namespace
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_induced(nb::module_ &m) {
+  auto for_costs = [&](auto zero) {
+    using Cost = decltype(zero);
+    m.def(
+        "best_induced_cut",
+        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> excess, In1<int64_t> base,
+           In1<int32_t> nearest, In1<int32_t> second, In1<int64_t> loss, std::optional<In1<int64_t>> weights,
+           std::optional<In3<int64_t>> histogram, In2<double> coordinates, In1<int32_t> survivors, double penalty,
+           In1<uint8_t> kills_left, In1<uint8_t> kills_right, int n_jobs) -> nb::object {
+          const int64_t k = static_cast<int64_t>(excess.shape(1));
+          const size_t n_rows = static_cast<size_t>(encoded.n_rows);
+          require(excess.shape(0) == n_rows && base.size() == n_rows && nearest.size() == n_rows &&
+                      second.size() == n_rows && loss.size() == n_rows,
+                  "costs, nearest, second and loss have one entry per encoded row");
+          require(static_cast<int64_t>(coordinates.shape(0)) == k &&
+                      static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(),
+                  "coordinates is of shape (k, d)");
+          require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
+          require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                                 static_cast<int64_t>(histogram->shape(1)) == k),
+                  "histogram is of shape (n_slots, k, width)");
+          InducedSearch<Cost> search{
+              {encoded,
+               matrix,
+               rows.data(),
+               static_cast<int64_t>(rows.size()),
+               nearest.data(),
+               loss.data(),
+               weights ? weights->data() : nullptr,
+               histogram ? histogram->data() : nullptr,
+               k,
+               histogram ? static_cast<int>(histogram->shape(2)) : 2,
+               {coordinates.data(), encoded.n_cols(),
+                std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size())},
+               {},
+               {},
+               0},
+              excess.data(),
+              second.data(),
+              {},
+              0,
+              {},
+              0};
+          {
+            nb::gil_scoped_release release;
+            search.node.add_up();
+            int64_t base_sum = 0, held = 0;
+            for (size_t i = 0; i < rows.size(); ++i) {
+              const int64_t row = rows.data()[i];
+              base_sum += base.data()[row];
+              held += excess.data()[row * k + nearest.data()[row]];
+            }
+            search.base_ = base_sum;
+            search.current = base_sum + held;
+            search.depth = {search.current, search.node.n_counted, static_cast<int64_t>(survivors.size()), penalty,
+                            kills_left.data(), kills_right.data()};
+            search.run(n_jobs);
+          }
+          if (search.best.cut.feature < 0) return nb::none();
+          return nb::make_tuple(search.best.score, search.best.induced, search.best.cut.feature,
+                                search.best.cut.threshold);
+        },
+        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess"), nb::arg("base"), nb::arg("nearest"),
+        nb::arg("second"), nb::arg("loss"), nb::arg("weights").none(), nb::arg("histogram").none(),
+        nb::arg("coordinates"), nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"),
+        nb::arg("n_jobs"));
+    m.def(
+        "hold_by_nearest",
+        [](const Encoded &encoded, In1<int32_t> rows, In2<Cost> excess, In1<int32_t> survivors,
+           std::optional<In1<int64_t>> weights, Out1<int32_t> nearest, Out1<int32_t> second, Out1<int64_t> loss,
+           std::optional<Out3<int64_t>> histogram, bool fresh, int n_jobs) {
+          const size_t n_rows = static_cast<size_t>(encoded.n_rows);
+          require(excess.shape(0) == n_rows && nearest.size() == n_rows && second.size() == n_rows &&
+                      loss.size() == n_rows,
+                  "costs, nearest, second and loss have one entry per encoded row");
+          nb::gil_scoped_release release;
+          const Reassignment<Cost> reassignment{
+              encoded, rows.data(), static_cast<int64_t>(rows.size()), excess.data(),
+              static_cast<int64_t>(excess.shape(1)),
+              std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size()),
+              weights ? weights->data() : nullptr, nearest.data(), second.data(), loss.data(),
+              histogram ? histogram->data() : nullptr, histogram ? static_cast<int64_t>(histogram->shape(2)) : 1, n_jobs};
+          if (fresh)
+            reassignment.first_time();
+          else
+            reassignment.after_cut();
+        },
+        nb::arg("encoded"), nb::arg("rows"), nb::arg("excess"), nb::arg("survivors"), nb::arg("weights").none(),
+        nb::arg("nearest"), nb::arg("second"), nb::arg("loss"), nb::arg("histogram").none(), nb::arg("fresh"),
+        nb::arg("n_jobs"));
+  };
+  for_costs(int32_t{});
+  for_costs(int64_t{});
+}

@@ -1,0 +1,184 @@
+// IMM's search: the cuts that part the fewest rows from their centers.
+//
+// Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1. Exact on coarse columns by branch and bound: a bin is opened
+// only where its bound can still meet the best cut known.
+#include <mutex>
+#include <optional>
+
+#include "arrays.hpp"
+#include "parallel.hpp"
+#include "separation.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+
+// The best cuts of one column so far.
+struct ColumnBest {
+  int64_t mistakes = kNone;
+  std::vector<double> thresholds;
+
+  void offer(int64_t candidate, double threshold) {
+    if (candidate > mistakes) return;
+    if (candidate < mistakes) {
+      mistakes = candidate;
+      thresholds.clear();
+    }
+    thresholds.push_back(threshold);
+  }
+};
+
+struct ClosedBin {
+  int32_t bin;
+  int64_t bound;
+};
+
+struct MistakeSearch {
+  const SeparationNode &node;
+  std::vector<int32_t> uncounted;  // rows of the node that no surviving cluster holds: they still tell cuts apart
+  std::vector<ColumnBest> best;
+  std::vector<std::vector<ClosedBin>> closed;
+
+  explicit MistakeSearch(const SeparationNode &n)
+      : node(n), best(n.encoded.columns.size()), closed(n.encoded.columns.size()) {
+    for (int64_t i = 0; i < node.n; ++i)
+      if (node.cluster[node.rows[i]] < 0) uncounted.push_back(node.rows[i]);
+  }
+
+  void look(int32_t feature) {
+    const Column &column = node.encoded.columns[feature];
+    const CenterLine line = node.survivors.along(feature);
+    if (line.coordinate.front() == line.coordinate.back()) return;
+    ColumnBest &mine = best[feature];
+    if (node.prefers_rows(column)) {
+      std::vector<PlacedRow> placed;
+      place_all(node.matrix, node.rows, node.n, feature, placed);
+      Sweep sweep(node, line);
+      walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double threshold, const Sweep &at) {
+        if (at.parts_centers()) mine.offer(at.loss(), threshold);
+      });
+      return;
+    }
+    std::vector<uint8_t> has(uncounted.empty() ? 0 : column.n_bins, 0);
+    for (int32_t row : uncounted) has[node.encoded.bin(row, column)] = 1;
+    walk_bins(
+        node, feature, line, [&](int32_t bin) { return !has.empty() && has[bin]; },
+        [&](double threshold, const Sweep &at, bool passed) {
+          if (passed && at.parts_centers()) mine.offer(at.loss(), threshold);
+        },
+        [&](int32_t bin, int64_t bound, size_t, const int64_t *, const Sweep &) {
+          closed[feature].push_back({bin, bound});
+        });
+  }
+
+  void open(int32_t feature, int64_t limit) {
+    const Column &column = node.encoded.columns[feature];
+    std::vector<int32_t> bins;
+    for (const ClosedBin &bin : closed[feature])
+      if (bin.bound <= limit) bins.push_back(bin.bin);
+    if (bins.empty()) return;
+    const CenterLine line = node.survivors.along(feature);
+    std::vector<std::vector<PlacedRow>> placed;
+    place_bins(node.matrix, node.encoded, node.rows, node.n, feature, bins, placed);
+    for (size_t j = 0; j < bins.size(); ++j) {
+      const double high = node.encoded.high[column.value_begin + bins[j]];
+      Sweep sweep = sweep_before(node, feature, line, bins[j]);
+      walk_rows(sweep, placed[j], high, [&](double threshold, const Sweep &at) {
+        if (at.parts_centers()) best[feature].offer(at.loss(), threshold);
+      });
+    }
+  }
+
+  int64_t minimum() const {
+    int64_t least = kNone;
+    for (const ColumnBest &column : best) least = std::min(least, column.mistakes);
+    return least;
+  }
+
+  void run(int n_jobs) {
+    const int32_t d = node.encoded.n_cols();
+    parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f)); });
+    // The most promising columns first: what they yield keeps the others closed.
+    std::vector<std::pair<int64_t, int32_t>> order;
+    for (int32_t f = 0; f < d; ++f) {
+      int64_t bound = kNone;
+      for (const ClosedBin &bin : closed[f]) bound = std::min(bound, bin.bound);
+      if (bound <= minimum()) order.emplace_back(bound, f);
+    }
+    std::sort(order.begin(), order.end());
+    int64_t limit = minimum();
+    std::mutex limit_mutex;
+    parallel_for(n_jobs, static_cast<int64_t>(order.size()), [&](int64_t i) {
+      int64_t known;
+      {
+        std::lock_guard<std::mutex> lock(limit_mutex);
+        known = limit;
+      }
+      const int32_t f = order[i].second;
+      open(f, known);
+      std::lock_guard<std::mutex> lock(limit_mutex);
+      limit = std::min(limit, best[f].mistakes);
+    });
+  }
+};
+
+}  // namespace
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_mistakes(nb::module_ &m) {
+  m.def(
+      "fewest_mistakes",
+      [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster,
+         std::optional<In1<int64_t>> weights, std::optional<In3<int64_t>> histogram, In2<double> coordinates,
+         In1<int32_t> survivors, int n_jobs) {
+        require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
+        require(static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
+        require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                               histogram->shape(1) == coordinates.shape(0) && histogram->shape(2) == 1),
+                "histogram is of shape (n_slots, k, 1)");
+        std::vector<int32_t> feature;
+        std::vector<double> threshold;
+        int64_t mistakes;
+        {
+          nb::gil_scoped_release release;
+          const int64_t k = static_cast<int64_t>(coordinates.shape(0));
+          SeparationNode node{encoded,
+                              matrix,
+                              rows.data(),
+                              static_cast<int64_t>(rows.size()),
+                              cluster.data(),
+                              weights ? weights->data() : nullptr,
+                              nullptr,
+                              histogram ? histogram->data() : nullptr,
+                              k,
+                              1,
+                              {coordinates.data(), encoded.n_cols(),
+                               std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size())},
+                              {},
+                              {},
+                              0};
+          node.add_up();
+          MistakeSearch search(node);
+          search.run(n_jobs);
+          mistakes = search.minimum();
+          if (mistakes == kNone) mistakes = -1;
+          for (int32_t f = 0; f < encoded.n_cols(); ++f) {
+            ColumnBest &column = search.best[f];
+            if (column.mistakes != mistakes) continue;
+            std::sort(column.thresholds.begin(), column.thresholds.end());
+            column.thresholds.erase(std::unique(column.thresholds.begin(), column.thresholds.end()),
+                                    column.thresholds.end());
+            for (double t : column.thresholds) {
+              feature.push_back(f);
+              threshold.push_back(t);
+            }
+          }
+        }
+        return nb::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
+      },
+      nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("cluster"), nb::arg("weights").none(),
+      nb::arg("histogram").none(), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("n_jobs"));
+}

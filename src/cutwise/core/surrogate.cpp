@@ -1,0 +1,417 @@
+// ExKMC's search: the cut whose two sides, each served by one cluster, cost least.
+//
+// Frost, Moshkovitz, Rashtchian (2020), Algorithm 2. The same walk serves costs given as numbers (surrogate cost, kernel
+// distances) and 0/1 disagreement with labels (Expand), whose sums are counts per label. Exact on coarse columns: a bin
+// is opened only where its bound can beat the best cut known.
+#include <mutex>
+#include <optional>
+
+#include "arrays.hpp"
+#include "clones.hpp"
+#include "parallel.hpp"
+#include "node.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+
+CUTWISE_CLONES int64_t least(const int64_t *values, int64_t k) {
+  int64_t result = kNone;
+  for (int64_t j = 0; j < k; ++j) result = values[j] < result ? values[j] : result;
+  return result;
+}
+
+CUTWISE_CLONES int64_t least_rest(const int64_t *total, const int64_t *part, int64_t k) {
+  int64_t result = kNone;
+  for (int64_t j = 0; j < k; ++j) {
+    const int64_t rest = total[j] - part[j];
+    result = rest < result ? rest : result;
+  }
+  return result;
+}
+
+// What rows add, and what a cut costs, when every cluster has its own cost per row.
+template <class Cost>
+struct CostSums {
+  const Cost *costs;
+  int64_t k;
+
+  void add_row(int64_t *sums, int32_t row) const {
+    const Cost *cost = costs + row * k;
+    for (int64_t j = 0; j < k; ++j) sums[j] += cost[j];
+  }
+  int64_t left(const int64_t *part) const { return least(part, k); }
+  int64_t right(const int64_t *total, const int64_t *part) const { return least_rest(total, part, k); }
+  double second(const int64_t *, const int64_t *) const { return 0.0; }
+  int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::min_element(part, part + k) - part); }
+};
+
+// The same for 0/1 disagreement: sums are label counts, the cost of a side is its rows outside the commonest label.
+struct LabelCounts {
+  const int32_t *labels;
+  const int64_t *weights;
+  int64_t k;
+  bool gini;
+
+  void add_row(int64_t *sums, int32_t row) const { sums[labels[row]] += weights ? weights[row] : 1; }
+  int64_t left(const int64_t *part) const {
+    int64_t sum = 0, most = 0;
+    for (int64_t j = 0; j < k; ++j) {
+      sum += part[j];
+      most = std::max(most, part[j]);
+    }
+    return sum - most;
+  }
+  int64_t right(const int64_t *total, const int64_t *part) const {
+    int64_t sum = 0, most = 0;
+    for (int64_t j = 0; j < k; ++j) {
+      sum += total[j] - part[j];
+      most = std::max(most, total[j] - part[j]);
+    }
+    return sum - most;
+  }
+  // Gini impurity of the two sides, weighted by size: tells apart cuts that disagree equally.
+  double second(const int64_t *total, const int64_t *part) const {
+    if (!gini) return 0.0;
+    double n_left = 0, n_right = 0, squares_left = 0, squares_right = 0;
+    for (int64_t j = 0; j < k; ++j) {
+      const double l = static_cast<double>(part[j]), r = static_cast<double>(total[j] - part[j]);
+      n_left += l;
+      n_right += r;
+      squares_left += l * l;
+      squares_right += r * r;
+    }
+    return (n_left > 0 ? n_left - squares_left / n_left : 0.0) + (n_right > 0 ? n_right - squares_right / n_right : 0.0);
+  }
+  int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::max_element(part, part + k) - part); }
+};
+
+struct BestCut {
+  int64_t score = kNone;
+  double second = 0.0;
+  Cut cut;
+  int32_t left_label = -1, right_label = -1;
+
+  bool beats(int64_t other_score, double other_second, const Cut &other_cut) const {
+    if (score != other_score) return score < other_score;
+    if (second != other_second) return second < other_second;
+    return !(other_cut < cut);
+  }
+};
+
+template <class Sums>
+struct SurrogateSearch {
+  const Encoded &encoded;
+  const Matrix &matrix;
+  const int32_t *rows;
+  int64_t n;
+  const int64_t *histogram;  // (n_slots, k), null: sort every column
+  const uint8_t *silent;     // by row: adds nothing to any sum, so only the raw rows tell that it is there; null: none
+  Sums sums;
+  int64_t k;
+  std::vector<int64_t> total;
+  std::vector<int32_t> silent_rows;
+  BestCut best;
+  std::mutex best_mutex;
+
+  void offer(int32_t feature, double threshold, const int64_t *part, BestCut &mine) const {
+    const int64_t score = sums.left(part) + sums.right(total.data(), part);
+    if (score > mine.score) return;
+    const double second = sums.second(total.data(), part);
+    const Cut cut{feature, threshold};
+    if (mine.score != kNone && mine.beats(score, second, cut)) return;
+    mine.score = score;
+    mine.second = second;
+    mine.cut = cut;
+    std::vector<int64_t> rest(k);
+    for (int64_t j = 0; j < k; ++j) rest[j] = total[j] - part[j];
+    mine.left_label = sums.label_left(part);
+    mine.right_label = sums.label_left(rest.data());
+  }
+
+  void share(const BestCut &mine) {
+    if (mine.score == kNone) return;
+    std::lock_guard<std::mutex> lock(best_mutex);
+    if (best.score == kNone || !best.beats(mine.score, mine.second, mine.cut)) best = mine;
+  }
+
+  // Rows in order of one column, starting from `part`. The last cut is left out: it is the end of the bin or of the node.
+  void walk(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part, bool with_last,
+            BestCut &mine) const {
+    for (size_t i = 0; i < placed.size();) {
+      const double value = placed[i].value;
+      while (i < placed.size() && placed[i].value == value) sums.add_row(part.data(), placed[i++].row);
+      if (i < placed.size() || with_last) offer(feature, value, part.data(), mine);
+    }
+  }
+
+  void sort_column(int32_t feature, BestCut &mine) const {
+    std::vector<PlacedRow> placed;
+    place_all(matrix, rows, n, feature, placed);
+    std::vector<int64_t> part(k, 0);
+    walk(feature, placed, part, false, mine);
+  }
+
+  struct ClosedBin {
+    int32_t feature, bin;
+    int64_t bound;
+  };
+
+  const int64_t *cells(const Column &column, int32_t bin, const std::vector<int64_t> &rest) const {
+    if (bin == column.default_bin) return rest.data();
+    return histogram + static_cast<int64_t>(column.slot_of(bin)) * k;
+  }
+
+  std::vector<int64_t> default_cells(const Column &column) const {
+    std::vector<int64_t> rest;
+    if (column.default_bin < 0) return rest;
+    rest = total;
+    for (int32_t bin = 0; bin < column.n_bins; ++bin) {
+      if (bin == column.default_bin) continue;
+      const int64_t *here = cells(column, bin, rest);
+      for (int64_t j = 0; j < k; ++j) rest[j] -= here[j];
+    }
+    return rest;
+  }
+
+  void walk_column(int32_t feature, BestCut &mine, std::vector<ClosedBin> &closed) const {
+    const Column &column = encoded.columns[feature];
+    const std::vector<int64_t> rest = default_cells(column);
+    std::vector<uint8_t> present(column.n_bins, 0);
+    for (int32_t row : silent_rows) present[encoded.bin(row, column)] = 1;
+    int32_t last = -1;
+    for (int32_t bin = 0; bin < column.n_bins; ++bin) {
+      const int64_t *here = cells(column, bin, rest);
+      for (int64_t j = 0; j < k && !present[bin]; ++j) present[bin] = here[j] != 0;
+      if (present[bin]) last = bin;
+    }
+    std::vector<int64_t> part(k, 0);
+    for (int32_t bin = 0; bin <= last; ++bin) {
+      if (!present[bin]) continue;
+      const int64_t *here = cells(column, bin, rest);
+      const int64_t before = sums.left(part.data());
+      for (int64_t j = 0; j < k; ++j) part[j] += here[j];
+      if (encoded.low[column.value_begin + bin] < encoded.high[column.value_begin + bin])
+        closed.push_back({feature, bin, before + sums.right(total.data(), part.data())});
+      if (bin < last) offer(feature, encoded.high[column.value_begin + bin], part.data(), mine);
+    }
+  }
+
+  void open(int32_t feature, std::vector<int32_t> bins, BestCut &mine) const {
+    const Column &column = encoded.columns[feature];
+    const std::vector<int64_t> rest = default_cells(column);
+    std::vector<std::vector<PlacedRow>> placed;
+    place_bins(matrix, encoded, rows, n, feature, bins, placed);
+    std::vector<int64_t> part(k, 0);
+    int32_t reached = 0;
+    for (size_t i = 0; i < bins.size(); ++i) {
+      for (; reached < bins[i]; ++reached) {
+        const int64_t *here = cells(column, reached, rest);
+        for (int64_t j = 0; j < k; ++j) part[j] += here[j];
+      }
+      std::vector<int64_t> inside = part;
+      walk(feature, placed[i], inside, false, mine);
+    }
+  }
+
+  void run(int n_jobs) {
+    total.assign(k, 0);
+    for (int64_t i = 0; i < n; ++i) {
+      sums.add_row(total.data(), rows[i]);
+      if (silent && silent[rows[i]]) silent_rows.push_back(rows[i]);
+    }
+    const int32_t d = encoded.n_cols();
+    std::vector<std::vector<ClosedBin>> closed(d);
+    parallel_for(n_jobs, d, [&](int64_t f) {
+      BestCut mine;
+      const int32_t feature = static_cast<int32_t>(f);
+      if (histogram)
+        walk_column(feature, mine, closed[f]);
+      else
+        sort_column(feature, mine);
+      share(mine);
+    });
+    std::vector<std::pair<int64_t, int32_t>> order;
+    for (int32_t f = 0; f < d; ++f) {
+      int64_t bound = kNone;
+      for (const ClosedBin &bin : closed[f]) bound = std::min(bound, bin.bound);
+      if (bound <= best.score && !closed[f].empty()) order.emplace_back(bound, f);
+    }
+    std::sort(order.begin(), order.end());
+    parallel_for(n_jobs, static_cast<int64_t>(order.size()), [&](int64_t i) {
+      const int32_t feature = order[i].second;
+      int64_t limit;
+      {
+        std::lock_guard<std::mutex> lock(best_mutex);
+        limit = best.score;
+      }
+      std::vector<int32_t> bins;
+      for (const ClosedBin &bin : closed[feature])
+        if (bin.bound <= limit) bins.push_back(bin.bin);
+      if (bins.empty()) return;
+      BestCut mine;
+      open(feature, std::move(bins), mine);
+      share(mine);
+    });
+  }
+};
+
+template <class Sums>
+nb::object found(SurrogateSearch<Sums> &search, int n_jobs) {
+  {
+    nb::gil_scoped_release release;
+    search.run(n_jobs);
+  }
+  const BestCut &best = search.best;
+  if (best.score == kNone) return nb::none();
+  return nb::make_tuple(best.score, best.second, best.cut.feature, best.cut.threshold, best.left_label,
+                        best.right_label);
+}
+
+// Of cuts that tie in mistakes, the one whose sides cost least when each is served by its best surviving center.
+template <class Cost>
+int64_t cheapest_of(const Encoded &encoded, const Matrix &matrix, const int32_t *rows, int64_t n, const Cost *costs,
+                    int64_t k, const double *coordinates, const std::vector<int32_t> &survivors,
+                    const int32_t *features, const double *thresholds, int64_t n_cuts) {
+  const int64_t m = static_cast<int64_t>(survivors.size());
+  std::vector<int64_t> total(m, 0);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < m; ++j) total[j] += costs[rows[i] * k + survivors[j]];
+  int64_t best = -1, best_score = kNone;
+  const int64_t d = encoded.n_cols();
+  for (int64_t begin = 0; begin < n_cuts;) {
+    int64_t end = begin;
+    while (end < n_cuts && features[end] == features[begin]) ++end;
+    const int32_t feature = features[begin];
+    const Column &column = encoded.columns[feature];
+    const double *low = encoded.low.data() + column.value_begin;
+    const double *high = encoded.high.data() + column.value_begin;
+    const int64_t n_segments = end - begin + 1;
+    // The segment of every bin that no cut goes through, -1 for the others.
+    std::vector<int32_t> segment_of(column.n_bins);
+    auto segment = [&](double value) {
+      return static_cast<int32_t>(std::lower_bound(thresholds + begin, thresholds + end, value) - (thresholds + begin));
+    };
+    for (int32_t bin = 0; bin < column.n_bins; ++bin)
+      segment_of[bin] = segment(low[bin]) == segment(high[bin]) ? segment(low[bin]) : -1;
+    // Most cuts slice a little off: the fullest segment is the total less the others, and is never added up.
+    std::vector<int64_t> count(n_segments, 0), sums(n_segments * m, 0);
+    std::vector<int32_t> placed(n);
+    matrix.visit([&](auto values) {
+      for (int64_t i = 0; i < n; ++i) {
+        int32_t s = segment_of[encoded.bin(rows[i], column)];
+        if (s < 0) s = segment(values(rows[i], feature));
+        placed[i] = s;
+        ++count[s];
+      }
+    });
+    const int64_t fullest = std::max_element(count.begin(), count.end()) - count.begin();
+    for (int64_t i = 0; i < n; ++i) {
+      if (placed[i] == fullest) continue;
+      int64_t *sum = sums.data() + placed[i] * m;
+      for (int64_t j = 0; j < m; ++j) sum[j] += costs[rows[i] * k + survivors[j]];
+    }
+    for (int64_t j = 0; j < m; ++j) {
+      int64_t rest = total[j];
+      for (int64_t s = 0; s < n_segments; ++s)
+        if (s != fullest) rest -= sums[s * m + j];
+      sums[fullest * m + j] = rest;
+    }
+    std::vector<int64_t> left(m, 0);
+    for (int64_t cut = begin; cut < end; ++cut) {
+      int64_t least_left = kNone, least_right = kNone;
+      for (int64_t j = 0; j < m; ++j) {
+        left[j] += sums[(cut - begin) * m + j];
+        if (coordinates[survivors[j] * d + feature] <= thresholds[cut])
+          least_left = std::min(least_left, left[j]);
+        else
+          least_right = std::min(least_right, total[j] - left[j]);
+      }
+      if (least_left == kNone || least_right == kNone) continue;
+      if (least_left + least_right < best_score) {
+        best_score = least_left + least_right;
+        best = cut;
+      }
+    }
+    begin = end;
+  }
+  return best;
+}
+
+}  // namespace
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_surrogate(nb::module_ &m) {
+  auto for_costs = [&](auto zero) {
+    using Cost = decltype(zero);
+    m.def(
+        "best_surrogate_cut",
+        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs,
+           std::optional<In2<int64_t>> histogram, std::optional<In1<uint8_t>> silent, int n_jobs) {
+          const int64_t k = static_cast<int64_t>(costs.shape(1));
+          require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
+          require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                                 static_cast<int64_t>(histogram->shape(1)) == k),
+                  "histogram is of shape (n_slots, k)");
+          SurrogateSearch<CostSums<Cost>> search{encoded,
+                                                 matrix,
+                                                 rows.data(),
+                                                 static_cast<int64_t>(rows.size()),
+                                                 histogram ? histogram->data() : nullptr,
+                                                 silent ? silent->data() : nullptr,
+                                                 {costs.data(), k},
+                                                 k,
+                                                 {},
+                                                 {},
+                                                 {},
+                                                 {}};
+          return found(search, n_jobs);
+        },
+        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs"), nb::arg("histogram").none(),
+        nb::arg("silent").none(), nb::arg("n_jobs"));
+    m.def(
+        "cheapest_tied_cut",
+        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs, In2<double> coordinates,
+           In1<int32_t> survivors, In1<int32_t> features, In1<double> thresholds) {
+          require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
+          require(features.size() == thresholds.size(), "features and thresholds have one length");
+          nb::gil_scoped_release release;
+          return cheapest_of(encoded, matrix, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
+                             static_cast<int64_t>(costs.shape(1)), coordinates.data(),
+                             std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size()),
+                             features.data(), thresholds.data(), static_cast<int64_t>(features.size()));
+        },
+        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs"), nb::arg("coordinates"),
+        nb::arg("survivors"), nb::arg("features"), nb::arg("thresholds"));
+  };
+  for_costs(int32_t{});
+  for_costs(int64_t{});
+
+  m.def(
+      "best_disagreement_cut",
+      [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels,
+         std::optional<In1<int64_t>> weights, int64_t k, std::optional<In2<int64_t>> histogram, bool gini, int n_jobs) {
+        require(static_cast<int64_t>(labels.size()) == encoded.n_rows, "labels has one entry per encoded row");
+        require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                               static_cast<int64_t>(histogram->shape(1)) == k),
+                "histogram is of shape (n_slots, k)");
+        SurrogateSearch<LabelCounts> search{encoded,
+                                            matrix,
+                                            rows.data(),
+                                            static_cast<int64_t>(rows.size()),
+                                            histogram ? histogram->data() : nullptr,
+                                            nullptr,
+                                            {labels.data(), weights ? weights->data() : nullptr, k, gini},
+                                            k,
+                                            {},
+                                            {},
+                                            {},
+                                            {}};
+        return found(search, n_jobs);
+      },
+      nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
+      nb::arg("k"), nb::arg("histogram").none(), nb::arg("gini"), nb::arg("n_jobs"));
+}
