@@ -9,6 +9,8 @@ import pytest
 from scipy import sparse
 
 from cutwise.core import kernels
+from cutwise.exceptions import ColumnMismatchError, InvalidInputError
+from cutwise.table import read_table
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
 from tests.tree.random_trees import chain, naive_apply, random_tree, rows_for
 
@@ -148,9 +150,18 @@ def test_sparse_rows_reach_the_leaf_of_their_dense_twins(seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, n_leaves=10, n_features=6, intervals=0.3)
     X = rows_for(tree, rng) * (rng.random((200, 6)) < 0.3)
-    csr = sparse.csr_array(X)
-    csr.sort_indices()
-    np.testing.assert_array_equal(tree.apply(kernels.as_matrix(csr)), naive_apply(tree, X))
+    for given in (sparse.csr_array(X), sparse.csc_array(X), sparse.coo_matrix(X)):
+        np.testing.assert_array_equal(tree.apply(given), naive_apply(tree, X))
+
+
+def test_data_frames_and_nested_lists_are_read():
+    pandas = pytest.importorskip("pandas")
+    tree = three_leaves()
+    X = [[1.5, 3.0], [2.0, 7.0], [2.0, 7.5], [2.0, 0.0]]
+    expected = [2, 0, 1, 1]
+    assert tree.predict(X).tolist() == expected
+    assert tree.predict(pandas.DataFrame(X, columns=["a", "b"])).tolist() == expected
+    assert tree.predict(read_table(X)).tolist() == expected
 
 
 def test_more_rows_than_one_block_give_the_same_leaves_on_any_number_of_threads():
@@ -165,7 +176,7 @@ def test_more_rows_than_one_block_give_the_same_leaves_on_any_number_of_threads(
 
 
 def test_no_rows_give_no_leaves():
-    assert chain(2).apply(kernels.as_matrix(np.zeros((0, 1)))).shape == (0,)
+    assert chain(2).apply(kernels.as_matrix(np.zeros((0, 1)))).shape == (0,)  # read_table would ask for a row
 
 
 @pytest.mark.parametrize("to_the_left", [False, True])
@@ -179,7 +190,7 @@ def test_a_tree_of_depth_5000_works(to_the_left):
 
 
 def test_another_number_of_columns_is_refused():
-    with pytest.raises(ValueError, match=r"3 .* 2"):
+    with pytest.raises(ColumnMismatchError, match=r"3 .* 2"):
         three_leaves().apply(np.zeros((1, 3)))
 
 
@@ -239,7 +250,7 @@ def test_trees_of_different_size_are_not_equal():
 def test_a_damaged_description_is_refused(change, message):
     data = three_leaves().to_dict()
     change(data)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         ThresholdTree.from_dict(data)
 
 
@@ -278,7 +289,7 @@ def test_a_damaged_description_is_refused(change, message):
     ],
 )
 def test_what_is_no_tree_is_refused_and_the_node_named(changes, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         ThresholdTree(**{**fields_of(three_leaves()), **changes})
 
 
@@ -323,7 +334,7 @@ def test_nodes_in_any_order_give_the_same_tree(seed):
     ],
 )
 def test_children_that_are_no_tree_are_refused(left, right, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InvalidInputError, match=message):
         preorder(left, right)
 
 

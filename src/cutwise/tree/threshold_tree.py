@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.core import kernels
+from cutwise.exceptions import ColumnMismatchError, InvalidInputError
+from cutwise.table import Table, read_table
 
 __all__ = ["ThresholdTree", "preorder"]
 
@@ -49,7 +51,7 @@ class ThresholdTree:
 
     Raises
     ------
-    ValueError
+    InvalidInputError
         Arrays that are no such tree; the message names the first node at fault.
 
     Notes
@@ -126,8 +128,8 @@ class ThresholdTree:
 
         Parameters
         ----------
-        X : array_like, data frame, sparse matrix or Table, of shape (n_rows, n_features)
-            Rows in the columns' own units.
+        X : array_like, sparse matrix, data frame, Table or core Matrix, of shape (n_rows, n_features)
+            Rows in the columns' own units. Columns go by their order: a tree knows no names.
         n_jobs : int, default 1
             Threads to use; the result does not depend on it.
 
@@ -135,10 +137,17 @@ class ThresholdTree:
         -------
         leaf : ndarray of shape (n_rows,), int32
             Node numbers: entries of ``leaves``.
+
+        Raises
+        ------
+        ColumnMismatchError
+            Another number of columns than ``n_features``.
+        InvalidInputError
+            Anything that is no table of finite numbers.
         """
-        matrix = _as_matrix(X)
+        matrix = X if isinstance(X, kernels.Matrix) else (X if isinstance(X, Table) else read_table(X)).matrix
         if matrix.n_cols != self.n_features:
-            raise ValueError(f"X has {matrix.n_cols} columns, but the tree was grown on {self.n_features}.")
+            raise ColumnMismatchError.of_count(given=matrix.n_cols, fitted=self.n_features, estimator="ThresholdTree")
         return kernels.apply(
             matrix, self.children_left, self.children_right, self.feature, self.threshold, self.lower, n_jobs
         )
@@ -148,8 +157,8 @@ class ThresholdTree:
 
         Parameters
         ----------
-        X : array_like, data frame, sparse matrix or Table, of shape (n_rows, n_features)
-            Rows in the columns' own units.
+        X : array_like, sparse matrix, data frame, Table or core Matrix, of shape (n_rows, n_features)
+            Rows in the columns' own units. Columns go by their order: a tree knows no names.
         n_jobs : int, default 1
             Threads to use; the result does not depend on it.
 
@@ -194,7 +203,7 @@ class ThresholdTree:
 
         Raises
         ------
-        ValueError
+        InvalidInputError
             Children that are no tree with root 0, or any error of the class.
         """
         left = _integers(children_left, "children_left", np.dtype(np.int32))
@@ -209,7 +218,7 @@ class ThresholdTree:
                 return np.full(len(order), default)
             out = np.asarray(values)
             if out.shape != left.shape:
-                raise ValueError(f"the arrays of a tree have one length, not {out.shape} and {left.shape}.")
+                raise InvalidInputError(f"the arrays of a tree have one length, not {out.shape} and {left.shape}.")
             out = out[order]
             if at is not None:
                 out[at] = default
@@ -278,16 +287,18 @@ class ThresholdTree:
 
         Raises
         ------
-        ValueError
+        InvalidInputError
             An entry that is missing, unknown or of another kind, or arrays that are no tree.
         """
         expected = {field.name for field in fields(cls)}
         if set(data) != expected:
-            raise ValueError(f"a tree is a mapping with the entries {sorted(expected)}, not {sorted(map(str, data))}.")
+            raise InvalidInputError(
+                f"a tree is a mapping with the entries {sorted(expected)}, not {sorted(map(str, data))}."
+            )
         values = dict(data)
         for name, absent in (("threshold", np.nan), ("lower", -np.inf)):
             if not isinstance(values[name], Sequence) or not all(_is_number_or_none(v) for v in values[name]):
-                raise ValueError(f"{name} of a tree is a list of numbers and None.")
+                raise InvalidInputError(f"{name} of a tree is a list of numbers and None.")
             values[name] = np.array([absent if v is None else float(v) for v in values[name]], dtype=np.float64)
         return cls(**values)
 
@@ -317,44 +328,39 @@ def preorder(children_left: npt.ArrayLike, children_right: npt.ArrayLike) -> npt
 
     Raises
     ------
-    ValueError
+    InvalidInputError
         A node reached twice or never, or a child out of range.
     """
     left = np.asarray(children_left).tolist()
     right = np.asarray(children_right).tolist()
     m = len(left)
     if m == 0 or len(right) != m:
-        raise ValueError(f"a tree has one or more nodes and as many left as right children, not {m} and {len(right)}.")
+        raise InvalidInputError(
+            f"a tree has one or more nodes and as many left as right children, not {m} and {len(right)}."
+        )
     order: list[int] = []
     pending = [0]
     seen = [False] * m
     while pending:
         node = pending.pop()
         if not 0 <= node < m or seen[node]:
-            raise ValueError(f"the children are no tree with root 0: node {node} is out of range or reached twice.")
+            raise InvalidInputError(
+                f"the children are no tree with root 0: node {node} is out of range or reached twice."
+            )
         seen[node] = True
         order.append(node)
         if (left[node] < 0) != (right[node] < 0):
-            raise ValueError(f"node {node} of a tree has one child; a node has two, or none (-1 and -1).")
+            raise InvalidInputError(f"node {node} of a tree has one child; a node has two, or none (-1 and -1).")
         if left[node] >= 0:
             pending += [right[node], left[node]]
     if len(order) < m:
-        raise ValueError(f"the children are no tree with root 0: node {seen.index(False)} is never reached.")
+        raise InvalidInputError(f"the children are no tree with root 0: node {seen.index(False)} is never reached.")
     return np.array(order, dtype=np.intp)
-
-
-def _as_matrix(X: Any) -> kernels.Matrix:
-    if isinstance(X, kernels.Matrix):
-        return X
-    matrix = getattr(X, "matrix", None)
-    if isinstance(matrix, kernels.Matrix):
-        return matrix
-    return kernels.as_matrix(np.asarray(X))
 
 
 def _count(n_features: Any) -> int:
     if isinstance(n_features, bool) or not isinstance(n_features, int | np.integer) or n_features < 1:
-        raise ValueError(f"n_features={n_features!r} of a tree is an integer of at least 1.")
+        raise InvalidInputError(f"n_features={n_features!r} of a tree is an integer of at least 1.")
     return int(n_features)
 
 
@@ -371,7 +377,7 @@ def _integers(values: npt.ArrayLike, name: str, dtype: np.dtype[Any]) -> npt.NDA
     given = np.asarray(values)
     limits = np.iinfo(dtype)
     if given.dtype.kind not in "iu" or (given.size and (given.min() < limits.min or given.max() > limits.max)):
-        raise ValueError(f"{name} of a tree holds {dtype} integers, not {given.dtype}.")
+        raise InvalidInputError(f"{name} of a tree holds {dtype} integers, not {given.dtype}.")
     return given.astype(dtype)
 
 
@@ -380,14 +386,14 @@ def _freeze(tree: ThresholdTree, name: str, dtype: np.dtype[Any]) -> None:
     values = getattr(tree, name)
     copy = np.array(values, dtype=dtype) if dtype.kind == "f" else _integers(values, name, dtype)
     if copy.ndim != 1:
-        raise ValueError(f"{name} of a tree is one-dimensional, not {copy.ndim}-dimensional.")
+        raise InvalidInputError(f"{name} of a tree is one-dimensional, not {copy.ndim}-dimensional.")
     object.__setattr__(tree, name, _read_only(copy))
 
 
 def _check_lengths(tree: ThresholdTree) -> None:
     lengths = {name: len(getattr(tree, name)) for name in _ARRAYS}
     if len(set(lengths.values())) != 1 or tree.n_nodes == 0:
-        raise ValueError(f"the arrays of a tree have one length of at least 1, not {lengths}.")
+        raise InvalidInputError(f"the arrays of a tree have one length of at least 1, not {lengths}.")
 
 
 def _check_preorder(children_left: Int32, children_right: Int32) -> None:
@@ -398,16 +404,18 @@ def _check_preorder(children_left: Int32, children_right: Int32) -> None:
         if left == right == -1:
             expected = put_off.pop() if put_off else last + 1
             if expected != node + 1:
-                raise ValueError(f"node {node + 1} of a tree is out of preorder; from_unordered renumbers nodes.")
+                raise InvalidInputError(
+                    f"node {node + 1} of a tree is out of preorder; from_unordered renumbers nodes."
+                )
         elif left == node + 1 and left < right <= last:
             put_off.append(right)
         else:
-            raise ValueError(
+            raise InvalidInputError(
                 f"node {node} of a tree has the children {left} and {right}; nodes are in preorder (the left child is "
                 f"node {node + 1}) and leaves have -1 and -1. from_unordered renumbers nodes."
             )
     if put_off:
-        raise ValueError(f"node {put_off[-1]} of a tree is out of preorder; from_unordered renumbers nodes.")
+        raise InvalidInputError(f"node {put_off[-1]} of a tree is out of preorder; from_unordered renumbers nodes.")
 
 
 def _check_nodes(tree: ThresholdTree) -> None:
@@ -435,4 +443,4 @@ def _check_nodes(tree: ThresholdTree) -> None:
 
 def _all(holds: npt.NDArray[np.bool_], needed: str) -> None:
     if not holds.all():
-        raise ValueError(f"node {int(np.argmin(holds))} of a tree needs a {needed}.")
+        raise InvalidInputError(f"node {int(np.argmin(holds))} of a tree needs a {needed}.")
