@@ -1,0 +1,133 @@
+"""Plain CART as a threshold tree: the tree that a DecisionTreeClassifier grows on the labels.
+
+It is what most people describe a clustering with today, hence both a candidate of ``ClusterExplainer`` and a baseline.
+scikit-learn compares values rounded to float32. Rounding keeps the order of values, so each of its cuts parts the
+node's rows at one gap between neighboring float64 values, and a threshold inside that gap parts them in the same way.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cutwise.tree.threshold_tree import ThresholdTree, preorder
+from cutwise.tree.thresholds import choose_threshold
+
+__all__ = ["cart_tree"]
+
+Values: TypeAlias = Any  # ndarray or csr_array; scipy has no types to say so
+
+
+def cart_tree(
+    values: Values,
+    labels: npt.NDArray[np.int32],
+    *,
+    max_leaves: int,
+    is_integer: npt.NDArray[np.bool_],
+    weights: npt.NDArray[np.int64] | None = None,
+    counts: npt.NDArray[np.int64] | None = None,
+) -> tuple[ThresholdTree, npt.NDArray[np.int32]]:
+    """The tree of ``DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0)``, with readable thresholds.
+
+    Parameters
+    ----------
+    values : ndarray or csr_array of shape (m, d)
+        The rows, finite. Values beyond the range of float32 are clipped to it, where scikit-learn would refuse them.
+    labels : ndarray of shape (m,), int32
+        Cluster codes, none negative.
+    max_leaves : int
+        At least 1.
+    is_integer : ndarray of shape (d,), bool
+        The columns whose thresholds should be integers.
+    weights : ndarray of shape (m,), int64, optional
+        Weight of every row; 1 when left out.
+    counts : ndarray of shape (m,), int64, optional
+        How many rows of the table each row stands for; 1 when left out.
+
+    Returns
+    -------
+    tree : ThresholdTree
+        It parts the given rows exactly as scikit-learn's tree does. A leaf takes its heaviest cluster, the lowest on
+        ties.
+    leaf_of_row : ndarray of shape (m,), int32
+        The node number of each row's leaf.
+    """
+    left, right, feature, limit, cluster = _grow(values, labels, max_leaves, weights)
+    order = preorder(left, right)
+    number = np.empty(len(order), dtype=np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+
+    exact = values.tocsc() if sparse.issparse(values) else values
+    threshold = np.full(len(left), np.nan)
+    n_samples = np.zeros(len(left), dtype=np.int64)
+    leaf_of_row = np.empty(len(labels), dtype=np.int32)
+    rows_of: dict[int, npt.NDArray[np.intp]] = {0: np.arange(len(labels))}
+    for node in order.tolist():
+        rows = rows_of.pop(node)
+        n_samples[node] = len(rows) if counts is None else counts[rows].sum()
+        if left[node] < 0:
+            leaf_of_row[rows] = number[node]
+            continue
+        column = _column(exact, int(feature[node]), rows)
+        goes_left = _as_float32(column) <= limit[node]
+        threshold[node] = choose_threshold(
+            float(column[goes_left].max()), float(column[~goes_left].min()), bool(is_integer[feature[node]])
+        )
+        rows_of[int(left[node])], rows_of[int(right[node])] = rows[goes_left], rows[~goes_left]
+
+    tree = ThresholdTree.from_unordered(
+        children_left=left,
+        children_right=right,
+        feature=feature,
+        threshold=threshold,
+        cluster=cluster,
+        n_node_samples=n_samples,
+        n_features=int(values.shape[1]),
+    )
+    return tree, leaf_of_row
+
+
+def _grow(
+    values: Values, labels: npt.NDArray[np.int32], max_leaves: int, weights: npt.NDArray[np.int64] | None
+) -> tuple[npt.NDArray[Any], ...]:
+    """scikit-learn's nodes: children, column and threshold of each, and the heaviest cluster in it."""
+    totals = np.bincount(labels, weights=weights)
+    if max_leaves == 1 or np.count_nonzero(totals) == 1:  # scikit-learn knows no limit of one leaf
+        none = np.array([-1], dtype=np.int32)
+        return none, none, none, np.array([np.nan]), np.array([totals.argmax()], dtype=np.int32)
+    from sklearn.tree import DecisionTreeClassifier
+
+    model = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0)
+    model.fit(_as_float32(values), labels, sample_weight=weights)
+    grown = model.tree_
+    cluster = model.classes_[np.argmax(grown.value[:, 0, :], axis=1)].astype(np.int32)
+    return (
+        grown.children_left.astype(np.int32),
+        grown.children_right.astype(np.int32),
+        grown.feature.astype(np.int32),
+        grown.threshold,
+        cluster,
+    )
+
+
+def _as_float32(values: Values) -> Values:
+    """What scikit-learn's trees compare, with values that would overflow kept finite (clipping keeps the order too)."""
+    largest = float(np.finfo(np.float32).max)
+    if sparse.issparse(values):
+        # 32-bit indices are the only ones that scikit-learn's trees take.
+        indices, indptr = values.indices.astype(np.int32, copy=False), values.indptr.astype(np.int32, copy=False)
+        return sparse.csr_array((_as_float32(values.data), indices, indptr), shape=values.shape)
+    if values.dtype == np.float64:
+        values = np.clip(values, -largest, largest)
+    return values.astype(np.float32, copy=False)
+
+
+def _column(values: Values, column: int, rows: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+    """One column of the given rows, dense."""
+    if sparse.issparse(values):
+        dense: npt.NDArray[Any] = values[:, [column]].toarray().ravel()
+        return dense[rows]
+    return np.asarray(values[rows, column])

@@ -1,0 +1,83 @@
+"""The tree copied from scikit-learn parts the training rows as scikit-learn's does, with thresholds in float64."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits, load_iris
+from sklearn.tree import DecisionTreeClassifier
+
+from cutwise.tree.cart import cart_tree
+
+
+def grow(X, labels, max_leaves, **options):
+    X = X if sparse.issparse(X) else np.asarray(X)
+    labels = np.asarray(labels, dtype=np.int32)
+    integer = np.full(X.shape[1], X.dtype.kind in "iu")
+    return cart_tree(X, labels, max_leaves=max_leaves, is_integer=integer, **options)
+
+
+def assert_parts_alike(X, labels, max_leaves, weights=None):
+    tree, leaf_of_row = grow(X, labels, max_leaves, weights=weights)
+    theirs = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0).fit(X, labels, sample_weight=weights)
+    assert tree.n_leaves == theirs.get_n_leaves()
+    assert np.array_equal(tree.apply(X), leaf_of_row)
+    assert np.array_equal(tree.predict(X), theirs.predict(X))
+    pairs = set(zip(leaf_of_row.tolist(), theirs.apply(X).tolist(), strict=True))
+    assert len(pairs) == tree.n_leaves
+
+
+@pytest.mark.parametrize("load", [load_iris, load_digits])
+@pytest.mark.parametrize("max_leaves", [2, 3, 10, 40])
+def test_the_rows_are_parted_as_by_scikit_learn(load, max_leaves):
+    X, labels = load(return_X_y=True)
+    assert_parts_alike(X, labels, max_leaves)
+
+
+def test_weights_count():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 6, size=(200, 4)).astype(float)
+    assert_parts_alike(X, rng.integers(0, 5, 200), 9, weights=rng.integers(1, 9, 200))
+
+
+def test_values_that_only_float64_tells_apart_stay_on_the_side_that_scikit_learn_gave_them():
+    rng = np.random.default_rng(0)
+    X = 1e9 + rng.normal(size=(500, 2)) * 200
+    X = np.concatenate([X, np.nextafter(X, np.inf)])
+    labels = (X[:, 0] > 1e9 + 30).astype(int) + 2 * (X[:, 1] > 1e9)
+    assert_parts_alike(X, labels, 4)
+
+
+def test_timestamps_in_64_bit_integers_get_whole_thresholds():
+    X = np.arange(1_700_000_000, 1_700_000_400)[:, None]
+    labels = np.arange(400) // 150
+    assert_parts_alike(X, labels, 3)
+    tree, _ = grow(X, labels, 3)
+    cuts = tree.threshold[tree.feature >= 0]
+    assert np.array_equal(cuts, np.round(cuts))
+
+
+def test_sparse_rows_give_the_tree_of_the_dense_ones():
+    rng = np.random.default_rng(1)
+    X = rng.poisson(0.4, size=(300, 12)).astype(float)
+    labels = rng.integers(0, 4, 300)
+    dense, leaf_dense = grow(X, labels, 12)
+    scarce, leaf_scarce = grow(sparse.csr_array(X), labels, 12)
+    assert dense.equals(scarce)
+    assert np.array_equal(leaf_dense, leaf_scarce)
+
+
+def test_huge_values_are_no_obstacle():
+    X = np.array([[1e300], [2e300], [-1e300], [0.5]])
+    tree, _ = grow(X, [0, 0, 1, 2], 3)
+    assert np.array_equal(tree.predict(X), [0, 0, 1, 2])
+
+
+@pytest.mark.parametrize(("labels", "max_leaves", "cluster"), [([0, 1, 1], 1, 1), ([0, 0, 0], 5, 0), ([1, 0, 2], 1, 0)])
+def test_one_leaf_takes_the_heaviest_cluster(labels, max_leaves, cluster):
+    tree, leaf_of_row = grow([[1.0], [2.0], [3.0]], labels, max_leaves)
+    assert (tree.n_nodes, tree.cluster.tolist(), leaf_of_row.tolist()) == (1, [cluster], [0, 0, 0])
+
+
+def test_counts_are_the_rows_that_each_row_stands_for():
+    tree, _ = grow([[1.0], [2.0], [3.0]], [0, 1, 1], 2, counts=np.array([5, 2, 1]))
+    assert tree.n_node_samples.tolist() == [8, 5, 3]
