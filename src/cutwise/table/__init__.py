@@ -1,7 +1,34 @@
 """Intake: tables, labels, weights and parameters are checked once, here, and errors name what is wrong and where."""
 
+from .checks import (
+    check_integer,
+    check_max_leaves,
+    check_n_clusters,
+    check_n_jobs,
+    check_number,
+    check_option,
+)
 from .columns import Columns, HasColumns, check_same_columns
+from .distinct import count_distinct_rows
 from .intake import read_table
+from .labels import Labels, read_labels
 from .table import Table
+from .weights import read_weights
 
-__all__ = ["Columns", "HasColumns", "Table", "check_same_columns", "read_table"]
+__all__ = [
+    "Columns",
+    "HasColumns",
+    "Labels",
+    "Table",
+    "check_integer",
+    "check_max_leaves",
+    "check_n_clusters",
+    "check_n_jobs",
+    "check_number",
+    "check_option",
+    "check_same_columns",
+    "count_distinct_rows",
+    "read_labels",
+    "read_table",
+    "read_weights",
+]

@@ -1,0 +1,185 @@
+"""Parameters: options, whole numbers, numbers, and how many clusters a table can give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, TypeVar
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.exceptions import InvalidInputError, UnknownOptionError
+
+from .distinct import count_distinct_rows
+
+if TYPE_CHECKING:
+    from .table import Table
+
+__all__ = [
+    "check_integer",
+    "check_max_leaves",
+    "check_n_clusters",
+    "check_n_jobs",
+    "check_number",
+    "check_option",
+]
+
+Option = TypeVar("Option")
+
+
+def check_option(name: str, value: Option, valid: Sequence[object]) -> Option:
+    """The value, when it is one of the valid ones.
+
+    Parameters
+    ----------
+    name : str
+        The parameter's name.
+    value : object
+    valid : sequence
+        Words, and possibly None; listed in the error in this order.
+
+    Raises
+    ------
+    UnknownOptionError
+        It is not; the error lists the valid options and hints at the nearest.
+    """
+    if any(value is option or (isinstance(value, str) and value == option) for option in valid):
+        return value
+    raise UnknownOptionError.of(name, value, valid)
+
+
+def check_integer(name: str, value: object, *, minimum: int, maximum: int | None = None, hint: str = "") -> int:
+    """A whole number within bounds, as a Python int.
+
+    Parameters
+    ----------
+    name : str
+        The parameter's name.
+    value : object
+        A Python or numpy integer; a boolean or a float such as 3.0 is refused, as scikit-learn does.
+    minimum, maximum : int
+        Both allowed values; no maximum by default.
+    hint : str
+        A sentence to end the error with.
+
+    Raises
+    ------
+    InvalidInputError
+    """
+    bounds = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+    if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)):
+        raise InvalidInputError(_sentence(f"{name}={value!r} is not a whole number. Use an integer {bounds}.", hint))
+    number = int(value)
+    if number < minimum or (maximum is not None and number > maximum):
+        raise InvalidInputError(_sentence(f"{name}={number} is out of range. Use an integer {bounds}.", hint))
+    return number
+
+
+def check_number(
+    name: str, value: object, *, minimum: float, maximum: float = math.inf, above: bool = False, hint: str = ""
+) -> float:
+    """A finite real number within bounds, as a Python float.
+
+    Parameters
+    ----------
+    name : str
+        The parameter's name.
+    value : object
+        Any real number but a boolean.
+    minimum, maximum : float
+        Both allowed values, unless ``above`` makes ``minimum`` itself a refused one.
+    hint : str
+        A sentence to end the error with.
+
+    Raises
+    ------
+    InvalidInputError
+    """
+    bounds = f"{'>' if above else '>='} {minimum:g}" + ("" if maximum == math.inf else f" and <= {maximum:g}")
+    if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)) or not math.isfinite(value):
+        raise InvalidInputError(_sentence(f"{name}={value!r} is not a finite number. Use a number {bounds}.", hint))
+    number = float(value)
+    if number < minimum or number > maximum or (above and number == minimum):
+        raise InvalidInputError(_sentence(f"{name}={value!r} is out of range. Use a number {bounds}.", hint))
+    return number
+
+
+def check_n_jobs(n_jobs: object) -> int:
+    """How many threads ``n_jobs`` asks for, by joblib's rule: None is 1 unless a joblib context says otherwise, -1 all cores.
+
+    Raises
+    ------
+    InvalidInputError
+        Zero, or no integer.
+    """
+    if n_jobs is None:
+        return int(joblib.effective_n_jobs(None))
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, (bool, np.bool_)) or n_jobs == 0:
+        raise InvalidInputError(
+            f"n_jobs={n_jobs!r} is not a number of threads. Use an integer >= 1, -1 for all cores, or None for one."
+        )
+    return int(joblib.effective_n_jobs(int(n_jobs)))
+
+
+def check_n_clusters(
+    n_clusters: object, table: Table | None = None, weights: npt.NDArray[np.float64] | None = None, *, what: str = "X"
+) -> int:
+    """The number of clusters: at least 1, and at most the distinct rows there are.
+
+    Parameters
+    ----------
+    n_clusters : object
+    table : Table, optional
+        The rows to cluster; without it only the number itself is checked.
+    weights : ndarray of shape (n_rows,), float64, optional
+        Rows of weight 0 do not count.
+    what : str
+        The table's name, for messages.
+
+    Returns
+    -------
+    n_clusters : int
+
+    Raises
+    ------
+    InvalidInputError
+        No integer, below 1, or more than the distinct rows of positive weight.
+    """
+    number = check_integer("n_clusters", n_clusters, minimum=1)
+    if table is not None:
+        distinct = count_distinct_rows(table.values, number, weights)
+        if distinct < number:
+            rows = "row" if distinct == 1 else "rows"
+            weighted = "" if weights is None else " of positive weight"
+            raise InvalidInputError(
+                f"n_clusters={number} is more than the {distinct} distinct {rows} of {what}{weighted} "
+                f"(n_samples={table.n_rows}), and every cluster needs a row that no other has.\n"
+                f"Use n_clusters <= {distinct}, or give more rows."
+            )
+    return number
+
+
+def check_max_leaves(max_leaves: object, n_clusters: int) -> int:
+    """The number of leaves: ``n_clusters`` for None, otherwise at least as many.
+
+    Raises
+    ------
+    InvalidInputError
+        No integer, or fewer leaves than clusters.
+    """
+    if max_leaves is None:
+        return n_clusters
+    number = check_integer("max_leaves", max_leaves, minimum=1, hint="None gives exactly one leaf per cluster.")
+    if number < n_clusters:
+        raise InvalidInputError(
+            f"max_leaves={number} is fewer than n_clusters={n_clusters}, and every cluster needs a leaf of its own.\n"
+            f"Use max_leaves >= {n_clusters}, or None for exactly one leaf per cluster."
+        )
+    return number
+
+
+def _sentence(message: str, hint: str) -> str:
+    return f"{message} {hint}" if hint else message

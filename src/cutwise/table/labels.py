@@ -1,0 +1,217 @@
+"""Cluster labels from anywhere: whole numbers, text or booleans, with -1 for noise."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import DataConversionWarning
+
+from cutwise.exceptions import InvalidInputError, NotFiniteError, UnsupportedInputError
+
+from .objects import is_missing
+from .vectors import as_vector
+
+__all__ = ["Labels", "read_labels"]
+
+# A lookup table over the range of integer labels is faster than a sort while it stays this small or near the row count.
+_SMALL_RANGE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Labels as cluster codes.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_clusters,)
+        The distinct labels in increasing order, as given, without noise.
+    codes : ndarray of shape (n_rows,), int32
+        ``classes[codes[i]]`` is the label of row ``i``; -1 marks noise.
+    """
+
+    classes: npt.NDArray[np.generic]
+    codes: npt.NDArray[np.int32]
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of distinct labels, noise apart."""
+        return len(self.classes)
+
+    @property
+    def n_noise(self) -> int:
+        """Number of rows without a cluster."""
+        return int(np.count_nonzero(self.codes < 0))
+
+
+def read_labels(y: Any, n_rows: int, *, what: str = "y", estimator: str = "ClusterExplainer") -> Labels:
+    """Checks labels and numbers the clusters.
+
+    Parameters
+    ----------
+    y : array-like or series of shape (n_rows,)
+        Integers, floats that are whole numbers, booleans or text, in an array, a list or a series (also categorical). The number -1
+        is noise; the text ``"-1"`` is a label like any other.
+    n_rows : int
+        How many labels are due.
+    what, estimator : str
+        The argument's name and the class name, for messages.
+
+    Returns
+    -------
+    labels : Labels
+
+    Raises
+    ------
+    InvalidInputError
+        No labels, another number of them than rows, more than one column, a fraction, numbers mixed with text, noise only.
+    NotFiniteError
+        A label is missing or infinite; names the row.
+    UnsupportedInputError
+        Labels of another kind, such as dates.
+
+    Warns
+    -----
+    sklearn.exceptions.DataConversionWarning
+        The labels come as one column of a two-dimensional container.
+    """
+    if y is None:
+        raise InvalidInputError(f"{estimator} requires {what} to be passed, but the target {what} is None.")
+    values = as_vector(y, what=what)
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            f"A column-vector {what} was passed when a 1d array was expected. Please change the shape of {what} to "
+            "(n_samples, ), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InvalidInputError(
+            f"{what} should be a 1d array, got an array of shape {values.shape} instead. Give one label a row."
+        )
+    if len(values) != n_rows:
+        raise InvalidInputError(
+            f"X has {n_rows} rows but {what} has {len(values)} labels (Found input variables with inconsistent numbers of "
+            f"samples: [{n_rows}, {len(values)}]). Give one label a row."
+        )
+    if values.dtype.kind == "O":
+        values = _from_objects(values, what)
+    _check_kind(values, what)
+    classes, codes = _number(values)
+    if len(classes) == 0:
+        raise InvalidInputError(
+            f"Every label in {what} is -1, which means noise: there is no cluster. Give at least one row another label."
+        )
+    return Labels(classes, codes)
+
+
+def _from_objects(values: npt.NDArray[np.generic], what: str) -> npt.NDArray[np.generic]:
+    """Labels that came as Python objects, in the dtype they all fit into; text stays as objects."""
+    items = values.tolist()
+    types = set(map(type, items))
+    if all(issubclass(t, str) for t in types):
+        return values
+    for row, value in enumerate(items):
+        if is_missing(value):
+            raise _missing(what, row)
+    if all(issubclass(t, (bool, np.bool_)) for t in types):
+        return np.array(items, dtype=np.bool_)
+    if all(issubclass(t, (Integral, np.bool_)) for t in types):
+        try:
+            return np.array(items, dtype=np.int64)
+        except OverflowError as error:
+            raise InvalidInputError(f"{what} holds integers beyond 64 bits. Use smaller numbers, or text.") from error
+    if all(issubclass(t, (Real, np.bool_)) for t in types):
+        return np.array(items, dtype=np.float64)
+    kinds = {t: "text" if issubclass(t, str) else "numbers" if issubclass(t, (Real, np.bool_)) else "" for t in types}
+    if all(kinds.values()):
+        first, second = (
+            next((r, v) for r, v in enumerate(items) if kinds[type(v)] == kind) for kind in ("numbers", "text")
+        )
+        raise InvalidInputError(
+            f"{what} mixes numbers and text: {first[1]!r} in row {first[0]}, {second[1]!r} in row {second[0]} (rows are "
+            f"counted from 0). Turn all labels into one kind, for instance with [str(label) for label in {what}]."
+        )
+    row, value = next((r, v) for r, v in enumerate(items) if not kinds[type(v)])
+    raise _unsupported(what, row, value)
+
+
+def _check_kind(values: npt.NDArray[np.generic], what: str) -> None:
+    """Refuses labels that are no whole numbers, booleans or text."""
+    kind = values.dtype.kind
+    if kind == "f":
+        floats = values.astype(np.float64, copy=False)
+        wrong = np.flatnonzero(~np.isfinite(floats))
+        if len(wrong):
+            row = int(wrong[0])
+            if np.isnan(floats[row]):
+                raise _missing(what, row)
+            raise NotFiniteError(
+                f"Input {what} contains infinity: row {row} (rows are counted from 0). Labels are whole numbers or text."
+            )
+        wrong = np.flatnonzero(floats != np.rint(floats))
+        if len(wrong):
+            row = int(wrong[0])
+            raise InvalidInputError(
+                f"Unknown label type: continuous. {what} holds {floats[row].item()!r} in row {row} (rows are counted from "
+                "0), and labels are whole numbers or text. Pass cluster labels, not measurements."
+            )
+    elif kind == "c":
+        raise InvalidInputError(f"Complex data not supported: {what} holds complex numbers. Labels are whole numbers or text.")
+    elif kind not in "iubUO":
+        raise _unsupported(what, 0, values[0])
+
+
+def _number(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int32]]:
+    """Distinct labels without noise, and each row's position among them."""
+    if values.dtype.kind == "b":
+        classes, codes = _number(values.view(np.uint8))
+        return classes.astype(np.bool_), codes
+    if values.dtype.kind in "OU":
+        return _number_text(values)
+    if values.dtype.kind in "iu" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low <= max(_SMALL_RANGE, 2 * len(values)):
+            shifted = (values - values.dtype.type(low)).astype(np.intp)  # type: ignore[operator]
+            present = np.zeros(high - low + 1, dtype=np.bool_)
+            present[shifted] = True
+            if low <= -1 <= high:
+                present[-1 - low] = False
+            found = np.flatnonzero(present)
+            code_of = np.full(len(present), -1, dtype=np.int32)
+            code_of[found] = np.arange(len(found), dtype=np.int32)
+            classes = np.array([low + int(i) for i in found], dtype=values.dtype)
+            return classes, code_of[shifted]
+    classes, inverse = np.unique(values, return_inverse=True)
+    noise = classes == -1
+    code_of = np.cumsum(~noise, dtype=np.int32) - np.int32(1)
+    code_of[noise] = -1
+    return classes[~noise], code_of[inverse.reshape(-1)]
+
+
+def _number_text(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int32]]:
+    """The same for text: a dictionary meets each row once, where a sort would compare strings n log n times."""
+    items = values.tolist()
+    distinct = sorted(set(items))
+    code_of = {label: code for code, label in enumerate(distinct)}
+    codes = np.fromiter(map(code_of.__getitem__, items), dtype=np.int32, count=len(items))
+    return np.array(distinct, dtype=values.dtype), codes
+
+
+def _missing(what: str, row: int) -> NotFiniteError:
+    return NotFiniteError(
+        f"Input {what} contains NaN: row {row} (rows are counted from 0) has no label. Label it -1 if it belongs to no "
+        "cluster, or drop the row."
+    )
+
+
+def _unsupported(what: str, row: int, value: object) -> UnsupportedInputError:
+    return UnsupportedInputError(
+        f"Unknown label type: {what} holds {value!r} in row {row} (rows are counted from 0), of type "
+        f"{type(value).__name__!r}. Labels are whole numbers, text or booleans; turn others into text with str()."
+    )
