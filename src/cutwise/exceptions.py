@@ -17,8 +17,9 @@
     ├── UnseparableCentersWarning                centers no cut can part
     └── EmptyClusterWarning                      a cluster that ended without rows
 
-Catch ``CutwiseError`` for all of them, or the built-in parents (``ValueError``, ``TypeError``, ``ImportError``) as with scikit-learn.
-The class methods write the messages, so that one mistake reads the same wherever it is made; instances can be pickled.
+Catch ``CutwiseError`` for all of them, or the built-in parents (``ValueError``, ``TypeError``, ``ImportError``) as with
+scikit-learn. The class methods write the messages, so that one mistake reads the same wherever it is made; instances
+can be pickled.
 """
 
 from __future__ import annotations
@@ -108,7 +109,10 @@ class NotNumericError(UnsupportedInputError):
         )
         if len(drop) > 1:
             message += f" {len(drop)} columns are like that: {listed(drop)}."
-        message += "\nTurn it into numbers (sklearn.preprocessing.OneHotEncoder or OrdinalEncoder for categories), or leave it out"
+        message += (
+            "\nTurn it into numbers (sklearn.preprocessing.OneHotEncoder or OrdinalEncoder for categories), "
+            "or leave it out"
+        )
         if drop:
             option = f"--drop {drop[0]}" if len(drop) == 1 else "--drop"
             message += f": {what}.drop(columns=[{listed(drop, most=99)}]) in pandas, {option} on the command line"
@@ -129,7 +133,8 @@ class NotFiniteError(InvalidInputError):
             message += f"; {n_values} such values in {n_columns} column{'s' if n_columns > 1 else ''}"
         if missing:
             return cls(
-                f"{message}.\nFill them in (for instance with sklearn.impute.SimpleImputer), or drop those rows or columns."
+                f"{message}.\nFill them in (for instance with sklearn.impute.SimpleImputer), "
+                "or drop those rows or columns."
             )
         return cls(f"{message}.\nReplace them by finite numbers, or drop those rows or columns.")
 
@@ -172,10 +177,10 @@ class UnknownOptionError(InvalidInputError):
 
     @classmethod
     def of(cls, name: str, value: object, valid: Sequence[object]) -> UnknownOptionError:
-        """``algorithm='im' is not a valid option. Use one of 'imm', 'exgreedy'. Did you mean 'imm'?``"""
+        """A list of the valid options, and the nearest: ``algorithm='im' is not a valid option. Use one of ...``."""
         words = [word for word in valid if isinstance(word, str)]
-        message = f"{name}={value!r} is not a valid option. Use {'one of ' if len(valid) > 1 else ''}{listed(valid, most=99)}."
-        return cls(message + did_you_mean(value, words))
+        use = f"Use {'one of ' if len(valid) > 1 else ''}{listed(valid, most=99)}."
+        return cls(f"{name}={value!r} is not a valid option. {use}{did_you_mean(value, words)}")
 
 
 class ModelFileError(InvalidInputError):
@@ -210,8 +215,9 @@ class UnseparableCentersWarning(CutwiseWarning):
         if len(groups) > 5:
             parts += f"; and {len(groups) - 5} more"
         return cls(
-            f"The centers of these clusters are equal in every column that may be cut, so no threshold can part them: {parts}. "
-            "The first of each keeps the leaf, the others have none. Ask for fewer clusters, or give the columns that differ."
+            f"The centers of these clusters are equal in every column that may be cut, so no threshold can part them: "
+            f"{parts}. The first of each keeps the leaf, the others have none. Ask for fewer clusters, or give the "
+            "columns that differ."
         )
 
 
@@ -221,11 +227,10 @@ class EmptyClusterWarning(CutwiseWarning):
     @classmethod
     def of(cls, clusters: Sequence[object]) -> EmptyClusterWarning:
         """Names the clusters that no row is assigned to."""
-        many = len(clusters) > 1
-        return cls(
-            f"Cluster{'s' if many else ''} {', '.join(map(str, clusters))} ended without rows; "
-            f"{'they keep their numbers' if many else 'it keeps its number'}, and labels_ never holds {'them' if many else 'it'}."
-        )
+        if len(clusters) == 1:
+            return cls(f"Cluster {clusters[0]} ended without rows; it keeps its number, and labels_ never holds it.")
+        numbers = ", ".join(map(str, clusters))
+        return cls(f"Clusters {numbers} ended without rows; they keep their numbers, and labels_ never holds them.")
 
 
 def _bullets(names: Sequence[str], most: int = 5) -> str:

@@ -1,7 +1,7 @@
 """The typed, checked Python face of the C++ core: what the rest of the package calls.
 
-Nothing else imports ``_core``. Each function says which arrays it takes and gives; a kernel checks shapes and bounds itself
-and raises ``ValueError`` where they do not fit.
+Nothing else imports ``_core``. Each function says which arrays it takes and gives; a kernel checks shapes and bounds
+itself and raises ``ValueError`` where they do not fit.
 """
 
 from __future__ import annotations

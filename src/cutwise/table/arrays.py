@@ -34,9 +34,11 @@ def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
     if isinstance(X, np.ndarray):
         return np.asarray(X)
     if X is None or isinstance(X, (str, bytes, dict, set, frozenset)):
+        hint = " Read the file first, for instance with pandas.read_csv." if isinstance(X, str) else ""
+        hint = " Make a data frame of it: pandas.DataFrame(...)." if isinstance(X, dict) else hint
         raise UnsupportedInputError(
-            f"{what} must be a table (a data frame, a 2D array, nested lists or a sparse matrix), not {type(X).__name__}."
-            f"{_HINTS.get(type(X), '')}"
+            f"{what} must be a table (a data frame, a 2D array, nested lists or a sparse matrix), "
+            f"not {type(X).__name__}.{hint}"
         )
     try:
         values = np.asarray(X)
@@ -78,7 +80,8 @@ def convert_array(
     if kind not in "fiub":
         if kind == "V":
             raise UnsupportedInputError(
-                f"{what} is a structured array. Give a data frame, or numpy.lib.recfunctions.structured_to_unstructured({what})."
+                f"{what} is a structured array. Give a data frame, or "
+                f"numpy.lib.recfunctions.structured_to_unstructured({what})."
             )
         raise not_numeric_error({0: Offender(0, values[0, 0])}, columns, what=what)
     is_integer = np.full(values.shape[1], is_integer_dtype(values.dtype))
@@ -106,12 +109,6 @@ def _from_objects(
     return np.column_stack(numbers).astype(matrix_dtype(dtypes), copy=False), np.array(
         [is_integer_dtype(t) for t in dtypes]
     )
-
-
-_HINTS = {
-    str: " Read the file first, for instance with pandas.read_csv.",
-    dict: " Make a data frame of it: pandas.DataFrame(...).",
-}
 
 
 def _ragged(rows: list[Any] | tuple[Any, ...], what: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, TypeVar
+from numbers import Real
+from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 import joblib
 import numpy as np
@@ -70,7 +70,7 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int | None
     InvalidInputError
     """
     bounds = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum}"
-    if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)):
+    if not _is_integer(value):
         raise InvalidInputError(_sentence(f"{name}={value!r} is not a whole number. Use an integer {bounds}.", hint))
     number = int(value)
     if number < minimum or (maximum is not None and number > maximum):
@@ -99,7 +99,7 @@ def check_number(
     InvalidInputError
     """
     bounds = f"{'>' if above else '>='} {minimum:g}" + ("" if maximum == math.inf else f" and <= {maximum:g}")
-    if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)) or not math.isfinite(value):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or not math.isfinite(value):
         raise InvalidInputError(_sentence(f"{name}={value!r} is not a finite number. Use a number {bounds}.", hint))
     number = float(value)
     if number < minimum or number > maximum or (above and number == minimum):
@@ -108,7 +108,7 @@ def check_number(
 
 
 def check_n_jobs(n_jobs: object) -> int:
-    """How many threads ``n_jobs`` asks for, by joblib's rule: None is 1 unless a joblib context says otherwise, -1 all cores.
+    """How many threads ``n_jobs`` asks for, by joblib's rule: -1 is all cores, None is 1 outside a joblib context.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def check_n_jobs(n_jobs: object) -> int:
     """
     if n_jobs is None:
         return int(joblib.effective_n_jobs(None))
-    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, (bool, np.bool_)) or n_jobs == 0:
+    if not _is_integer(n_jobs) or n_jobs == 0:
         raise InvalidInputError(
             f"n_jobs={n_jobs!r} is not a number of threads. Use an integer >= 1, -1 for all cores, or None for one."
         )
@@ -179,6 +179,10 @@ def check_max_leaves(max_leaves: object, n_clusters: int) -> int:
             f"Use max_leaves >= {n_clusters}, or None for exactly one leaf per cluster."
         )
     return number
+
+
+def _is_integer(value: object) -> TypeGuard[int]:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _sentence(message: str, hint: str) -> str:

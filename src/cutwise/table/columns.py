@@ -17,10 +17,12 @@ class HasColumns(Protocol):
     """Anything with column names: a ``Table``, ``Columns``, or a fitted model's record of them."""
 
     @property
-    def names(self) -> tuple[str, ...]: ...
+    def names(self) -> tuple[str, ...]:
+        """One name a column."""
 
     @property
-    def has_names(self) -> bool: ...
+    def has_names(self) -> bool:
+        """True when the names came with the input."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,9 @@ def name_columns(given: Sequence[object] | None, n_columns: int, *, what: str = 
             if not all(isinstance(name, str) for name in given):
                 raise UnsupportedInputError(
                     "Feature names are only supported if all input features have string names, but your input has "
-                    f"{types} as feature name / column name types. If you want feature names to be stored and validated, "
-                    "you must convert them all to strings, by using X.columns = X.columns.astype(str) for example. "
+                    f"{types} as feature name / column name types. If you want feature names to be stored and "
+                    "validated, you must convert them all to strings, by using X.columns = X.columns.astype(str) for "
+                    "example. "
                     "Otherwise you can remove feature / column names from your input data, or convert them all to a "
                     "non-string data type."
                 )
@@ -85,8 +88,8 @@ def name_columns(given: Sequence[object] | None, n_columns: int, *, what: str = 
 def check_same_columns(fitted: HasColumns, given: HasColumns, *, estimator: str = "the model") -> None:
     """Refuses a table whose columns are not those of fit, by scikit-learn's rule and in its words.
 
-    Named against named: the same names in the same order. When only one side has names a warning says so and the number of
-    columns decides.
+    Named against named: the same names in the same order. When only one side has names a warning says so and the
+    number of columns decides.
 
     Parameters
     ----------

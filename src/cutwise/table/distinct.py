@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ from scipy import sparse
 
 __all__ = ["count_distinct_rows"]
 
-Rows = npt.NDArray[np.generic] | sparse.csr_array
+Rows: TypeAlias = "npt.NDArray[np.generic] | sparse.csr_array"
 
 # Values hashed together; a few temporaries of this size stay in the cache.
 _BLOCK = 1 << 17
@@ -35,8 +36,8 @@ def count_distinct_rows(values: Rows, limit: int, weights: npt.NDArray[np.float6
 
     Notes
     -----
-    A strided sample settles the usual case of many rows and a small limit. Otherwise every row is hashed, and rows of one hash are
-    compared value by value, so that two distinct rows are never counted as one.
+    A strided sample settles the usual case of many rows and a small limit. Otherwise every row is hashed, and rows of
+    one hash are compared value by value, so that two distinct rows are never counted as one.
     """
     if limit <= 0:
         return 0
@@ -108,8 +109,10 @@ def _hash_rows(block: Rows) -> npt.NDArray[np.uint64]:
     if isinstance(block, sparse.csr_array):
         mixed = _mix(block.data.view(np.uint64), block.indices)
         running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mixed, dtype=np.uint64)])
-        return running[block.indptr[1:]] - running[block.indptr[:-1]]
-    return _mix(block.view(np.uint64), np.arange(block.shape[1])).sum(axis=1, dtype=np.uint64)
+        hashes: npt.NDArray[np.uint64] = running[block.indptr[1:]] - running[block.indptr[:-1]]
+    else:
+        hashes = _mix(block.view(np.uint64), np.arange(block.shape[1])).sum(axis=1, dtype=np.uint64)
+    return hashes
 
 
 def _mix(bits: npt.NDArray[np.uint64], columns: npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
@@ -126,13 +129,17 @@ def _mix(bits: npt.NDArray[np.uint64], columns: npt.NDArray[np.integer]) -> npt.
 def _rows_differ(left: Rows, right: Rows) -> npt.NDArray[np.bool_]:
     """Which rows of two blocks of one shape differ."""
     if isinstance(left, sparse.csr_array):
-        return np.diff((left != right).tocsr().indptr) > 0
-    return (left != right).any(axis=1)
+        differs: npt.NDArray[np.bool_] = np.diff((left != right).tocsr().indptr) > 0
+    else:
+        differs = (left != right).any(axis=1)
+    return differs
 
 
 def _row_bytes(block: Rows, row: int) -> bytes:
     """A key equal for equal rows only."""
     if isinstance(block, sparse.csr_array):
         stored = slice(block.indptr[row], block.indptr[row + 1])
-        return block.indices[stored].tobytes() + block.data[stored].tobytes()
-    return block[row].tobytes()
+        key: bytes = block.indices[stored].tobytes() + block.data[stored].tobytes()
+    else:
+        key = block[row].tobytes()
+    return key

@@ -32,8 +32,9 @@ def matrix_dtype(dtypes: Iterable[AnyDType]) -> AnyDType:
     Returns
     -------
     dtype : numpy dtype
-        uint8 (booleans and uint8 only), int32, int64, float32 or float64. Two conversions can round: long double to float64,
-        and 64-bit integers beyond 2**53 next to (or, unsigned, as) float64, which is how every value is compared anyway.
+        uint8 (booleans and uint8 only), int32, int64, float32 or float64. Two conversions can round: long double to
+        float64, and 64-bit integers beyond 2**53 next to (or, unsigned, as) float64, which is how every value is
+        compared anyway.
     """
     kinds = {dtype.newbyteorder("=") for dtype in dtypes}
     if kinds & _FLOAT64:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
@@ -19,8 +21,8 @@ _BLOCK = 1 << 16
 def is_all_finite(values: npt.NDArray[np.generic]) -> bool:
     """Whether no value is NaN or infinite; any number of dimensions and any strides.
 
-    A block's sum is finite only when all its values are, so one addition a value settles nearly every block. Huge values can
-    overflow the sum; such a block is looked at value by value.
+    A block's sum is finite only when all its values are, so one addition a value settles nearly every block. Huge
+    values can overflow the sum; such a block is looked at value by value.
     """
     if values.dtype.kind != "f":
         return True
@@ -79,7 +81,7 @@ def _places(
     return np.concatenate(rows), np.concatenate(cols)
 
 
-def _blocks(values: npt.NDArray[np.generic]):  # type: ignore[no-untyped-def]
+def _blocks(values: npt.NDArray[np.generic]) -> Iterator[npt.NDArray[np.generic]]:
     """The array in views of about ``_BLOCK`` values, along its longest stride."""
     if values.ndim == 1 or values.flags.c_contiguous or values.flags.f_contiguous:
         flat = values.ravel(order="K")

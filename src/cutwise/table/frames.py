@@ -37,8 +37,8 @@ def as_frame(X: Any, *, what: str = "X") -> Frame | None:
     """
     if nw.dependencies.is_into_series(X):
         raise UnsupportedInputError(
-            f"Expected a 2-dimensional container but got {type(X)} instead: {what} is one column. Pass a DataFrame containing a "
-            "single row (i.e. single sample) or a single column (i.e. single feature) instead.\n"
+            f"Expected a 2-dimensional container but got {type(X)} instead: {what} is one column. Pass a DataFrame "
+            "containing a single row (i.e. single sample) or a single column (i.e. single feature) instead.\n"
             f"Reshape your data with {what}.to_frame()."
         )
     try:
@@ -59,7 +59,7 @@ def as_frame(X: Any, *, what: str = "X") -> Frame | None:
 
 
 def sparse_of_frame(frame: Frame) -> sparse.coo_array | None:
-    """The entries of a pandas frame whose columns are all sparse with zero as fill value; None for every other frame."""
+    """The entries of a pandas frame whose columns are all sparse with fill value zero; None for every other frame."""
     accessor = getattr(nw.to_native(frame), "sparse", None)
     if accessor is None or not hasattr(accessor, "to_coo"):
         return None
@@ -78,8 +78,8 @@ def convert_frame(
     Parameters
     ----------
     frame : narwhals.DataFrame
-        Missing values become NaN (for the finiteness check to name), decimals float64. A pandas frame that is one block of a
-        dtype the core reads is not copied.
+        Missing values become NaN (for the finiteness check to name), decimals float64. A pandas frame that is one block
+        of a dtype the core reads is not copied.
     columns : Columns
 
     Returns

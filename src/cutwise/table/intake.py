@@ -26,10 +26,11 @@ def read_table(X: Any, *, what: str = "X", fitted: HasColumns | None = None, est
     Parameters
     ----------
     X : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
-        A numpy array, nested lists or anything ``numpy.asarray`` reads; a scipy sparse matrix or array of any format; a pandas,
-        polars, pyarrow, Modin or cuDF frame. Arrays of float32, float64, int32, int64, uint8 and bool are never copied, whatever
-        their strides, and may be read-only or memory maps. Others are converted: float16 to float32; int8, int16 and uint16 to
-        int32; uint32 to int64; uint64 to float64; a frame to one matrix of the smallest of these dtypes that holds every column.
+        A numpy array, nested lists or anything ``numpy.asarray`` reads; a scipy sparse matrix or array of any format; a
+        pandas, polars, pyarrow, Modin or cuDF frame. Arrays of float32, float64, int32, int64, uint8 and bool are never
+        copied, whatever their strides, and may be read-only or memory maps. Others are converted: float16 to float32;
+        int8, int16 and uint16 to int32; uint32 to int64; uint64 to float64; a frame to one matrix of the smallest of
+        these dtypes that holds every column.
     what : str
         The argument's name, for messages.
     fitted : HasColumns, optional

@@ -54,8 +54,8 @@ def read_labels(y: Any, n_rows: int, *, what: str = "y", estimator: str = "Clust
     Parameters
     ----------
     y : array-like or series of shape (n_rows,)
-        Integers, floats that are whole numbers, booleans or text, in an array, a list or a series (also categorical). The number -1
-        is noise; the text ``"-1"`` is a label like any other.
+        Integers, floats that are whole numbers, booleans or text, in an array, a list or a series (also categorical).
+        The number -1 is noise; the text ``"-1"`` is a label like any other.
     n_rows : int
         How many labels are due.
     what, estimator : str
@@ -68,7 +68,8 @@ def read_labels(y: Any, n_rows: int, *, what: str = "y", estimator: str = "Clust
     Raises
     ------
     InvalidInputError
-        No labels, another number of them than rows, more than one column, a fraction, numbers mixed with text, noise only.
+        No labels, another number of them than rows, more than one column, a fraction, numbers mixed with text, noise
+        only.
     NotFiniteError
         A label is missing or infinite; names the row.
     UnsupportedInputError
@@ -96,8 +97,8 @@ def read_labels(y: Any, n_rows: int, *, what: str = "y", estimator: str = "Clust
         )
     if len(values) != n_rows:
         raise InvalidInputError(
-            f"X has {n_rows} rows but {what} has {len(values)} labels (Found input variables with inconsistent numbers of "
-            f"samples: [{n_rows}, {len(values)}]). Give one label a row."
+            f"X has {n_rows} rows but {what} has {len(values)} labels (Found input variables with inconsistent numbers "
+            f"of samples: [{n_rows}, {len(values)}]). Give one label a row."
         )
     if values.dtype.kind == "O":
         values = _from_objects(values, what)
@@ -134,8 +135,8 @@ def _from_objects(values: npt.NDArray[np.generic], what: str) -> npt.NDArray[np.
             next((r, v) for r, v in enumerate(items) if kinds[type(v)] == kind) for kind in ("numbers", "text")
         )
         raise InvalidInputError(
-            f"{what} mixes numbers and text: {first[1]!r} in row {first[0]}, {second[1]!r} in row {second[0]} (rows are "
-            f"counted from 0). Turn all labels into one kind, for instance with [str(label) for label in {what}]."
+            f"{what} mixes numbers and text: {first[1]!r} in row {first[0]}, {second[1]!r} in row {second[0]} (rows "
+            f"are counted from 0). Turn all labels into one kind, for instance with [str(label) for label in {what}]."
         )
     row, value = next((r, v) for r, v in enumerate(items) if not kinds[type(v)])
     raise _unsupported(what, row, value)
@@ -152,17 +153,20 @@ def _check_kind(values: npt.NDArray[np.generic], what: str) -> None:
             if np.isnan(floats[row]):
                 raise _missing(what, row)
             raise NotFiniteError(
-                f"Input {what} contains infinity: row {row} (rows are counted from 0). Labels are whole numbers or text."
+                f"Input {what} contains infinity: row {row} (rows are counted from 0). "
+                "Labels are whole numbers or text."
             )
         wrong = np.flatnonzero(floats != np.rint(floats))
         if len(wrong):
             row = int(wrong[0])
             raise InvalidInputError(
-                f"Unknown label type: continuous. {what} holds {floats[row].item()!r} in row {row} (rows are counted from "
-                "0), and labels are whole numbers or text. Pass cluster labels, not measurements."
+                f"Unknown label type: continuous. {what} holds {floats[row].item()!r} in row {row} (rows are counted "
+                "from 0), and labels are whole numbers or text. Pass cluster labels, not measurements."
             )
     elif kind == "c":
-        raise InvalidInputError(f"Complex data not supported: {what} holds complex numbers. Labels are whole numbers or text.")
+        raise InvalidInputError(
+            f"Complex data not supported: {what} holds complex numbers. Labels are whole numbers or text."
+        )
     elif kind not in "iubUO":
         raise _unsupported(what, 0, values[0])
 

@@ -71,8 +71,8 @@ def to_numbers(items: Sequence[object]) -> npt.NDArray[np.generic]:
     Returns
     -------
     numbers : ndarray of shape (len(items),)
-        int64 when every value is an integer or a boolean and fits, else float64 with NaN for missing values. An integer beyond
-        float64 becomes infinite, to be refused as such.
+        int64 when every value is an integer or a boolean and fits, else float64 with NaN for missing values. An integer
+        beyond float64 becomes infinite, to be refused as such.
     """
     if all(issubclass(t, (Integral, np.bool_)) for t in set(map(type, items))):
         try:
@@ -97,8 +97,8 @@ def not_numeric_error(offenders: Mapping[int, Offender], columns: Columns, *, wh
     offender = offenders[column]
     if isinstance(offender.value, (complex, np.complexfloating)):
         return InvalidInputError(
-            f"Complex data not supported: {columns.describe(column)} of {what} holds {complex(offender.value)!r} in row "
-            f"{offender.row} (rows are counted from 0). Give real and imaginary parts as two columns."
+            f"Complex data not supported: {columns.describe(column)} of {what} holds {complex(offender.value)!r} in "
+            f"row {offender.row} (rows are counted from 0). Give real and imaginary parts as two columns."
         )
     error = NotNumericError.in_column(
         what=what,
@@ -117,7 +117,7 @@ def not_numeric_error(offenders: Mapping[int, Offender], columns: Columns, *, wh
 
 
 def _acts_as_number(value: object) -> bool:
-    """Whether a value of another type converts to a float, as zero-dimensional arrays do; never text, bytes or dates."""
+    """Whether a value of another type converts to a float, as 0-dimensional arrays do; never text, bytes or dates."""
     if isinstance(value, (str, bytes, bytearray, complex, np.complexfloating, np.datetime64, np.timedelta64)):
         return False
     try:

@@ -25,8 +25,8 @@ class Table:
     Attributes
     ----------
     values : ndarray or csr_array of shape (n_rows, n_columns)
-        float32, float64, int32, int64 or uint8 in native byte order. Dense: any strides, possibly read-only or a memory map.
-        Sparse: sorted indices, no duplicates, no stored zeros.
+        float32, float64, int32, int64 or uint8 in native byte order. Dense: any strides, possibly read-only or a memory
+        map. Sparse: sorted indices, no duplicates, no stored zeros.
     names : tuple of str
         One name a column; ``"x0"``, ``"x1"``, ... when the input had none.
     has_names : bool

@@ -27,7 +27,8 @@ def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
     Returns
     -------
     vector : ndarray
-        A series with nulls comes as objects (None) or, when numeric, as float64 (NaN); a one-column frame has shape (n, 1).
+        A series with nulls comes as objects (None) or, when numeric, as float64 (NaN); a one-column frame has shape
+        (n, 1).
 
     Raises
     ------
@@ -37,7 +38,9 @@ def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
         A sparse or lazy container.
     """
     if sparse.issparse(values):
-        raise UnsupportedInputError(f"{what} must be one value a row, not a sparse matrix. Use {what}.toarray().ravel().")
+        raise UnsupportedInputError(
+            f"{what} must be one value a row, not a sparse matrix. Use {what}.toarray().ravel()."
+        )
     if nw.dependencies.is_into_series(values):
         return _from_series(nw.from_native(values, series_only=True))
     if nw.dependencies.is_into_dataframe(values):

@@ -50,8 +50,8 @@ def read_weights(sample_weight: Any, n_rows: int, *, what: str = "sample_weight"
         values = as_vector(sample_weight, what=what)
     if values.ndim != 1:
         raise InvalidInputError(
-            f"Sample weights must be 1D array or scalar, got {values.ndim}D array. Expected either a scalar value or a 1D "
-            f"array of length {n_rows}."
+            f"Sample weights must be 1D array or scalar, got {values.ndim}D array. Expected either a scalar value or "
+            f"a 1D array of length {n_rows}."
         )
     if len(values) != n_rows:
         raise InvalidInputError(
@@ -87,8 +87,8 @@ def _check_weights(weights: npt.NDArray[np.float64], what: str) -> None:
     if weights.min(initial=0.0) < 0:
         row = int(np.flatnonzero(weights < 0)[0])
         raise InvalidInputError(
-            f"Negative values in data passed to `{what}`: {weights[row].item()!r} in row {row} (rows are counted from 0). "
-            "Weights are finite numbers >= 0; weight 0 leaves a row out."
+            f"Negative values in data passed to `{what}`: {weights[row].item()!r} in row {row} (rows are counted from "
+            "0). Weights are finite numbers >= 0; weight 0 leaves a row out."
         )
     if total == 0:
         raise InvalidInputError(f"Sample weights must contain at least one non-zero number: every {what} is zero.")
