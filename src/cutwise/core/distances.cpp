@@ -1,3 +1,431 @@
+// Costs of rows by centers: nearest centers, and fixed-point costs for the searches. The conventions are in centers.hpp.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
-void bind_distances(nanobind::module_ &) {}
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "new_array.hpp"
+#include "centers.hpp"
+#include "clones.hpp"
+#include "exact_sums.hpp"
+#include "lanes.hpp"
+#include "matrix.hpp"
+#include "parallel.hpp"
+#include "tiles.hpp"
+
+void bind_sums(nanobind::module_ &m);
+
+namespace cutwise {
+namespace {
+
+using nb::literals::operator""_a;
+using Centers = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// ---- the inner loops
+
+template <bool squares>
+CUTWISE_INLINE void make_term(Lanes &difference) {
+  if constexpr (squares) square(difference);
+  else absolute(difference);
+}
+
+// R rows against V * 4 centers: R * V running sums stay in registers.
+template <bool squares, int R, int V>
+CUTWISE_INLINE void dense_rows(const double *row, int64_t stride, int64_t d, const double *panel, const double *start,
+                               double *costs, int64_t cost_stride) {
+  Lanes sum[R][V];
+  for (int r = 0; r < R; ++r)
+    for (int v = 0; v < V; ++v) load(sum[r][v], start + v * kLanes);
+  for (int64_t f = 0; f < d; ++f) {
+    Lanes center[V];
+    for (int v = 0; v < V; ++v) load(center[v], panel + (f * V + v) * kLanes);
+    for (int r = 0; r < R; ++r) {
+      const double x = row[r * stride + f];
+      for (int v = 0; v < V; ++v) {
+        Lanes term;
+        subtract_from(term, x, center[v]);
+        make_term<squares>(term);
+        add(sum[r][v], term);
+      }
+    }
+  }
+  for (int r = 0; r < R; ++r)
+    for (int v = 0; v < V; ++v) store(costs + r * cost_stride + v * kLanes, sum[r][v]);
+}
+
+template <bool squares, int V>
+CUTWISE_INLINE void dense_panel(const Tile &tile, int64_t n, int64_t d, const double *panel, const double *start,
+                                double *costs, int64_t cost_stride) {
+  int64_t r = 0;
+  for (; r + 4 <= n; r += 4)
+    dense_rows<squares, 4, V>(tile.rows + r * tile.stride, tile.stride, d, panel, start, costs + r * cost_stride, cost_stride);
+  for (; r < n; ++r)
+    dense_rows<squares, 1, V>(tile.rows + r * tile.stride, tile.stride, d, panel, start, costs + r * cost_stride, cost_stride);
+}
+
+CUTWISE_CLONES void dense_squares(const Tile &tile, int64_t n, int64_t d, const double *panel, bool wide,
+                                  const double *start, double *costs, int64_t cost_stride) {
+  if (wide) dense_panel<true, 2>(tile, n, d, panel, start, costs, cost_stride);
+  else dense_panel<true, 1>(tile, n, d, panel, start, costs, cost_stride);
+}
+
+CUTWISE_CLONES void dense_distances(const Tile &tile, int64_t n, int64_t d, const double *panel, bool wide,
+                                    const double *start, double *costs, int64_t cost_stride) {
+  if (wide) dense_panel<false, 2>(tile, n, d, panel, start, costs, cost_stride);
+  else dense_panel<false, 1>(tile, n, d, panel, start, costs, cost_stride);
+}
+
+template <bool squares, int V>
+CUTWISE_INLINE void sparse_panel(const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
+                                 const double *absent, const double *start, double *costs) {
+  Lanes sum[V];
+  for (int v = 0; v < V; ++v) load(sum[v], start + v * kLanes);
+  for (int64_t p = 0; p < n_stored; ++p) {
+    const double x = values[p];
+    const int64_t at = static_cast<int64_t>(columns[p]) * V * kLanes;
+    for (int v = 0; v < V; ++v) {
+      Lanes center, without, term;
+      load(center, panel + at + v * kLanes);
+      load(without, absent + at + v * kLanes);
+      subtract_from(term, x, center);
+      make_term<squares>(term);
+      subtract(term, without);
+      add(sum[v], term);
+    }
+  }
+  for (int v = 0; v < V; ++v) store(costs + v * kLanes, sum[v]);
+}
+
+CUTWISE_CLONES void sparse_squares(const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
+                                   const double *absent, bool wide, const double *start, double *costs) {
+  if (wide) sparse_panel<true, 2>(values, columns, n_stored, panel, absent, start, costs);
+  else sparse_panel<true, 1>(values, columns, n_stored, panel, absent, start, costs);
+}
+
+CUTWISE_CLONES void sparse_distances(const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
+                                     const double *absent, bool wide, const double *start, double *costs) {
+  if (wide) sparse_panel<false, 2>(values, columns, n_stored, panel, absent, start, costs);
+  else sparse_panel<false, 1>(values, columns, n_stored, panel, absent, start, costs);
+}
+
+// ---- what is made of a tile of costs
+
+// Smallest cost, its first center, and the largest cost less the smallest, of each row; the lanes beyond k hold infinity.
+CUTWISE_CLONES void nearest_of_tile(const double *costs, int64_t n, int64_t k, int64_t padded, int32_t *label,
+                                    double *min_cost, double &max_excess) {
+  for (int64_t r = 0; r < n; ++r) {
+    const double *row = costs + r * padded;
+    Lanes smallest, largest, lanes;
+    load(smallest, row);
+    largest = smallest;
+    int64_t j = 0;
+    for (; j + kLanes <= k; j += kLanes) {
+      load(lanes, row + j);
+      keep_smaller(smallest, lanes);
+      keep_larger(largest, lanes);
+    }
+    double part[kLanes], low, high = row[0];
+    if (j > 0) {
+      store(part, largest);
+      high = std::max(std::max(part[0], part[1]), std::max(part[2], part[3]));
+    }
+    store(part, smallest);
+    low = std::min(std::min(part[0], part[1]), std::min(part[2], part[3]));
+    for (; j < k; ++j) {
+      low = row[j] < low ? row[j] : low;
+      high = row[j] > high ? row[j] : high;
+    }
+    int32_t first = 0;
+    while (first + 1 < k && row[first] != low) ++first;
+    if (label != nullptr) label[r] = first;
+    min_cost[r] = low;
+    // Infinity less infinity: costs beyond float64 show in the largest excess, whichever row they are in.
+    const double excess = high - low == high - low ? high - low : std::numeric_limits<double>::infinity();
+    max_excess = excess > max_excess ? excess : max_excess;
+  }
+}
+
+CUTWISE_CLONES int64_t excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int32_t *out) {
+  int64_t total = 0;
+  for (int64_t j = 0; j < k; ++j) {
+    const int64_t units = round_small(scale * (costs[j] - min_cost));
+    out[j] = static_cast<int32_t>(units);
+    total += units;
+  }
+  return total;
+}
+
+CUTWISE_CLONES int64_t excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int64_t weight,
+                                     int64_t *out) {
+  int64_t total = 0;
+  for (int64_t j = 0; j < k; ++j) {
+    const int64_t units = round_small(scale * (costs[j] - min_cost));
+    out[j] = weight * units;
+    total += units;
+  }
+  return total;
+}
+
+// ---- tables of costs: by centers, or given
+
+// Costs that the caller gives, padded as the centers' costs are.
+template <class Table>
+class GivenTile {
+ public:
+  explicit GivenTile(const Table &costs)
+      : x_(costs), padded_((costs.n_cols + kLanes - 1) / kLanes * kLanes), capacity_(tile_rows(padded_)),
+        costs_(capacity_ * padded_, std::numeric_limits<double>::infinity()) {}
+  int64_t capacity() const { return capacity_; }
+
+  const double *compute(int64_t first, int64_t n) {
+    for (int64_t r = 0; r < n; ++r)
+      for (int64_t j = 0; j < x_.n_cols; ++j) costs_[r * padded_ + j] = x_(first + r, j);
+    return costs_.data();
+  }
+
+ private:
+  const Table x_;
+  int64_t padded_, capacity_;
+  std::vector<double> costs_;
+};
+
+const double *checked_centers(const Matrix &x, const Centers &centers) {
+  if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
+  if (static_cast<int64_t>(centers.shape(1)) != x.n_cols())
+    throw std::invalid_argument("the centers have " + std::to_string(centers.shape(1)) + " columns, the rows " +
+                                std::to_string(x.n_cols()));
+  return centers.data();
+}
+
+class CostsByCenters {
+ public:
+  CostsByCenters(const Matrix &x, const Centers &centers, const std::string &objective)
+      : x_(x), panels_(checked_centers(x, centers), centers.shape(0), centers.shape(1), read_objective(objective), x.is_sparse()) {}
+
+  int64_t n() const { return x_.n_rows(); }
+  int64_t k() const { return panels_.k(); }
+  int64_t padded() const { return panels_.padded(); }
+
+  // work(piece, first row, number of rows, costs); rows of one piece come in order, on one thread.
+  template <class Work>
+  void for_each_tile(int n_jobs, Work &&work) const {
+    x_.visit([&](const auto &table) {
+      parallel_for(n_jobs, count_blocks(n()), [&](int64_t piece) {
+        CostTile<std::decay_t<decltype(table)>> tile(table, panels_);
+        const int64_t last = std::min(n(), (piece + 1) * kBlockRows);
+        for (int64_t row = piece * kBlockRows; row < last; row += tile.capacity()) {
+          const int64_t rows = std::min(tile.capacity(), last - row);
+          work(piece, row, rows, tile.compute(row, rows));
+        }
+      });
+    });
+  }
+
+ private:
+  const Matrix &x_;
+  CenterPanels panels_;
+};
+
+class CostsGiven {
+ public:
+  explicit CostsGiven(const Matrix &costs) : x_(costs) {
+    if (costs.n_cols() == 0) throw std::invalid_argument("there is at least one column of costs");
+    if (costs.is_sparse()) throw std::invalid_argument("given costs are a dense array");
+  }
+
+  int64_t n() const { return x_.n_rows(); }
+  int64_t k() const { return x_.n_cols(); }
+  int64_t padded() const { return (k() + kLanes - 1) / kLanes * kLanes; }
+
+  template <class Work>
+  void for_each_tile(int n_jobs, Work &&work) const {
+    x_.visit([&](const auto &table) {
+      parallel_for(n_jobs, count_blocks(n()), [&](int64_t piece) {
+        GivenTile<std::decay_t<decltype(table)>> tile(table);
+        const int64_t last = std::min(n(), (piece + 1) * kBlockRows);
+        for (int64_t row = piece * kBlockRows; row < last; row += tile.capacity()) {
+          const int64_t rows = std::min(tile.capacity(), last - row);
+          work(piece, row, rows, tile.compute(row, rows));
+        }
+      });
+    });
+  }
+
+ private:
+  const Matrix &x_;
+};
+
+// ---- the kernels
+
+template <class Costs>
+nb::tuple nearest(const Costs &costs, int n_jobs) {
+  NewArray<int32_t, 1> label(costs.n());
+  NewArray<double, 1> min_cost(costs.n());
+  double max_excess = 0.0;
+  {
+    nb::gil_scoped_release release;
+    std::vector<double> largest(count_blocks(costs.n()), 0.0);
+    costs.for_each_tile(n_jobs, [&](int64_t piece, int64_t first, int64_t n, const double *c) {
+      nearest_of_tile(c, n, costs.k(), costs.padded(), label.data() + first, min_cost.data() + first, largest[piece]);
+    });
+    for (double l : largest) max_excess = std::max(max_excess, l);
+  }
+  return nb::make_tuple(label.to_numpy(), min_cost.to_numpy(), max_excess);
+}
+
+const char *kTooLarge = "the scale is too large: a cost exceeds the range of its fixed-point number";
+
+template <class Costs, class Unit>
+nb::tuple fixed(const Costs &costs, double scale, const int64_t *weights, int n_jobs) {
+  NewArray<Unit, 2> excess(costs.n(), costs.k());
+  NewArray<int64_t, 1> base(costs.n());
+  int64_t mean = 0;
+  {
+    nb::gil_scoped_release release;
+    const int64_t k = costs.k();
+    std::vector<int64_t> means(count_blocks(costs.n()), 0);
+    costs.for_each_tile(n_jobs, [&](int64_t piece, int64_t first, int64_t n, const double *c) {
+      double low[256];
+      double most = 0.0;
+      nearest_of_tile(c, n, k, costs.padded(), nullptr, low, most);
+      if (!(scale * most <= (sizeof(Unit) == 4 ? 0x1p30 : 0x1p51))) throw std::invalid_argument(kTooLarge);
+      for (int64_t r = 0; r < n; ++r) {
+        const int64_t weight = weights == nullptr ? 1 : weights[first + r];
+        const double units = scale * low[r];
+        if (!((std::fabs(units) + scale * most) * static_cast<double>(weight) < 0x1p62)) throw std::invalid_argument(kTooLarge);
+        Unit *out = excess.data() + (first + r) * k;
+        int64_t total;
+        if constexpr (sizeof(Unit) == 4) total = excess_of_row(c + r * costs.padded(), k, scale, low[r], out);
+        else total = excess_of_row(c + r * costs.padded(), k, scale, low[r], weight, out);
+        base.data()[first + r] = weight * std::llrint(units);
+        means[piece] += weight * (total / k);
+      }
+    });
+    for (int64_t m : means) mean += m;
+  }
+  return nb::make_tuple(excess.to_numpy(), base.to_numpy(), mean);
+}
+
+using Weights = std::optional<Vector<int64_t>>;
+
+template <class Costs>
+nb::tuple fixed_of(const Costs &costs, double scale, const Weights &weights, bool wide, int n_jobs) {
+  if (!(scale > 0.0) || !std::isfinite(scale)) throw std::invalid_argument("the scale is a positive number");
+  if (weights && static_cast<int64_t>(weights->shape(0)) != costs.n())
+    throw std::invalid_argument("there is one weight for each row");
+  if (weights && !wide) throw std::invalid_argument("weighted costs are int64");
+  const int64_t *w = weights ? weights->data() : nullptr;
+  return wide ? fixed<Costs, int64_t>(costs, scale, w, n_jobs) : fixed<Costs, int32_t>(costs, scale, w, n_jobs);
+}
+
+nb::tuple assign(const Matrix &x, const Centers &centers, const std::string &objective, int n_jobs) {
+  return nearest(CostsByCenters(x, centers, objective), n_jobs);
+}
+
+nb::tuple assign_given(const Matrix &costs, int n_jobs) { return nearest(CostsGiven(costs), n_jobs); }
+
+nb::tuple fixed_costs(const Matrix &x, const Centers &centers, const std::string &objective, double scale,
+                      const Weights &weights, bool wide, int n_jobs) {
+  return fixed_of(CostsByCenters(x, centers, objective), scale, weights, wide, n_jobs);
+}
+
+nb::tuple fixed_costs_given(const Matrix &costs, double scale, const Weights &weights, bool wide, int n_jobs) {
+  return fixed_of(CostsGiven(costs), scale, weights, wide, n_jobs);
+}
+
+nb::object center_costs(const Matrix &x, const Centers &centers, const std::string &objective, int n_jobs) {
+  const CostsByCenters costs(x, centers, objective);
+  NewArray<double, 2> out(costs.n(), costs.k());
+  {
+    nb::gil_scoped_release release;
+    costs.for_each_tile(n_jobs, [&](int64_t, int64_t first, int64_t n, const double *c) {
+      for (int64_t r = 0; r < n; ++r)
+        std::copy(c + r * costs.padded(), c + r * costs.padded() + costs.k(), out.data() + (first + r) * costs.k());
+    });
+  }
+  return nb::cast(out.to_numpy());
+}
+
+// One center per row instead of all: the same sums in the same order.
+template <class T>
+void label_costs_of(const Dense<T> &x, const CenterPanels &centers, const int32_t *labels, int64_t first, int64_t last,
+                    double *out) {
+  std::vector<double> scratch;
+  const int64_t d = x.n_cols, step = tile_rows(d);
+  for (int64_t row = first; row < last; row += step) {
+    const int64_t n = std::min(step, last - row);
+    const Tile tile = load_tile(x, row, n, scratch);
+    for (int64_t r = 0; r < n; ++r) {
+      const int32_t label = labels[row + r];
+      double sum = 0.0;
+      if (label >= 0)
+        for (int64_t f = 0; f < d; ++f) sum += centers.term(tile.rows[r * tile.stride + f] - centers.center(label)[f]);
+      out[row + r] = sum;
+    }
+  }
+}
+
+template <class T>
+void label_costs_of(const Csr<T> &x, const CenterPanels &centers, const int32_t *labels, int64_t first, int64_t last,
+                    double *out) {
+  CostTile<Csr<T>> tile(x, centers);
+  for (int64_t row = first; row < last; ++row) out[row] = labels[row] < 0 ? 0.0 : tile.compute(row, 1)[labels[row]];
+}
+
+nb::object label_costs(const Matrix &x, const Centers &centers, const Vector<int32_t> &labels,
+                       const std::string &objective, int n_jobs) {
+  const CenterPanels panels(checked_centers(x, centers), centers.shape(0), centers.shape(1), read_objective(objective),
+                            x.is_sparse());
+  const int64_t n = x.n_rows();
+  if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
+  for (int64_t i = 0; i < n; ++i)
+    if (labels(i) >= panels.k()) throw std::invalid_argument("a label names a center that does not exist");
+  NewArray<double, 1> out(n);
+  {
+    nb::gil_scoped_release release;
+    x.visit([&](const auto &table) {
+      parallel_for(n_jobs, count_blocks(n), [&](int64_t piece) {
+        label_costs_of(table, panels, labels.data(), piece * kBlockRows, std::min(n, (piece + 1) * kBlockRows), out.data());
+      });
+    });
+  }
+  return nb::cast(out.to_numpy());
+}
+
+}  // namespace
+
+void dense_costs(Objective objective, const Tile &tile, int64_t n, int64_t d, const double *panel, int64_t panel_width,
+                 const double *start, double *costs, int64_t cost_stride) {
+  const auto kernel = objective == Objective::kmeans ? dense_squares : dense_distances;
+  kernel(tile, n, d, panel, panel_width == CenterPanels::kPanel, start, costs, cost_stride);
+}
+
+void sparse_costs(Objective objective, const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
+                  const double *absent, int64_t panel_width, const double *start, double *costs) {
+  const auto kernel = objective == Objective::kmeans ? sparse_squares : sparse_distances;
+  kernel(values, columns, n_stored, panel, absent, panel_width == CenterPanels::kPanel, start, costs);
+}
+
+}  // namespace cutwise
+
+void bind_distances(nanobind::module_ &m) {
+  using namespace cutwise;
+  m.def("assign", &cutwise::assign, "matrix"_a, "centers"_a, "objective"_a, "n_jobs"_a);
+  m.def("assign_given", &cutwise::assign_given, "costs"_a, "n_jobs"_a);
+  m.def("fixed_costs", &cutwise::fixed_costs, "matrix"_a, "centers"_a, "objective"_a, "scale"_a, "weights"_a.none(), "wide"_a,
+        "n_jobs"_a);
+  m.def("fixed_costs_given", &cutwise::fixed_costs_given, "costs"_a, "scale"_a, "weights"_a.none(), "wide"_a, "n_jobs"_a);
+  m.def("center_costs", &cutwise::center_costs, "matrix"_a, "centers"_a, "objective"_a, "n_jobs"_a);
+  m.def("label_costs", &cutwise::label_costs, "matrix"_a, "centers"_a, "labels"_a, "objective"_a, "n_jobs"_a);
+  bind_sums(m);
+}

@@ -6,6 +6,8 @@ itself and raises ``ValueError`` where they do not fit.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
@@ -13,7 +15,22 @@ from scipy import sparse
 from . import _core
 from ._core import Matrix
 
-__all__ = ["MATRIX_DTYPES", "Matrix", "apply", "as_matrix"]
+__all__ = [
+    "MATRIX_DTYPES",
+    "FixedDtype",
+    "Matrix",
+    "Objective",
+    "apply",
+    "as_matrix",
+    "assign",
+    "assign_from_array",
+    "center_costs",
+    "cluster_means",
+    "exact_sum",
+    "fixed_costs",
+    "fixed_costs_from_array",
+    "label_costs",
+]
 
 MATRIX_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.int32, np.int64, np.uint8))
 """The dtypes a kernel reads as they are; every other one is converted at intake."""
@@ -84,3 +101,171 @@ def apply(
         Arrays of different lengths, nodes out of preorder, or a column that the matrix does not have.
     """
     return _core.apply(matrix, children_left, children_right, feature, threshold, lower, n_jobs)
+
+
+# ---- costs (distances.cpp, sums.cpp)
+
+Objective = Literal["kmeans", "kmedians"]
+"""Squared Euclidean distance to the center, or l1 distance."""
+
+FixedDtype = type[np.int32] | type[np.int64]
+
+
+def assign(
+    matrix: Matrix, centers: npt.NDArray[np.float64], objective: Objective = "kmeans", n_jobs: int = 1
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], float]:
+    """The nearest center of every row, and what it costs.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The rows, read in place.
+    centers : ndarray of shape (n_centers, n_columns), float64
+    objective : {"kmeans", "kmedians"}, default "kmeans"
+        A row costs its squared Euclidean or its l1 distance, summed over the columns in their order in float64 from
+        the differences themselves, so a common offset of all values loses nothing. CSR rows: the cost of the all-zero
+        row, corrected at the stored values.
+    n_jobs : int, default 1
+        Threads to use, at least 1. Results do not depend on it, nor on the order of the rows: a row's numbers are
+        a function of that row and the centers.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_rows,), int32
+        The lowest number wins a tie.
+    min_cost : ndarray of shape (n_rows,), float64
+    max_excess : float
+        The largest, over all rows, of the largest less the smallest cost of a row. Infinite or not a number where
+        costs are beyond float64.
+    """
+    return _core.assign(matrix, _float64(centers), objective, n_jobs)
+
+
+def assign_from_array(
+    costs: npt.NDArray[np.generic], n_jobs: int = 1
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], float]:
+    """``assign`` for given costs: an array of shape (n_rows, n_centers), finite, of one of ``MATRIX_DTYPES``."""
+    return _core.assign_given(as_matrix(costs), n_jobs)
+
+
+def fixed_costs(
+    matrix: Matrix,
+    centers: npt.NDArray[np.float64],
+    objective: Objective,
+    scale: float,
+    weights: npt.NDArray[np.int64] | None = None,
+    dtype: FixedDtype = np.int64,
+    n_jobs: int = 1,
+) -> tuple[npt.NDArray[np.int32] | npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    """Costs of the rows by every center in fixed point.
+
+    Parameters
+    ----------
+    matrix, centers, objective, n_jobs
+        As in ``assign``.
+    scale : float
+        Fixed-point units per unit of cost; a power of two keeps equal costs equal and integer costs exact.
+    weights : ndarray of shape (n_rows,), int64, optional
+        Multiplied in after rounding, so that a weight is a repeated row exactly. Needs ``dtype=np.int64``.
+    dtype : {np.int32, np.int64}, default np.int64
+        Of the excess. A row's unweighted excess may reach 2**30 (int32) or 2**51 (int64) units.
+
+    Returns
+    -------
+    excess : ndarray of shape (n_rows, n_centers), int32 or int64
+        ``weight * rint(scale * (cost - smallest cost of the row))``.
+    base : ndarray of shape (n_rows,), int64
+        ``weight * rint(scale * smallest cost of the row)``.
+    mean_excess : int
+        The sum over the rows of ``weight * (unweighted excess summed over the centers // n_centers)``.
+
+    Raises
+    ------
+    ValueError
+        A scale that is not positive or takes a cost out of range, or arrays that do not fit.
+    """
+    return _core.fixed_costs(matrix, _float64(centers), objective, scale, weights, dtype is np.int64, n_jobs)
+
+
+def fixed_costs_from_array(
+    costs: npt.NDArray[np.generic],
+    scale: float,
+    weights: npt.NDArray[np.int64] | None = None,
+    dtype: FixedDtype = np.int64,
+    n_jobs: int = 1,
+) -> tuple[npt.NDArray[np.int32] | npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    """``fixed_costs`` for costs that are given: an array of shape (n_rows, n_centers) of one of ``MATRIX_DTYPES``."""
+    return _core.fixed_costs_given(as_matrix(costs), scale, weights, dtype is np.int64, n_jobs)
+
+
+def center_costs(
+    matrix: Matrix, centers: npt.NDArray[np.float64], objective: Objective = "kmeans", n_jobs: int = 1
+) -> npt.NDArray[np.float64]:
+    """Cost of every row by every center, shape (n_rows, n_centers), float64; parameters as in ``assign``.
+
+    Bit for bit the costs that ``assign`` and ``fixed_costs`` use, which do without this array.
+    """
+    return _core.center_costs(matrix, _float64(centers), objective, n_jobs)
+
+
+def label_costs(
+    matrix: Matrix,
+    centers: npt.NDArray[np.float64],
+    labels: npt.NDArray[np.int32],
+    objective: Objective = "kmeans",
+    n_jobs: int = 1,
+) -> npt.NDArray[np.float64]:
+    """Cost of every row by the center it is labeled with, shape (n_rows,), float64; 0 where the label is negative.
+
+    Parameters as in ``assign``; the costs are the same to the bit.
+    """
+    return _core.label_costs(matrix, _float64(centers), labels, objective, n_jobs)
+
+
+def cluster_means(
+    matrix: Matrix,
+    labels: npt.NDArray[np.int32],
+    n_clusters: int,
+    weights: npt.NDArray[np.int64] | npt.NDArray[np.float64] | None = None,
+    n_jobs: int = 1,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Weighted means of the rows of each cluster, independent of the order of the rows.
+
+    Terms are split into integers and summed exactly (to 2**-80 of a column's largest value for a million rows), so
+    offsets cost no digits, neither threads nor row order change a bit, and an int64 weight is a repeated row exactly.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    labels : ndarray of shape (n_rows,), int32
+        Rows with a negative label are left out.
+    n_clusters : int
+        More than the largest label.
+    weights : ndarray of shape (n_rows,), int64 or float64, optional
+        Finite and not negative; integers add up to 2**45 at most.
+    n_jobs : int, default 1
+
+    Returns
+    -------
+    means : ndarray of shape (n_clusters, n_columns), float64
+        Not a number for clusters without weight.
+    totals : ndarray of shape (n_clusters,), float64
+        The weight of each cluster.
+
+    Raises
+    ------
+    ValueError
+        Labels or weights out of range, or of another length than the rows.
+    """
+    return _core.cluster_means(matrix, labels, weights, n_clusters, n_jobs)
+
+
+def exact_sum(
+    values: npt.NDArray[np.float64], weights: npt.NDArray[np.int64] | npt.NDArray[np.float64] | None = None
+) -> float:
+    """The (weighted) sum of finite values, independent of their order; an int64 weight is a repeated value exactly."""
+    return _core.exact_sum(values, weights)
+
+
+def _float64(centers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.ascontiguousarray(centers, dtype=np.float64)
