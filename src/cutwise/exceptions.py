@@ -25,6 +25,8 @@ can be pickled.
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "UnsupportedInputError",
     "did_you_mean",
     "listed",
+    "warn",
 ]
 
 
@@ -64,6 +67,15 @@ def did_you_mean(given: object, valid: Iterable[str]) -> str:
     by_folded = {word.casefold(): word for word in valid}
     near = difflib.get_close_matches(given.casefold(), list(by_folded), n=1)
     return f" Did you mean {by_folded[near[0]]!r}?" if near else ""
+
+
+def warn(warning: CutwiseWarning) -> None:
+    """Issues a warning at the user's line: the nearest caller outside this package."""
+    level, frame = 2, sys._getframe(1)
+    package = __name__.partition(".")[0]
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(warning, stacklevel=level)
 
 
 class CutwiseError(Exception):
@@ -109,10 +121,7 @@ class NotNumericError(UnsupportedInputError):
         )
         if len(drop) > 1:
             message += f" {len(drop)} columns are like that: {listed(drop)}."
-        message += (
-            "\nTurn it into numbers (sklearn.preprocessing.OneHotEncoder or OrdinalEncoder for categories), "
-            "or leave it out"
-        )
+        message += f"\n{_TO_NUMBERS.get(kind, 'Turn it into numbers')}, or leave it out"
         if drop:
             option = f"--drop {drop[0]}" if len(drop) == 1 else "--drop"
             message += f": {what}.drop(columns=[{listed(drop, most=99)}]) in pandas, {option} on the command line"
@@ -231,6 +240,17 @@ class EmptyClusterWarning(CutwiseWarning):
             return cls(f"Cluster {clusters[0]} ended without rows; it keeps its number, and labels_ never holds it.")
         numbers = ", ".join(map(str, clusters))
         return cls(f"Clusters {numbers} ended without rows; they keep their numbers, and labels_ never holds them.")
+
+
+# The next step for a column that is not numeric, by what it holds.
+_TO_NUMBERS = {
+    "text": "Encode it (sklearn.preprocessing.OneHotEncoder, or OrdinalEncoder where the values have an order)",
+    "categories": "Encode it (sklearn.preprocessing.OneHotEncoder, or OrdinalEncoder where the values have an order)",
+    "numbers written as text": "Turn it into numbers (pandas.to_numeric)",
+    "text among numbers": "If it marks a missing value, read it as one (pandas.read_csv has na_values) and fill it in",
+    "dates or times": "Turn it into numbers (days since a first date, or day, month and year as columns)",
+    "durations": "Turn it into numbers (seconds or days)",
+}
 
 
 def _bullets(names: Sequence[str], most: int = 5) -> str:

@@ -83,7 +83,8 @@ def convert_array(
                 f"{what} is a structured array. Give a data frame, or "
                 f"numpy.lib.recfunctions.structured_to_unstructured({what})."
             )
-        raise not_numeric_error({0: Offender(0, values[0, 0])}, columns, what=what)
+        offender = find_offender(values[:, 0].tolist()) if kind == "U" else None
+        raise not_numeric_error({0: offender or Offender(0, values[0, 0])}, columns, what=what)
     is_integer = np.full(values.shape[1], is_integer_dtype(values.dtype))
     if not is_kept(values):
         values = values.astype(matrix_dtype([values.dtype]), order="K")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from cutwise.exceptions import ColumnMismatchError, ColumnNamesWarning, InvalidInputError, UnsupportedInputError, listed
+from cutwise.exceptions import (
+    ColumnMismatchError,
+    ColumnNamesWarning,
+    InvalidInputError,
+    UnsupportedInputError,
+    listed,
+    warn,
+)
 
 __all__ = ["Columns", "HasColumns", "check_same_columns", "name_columns"]
 
@@ -113,16 +119,11 @@ def check_same_columns(fitted: HasColumns, given: HasColumns, *, estimator: str 
             raise ColumnMismatchError.of_names(fitted.names, given.names)
         return
     if fitted.has_names:
-        _warn(f"X does not have valid feature names, but {estimator} was fitted with feature names")
+        warn(ColumnNamesWarning(f"X does not have valid feature names, but {estimator} was fitted with feature names"))
     elif given.has_names:
-        _warn(f"X has feature names, but {estimator} was fitted without feature names")
+        warn(ColumnNamesWarning(f"X has feature names, but {estimator} was fitted without feature names"))
     if len(fitted.names) != len(given.names):
         names = fitted.names if fitted.has_names else ()
         raise ColumnMismatchError.of_count(
             given=len(given.names), fitted=len(fitted.names), estimator=estimator, names=names
         )
-
-
-def _warn(message: str) -> None:
-    # Check, intake, estimator method: the fourth frame is the caller's line.
-    warnings.warn(message, ColumnNamesWarning, stacklevel=5)

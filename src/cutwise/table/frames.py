@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,13 @@ def as_frame(X: Any, *, what: str = "X") -> Frame | None:
             f"{what} is a lazy frame ({type(X).__name__}) whose rows are not computed yet. Collect it first "
             f"({what}.collect() in polars, {what}.compute() in dask)."
         )
+    if not isinstance(frame, nw.DataFrame) and hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__array_struct__"):
+        # Record batches and other columnar results that speak Arrow alone.
+        try:
+            import pyarrow as pa
+        except ImportError:
+            return None
+        return nw.from_native(pa.table(X))
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
@@ -143,8 +150,13 @@ def _source_of(series: Series) -> _Source | Offender:
         return _Source(np.dtype(np.float64), False, lambda: np.full(len(series), np.nan))
     if dtype in (nw.Object, nw.Unknown):
         return _source_of_objects(series.to_numpy())
-    # Categories may hold numbers, but their codes or values are names to the user, and their order is arbitrary.
-    return _first_value(series.to_list(), "categories" if dtype in (nw.Categorical, nw.Enum) else None)
+    items = series.to_list()
+    if dtype in (nw.Categorical, nw.Enum):
+        # Categories may hold numbers, but they are names to the user, and their order may be arbitrary.
+        row = next(row for row, value in enumerate(items) if not is_missing(value))
+        return Offender(row, items[row], "categories")
+    offender = find_offender(items)
+    return offender if offender is not None else Offender(0, items[0])
 
 
 def _source_of_objects(values: npt.NDArray[np.generic]) -> _Source | Offender:
@@ -157,12 +169,6 @@ def _source_of_objects(values: npt.NDArray[np.generic]) -> _Source | Offender:
         return offender
     numbers = to_numbers(items)
     return _Source(numbers.dtype, is_integer_dtype(numbers.dtype), lambda: numbers)
-
-
-def _first_value(items: Sequence[object], column_kind: str | None) -> Offender:
-    """The first value that is present, of a column whose type is not numeric."""
-    row = next(i for i, value in enumerate(items) if not is_missing(value))
-    return Offender(row, items[row], column_kind)
 
 
 def _one_block(frame: Frame) -> npt.NDArray[np.generic] | None:

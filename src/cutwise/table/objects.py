@@ -36,7 +36,7 @@ class Offender:
         if self.column_kind is not None:
             return self.column_kind
         if isinstance(value, str):
-            return "numbers written as text" if _reads_as_number(value) else "text"
+            return "text"
         if isinstance(value, (bytes, bytearray)):
             return "bytes"
         if isinstance(value, (np.datetime64, datetime.date, datetime.time)):
@@ -61,8 +61,21 @@ def find_offender(items: Sequence[object]) -> Offender | None:
         return None
     for row, value in enumerate(items):
         if not (isinstance(value, _NUMBERS) or is_missing(value) or _acts_as_number(value)):
-            return Offender(row, value)
+            return _text_offender(items, row) if isinstance(value, str) else Offender(row, value)
     return None
+
+
+def _text_offender(items: Sequence[object], first: int) -> Offender:
+    """The text to show of a column whose first text is in row ``first``.
+
+    Among numbers (also written as text) it is the one that is no number: the ``"?"`` written for a missing value.
+    """
+    texts = [(row, value) for row, value in enumerate(items[first:], first) if isinstance(value, str)]
+    other = next(((row, value) for row, value in texts if not _reads_as_number(value)), None)
+    if other is None:
+        return Offender(*texts[0], "numbers written as text")
+    n_numbers = sum(_reads_as_number(value) for _, value in texts) + sum(isinstance(v, _NUMBERS) for v in items)
+    return Offender(*other, "text among numbers" if n_numbers else "text")
 
 
 def to_numbers(items: Sequence[object]) -> npt.NDArray[np.generic]:
@@ -117,7 +130,7 @@ def not_numeric_error(offenders: Mapping[int, Offender], columns: Columns, *, wh
 
 
 def _acts_as_number(value: object) -> bool:
-    """Whether a value of another type converts to a float, as 0-dimensional arrays do; never text, bytes or dates."""
+    """Whether a value of another type converts to a float, as 0-dimensional arrays do; never text or dates."""
     if isinstance(value, (str, bytes, bytearray, complex, np.complexfloating, np.datetime64, np.timedelta64)):
         return False
     try:

@@ -11,6 +11,9 @@ RESHAPE_HINT = (
     "or array.reshape(1, -1) if it contains a single sample."
 )
 
+# The core numbers columns by 32-bit integers.
+_MOST_COLUMNS = 2**31 - 1
+
 
 def check_shape(shape: tuple[int, ...], *, what: str = "X") -> None:
     """Raises ``InvalidInputError`` unless the shape is (at least one row, at least one column)."""
@@ -28,6 +31,10 @@ def check_shape(shape: tuple[int, ...], *, what: str = "X") -> None:
     if shape[0] == 0:
         raise InvalidInputError(
             f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required. {what} has no rows."
+        )
+    if shape[1] > _MOST_COLUMNS:
+        raise InvalidInputError(
+            f"{what} has {shape[1]} columns, more than the {_MOST_COLUMNS} that can be told apart. Drop empty columns."
         )
     if shape[1] == 0:
         raise InvalidInputError(
