@@ -13,10 +13,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from . import _core
-from ._core import Matrix
+from ._core import Encoded, Matrix
 
 __all__ = [
     "MATRIX_DTYPES",
+    "Encoded",
     "FixedDtype",
     "Matrix",
     "Objective",
@@ -26,10 +27,12 @@ __all__ = [
     "assign_from_array",
     "center_costs",
     "cluster_means",
+    "encode",
     "exact_sum",
     "fixed_costs",
     "fixed_costs_from_array",
     "label_costs",
+    "merge_duplicates",
 ]
 
 MATRIX_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.int32, np.int64, np.uint8))
@@ -101,6 +104,75 @@ def apply(
         Arrays of different lengths, nodes out of preorder, or a column that the matrix does not have.
     """
     return _core.apply(matrix, children_left, children_right, feature, threshold, lower, n_jobs)
+
+
+# ---- codes (encode*.cpp, merge.cpp)
+
+
+def encode(matrix: Matrix, *, bundle: bool = True, n_jobs: int = 1) -> Encoded:
+    """A table as small codes: every column in bins, every row as slots of one flat histogram.
+
+    Bins of a column are in increasing order of value, bin ``b`` holds the values in ``[low[b], high[b]]``, and both
+    ends occur in the data. A column of at most 256 distinct values is exact: one value a bin. Other columns get up to
+    256 bins of about equally many rows; searches refine them from the raw values where it matters.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        Finite values; 1 to 2**31 - 1 rows, at least one column. Values are compared as float64, and -0.0 equals 0.0.
+    bundle : bool, default True
+        Whether exact columns of few values, of which at most one differs from its default value in any row (one-hot
+        groups), share one byte a row. It changes the layout, never the bins. CSR matrices have no bundles.
+    n_jobs : int, default 1
+        Threads to use, at least 1, over blocks of rows. The result does not depend on it.
+
+    Returns
+    -------
+    encoded : Encoded
+        Per column ``f``: ``n_bins``, ``exact``, ``low`` and ``high`` from ``value_begin[f]``, ``slot_begin``, and
+        ``default_bin`` (-1: none), the one bin that has no slot. Dense: ``codes`` of shape (n_rows, n_groups), uint8;
+        the slot is ``group_begin[g] + code``. CSR: ``slots[indptr[i]:indptr[i + 1]]`` of the stored values of row
+        ``i``. ``take(rows)`` gives the same columns over some rows, given as int32: bins and their ends stay those of
+        all rows, so a bin may be empty there and its ends need not occur.
+
+    Raises
+    ------
+    ValueError
+        No rows, no columns, more rows than 2**31 - 1, or a CSR matrix with unsorted or repeated columns or with
+        stored zeros.
+
+    Notes
+    -----
+    Bins are planned on a sample of rows that depends on the shape alone, and made true while all rows are read.
+    """
+    return _core.encode(matrix, bundle, n_jobs)
+
+
+def merge_duplicates(matrix: Matrix, encoded: Encoded) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]] | None:
+    """Groups of equal rows, when they pay: at most half of the rows are distinct.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    encoded : Encoded
+        ``encode(matrix)``, over all rows.
+
+    Returns
+    -------
+    first_row : ndarray of shape (n_groups,), int32
+        The first row of every group, increasing.
+    group_of_row : ndarray of shape (n_rows,), int32
+        ``matrix[i]`` equals ``matrix[first_row[group_of_row[i]]]`` in every column.
+
+    Both are None when more than half of the rows are distinct. On more than 4096 rows a sample of ``4 * sqrt(n_rows)``
+    rows is asked first, and a table without repeats is told from it alone.
+
+    Raises
+    ------
+    ValueError
+        ``encoded`` is not of this matrix's shape and kind.
+    """
+    return _core.merge_duplicates(matrix, encoded)
 
 
 # ---- costs (distances.cpp, sums.cpp)

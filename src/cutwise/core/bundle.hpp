@@ -1,0 +1,31 @@
+// Which columns share a group of codes: those of which at most one differs from its default value in any row.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace cutwise {
+
+// A value that a column may take as its default, and the sampled rows that hold another one.
+struct Default {
+  int32_t bin;
+  std::vector<uint64_t> others;  // one bit a sampled row
+};
+
+struct BundleCandidate {
+  int32_t column;
+  int32_t n_codes;                // bins other than the default one
+  std::vector<Default> defaults;  // tried in turn
+};
+
+struct Layout {
+  int32_t n_groups = 0;
+  std::vector<int32_t> group;        // of every column
+  std::vector<int32_t> default_bin;  // -1: the column has its group to itself
+};
+
+// Groups the candidates (in column order) greedily by the sample; every other column gets a group of its own. Groups are
+// numbered by their first column. What the sample suggests has to be verified on all rows.
+Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates);
+
+}  // namespace cutwise

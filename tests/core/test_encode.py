@@ -1,0 +1,394 @@
+"""Codes against their definition: every bin brackets its values, exact columns decode exactly, bundles lose nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from cutwise.core import kernels
+
+DTYPES = [np.float32, np.float64, np.int32, np.int64, np.uint8]
+
+
+def decode(encoded):
+    """The bin of every value, (n_rows, n_cols), from nothing but slots and the columns' fields."""
+    n_slots = encoded.n_bins - (encoded.default_bin >= 0)
+    owner = np.full(encoded.n_slots, -1)
+    for f, (first, n) in enumerate(zip(encoded.slot_begin, n_slots, strict=True)):
+        assert (owner[first : first + n] == -1).all(), "slots of two columns overlap"
+        owner[first : first + n] = f
+    if encoded.is_sparse:
+        rows = np.repeat(np.arange(encoded.n_rows), np.diff(encoded.indptr))
+        slots = encoded.slots
+    else:
+        rows = np.repeat(np.arange(encoded.n_rows), encoded.n_groups)
+        slots = (encoded.group_begin + encoded.codes.astype(np.int64)).ravel()
+    assert (np.diff(slots)[np.diff(rows) == 0] > 0).all(), "the slots of a row increase"
+    f = owner[slots]
+    rows, slots, f = rows[f >= 0], slots[f >= 0], f[f >= 0]  # else: "all at their default"
+    b = slots - encoded.slot_begin[f]
+    bins = np.repeat(encoded.default_bin[None, :].astype(np.int64), encoded.n_rows, axis=0)
+    bins[rows, f] = b + ((encoded.default_bin[f] >= 0) & (b >= encoded.default_bin[f]))
+    return bins
+
+
+def check(values, encoded):
+    """The whole definition of an encoding of ``values``."""
+    values = values.astype(np.float64)
+    n, d = values.shape
+    assert (encoded.n_rows, encoded.n_cols) == (n, d)
+    bins = decode(encoded)
+    assert (bins >= 0).all()
+    assert (bins < encoded.n_bins).all()
+    assert encoded.low.size == encoded.high.size == encoded.n_bins.sum()
+    for f in range(d):
+        column = values[:, f]
+        here = slice(encoded.value_begin[f], encoded.value_begin[f] + encoded.n_bins[f])
+        low, high = encoded.low[here], encoded.high[here]
+        distinct = np.unique(column)
+        assert encoded.exact[f] == (distinct.size <= 256)
+        assert low.size <= 256
+        if encoded.exact[f]:
+            np.testing.assert_array_equal(low, distinct + 0.0)
+            np.testing.assert_array_equal(high, distinct + 0.0)
+            np.testing.assert_array_equal(low[bins[:, f]], column)
+        else:
+            assert (low <= high).all()
+            assert (high[:-1] < low[1:]).all()
+            smallest, largest = np.full(low.size, np.inf), np.full(low.size, -np.inf)
+            np.minimum.at(smallest, bins[:, f], column)
+            np.maximum.at(largest, bins[:, f], column)
+            np.testing.assert_array_equal(low, smallest)  # an empty bin would have no smallest value
+            np.testing.assert_array_equal(high, largest)
+        assert not np.signbit(low[low == 0]).any()
+        assert not np.signbit(high[high == 0]).any()
+    if encoded.is_sparse:
+        np.testing.assert_array_equal(encoded.column_group, np.full(d, -1))
+        for f in range(d):
+            if (values[:, f] == 0).any():
+                assert encoded.high[encoded.value_begin[f] + encoded.default_bin[f]] == 0
+            else:
+                assert encoded.default_bin[f] == -1
+
+
+def same(a, b):
+    """Whether two encodings are the same bits."""
+    for name in ("low", "high", "codes", "group_begin", "indptr", "slots", "column_group", "slot_begin", "n_bins"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+    for name in ("default_bin", "value_begin", "exact"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+    assert a.n_slots == b.n_slots
+
+
+def encode(values, **options):
+    return kernels.encode(kernels.as_matrix(values), **options)
+
+
+def mixed(n, seed=0, dtype=np.float32):
+    """One-hot groups, small and large ranges of whole numbers, skewed and crowded reals, a constant column."""
+    rng = np.random.default_rng(seed)
+    columns = [
+        rng.normal(size=n),
+        rng.integers(0, 30, n),
+        rng.integers(-3000, 3000, n),
+        np.exp(3 * rng.normal(size=n)),
+        rng.integers(0, 40, n) * 0.1,
+        np.zeros(n),
+        np.where(rng.random(n) < 0.9, 0, rng.normal(size=n)),
+    ]
+    for size in (3, 9):
+        columns.extend(np.eye(size)[rng.integers(0, size, n)].T)
+    X = np.column_stack(columns)
+    if dtype == np.uint8:
+        X = np.abs(X) % 256
+    return X.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 2, 150, 5000, 20000])
+def test_dense_codes_decode_to_their_values(dtype, n):
+    X = mixed(n, dtype=dtype)
+    check(X, encode(X))
+    check(X, encode(X, bundle=False))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_strides_and_memory_order_change_nothing(dtype):
+    X = mixed(6000, dtype=dtype)
+    expected = encode(X)
+    wide = np.zeros((12000, 40), dtype=dtype)
+    wide[::2, 1 : 2 * X.shape[1] : 2] = X
+    backwards = np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1]
+    for same_values in (np.asfortranarray(X), wide[::2, 1 : 2 * X.shape[1] : 2], backwards):
+        assert np.array_equal(same_values, X)
+        same(encode(same_values), expected)
+
+
+def test_rows_repeated_by_a_zero_stride_are_one_value_a_column():
+    X = np.broadcast_to(np.array([[1.5, 0.0, -2.0]]), (7000, 3))
+    encoded = encode(X)
+    check(X, encoded)
+    assert (encoded.n_bins == 1).all()
+
+
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_threads_change_nothing(n_jobs):
+    X = mixed(60000)
+    same(encode(X, n_jobs=n_jobs), encode(X))
+    S = sparse.csr_array(np.where(np.abs(X) > 1, X, 0))
+    same(encode(S, n_jobs=n_jobs), encode(S))
+
+
+@pytest.mark.parametrize("n_distinct", [255, 256, 257, 300])
+@pytest.mark.parametrize("step", [1.0, 0.25, 7.0, 1e-3])
+def test_a_column_is_exact_up_to_256_distinct_values(n_distinct, step):
+    rng = np.random.default_rng(n_distinct)
+    for n in (400, 30000):
+        pick = np.concatenate([np.arange(n_distinct), rng.integers(0, n_distinct, n - n_distinct)])
+        X = (rng.permutation(pick) * step)[:, None]
+        encoded = encode(X)
+        check(X, encoded)
+        assert encoded.exact[0] == (n_distinct <= 256)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("n_distinct", [200, 256, 257])
+def test_values_that_a_sample_misses_get_bins_of_their_own(dtype, n_distinct):
+    # One row each for most values, among 100,000 rows: a sample sees next to none of them.
+    n = 100_000
+    X = np.zeros((n, 2), dtype=dtype)
+    rows = np.random.default_rng(1).permutation(n)[: n_distinct - 1]
+    X[rows, 0] = np.arange(1, n_distinct)
+    X[:, 1] = np.arange(n) % 3
+    check(X, encode(X))
+
+
+def test_outliers_and_subnormals_are_bracketed():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(20000, 4))
+    X[17, 0], X[18, 0] = 1e300, -1e300
+    X[:, 1] *= 5e-324 * 2**20
+    X[:, 2] = np.where(rng.random(20000) < 0.5, X[:, 2] * 1e-300, X[:, 2] * 1e300)
+    X[:, 3] = 1e16 + 2.0 * rng.integers(0, 1000, 20000)
+    check(X, encode(X))
+    S = sparse.csr_array(np.where(rng.random(X.shape) < 0.5, X, 0))
+    check(S.toarray(), encode(S))
+
+
+def test_unit_gaps_near_1e8_in_float32_are_kept_apart():
+    # Neighboring float32 are 8 apart there; whole numbers above 2**24 never take the table of whole numbers.
+    rng = np.random.default_rng(3)
+    X = (1e8 + 8.0 * rng.integers(0, 5000, (20000, 2))).astype(np.float32)
+    X[:, 1] = 1e8 + 8.0 * rng.integers(0, 200, 20000)
+    check(X, encode(X))
+    integers = (100_000_000 + rng.integers(0, 5000, (20000, 1))).astype(np.int32)
+    check(integers, encode(integers))
+
+
+def test_int64_beyond_2_53_is_compared_as_float64():
+    X = (2**60 + np.arange(3000, dtype=np.int64))[:, None]
+    encoded = encode(X)
+    check(X, encoded)
+    assert encoded.n_bins[0] == np.unique(X.astype(np.float64)).size
+
+
+def test_fractions_in_a_column_that_looks_whole_are_never_cut_off():
+    rng = np.random.default_rng(4)
+    X = rng.integers(-2000, 2000, (50000, 3)).astype(np.float64)
+    X[:, 1] = rng.integers(-5, 5, 50000)
+    rows = rng.permutation(50000)[:40]
+    X[rows, :] = rng.normal(size=(40, 3)) * 3000
+    X[rows[0], 0], X[rows[1], 0] = 2500, -2500
+    check(X, encode(X))
+
+
+def test_zeros_of_either_sign_are_one_value():
+    X = np.array([[0.0, -0.0], [-0.0, 1.5], [2.0, -1.5]])
+    encoded = encode(X)
+    check(X, encoded)
+    np.testing.assert_array_equal(encoded.n_bins, [2, 3])
+    merged = kernels.merge_duplicates(kernels.as_matrix(X[[0, 0]] * [[1], [-1]]), encode(X[[0, 0]] * [[1], [-1]]))
+    assert merged is not None
+    np.testing.assert_array_equal(merged[1], [0, 0])
+
+
+def test_one_hot_groups_share_one_code_each():
+    rng = np.random.default_rng(5)
+    n = 20000
+    X = np.column_stack([np.eye(4)[rng.integers(0, 4, n)], np.eye(40)[rng.integers(0, 40, n)], rng.normal(size=n)])
+    encoded = encode(X)
+    check(X, encoded)
+    assert encoded.n_groups == 3
+    np.testing.assert_array_equal(encoded.column_group, [0] * 4 + [1] * 40 + [2])
+    assert (encoded.default_bin == [0] * 44 + [-1]).all()
+
+
+def test_bundles_take_any_default_and_several_other_values():
+    rng = np.random.default_rng(6)
+    n = 9000
+    X = np.tile([3.5, -1.0, 7.0, 0.25], (n, 1))
+    which = rng.integers(0, 6, n)
+    for c in range(4):
+        X[which == c, c] += rng.integers(-3, 4, (which == c).sum())
+    encoded = encode(X)
+    check(X, encoded)
+    assert encoded.n_groups == 1
+    assert (encoded.default_bin >= 0).all()
+
+
+@pytest.mark.parametrize("where", [0, 7777, 149_999])
+def test_a_conflict_in_a_single_row_is_found(where):
+    rng = np.random.default_rng(7)
+    n = 150_000
+    X = np.eye(6, dtype=np.float32)[rng.integers(0, 6, n)]
+    X[where] = [0, 1, 0, 0, 1, 0]
+    encoded = encode(X)
+    assert encoded.n_groups == 2
+    check(X, encoded)
+
+
+def test_columns_that_are_not_exclusive_never_share_a_group():
+    rng = np.random.default_rng(8)
+    X = (rng.random((12000, 50)) < 1e-3).astype(np.float32)
+    X[:, 7] = rng.random(12000) < 0.5
+    check(X, encode(X))
+
+
+def test_csr_touches_stored_values_and_puts_zero_in_no_slot():
+    rng = np.random.default_rng(9)
+    X = np.where(rng.random((4000, 12)) < 0.1, mixed(4000)[:, :12], 0).astype(np.float32)
+    X[:, 3] = rng.normal(size=4000)  # no zero at all
+    X[:, 4] = 0
+    S = sparse.csr_array(X)
+    encoded = encode(S)
+    check(X, encoded)
+    np.testing.assert_array_equal(encoded.indptr, S.indptr)
+    assert encoded.slots.dtype == np.int32
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_long_csr_columns_keep_zero_apart_from_values_a_sample_missed(dtype):
+    rng = np.random.default_rng(10)
+    n = 60_000
+    X = np.zeros((n, 3))
+    X[:, 0] = np.where(rng.random(n) < 0.7, rng.normal(size=n) * 1000, 0)
+    X[:, 1] = rng.integers(-200, 200, n)
+    X[::9, 2] = 5
+    X[123], X[4567] = [1e-30, 300, 7], [-1e-30, -300, 9]
+    X = np.abs(X).astype(dtype) if dtype == np.uint8 else X.astype(dtype)
+    S = sparse.csr_array(X)
+    S.eliminate_zeros()
+    check(X, encode(S))
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices", "match"),
+    [
+        ([0, 2], [1, 0], "increase strictly"),
+        ([0, 2], [0, 9], "increase strictly"),
+        ([0, 2], [-1, 1], "increase strictly"),
+        ([2, 0], [0, 1], "begins with 0"),
+        ([0, 2, 1], [0, 1], "never decreases"),
+    ],
+)
+def test_a_broken_csr_matrix_is_refused(indptr, indices, match):
+    values = np.array([1.0, 2.0])
+    matrix = kernels._core.Matrix.csr(np.array(indptr), np.array(indices, dtype=np.int32), values, 3)
+    with pytest.raises(ValueError, match=match):
+        kernels.encode(matrix)
+
+
+def test_stored_zeros_and_empty_tables_are_refused():
+    stored = sparse.csr_array((np.zeros(1), np.zeros(1, dtype=np.int32), np.array([0, 1])), shape=(1, 2))
+    with pytest.raises(ValueError, match="eliminate_zeros"):
+        encode(stored)
+    with pytest.raises(ValueError, match="rows and columns"):
+        encode(np.zeros((0, 3)))
+
+
+def test_take_gives_the_same_codes_of_some_rows():
+    X = mixed(9000)
+    for values in (X, sparse.csr_array(np.where(np.abs(X) > 1, X, 0))):
+        encoded = encode(values)
+        rows = np.random.default_rng(11).integers(0, 9000, 700).astype(np.int32)
+        taken = encoded.take(rows)
+        assert taken.n_rows == 700
+        np.testing.assert_array_equal(taken.low, encoded.low)
+        np.testing.assert_array_equal(decode(taken), decode(encoded)[rows])
+        assert encoded.take(rows[:0]).n_rows == 0
+        with pytest.raises(ValueError, match="outside"):
+            encoded.take(np.array([9000], dtype=np.int32))
+
+
+def test_duplicates_are_merged_in_order_of_first_occurrence():
+    rng = np.random.default_rng(12)
+    distinct = mixed(500, dtype=np.float64)
+    X = distinct[rng.integers(0, 500, 30000)]
+    for values in (X, sparse.csr_array(np.where(np.abs(X) > 0.1, X, 0))):
+        raw = values.toarray() if sparse.issparse(values) else values
+        merged = kernels.merge_duplicates(kernels.as_matrix(values), encode(values))
+        assert merged is not None
+        first_row, group_of_row = merged
+        assert first_row.dtype == group_of_row.dtype == np.int32
+        assert (np.diff(first_row) > 0).all()
+        np.testing.assert_array_equal(raw[first_row[group_of_row]], raw)
+        assert np.unique(raw[first_row], axis=0).shape[0] == first_row.size
+
+
+def test_rows_of_equal_codes_and_different_values_stay_apart():
+    rng = np.random.default_rng(13)
+    X = rng.normal(size=(20000, 1))
+    assert kernels.merge_duplicates(kernels.as_matrix(X), encode(X)) is None
+    X = np.repeat(X, 3, axis=0)
+    first_row, group_of_row = kernels.merge_duplicates(kernels.as_matrix(X), encode(X))
+    np.testing.assert_array_equal(first_row, np.arange(0, 60000, 3))
+    np.testing.assert_array_equal(group_of_row, np.repeat(np.arange(20000), 3))
+
+
+def test_merging_needs_the_matrix_that_was_encoded():
+    X = mixed(50)
+    with pytest.raises(ValueError, match="was encoded"):
+        kernels.merge_duplicates(kernels.as_matrix(X), encode(X[:40]))
+
+
+VALUES = st.sampled_from([0.0, -0.0, 1.0, 2.0, 2.5, -1.0, 1e300, -1e300, 5e-324, 1e8, 1e8 + 1, 16777217.0])
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    hnp.arrays(np.float64, st.tuples(st.integers(1, 40), st.integers(1, 6)), elements=VALUES),
+    st.sampled_from(DTYPES),
+    st.booleans(),
+)
+def test_any_small_table_decodes_to_itself(X, dtype, transposed):
+    if np.dtype(dtype).kind != "f":
+        X = np.clip(X, 0, 255) if dtype == np.uint8 else np.clip(X, -(2**30), 2**30)
+    else:
+        X = np.clip(X, np.finfo(dtype).min, np.finfo(dtype).max)
+    X = X.astype(dtype)
+    if transposed:
+        X = np.asfortranarray(X)
+    check(X, encode(X))
+    S = sparse.csr_array(X)
+    S.eliminate_zeros()
+    check(X, encode(S))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([np.float32, np.float64]))
+def test_any_distribution_of_a_long_column_is_bracketed(seed, dtype):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4000, 12000))
+    shapes = [
+        rng.normal(size=n) * 10.0 ** rng.integers(-30, 30),
+        np.exp(rng.normal(size=n) * rng.integers(1, 12)),
+        rng.integers(0, rng.integers(1, 20000), n) * rng.choice([1.0, 0.5, 0.1]),
+        np.where(rng.random(n) < rng.random() ** 4, rng.normal(size=n), rng.integers(0, 3)),
+        rng.choice([0.0, 1e8, -1e16], n) + rng.normal(size=n) * 10.0 ** rng.integers(-3, 9),
+    ]
+    X = np.column_stack(shapes).astype(dtype)
+    check(X, encode(X))
