@@ -1,0 +1,117 @@
+"""cutwise: trees from a given reference, and whole fits.
+
+``tree-...`` does what a DecisionTreeClassifier does for the same rows and labels: it takes the rows, the reference labels
+and the reference centers, and checks the rows, encodes them, finds each row's costs by the centers where the algorithm
+needs them, and grows the tree. Finding the reference is not part of it, and neither are the figures that an estimator
+works out after the tree is grown. ``given-...`` is a whole ``fit`` with the centers given, ``whole-...`` one from rows
+alone: reference, tree and all fitted attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clustering_cost import clustering_cost, tree_cost_ratio
+
+from adapters import Contestant, Task, UnavailableError
+
+# Name, title, leaves per cluster.
+_ALGORITHMS = (
+    ("imm", "IMM", 1),
+    ("exgreedy", "ExGreedy", 1),
+    ("exshallow", "ExShallow", 1),
+    ("exkmc", "ExKMC to 2k leaves", 2),
+)
+_FITTED = ("imm", "exshallow", "exkmc")
+
+
+def _tree(algorithm: str, leaves_per_cluster: int, jobs: int) -> Callable[[Task], Callable[[], Any]]:
+    def prepare(task: Task) -> Callable[[], Any]:
+        from cutwise.estimators._rows import encode_rows
+        from cutwise.reference import FixedCosts
+        from cutwise.table import read_table
+        from cutwise.tree.grower import grow_tree
+
+        def work() -> Any:
+            table = read_table(task.X)
+            rows = encode_rows(table, table, None, n_jobs=jobs)
+            return grow_tree(
+                rows.encoded,
+                rows.compress(task.labels),
+                task.centers,
+                lambda: FixedCosts.of_centers(rows.metric.matrix, task.centers, rows.weights, n_jobs=jobs),
+                algorithm=algorithm,
+                max_leaves=leaves_per_cluster * task.n_clusters,
+                n_jobs=jobs,
+            ).tree
+
+        return work
+
+    return prepare
+
+
+def _tree_outcome(tree: Any, task: Task) -> dict[str, float]:
+    return {"n_leaves": tree.n_leaves, "depth": tree.depth, "cost_ratio": tree_cost_ratio(tree.predict(task.X), task)}
+
+
+def _fit(algorithm: str, leaves_per_cluster: int, jobs: int, *, given: bool) -> Callable[[Task], Callable[[], Any]]:
+    def prepare(task: Task) -> Callable[[], Any]:
+        from cutwise import ExplainableKMeans
+
+        model = ExplainableKMeans(
+            task.n_clusters,
+            algorithm=algorithm,
+            max_leaves=leaves_per_cluster * task.n_clusters,
+            reference=task.centers if given else None,
+            random_state=task.seed,
+            n_jobs=jobs,
+        )
+        return lambda: model.fit(task.X)
+
+    return prepare
+
+
+def _fit_outcome(model: Any, task: Task) -> dict[str, float]:
+    return {
+        "n_leaves": model.n_leaves_,
+        "depth": model.depth_,
+        "cost_ratio": model.cost_ratio_,
+        "inertia": model.cost_,
+        "reference_inertia": clustering_cost(task.X, model.reference_.centers),
+    }
+
+
+def _contestants(jobs: int) -> list[Contestant]:
+    suffix, threads = ("", "") if jobs == 1 else (f"-{jobs}-threads", f", {jobs} threads")
+    trees = [
+        Contestant(f"tree-{key}{suffix}", f"cutwise {title}{threads}", "tree", _tree(key, leaves, jobs), _tree_outcome)
+        for key, title, leaves in _ALGORITHMS
+    ]
+    fits = [
+        Contestant(
+            f"{kind}-{key}{suffix}",
+            f"cutwise {title}, {words}{threads}",
+            kind,
+            _fit(key, leaves, jobs, given=kind == "given"),
+            _fit_outcome,
+        )
+        for kind, words in (("given", "fit to given centers"), ("whole", "whole fit"))
+        for key, title, leaves in _ALGORITHMS
+        if key in _FITTED
+    ]
+    return trees + fits
+
+
+def contestants() -> list[Contestant]:
+    try:
+        import cutwise.estimators  # noqa: F401
+    except ImportError as error:
+        raise UnavailableError(
+            f"cutwise cannot be imported ({error}); `pip install .` in the project's root"
+        ) from error
+    return _contestants(1)
+
+
+def parallel_contestants(jobs: int) -> list[Contestant]:
+    return _contestants(jobs)
