@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <algorithm>
-#include <memory>
 #include <stdexcept>
 #include <vector>
 
 #include "matrix.hpp"
+#include "new_array.hpp"
 #include "parallel.hpp"
 
 namespace cutwise {
@@ -59,25 +59,22 @@ void route(const Table &x, const std::vector<Node> &nodes, int64_t first, int64_
   }
 }
 
-nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> apply(const Matrix &x, Vector<int32_t> left, Vector<int32_t> right,
-                                                   Vector<int32_t> feature, Vector<double> threshold,
-                                                   Vector<double> lower, int n_jobs) {
+NewArray<int32_t, 1>::Numpy apply(const Matrix &x, Vector<int32_t> left, Vector<int32_t> right, Vector<int32_t> feature,
+                                  Vector<double> threshold, Vector<double> lower, int n_jobs) {
   const std::vector<Node> nodes = read_tree(left, right, feature, threshold, lower, x.n_cols());
   const int64_t n = x.n_rows();
-  auto leaf = std::make_unique<int32_t[]>(static_cast<size_t>(n));
+  NewArray<int32_t, 1> leaf(n);
   {
     nb::gil_scoped_release release;
     constexpr int64_t block = 4096;  // small enough that a column-major block stays in cache from one row to the next
     const int64_t n_blocks = (n + block - 1) / block;
     x.visit([&](const auto &table) {
       parallel_for(n_jobs, n_blocks, [&](int64_t piece) {
-        route(table, nodes, piece * block, std::min(n, (piece + 1) * block), leaf.get());
+        route(table, nodes, piece * block, std::min(n, (piece + 1) * block), leaf.data());
       });
     });
   }
-  int32_t *data = leaf.release();
-  nb::capsule owner(data, [](void *p) noexcept { delete[] static_cast<int32_t *>(p); });
-  return nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(data, {static_cast<size_t>(n)}, owner);
+  return leaf.to_numpy();
 }
 
 }  // namespace

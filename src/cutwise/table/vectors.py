@@ -47,7 +47,7 @@ def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
         columns = [_from_series(series) for series in nw.from_native(values, eager_only=True).iter_columns()]
         return np.column_stack(columns) if columns else np.empty((len(values), 0))
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        return np.ma.filled(values.astype(object), np.nan)
+        return np.ma.filled(values.astype(object), None)
     try:
         vector = np.asarray(values)
         if vector.dtype.kind in "US" and not isinstance(values, np.ndarray):

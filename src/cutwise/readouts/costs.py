@@ -1,0 +1,181 @@
+"""What a partition costs, computed so that an offset common to all rows takes nothing away from the result.
+
+Rows are always compared with their own cluster's mean, median or center, never expanded into ``|x|^2 - 2 x.c + |c|^2``:
+on unix timestamps the expansion has no correct digit left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cutwise.core import kernels
+from cutwise.table import Table
+
+__all__ = ["cluster_medians", "kernel_cost", "label_cost", "own_cost"]
+
+Float64 = npt.NDArray[np.float64]
+Int32 = npt.NDArray[np.int32]
+Objective = Literal["kmeans", "kmedians"]
+
+# Values held as float64 at once.
+_BLOCK = 1 << 21
+
+
+def own_cost(table: Table, labels: Int32, objective: Objective, weights: Float64 | None = None) -> float:
+    """Cost of a partition, each cluster with its own center: its weighted mean, or coordinate-wise median.
+
+    Parameters
+    ----------
+    table : Table
+        Rows in the space to measure in.
+    labels : ndarray of shape (n_rows,), int32
+        Cluster codes; rows with a negative one are left out.
+    objective : {"kmeans", "kmedians"}
+        Squared Euclidean distance to the mean, or l1 distance to the median.
+    weights : ndarray of shape (n_rows,), float64, optional
+        Not negative; 1 for every row when left out.
+
+    Returns
+    -------
+    cost : float
+        Independent of the order of the rows.
+    """
+    if objective == "kmedians":
+        return label_cost(table, labels, cluster_medians(table, labels, weights), objective, weights)
+    if isinstance(table.values, sparse.csr_array):
+        return sum(_sparse_squares(table.values[rows], w) for _, rows, w in _clusters(labels, weights))
+    means, _ = kernels.cluster_means(table.matrix, labels, _n_clusters(labels), weights)
+    return label_cost(table, labels, means, objective, weights)
+
+
+def label_cost(
+    table: Table, labels: Int32, centers: Float64, objective: Objective, weights: Float64 | None = None
+) -> float:
+    """Cost of a partition when every row is served by the given center of its cluster.
+
+    Parameters
+    ----------
+    table, labels, objective, weights
+        As in ``own_cost``.
+    centers : ndarray of shape (n_clusters, n_columns), float64
+        Not read where no row has the label.
+
+    Returns
+    -------
+    cost : float
+    """
+    if objective == "kmeans" and isinstance(table.values, sparse.csr_array):
+        return sum(_sparse_squares(table.values[rows], w, centers[c]) for c, rows, w in _clusters(labels, weights))
+    return kernels.exact_sum(kernels.label_costs(table.matrix, centers, labels, objective), weights)
+
+
+def cluster_medians(table: Table, labels: Int32, weights: Float64 | None = None) -> Float64:
+    """Weighted median of every column in every cluster: the lowest value that half of the weight does not exceed.
+
+    Parameters
+    ----------
+    table, labels, weights
+        As in ``own_cost``. A sparse table is made dense block by block.
+
+    Returns
+    -------
+    medians : ndarray of shape (n_clusters, n_columns), float64
+        nan for clusters without weight.
+    """
+    values: Any = table.values
+    if table.is_sparse:
+        values = sparse.csc_array(values)
+    medians = np.full((_n_clusters(labels), table.n_columns), np.nan)
+    for code, rows, w in _clusters(labels, weights):
+        width = max(1, _BLOCK // len(rows))
+        for start in range(0, table.n_columns, width):
+            columns = slice(start, start + width)
+            block = values[:, columns]
+            block = block[rows].toarray() if table.is_sparse else block[rows]
+            medians[code, columns] = _medians(block.astype(np.float64), w)
+    return medians
+
+
+def kernel_cost(kernel: npt.NDArray[Any], labels: Int32, weights: Float64 | None = None) -> float:
+    """Sum of squared distances to each cluster's mean in the feature space of a kernel.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n_rows, n_rows)
+        Symmetric; entry ``[i, j]`` is the inner product of rows ``i`` and ``j`` in feature space.
+    labels, weights
+        As in ``own_cost``.
+
+    Returns
+    -------
+    cost : float
+        ``sum_i w_i K_ii - sum_c (sum_ij w_i w_j K_ij) / W_c``, the inner sums over the rows of cluster ``c``, and
+        ``W_c`` their weight.
+    """
+    diagonal = np.diagonal(kernel)
+    total = 0.0
+    for _, rows, given in _clusters(labels, weights):
+        w = np.ones(len(rows)) if given is None else given
+        step = max(1, _BLOCK // len(rows))
+        within = 0.0
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            block = kernel[np.ix_(rows[part], rows)].astype(np.float64)
+            within += float(w[part] @ (block @ w))
+        total += float(w @ diagonal[rows].astype(np.float64)) - within / float(w.sum())
+    return total
+
+
+def _n_clusters(labels: Int32) -> int:
+    return int(labels.max(initial=-1)) + 1
+
+
+def _clusters(labels: Int32, weights: Float64 | None) -> Iterator[tuple[int, npt.NDArray[np.intp], Float64 | None]]:
+    """Go through the clusters in order of their codes: code, its rows of positive weight, their weights."""
+    order = np.argsort(labels, kind="stable")
+    if weights is not None:
+        order = order[weights[order] > 0]
+    codes, first = np.unique(labels[order], return_index=True)
+    for code, rows in zip(codes.tolist(), np.split(order, first[1:]), strict=True):
+        if code >= 0:
+            yield code, rows, None if weights is None else weights[rows]
+
+
+def _sparse_squares(values: sparse.csr_array, w: Float64 | None, center: Float64 | None = None) -> float:
+    """Squared distances of rows to a center, or to their mean: stored values one by one, zeros by their weight."""
+    n, d = values.shape
+    columns, data = values.indices, values.data.astype(np.float64)
+    of_value = None if w is None else np.repeat(w, np.diff(values.indptr))
+    total = float(n) if w is None else float(w.sum())
+    n_stored = np.bincount(columns, minlength=d)
+    zeros = total - np.bincount(columns, of_value, d)
+    # A column without zeros has none, whatever rounding says: the square of its mean may be 1e20.
+    zeros = np.where(n_stored == n, 0.0, np.maximum(zeros, 0.0))
+
+    def column_sums(x: Float64) -> Float64:
+        return np.bincount(columns, x if of_value is None else x * of_value, d).astype(np.float64, copy=False)
+
+    origin = column_sums(data) / total if center is None else center
+    differences = data - origin[columns]
+    squares = differences**2
+    cost = float(squares.sum() if of_value is None else squares @ of_value) + float(zeros @ origin**2)
+    if center is None:
+        # The origin is the mean up to rounding, and what rounding left counts where values are large.
+        left = (column_sums(differences) - zeros * origin) / total
+        cost -= total * float(left @ left)
+    return max(cost, 0.0)
+
+
+def _medians(block: Float64, w: Float64 | None) -> Float64:
+    if w is None:
+        middle = (len(block) - 1) // 2
+        return np.asarray(np.partition(block, middle, axis=0)[middle])
+    order = np.argsort(block, axis=0, kind="stable")
+    reached = np.cumsum(w[order], axis=0)
+    at = np.argmax(reached >= reached[-1] / 2, axis=0)
+    return np.asarray(np.take_along_axis(block, np.take_along_axis(order, at[None], axis=0), axis=0)[0])

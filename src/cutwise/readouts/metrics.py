@@ -1,0 +1,360 @@
+"""What a tree costs, how far it strays from its reference, and how long its explanations are.
+
+Every function takes a tree, or a fitted estimator that has one, and data: those of fit, or held-out rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.exceptions import InvalidInputError
+from cutwise.table import Columns, Table, check_option, read_labels, read_table, read_weights
+from cutwise.tree.threshold_tree import ThresholdTree
+
+from .conditions import explanation_sizes
+from .costs import Objective, kernel_cost, label_cost, own_cost
+
+__all__ = [
+    "METRICS",
+    "canonical_metric",
+    "n_mistakes",
+    "partition_cost",
+    "surrogate_cost",
+    "tree_cost",
+    "weighted_average_depth",
+    "weighted_average_explanation_size",
+]
+
+Metric = Literal["kmeans", "kmedians", "kernel"]
+
+METRICS: dict[str, Metric] = {
+    "kmeans": "kmeans",
+    "sqeuclidean": "kmeans",
+    "euclidean": "kmeans",
+    "l2": "kmeans",
+    "kmedians": "kmedians",
+    "manhattan": "kmedians",
+    "cityblock": "kmedians",
+    "l1": "kmedians",
+    "kernel": "kernel",
+    "precomputed": "kernel",
+}
+"""Every name of a metric and the canonical one: ``"kmeans"``, ``"kmedians"`` or ``"kernel"``."""
+
+
+def canonical_metric(metric: str) -> Metric:
+    """Give the canonical name of a metric.
+
+    Parameters
+    ----------
+    metric : str
+        ``"kmeans"`` (also ``"sqeuclidean"``, ``"euclidean"``, ``"l2"``): squared Euclidean distance to the mean;
+        ``"kmedians"`` (also ``"manhattan"``, ``"cityblock"``, ``"l1"``): l1 distance to the coordinate-wise median;
+        ``"kernel"`` (also ``"precomputed"``): squared distance to the mean in a kernel's feature space.
+
+    Returns
+    -------
+    metric : str
+        ``"kmeans"``, ``"kmedians"`` or ``"kernel"``.
+
+    Raises
+    ------
+    UnknownOptionError
+        Any other name.
+    """
+    return METRICS[check_option("metric", metric, tuple(METRICS))]
+
+
+def tree_cost(
+    tree: Any,
+    X: Any,
+    *,
+    metric: str = "kmeans",
+    Z: Any = None,
+    K: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    """Cost of the clusters that a tree makes of the rows, each with a center of its own.
+
+    Parameters
+    ----------
+    tree : ThresholdTree or fitted estimator
+    X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
+        The rows, in the columns and units that the tree tests. Leaves of one cluster count as one.
+    metric : str, default "kmeans"
+        See ``canonical_metric``.
+    Z : array_like or sparse matrix of shape (n_rows, n_dimensions), optional
+        The rows in the space to measure in, such as a preprocessor's output; X itself when left out.
+    K : array_like of shape (n_rows, n_rows), optional
+        The kernel matrix of the rows; needed for, and only for, ``metric="kernel"``.
+    sample_weight : array_like of shape (n_rows,), optional
+        Weights of the rows; 1 when left out.
+
+    Returns
+    -------
+    cost : float
+        ``"kmeans"``: sum of squared distances to the cluster's mean; ``"kmedians"``: of l1 distances to its median;
+        ``"kernel"``: of squared distances to its mean in feature space. Weighted, not divided by the number of rows.
+
+    Raises
+    ------
+    InvalidInputError
+        Tables that do not fit the tree or each other, or a kernel matrix without ``metric="kernel"`` or the reverse.
+    UnknownOptionError
+        Another metric.
+
+    References
+    ----------
+    Moshkovitz, Dasgupta, Rashtchian, Frost (2020), *Explainable k-means and k-medians clustering*, Section 2.
+    """
+    canonical = canonical_metric(metric)
+    table, routed = _read(tree, X)
+    weights = read_weights(sample_weight, table.n_rows)
+    return _cost(table, routed.predict(table), canonical, Z, K, weights)
+
+
+def partition_cost(
+    X: Any,
+    labels: Any,
+    *,
+    metric: str = "kmeans",
+    K: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    """Cost of any partition, each cluster with a center of its own: what ``tree_cost`` is compared with.
+
+    Parameters
+    ----------
+    X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
+        The rows in the space to measure in.
+    labels : array_like of shape (n_rows,)
+        The cluster of every row; -1 is noise, which costs nothing.
+    metric, K, sample_weight
+        As in ``tree_cost``.
+
+    Returns
+    -------
+    cost : float
+    """
+    canonical = canonical_metric(metric)
+    table = read_table(X)
+    codes = read_labels(labels, table.n_rows, what="labels", estimator="partition_cost").codes
+    return _cost(table, codes, canonical, None, K, read_weights(sample_weight, table.n_rows))
+
+
+def surrogate_cost(
+    tree: Any,
+    X: Any,
+    centers: Any,
+    *,
+    metric: str = "kmeans",
+    Z: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    """Cost of the tree's clusters when every row is served by the reference center of its leaf's label.
+
+    Parameters
+    ----------
+    tree : ThresholdTree or fitted estimator
+    X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
+        The rows, in the columns and units that the tree tests.
+    centers : array_like of shape (n_clusters, n_dimensions)
+        The reference centers, one for every cluster code, in the space to measure in.
+    metric : str, default "kmeans"
+        ``"kmeans"`` or ``"kmedians"``, or a synonym; see ``canonical_metric``.
+    Z : array_like or sparse matrix of shape (n_rows, n_dimensions), optional
+        The rows in the space to measure in; X itself when left out.
+    sample_weight : array_like of shape (n_rows,), optional
+        Weights of the rows; 1 when left out.
+
+    Returns
+    -------
+    cost : float
+        Never below ``tree_cost``.
+
+    Raises
+    ------
+    InvalidInputError
+        Tables that do not fit the tree or each other, or fewer centers than the tree has clusters.
+    UnknownOptionError
+        A metric without centers in the space of the rows.
+
+    References
+    ----------
+    Frost, Moshkovitz, Rashtchian (2020), *ExKMC: Expanding explainable k-means clustering*, Section 3.2; a leaf is
+    served by the center of its label, which is the best one on every leaf that expansion made.
+    """
+    # A kernel's feature space has no centers that could be written down as rows.
+    objective = METRICS[check_option("metric", metric, tuple(m for m in METRICS if METRICS[m] != "kernel"))]
+    table, routed = _read(tree, X)
+    weights = read_weights(sample_weight, table.n_rows)
+    space = table if Z is None else _read_rows(Z, table.n_rows)
+    values = read_table(centers, what="centers").values
+    positions = np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
+    if positions.shape[1] != space.n_columns:
+        raise InvalidInputError(
+            f"centers have {positions.shape[1]} columns, but {'X' if Z is None else 'Z'} has {space.n_columns}. "
+            "Give both in the same space: where that is not the space of X, pass the rows there as Z."
+        )
+    needed = int(routed.cluster.max()) + 1
+    if len(positions) < needed:
+        raise InvalidInputError(
+            f"There are {len(positions)} centers, but the tree has cluster codes up to {needed - 1}. "
+            "Give one center for every code."
+        )
+    return label_cost(space, routed.predict(table), positions, cast(Objective, objective), weights)
+
+
+def n_mistakes(tree: Any, X: Any, labels: Any, *, classes: Any = None, sample_weight: Any = None) -> int | float:
+    """Count the rows whose predicted cluster is not their label.
+
+    Parameters
+    ----------
+    tree : ThresholdTree or fitted estimator
+    X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
+    labels : array_like of shape (n_rows,)
+        The cluster of every row: original labels where there are ``classes``, else the codes of ``tree.cluster``. Rows
+        with -1 are noise and make no mistake.
+    classes : array_like of shape (n_clusters,), optional
+        The original label of every cluster code. Taken from the estimator's ``classes_`` where it has them.
+    sample_weight : array_like of shape (n_rows,), optional
+        Weights of the rows; 1 when left out.
+
+    Returns
+    -------
+    mistakes : int, or float with weights
+        The number of such rows, or their weight. A label that no cluster has is always a mistake.
+
+    Raises
+    ------
+    InvalidInputError
+        Labels that are no codes, without ``classes``; tables that do not fit the tree.
+    """
+    table, routed = _read(tree, X)
+    weights = read_weights(sample_weight, table.n_rows)
+    if classes is None:
+        classes = getattr(tree, "classes_", None)
+    given = read_labels(labels, table.n_rows, what="labels", estimator="n_mistakes")
+    if classes is None:
+        if given.classes.dtype.kind not in "iufb":
+            raise InvalidInputError(
+                f"labels hold {given.classes.tolist()[0]!r}, but the tree knows its clusters by codes from 0 on. "
+                "Pass the label of every code as classes, in the order of the codes, or the fitted estimator as tree."
+            )
+        code_of = {int(label): int(label) for label in given.classes}
+    else:
+        code_of = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
+    # Labels unknown to the tree get a code of their own, which it never predicts.
+    positions = [code_of.get(label, -2) for label in given.classes.tolist()]
+    codes = np.append(np.array(positions, dtype=np.int64), -1)[given.codes]
+    mistaken = (codes != -1) & (routed.predict(table) != codes)
+    return int(mistaken.sum()) if weights is None else float(weights[mistaken].sum())
+
+
+def weighted_average_depth(tree: Any, X: Any, sample_weight: Any = None) -> float:
+    """Average over the rows of the number of tests on the way to their leaf (WAD).
+
+    Parameters
+    ----------
+    tree : ThresholdTree or fitted estimator
+    X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
+    sample_weight : array_like of shape (n_rows,), optional
+        Weights of the rows; 1 when left out.
+
+    Returns
+    -------
+    depth : float
+
+    References
+    ----------
+    Laber, Murtinho, Oliveira (2023), *Shallow decision trees for explainable k-means clustering*.
+    """
+    routed, weight = _leaf_weights(tree, X, sample_weight)
+    return float(weight @ routed.node_depth[routed.leaves] / weight.sum())
+
+
+def weighted_average_explanation_size(tree: Any, X: Any, sample_weight: Any = None) -> float:
+    """Average over the rows of the number of conditions in the rule of their leaf (WAES).
+
+    Parameters
+    ----------
+    tree : ThresholdTree or fitted estimator
+    X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
+    sample_weight : array_like of shape (n_rows,), optional
+        Weights of the rows; 1 when left out.
+
+    Returns
+    -------
+    size : float
+        Conditions that are left on the path when per column and direction only the tightest counts; the inside of an
+        interval counts as one lower and one upper bound, its outside as one.
+
+    References
+    ----------
+    Laber, Murtinho, Oliveira (2023), *Shallow decision trees for explainable k-means clustering*.
+    """
+    routed, weight = _leaf_weights(tree, X, sample_weight)
+    return float(weight @ explanation_sizes(routed) / weight.sum())
+
+
+def _read(tree: Any, X: Any) -> tuple[Table, ThresholdTree]:
+    """Read the rows and the tree; an estimator's column names are checked, a bare tree knows none."""
+    if isinstance(tree, ThresholdTree):
+        return X if isinstance(X, Table) else read_table(X), tree
+    routed = getattr(tree, "tree_", None)
+    if not isinstance(routed, ThresholdTree):
+        name = type(tree).__name__
+        raise InvalidInputError(
+            f"tree is a ThresholdTree, or a fitted cutwise estimator, whose tree_ is one; {name} is neither. "
+            f"Fit it first if {name} is an estimator of cutwise."
+        )
+    if isinstance(X, Table):
+        return X, routed
+    names = getattr(tree, "feature_names_in_", None)
+    fitted = Columns(
+        tuple(f"x{i}" for i in range(routed.n_features)) if names is None else tuple(map(str, names)),
+        names is not None,
+    )
+    return read_table(X, fitted=fitted, estimator=type(tree).__name__), routed
+
+
+def _read_rows(Z: Any, n_rows: int) -> Table:
+    table = read_table(Z, what="Z")
+    if table.n_rows != n_rows:
+        raise InvalidInputError(f"X has {n_rows} rows but Z has {table.n_rows}. Give the same rows in both.")
+    return table
+
+
+def _cost(
+    table: Table,
+    codes: npt.NDArray[np.int32],
+    metric: Metric,
+    Z: Any,
+    K: Any,
+    weights: npt.NDArray[np.float64] | None,
+) -> float:
+    if metric != "kernel":
+        if K is not None:
+            raise InvalidInputError(f'K is a kernel matrix, and metric={metric!r} has none. Use metric="kernel".')
+        return own_cost(table if Z is None else _read_rows(Z, table.n_rows), codes, metric, weights)
+    if K is None:
+        raise InvalidInputError('metric="kernel" needs the kernel matrix of the rows: pass it as K, of shape (n, n).')
+    if Z is not None:
+        raise InvalidInputError('Z is not used with metric="kernel": K alone says where the rows are. Leave Z out.')
+    kernel = read_table(K, what="K").values
+    if kernel.shape != (table.n_rows, table.n_rows):
+        raise InvalidInputError(
+            f"K has the shape {kernel.shape}, but the kernel matrix of {table.n_rows} rows is {table.n_rows} x "
+            f"{table.n_rows}. Compute it between the rows of X and themselves."
+        )
+    return kernel_cost(np.asarray(kernel.toarray() if hasattr(kernel, "toarray") else kernel), codes, weights)
+
+
+def _leaf_weights(tree: Any, X: Any, sample_weight: Any) -> tuple[ThresholdTree, npt.NDArray[np.float64]]:
+    """Weight of the rows in every leaf, in the order of the leaves."""
+    table, routed = _read(tree, X)
+    weights = read_weights(sample_weight, table.n_rows)
+    return routed, np.bincount(routed.apply(table), weights, routed.n_nodes)[routed.leaves].astype(np.float64)

@@ -1,0 +1,279 @@
+"""The tree as rules: what makes a row a member of each cluster, and how well that says the reference cluster."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.exceptions import ColumnMismatchError
+from cutwise.table import Table, read_table
+from cutwise.tree.threshold_tree import ThresholdTree
+
+from .conditions import Condition, conditions_of, walk_leaves
+from .counts import LeafCounts
+from .inputs import check_counts, check_names, class_labels, column_of
+from .text import cluster_text, rules_text
+
+__all__ = ["ClusterRules", "Condition", "Rule", "Rules", "build_rules"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One leaf: the conditions that lead there, and whom it catches.
+
+    Attributes
+    ----------
+    cluster : int, str, ...
+        The label that ``predict`` gives such rows.
+    leaf : int
+        The leaf's node number, as ``apply`` gives it.
+    conditions : tuple of Condition
+        All hold for a row exactly when it reaches the leaf; the fewest that say so. Empty when every row does.
+    size : int
+        Rows caught, noise and rows of weight 0 apart.
+    share : float
+        The part of all rows' weight that it catches, from 0 to 1.
+    coverage : float
+        The part of the reference cluster that the rule catches: weight of the rows here whose reference label is this
+        cluster, over the weight of all rows with that label. nan when the reference cluster is empty.
+    purity : float
+        The part of the rows here (noise apart) whose reference label is this cluster, by weight. nan without rows.
+    noise : int
+        Rows caught that the reference calls noise; no other figure counts them.
+    depth : int
+        Tests on the path, before they were merged.
+    n_features : int
+        Columns of the table.
+    """
+
+    cluster: Any
+    leaf: int
+    conditions: tuple[Condition, ...]
+    size: int
+    share: float
+    coverage: float
+    purity: float
+    noise: int
+    depth: int
+    n_features: int
+
+    @property
+    def n_conditions(self) -> int:
+        """The size of the explanation: bounds and excluded intervals, each counted once."""
+        return sum(condition.size for condition in self.conditions)
+
+    def matches(self, X: Any) -> npt.NDArray[np.bool_]:
+        """Whether each row satisfies every condition.
+
+        Parameters
+        ----------
+        X : array_like, sparse matrix, data frame or Table, of shape (n_rows, n_features)
+
+        Returns
+        -------
+        matches : ndarray of shape (n_rows,), bool
+            The same as ``tree.apply(X) == leaf``.
+
+        Raises
+        ------
+        ColumnMismatchError
+            Another number of columns than the tree's.
+        """
+        table = X if isinstance(X, Table) else read_table(X)
+        if table.n_columns != self.n_features:
+            raise ColumnMismatchError.of_count(given=table.n_columns, fitted=self.n_features, estimator="Rule")
+        found = np.ones(table.n_rows, dtype=np.bool_)
+        for condition in self.conditions:
+            found &= condition.holds(column_of(table, condition.feature))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rule as JSON can hold it; ``None`` stands for nan."""
+        return {
+            "cluster": self.cluster,
+            "leaf": self.leaf,
+            "text": str(self),
+            "conditions": [condition.to_dict() for condition in self.conditions],
+            "size": self.size,
+            "share": _or_none(self.share),
+            "coverage": _or_none(self.coverage),
+            "purity": _or_none(self.purity),
+            "noise": self.noise,
+            "depth": self.depth,
+        }
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.conditions)) or "any row"
+
+
+@dataclass(frozen=True)
+class ClusterRules:
+    """A cluster: its leaves as alternative rules, a row belonging to it when one of them matches.
+
+    Attributes
+    ----------
+    cluster : int, str, ...
+        The label that ``predict`` gives such rows.
+    rules : tuple of Rule
+        From left to right in the tree; empty when no leaf holds the cluster.
+    size, share, coverage, purity, noise
+        Of all rules together, defined as for one ``Rule``.
+    """
+
+    cluster: Any
+    rules: tuple[Rule, ...]
+    size: int
+    share: float
+    coverage: float
+    purity: float
+    noise: int
+
+    def matches(self, X: Any) -> npt.NDArray[np.bool_]:
+        """Whether each row satisfies one of the rules.
+
+        Parameters
+        ----------
+        X : array_like, sparse matrix, data frame or Table, of shape (n_rows, n_features)
+
+        Returns
+        -------
+        matches : ndarray of shape (n_rows,), bool
+        """
+        table = X if isinstance(X, Table) else read_table(X)
+        found = np.zeros(table.n_rows, dtype=np.bool_)
+        for rule in self.rules:
+            found |= rule.matches(table)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The cluster as JSON can hold it; ``None`` stands for nan."""
+        return {
+            "cluster": self.cluster,
+            "size": self.size,
+            "share": _or_none(self.share),
+            "coverage": _or_none(self.coverage),
+            "purity": _or_none(self.purity),
+            "noise": self.noise,
+            "rules": [rule.to_dict() for rule in self.rules],
+        }
+
+    def __str__(self) -> str:
+        return cluster_text(self)
+
+
+@dataclass(frozen=True)
+class Rules(Sequence[ClusterRules]):
+    """The rules of all clusters, in the order of their codes. ``print(rules)`` shows them.
+
+    Attributes
+    ----------
+    clusters : tuple of ClusterRules
+    """
+
+    clusters: tuple[ClusterRules, ...]
+
+    def __len__(self) -> int:
+        return len(self.clusters)
+
+    @overload
+    def __getitem__(self, index: int) -> ClusterRules: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[ClusterRules, ...]: ...
+    def __getitem__(self, index: int | slice) -> ClusterRules | tuple[ClusterRules, ...]:
+        return self.clusters[index]
+
+    def __iter__(self) -> Iterator[ClusterRules]:
+        return iter(self.clusters)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All rules as JSON can hold them."""
+        return {"clusters": [cluster.to_dict() for cluster in self.clusters]}
+
+    def __str__(self) -> str:
+        return rules_text(self)
+
+
+def build_rules(
+    tree: ThresholdTree,
+    names: Sequence[str],
+    counts: LeafCounts,
+    classes: npt.NDArray[Any] | None = None,
+) -> Rules:
+    """Put a tree into rules.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    names : sequence of str, one a column
+    counts : LeafCounts
+        The rows to measure the rules by: those of fit, or held-out ones.
+    classes : ndarray of shape (n_clusters,), optional
+        The original label of every cluster code; the codes themselves when left out.
+
+    Returns
+    -------
+    rules : Rules
+        One entry for every cluster, also for those without a leaf.
+
+    Raises
+    ------
+    InvalidInputError
+        Names, classes or counts that do not fit the tree.
+    """
+    n_clusters = len(counts.cluster_weight)
+    labels = class_labels(tree, classes, n_clusters)
+    check_names(tree, names)
+    check_counts(tree, counts)
+    total = math.fsum(counts.weight)
+    of_leaf = tree.cluster[tree.leaves]
+    rules: list[list[Rule]] = [[] for _ in labels]
+    for i, (leaf, regions, _) in enumerate(walk_leaves(tree)):
+        code = int(of_leaf[i])
+        weight, agreeing = counts.weight[i], counts.agreeing[i]
+        rules[code].append(
+            Rule(
+                cluster=labels[code],
+                leaf=leaf,
+                conditions=conditions_of(regions, names),
+                size=int(counts.n_rows[i]),
+                share=_ratio(weight, total),
+                coverage=_ratio(agreeing, counts.cluster_weight[code]),
+                purity=_ratio(agreeing, weight),
+                noise=int(counts.n_noise[i]),
+                depth=int(tree.node_depth[leaf]),
+                n_features=tree.n_features,
+            )
+        )
+    size, noise = (np.zeros(n_clusters, dtype=np.int64) for _ in range(2))
+    np.add.at(size, of_leaf, counts.n_rows)
+    np.add.at(noise, of_leaf, counts.n_noise)
+    weight_of = np.bincount(of_leaf, counts.weight, n_clusters)
+    agreeing_of = np.bincount(of_leaf, counts.agreeing, n_clusters)
+    return Rules(
+        tuple(
+            ClusterRules(
+                cluster=labels[code],
+                rules=tuple(rules[code]),
+                size=int(size[code]),
+                share=_ratio(weight_of[code], total),
+                coverage=_ratio(agreeing_of[code], counts.cluster_weight[code]),
+                purity=_ratio(agreeing_of[code], weight_of[code]),
+                noise=int(noise[code]),
+            )
+            for code in range(n_clusters)
+        )
+    )
+
+
+def _ratio(part: float, whole: float) -> float:
+    # Weights are summed in two orders: a part is never more than the whole.
+    return min(float(part / whole), 1.0) if whole > 0 else math.nan
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -1,0 +1,84 @@
+"""How numbers, names, labels and shares are written, so that a reader and a parser both get them back exactly."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+__all__ = ["number", "percent", "quoted", "rows"]
+
+# A letter or underscore, then letters, digits and underscores, also in parts joined by dots ("petal.length").
+_PLAIN = re.compile(r"[^\W\d]\w*(\.\w+)*")
+
+# Words of the rules themselves, and those that parse as numbers.
+_RESERVED = frozenset({"and", "or", "not", "any", "because", "inf", "infinity", "nan"})
+
+
+def number(value: float) -> str:
+    """Write a number as the shortest decimal that parses back to the very same float64.
+
+    Parameters
+    ----------
+    value : float or int
+        Finite.
+
+    Returns
+    -------
+    text : str
+        ``52000``, ``0.1``, ``-2.5``; with an exponent (``1e-09``, ``1.7e+18``) below 0.0001 and from 1e16 on, where
+        writing out all zeros would be long.
+    """
+    text = repr(float(value) + 0.0)  # adding 0.0 turns -0.0 into 0.0
+    return text.removesuffix(".0")
+
+
+def quoted(name: Any) -> str:
+    r"""Write a column name or a label so that it cannot be taken for anything else in a rule.
+
+    Parameters
+    ----------
+    name : str, or any label
+        Labels that are no text are written as Python writes them.
+
+    Returns
+    -------
+    text : str
+        The name itself where it is plain: a letter or underscore, then letters, digits and underscores, also in parts
+        joined by dots, and no word of the rules such as ``and``. Any other between backticks, with backticks doubled,
+        backslashes doubled, and line breaks and other unprintable characters as Python escapes (``\n``).
+    """
+    if not isinstance(name, str):
+        return str(name)
+    if _PLAIN.fullmatch(name) and name.lower() not in _RESERVED and name.isprintable():
+        return name
+    escaped = name.replace("\\", "\\\\").replace("`", "``")
+    if not escaped.isprintable():
+        escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in escaped)
+    return f"`{escaped}`"
+
+
+def percent(share: float) -> str:
+    """Write a share between 0 and 1 in per cent, with one decimal that never claims all or nothing falsely.
+
+    Parameters
+    ----------
+    share : float
+        nan where there is nothing to take a share of.
+
+    Returns
+    -------
+    text : str
+        ``27.5 %``; ``100 %`` and ``0 %`` only where they are exact, else ``>99.9 %`` and ``<0.1 %``; ``n/a`` for nan.
+    """
+    if math.isnan(share):
+        return "n/a"
+    if share in (0.0, 1.0):
+        return f"{share:.0%}".replace("%", " %")
+    text = f"{100.0 * share:.1f} %"
+    return {"0.0 %": "<0.1 %", "100.0 %": ">99.9 %"}.get(text, text)
+
+
+def rows(count: int) -> str:
+    """Write a number of rows: ``1 row``, ``1,514,999 rows``."""
+    return f"{count:,} row{'' if count == 1 else 's'}"
