@@ -1,0 +1,107 @@
+"""The table as the engine reads it: small codes, equal rows merged where that pays, rows that do not count left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.core import kernels
+
+from .table import Table
+
+__all__ = ["EncodedTable", "encode_table"]
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
+    """The m rows that grow a tree.
+
+    Attributes
+    ----------
+    encoded : Encoded
+        Codes of the m rows.
+    matrix : Matrix
+        Raw values of the m rows.
+    is_integer : ndarray of shape (d,), bool
+        Columns whose thresholds are integers.
+    weights : ndarray of shape (m,), int64, or None
+        What every row counts for; None: 1 each.
+    copies : ndarray of shape (m,), int64, or None
+        How many of the caller's rows every row stands for; None: 1 each.
+    row_of : ndarray of shape (m,), int32, or None
+        The caller's row that every row is (its first occurrence); None: the same number.
+    position : ndarray of shape (n,), int32, or None
+        The row that stands for each of the caller's n rows, -1 where it was left out; None: the same number.
+    """
+
+    encoded: kernels.Encoded
+    matrix: kernels.Matrix
+    is_integer: npt.NDArray[np.bool_]
+    weights: Int64 | None
+    copies: Int64 | None
+    row_of: Int32 | None
+    position: Int32 | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, m."""
+        return int(self.matrix.n_rows)
+
+
+def encode_table(
+    table: Table, *, weights: Int64 | None = None, keep: npt.NDArray[np.bool_] | None = None, n_jobs: int = 1
+) -> EncodedTable:
+    """Encode a table for growing.
+
+    Parameters
+    ----------
+    table : Table
+        n rows.
+    weights : ndarray of shape (n,), int64, optional
+        Fixed-point weights; rows of weight 0 are left out.
+    keep : ndarray of shape (n,), bool, optional
+        False for rows that take no part, such as noise.
+    n_jobs : int, default 1
+
+    Returns
+    -------
+    encoded : EncodedTable
+        Merging duplicates and leaving rows out changes no tree: rows are summed, and sums are integers.
+    """
+    if weights is not None and (weights == 0).any():
+        keep = (weights > 0) if keep is None else keep & (weights > 0)
+    row_of: Int32 | None = None
+    values = table.values
+    if keep is not None and not keep.all():
+        row_of = np.flatnonzero(keep).astype(np.int32)
+        values = values[row_of]
+        weights = None if weights is None else weights[row_of]
+    matrix = table.matrix if row_of is None else kernels.as_matrix(values)
+    encoded = kernels.encode(matrix, n_jobs=n_jobs)
+    copies: Int64 | None = None
+    group: Int32 | None = None
+    merged = kernels.merge_duplicates(matrix, encoded)
+    if merged is not None:
+        first_row, group = merged
+        copies = np.bincount(group, minlength=len(first_row))
+        if weights is None:
+            weights = copies
+        else:
+            summed = np.zeros(len(first_row), dtype=np.int64)
+            np.add.at(summed, group, weights)
+            weights = summed
+        values = values[first_row]
+        matrix = kernels.as_matrix(values)
+        encoded = encoded.take(first_row)
+        row_of = first_row if row_of is None else row_of[first_row]
+    position: Int32 | None = None
+    if row_of is not None:
+        position = np.full(table.n_rows, -1, dtype=np.int32)
+        kept = slice(None) if keep is None else keep
+        position[kept] = np.arange(matrix.n_rows, dtype=np.int32) if group is None else group
+    return EncodedTable(encoded, matrix, table.is_integer, weights, copies, row_of, position)

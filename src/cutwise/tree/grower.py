@@ -1,0 +1,131 @@
+"""From a table, a reference and a recipe to a tree. Sees arrays only, so whatever can be put as arrays can be explained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.reference import FixedCosts
+from cutwise.split import (
+    DisagreementCriterion,
+    ExpansionCriterion,
+    InducedCriterion,
+    MistakeCriterion,
+    SeparationCriterion,
+    SurrogateCriterion,
+)
+from cutwise.table import EncodedTable
+
+from .growing import GrowingTree
+from .policies import expand, separate
+from .threshold_tree import ThresholdTree
+
+__all__ = ["BASES", "EXPANSIONS", "GrownTree", "grow_tree"]
+
+BASES = ("imm", "exgreedy", "exshallow")
+"""Recipes that give every reference cluster one leaf."""
+
+EXPANSIONS = ("exkmc", "expand")
+"""Recipes that add leaves one by one, from a base tree or from a single leaf."""
+
+
+@dataclass(frozen=True, eq=False)
+class GrownTree:
+    """A tree and where its rows are.
+
+    Attributes
+    ----------
+    tree : ThresholdTree
+    leaf_of_row : ndarray of shape (m,), int32
+        Node number of the leaf of every encoded row.
+    inseparable : list of tuples of int
+        Groups of clusters equal in every column that may be cut; the first of each has the leaf.
+    """
+
+    tree: ThresholdTree
+    leaf_of_row: npt.NDArray[np.int32]
+    inseparable: list[tuple[int, ...]]
+
+
+def grow_tree(
+    table: EncodedTable,
+    labels: npt.NDArray[np.int32],
+    coordinates: npt.NDArray[np.float64],
+    costs: Callable[[], FixedCosts] | None,
+    *,
+    algorithm: str,
+    max_leaves: int,
+    expansion: str = "exkmc",
+    depth_penalty: float = 0.03,
+    gini: bool = False,
+    n_jobs: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> GrownTree:
+    """Grow a threshold tree against a fixed reference.
+
+    Parameters
+    ----------
+    table : EncodedTable
+        The m rows that grow the tree, in the columns that may be cut.
+    labels : ndarray of shape (m,), int32
+        Reference cluster of every row, 0 to k - 1.
+    coordinates : ndarray of shape (k, d), float64
+        The reference clusters' coordinates in those columns.
+    costs : callable or None
+        Gives the cost of serving every row by every cluster; called once, and only if the recipe needs it. None: "imm"
+        settles ties by position, and only "expand" may follow it.
+    algorithm : {"imm", "exgreedy", "exshallow", "exkmc", "expand"}
+        The base tree; the last two start from a single leaf.
+    max_leaves : int
+        Leaves at most; a base tree with fewer is expanded while that gains anything.
+    expansion : {"exkmc", "expand"}
+        How a base tree is expanded.
+    depth_penalty : float
+        Lambda of "exshallow".
+    gini : bool
+        "expand" tells apart cuts that disagree equally by Gini impurity.
+    n_jobs : int
+        Threads; the tree does not depend on it.
+    progress : callable, optional
+        Told the number of leaves after every split.
+
+    Returns
+    -------
+    grown : GrownTree
+        The same, bit for bit, for any order of rows and any number of threads.
+    """
+    known: list[FixedCosts] = []
+
+    def fixed_costs() -> FixedCosts:
+        if not known:
+            if costs is None:
+                raise ValueError(f"algorithm={algorithm!r} with expansion={expansion!r} needs the cost of serving every row")
+            known.append(costs())
+        return known[0]
+
+    k = len(coordinates)
+    coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
+    tree = GrowingTree(table)
+    inseparable: list[tuple[int, ...]] = []
+    if algorithm in BASES:
+        criterion: SeparationCriterion
+        if algorithm == "imm":
+            criterion = MistakeCriterion(table, labels, coordinates, None if costs is None else fixed_costs, n_jobs)
+        else:
+            penalty = depth_penalty if algorithm == "exshallow" else 0.0
+            criterion = InducedCriterion(table, coordinates, fixed_costs(), penalty, n_jobs)
+        inseparable = separate(tree, criterion, coordinates, progress)
+        del criterion  # its histogram is not needed while the tree is expanded
+    further = expansion if algorithm in BASES else algorithm
+    if algorithm not in BASES or max_leaves > k:
+        leaf_criterion: ExpansionCriterion
+        if further == "exkmc":
+            leaf_criterion = SurrogateCriterion(table, fixed_costs(), n_jobs)
+        else:
+            leaf_criterion = DisagreementCriterion(table, labels, k, gini=gini, n_jobs=n_jobs)
+        expand(tree, leaf_criterion, max_leaves, progress)
+    finished, leaf_of_row = tree.finish()
+    return GrownTree(finished, leaf_of_row, inseparable)

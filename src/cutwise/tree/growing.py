@@ -1,0 +1,128 @@
+"""A tree under construction: nodes in the order they were made, each with its slice of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.core import kernels
+from cutwise.table import EncodedTable
+
+from .threshold_tree import ThresholdTree, preorder
+from .thresholds import choose_threshold
+
+__all__ = ["GrowingTree"]
+
+Int32 = npt.NDArray[np.int32]
+
+
+class GrowingTree:
+    """Nodes by number, 0 the root; a split turns a leaf into an inner node with the next two numbers as children.
+
+    Parameters
+    ----------
+    table : EncodedTable
+        The rows; every node holds a contiguous slice of an index that splits reorder in place.
+    """
+
+    def __init__(self, table: EncodedTable) -> None:
+        self._table = table
+        self._order = np.arange(table.n_rows, dtype=np.int32)
+        self._slices: list[tuple[int, int]] = [(0, table.n_rows)]
+        self._children: list[tuple[int, int]] = [(-1, -1)]
+        self._feature: list[int] = [-1]
+        self._threshold: list[float] = [np.nan]
+        self._cluster: list[int] = [-1]
+        self._mistakes: list[int] = [0]
+
+    def rows(self, node: int) -> Int32:
+        """All rows routed to a node: a view that the next split of the node reorders."""
+        start, stop = self._slices[node]
+        return self._order[start:stop]
+
+    def cluster(self, node: int) -> int:
+        """The cluster a leaf holds; -1 before it is labelled."""
+        return self._cluster[node]
+
+    def label(self, node: int, cluster: int) -> None:
+        """Give a leaf its cluster."""
+        self._cluster[node] = cluster
+
+    def split(
+        self, node: int, feature: int, cut: float, *, centers: npt.NDArray[np.float64] | None = None, mistakes: int = 0
+    ) -> tuple[int, int, float]:
+        """Cut a leaf in two.
+
+        Parameters
+        ----------
+        node, feature : int
+        cut : float
+            Any value of the gap's left side: rows with ``x[feature] <= cut`` go left.
+        centers : ndarray or None
+            Coordinates that bound the gap beside the rows' values.
+        mistakes : int
+            IMM's mistakes of the cut.
+
+        Returns
+        -------
+        left, right : int
+            Numbers of the children.
+        threshold : float
+            The number placed in the gap.
+        """
+        start, stop = self._slices[node]
+        table = self._table
+        n_left, left_max, right_min = kernels.partition(table.encoded, table.matrix, self._order[start:stop], feature, cut)
+        if centers is not None:
+            left_max = max(left_max, float(centers[centers <= cut].max(initial=-np.inf)))
+            right_min = min(right_min, float(centers[centers > cut].min(initial=np.inf)))
+        threshold = choose_threshold(left_max, right_min, bool(table.is_integer[feature]))
+        left, right = len(self._feature), len(self._feature) + 1
+        self._feature[node] = feature
+        self._threshold[node] = threshold
+        self._mistakes[node] = mistakes
+        self._children[node] = (left, right)
+        for child in ((start, start + n_left), (start + n_left, stop)):
+            self._slices.append(child)
+            self._children.append((-1, -1))
+            self._feature.append(-1)
+            self._threshold.append(np.nan)
+            self._cluster.append(-1)
+            self._mistakes.append(0)
+        return left, right, threshold
+
+    def leaves(self) -> Iterable[int]:
+        """Numbers of the leaves, in the order they were made."""
+        return [node for node, (left, _) in enumerate(self._children) if left < 0]
+
+    def finish(self) -> tuple[ThresholdTree, Int32]:
+        """The finished tree in preorder, and the leaf of every row of the table."""
+        n_nodes = len(self._feature)
+        children = np.array(self._children, dtype=np.int32)
+        order = preorder(children[:, 0], children[:, 1])
+        number = np.empty(n_nodes, dtype=np.int32)
+        number[order] = np.arange(n_nodes, dtype=np.int32)
+        copies = self._table.copies
+        samples = np.zeros(n_nodes, dtype=np.int64)
+        leaf_of_row = np.empty(self._table.n_rows, dtype=np.int32)
+        for leaf in self.leaves():
+            rows = self.rows(leaf)
+            leaf_of_row[rows] = number[leaf]
+            samples[leaf] = len(rows) if copies is None else copies[rows].sum()
+        for node in range(n_nodes - 1, -1, -1):  # children were made after their parents
+            left, right = self._children[node]
+            if left >= 0:
+                samples[node] = samples[left] + samples[right]
+        tree = ThresholdTree.from_unordered(
+            children_left=children[:, 0],
+            children_right=children[:, 1],
+            feature=self._feature,
+            threshold=self._threshold,
+            cluster=self._cluster,
+            n_features=self._table.encoded.n_cols,
+            n_node_samples=samples,
+            n_node_mistakes=self._mistakes,
+        )
+        return tree, leaf_of_row

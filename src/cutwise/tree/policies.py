@@ -1,0 +1,156 @@
+"""The two ways to grow: part the centers until each has a leaf; replace the leaf that gains most, as often as wanted."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.split import ExpansionCriterion, LeafCut, SeparationCriterion
+
+from .growing import GrowingTree
+
+__all__ = ["expand", "separate"]
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Progress = Callable[[int], None]
+
+_KEPT_BYTES = 128 * 2**20
+"""Histograms of open leaves are kept up to this size, so that a larger child costs a subtraction; others are added anew."""
+
+
+def separate(
+    tree: GrowingTree,
+    criterion: SeparationCriterion,
+    coordinates: npt.NDArray[np.float64],
+    progress: Progress | None = None,
+) -> list[tuple[int, ...]]:
+    """Split until every leaf holds one center, even where no row is.
+
+    Parameters
+    ----------
+    tree : GrowingTree
+        A bare root.
+    criterion : SeparationCriterion
+    coordinates : ndarray of shape (k, d), float64
+        The centers.
+    progress : callable, optional
+        Told the number of leaves after every split.
+
+    Returns
+    -------
+    inseparable : list of tuples of int
+        Groups of clusters equal in every column; the first of each has the leaf.
+    """
+    k, d = coordinates.shape
+    inseparable: list[tuple[int, ...]] = []
+    no_kills = np.zeros((2, d), dtype=np.uint8)
+    pending: list[tuple[int, Int32, npt.NDArray[np.uint8]]] = [(0, np.arange(k, dtype=np.int32), no_kills)]
+    n_leaves = 1
+    while pending:
+        node, survivors, kills = pending.pop()
+        cut = criterion.best_cut(tree.rows(node), survivors, kills[0], kills[1]) if len(survivors) > 1 else None
+        if cut is None:
+            tree.label(node, int(survivors[0]))
+            if len(survivors) > 1:
+                inseparable.append(tuple(survivors.tolist()))
+            continue
+        along = coordinates[survivors, cut.feature]
+        left, right, _ = tree.split(node, cut.feature, cut.threshold, centers=along, mistakes=cut.mistakes)
+        sides = (left, survivors[along <= cut.threshold], 0), (right, survivors[along > cut.threshold], 1)
+        for child, child_survivors, _ in sides:
+            criterion.follow(tree.rows(child), child_survivors)
+        for child, child_survivors, side in reversed(sides):
+            child_kills = kills
+            if not kills[side, cut.feature]:
+                child_kills = kills.copy()
+                child_kills[side, cut.feature] = 1
+            pending.append((child, child_survivors, child_kills))
+        n_leaves += 1
+        if progress is not None:
+            progress(n_leaves)
+    return inseparable
+
+
+class _OpenLeaf:
+    """A leaf that may be split: its best cut, what the cut gains, and statistics for its children."""
+
+    def __init__(self, node: int, cut: LeafCut, gain: int, purer_by: float, histogram: Int64 | None) -> None:
+        self.node = node
+        self.cut = cut
+        self.gain = gain
+        self.purer_by = purer_by
+        self.histogram = histogram
+
+    def __lt__(self, other: _OpenLeaf) -> bool:
+        return (-self.gain, -self.purer_by, self.node) < (-other.gain, -other.purer_by, other.node)
+
+
+def expand(
+    tree: GrowingTree, criterion: ExpansionCriterion, max_leaves: int, progress: Progress | None = None
+) -> None:
+    """Split the leaf whose best cut gains most, until there are max_leaves leaves or no cut gains anything.
+
+    Parameters
+    ----------
+    tree : GrowingTree
+        Its leaves labelled, or a bare root, which gets its best label.
+    criterion : ExpansionCriterion
+    max_leaves : int
+    progress : callable, optional
+        Told the number of leaves after every split.
+    """
+    queue: list[_OpenLeaf] = []
+    kept = 0
+
+    def consider(node: int, histogram: Int64 | None) -> None:
+        nonlocal kept
+        rows = tree.rows(node)
+        if len(rows) < 2:
+            return
+        cost = criterion.cost(rows, tree.cluster(node))
+        impurity = criterion.impurity(rows)
+        if cost == 0 and impurity == 0.0:
+            return
+        cut = criterion.best_cut(rows, histogram)
+        if cut is None:
+            return
+        gain, purer_by = cost - cut.cost, impurity - cut.impurity
+        # Impurities are floating point: a cut that only seems to purify by rounding would never end the growth.
+        if gain < 0 or (gain == 0 and purer_by <= 1e-9 * impurity):
+            return
+        if histogram is not None and kept + histogram.nbytes > _KEPT_BYTES:
+            histogram = None
+        kept += 0 if histogram is None else histogram.nbytes
+        heapq.heappush(queue, _OpenLeaf(node, cut, gain, purer_by, histogram))
+
+    leaves = list(tree.leaves())
+    if tree.cluster(leaves[0]) < 0:
+        tree.label(0, criterion.label(tree.rows(0)))
+    n_leaves = len(leaves)
+    if n_leaves < max_leaves:
+        for leaf in leaves:
+            consider(leaf, criterion.histogram(tree.rows(leaf)))
+    while n_leaves < max_leaves and queue:
+        leaf = heapq.heappop(queue)
+        left, right, _ = tree.split(leaf.node, leaf.cut.feature, leaf.cut.threshold)
+        tree.label(left, leaf.cut.left_label)
+        tree.label(right, leaf.cut.right_label)
+        n_leaves += 1
+        if progress is not None:
+            progress(n_leaves)
+        kept -= 0 if leaf.histogram is None else leaf.histogram.nbytes
+        if n_leaves == max_leaves:
+            break
+        smaller, larger = sorted((left, right), key=lambda child: len(tree.rows(child)))
+        of_smaller = criterion.histogram(tree.rows(smaller))
+        of_larger = leaf.histogram
+        if of_larger is not None and of_smaller is not None:
+            of_larger -= of_smaller
+        else:
+            of_larger = criterion.histogram(tree.rows(larger))
+        consider(smaller, of_smaller)
+        consider(larger, of_larger)
