@@ -105,3 +105,95 @@ def encode(matrix: Matrix, bundle: bool, n_jobs: int) -> Encoded: ...
 def merge_duplicates(
     matrix: Matrix, encoded: Encoded
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]] | None: ...
+_Int32 = npt.NDArray[np.int32]
+_Int64 = npt.NDArray[np.int64]
+_Float64 = npt.NDArray[np.float64]
+_Flags = npt.NDArray[np.uint8]
+_Costs = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+
+def cluster_histogram(
+    encoded: Encoded,
+    rows: _Int32,
+    cluster: _Int32,
+    first: _Int64 | None,
+    second: _Int64 | None,
+    histogram: _Int64,
+    sign: int,
+    n_jobs: int,
+) -> None: ...
+def cost_histogram(encoded: Encoded, rows: _Int32, costs: _Costs, histogram: _Int64, n_jobs: int) -> None: ...
+def fewest_mistakes(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: _Int32,
+    cluster: _Int32,
+    weights: _Int64 | None,
+    histogram: _Int64 | None,
+    coordinates: _Float64,
+    survivors: _Int32,
+    n_jobs: int,
+) -> tuple[int, _Int32, _Float64]: ...
+def cheapest_tied_cut(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: _Int32,
+    costs: _Costs,
+    coordinates: _Float64,
+    survivors: _Int32,
+    features: _Int32,
+    thresholds: _Float64,
+) -> int: ...
+def best_surrogate_cut(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: _Int32,
+    costs: _Costs,
+    histogram: _Int64 | None,
+    silent: _Flags | None,
+    n_jobs: int,
+) -> tuple[int, float, int, float, int, int] | None: ...
+def best_disagreement_cut(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: _Int32,
+    labels: _Int32,
+    weights: _Int64 | None,
+    k: int,
+    histogram: _Int64 | None,
+    gini: bool,
+    n_jobs: int,
+) -> tuple[int, float, int, float, int, int] | None: ...
+def best_induced_cut(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: _Int32,
+    excess: _Costs,
+    base: _Int64,
+    nearest: _Int32,
+    second: _Int32,
+    loss: _Int64,
+    weights: _Int64 | None,
+    histogram: _Int64 | None,
+    coordinates: _Float64,
+    survivors: _Int32,
+    penalty: float,
+    kills_left: _Flags,
+    kills_right: _Flags,
+    n_jobs: int,
+) -> tuple[float, int, int, float] | None: ...
+def hold_by_nearest(
+    encoded: Encoded,
+    rows: _Int32,
+    excess: _Costs,
+    survivors: _Int32,
+    weights: _Int64 | None,
+    nearest: _Int32,
+    second: _Int32,
+    loss: _Int64,
+    histogram: _Int64 | None,
+    fresh: bool,
+    n_jobs: int,
+) -> None: ...
+def partition(
+    encoded: Encoded, matrix: Matrix, rows: _Int32, feature: int, threshold: float
+) -> tuple[int, float, float]: ...

@@ -150,7 +150,7 @@ void bind_histogram(nb::module_ &m) {
                               histogram.data(), n_jobs);
       },
       nb::arg("encoded"), nb::arg("rows"), nb::arg("cluster"), nb::arg("first").none(), nb::arg("second").none(),
-      nb::arg("histogram"), nb::arg("sign"), nb::arg("n_jobs"));
+      nb::arg("histogram").noconvert(), nb::arg("sign"), nb::arg("n_jobs"));
 
   auto cost_histogram = [&](auto zero) {
     using Cost = decltype(zero);
@@ -164,7 +164,7 @@ void bind_histogram(nb::module_ &m) {
           add_costs(encoded, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
                     static_cast<int64_t>(costs.shape(1)), histogram.data(), n_jobs);
         },
-        nb::arg("encoded"), nb::arg("rows"), nb::arg("costs"), nb::arg("histogram"), nb::arg("n_jobs"));
+        nb::arg("encoded"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").noconvert(), nb::arg("n_jobs"));
   };
   cost_histogram(int32_t{});
   cost_histogram(int64_t{});

@@ -441,8 +441,8 @@ void bind_induced(nb::module_ &m) {
           return nb::make_tuple(search.best.score, search.best.induced, search.best.cut.feature,
                                 search.best.cut.threshold);
         },
-        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess"), nb::arg("base"), nb::arg("nearest"),
-        nb::arg("second"), nb::arg("loss"), nb::arg("weights").none(), nb::arg("histogram").none(),
+        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("base"), nb::arg("nearest").noconvert(),
+        nb::arg("second").noconvert(), nb::arg("loss").noconvert(), nb::arg("weights").none(), nb::arg("histogram").noconvert().none(),
         nb::arg("coordinates"), nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"),
         nb::arg("n_jobs"));
     m.def(
@@ -466,8 +466,8 @@ void bind_induced(nb::module_ &m) {
           else
             reassignment.after_cut();
         },
-        nb::arg("encoded"), nb::arg("rows"), nb::arg("excess"), nb::arg("survivors"), nb::arg("weights").none(),
-        nb::arg("nearest"), nb::arg("second"), nb::arg("loss"), nb::arg("histogram").none(), nb::arg("fresh"),
+        nb::arg("encoded"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("survivors"), nb::arg("weights").none(),
+        nb::arg("nearest").noconvert(), nb::arg("second").noconvert(), nb::arg("loss").noconvert(), nb::arg("histogram").noconvert().none(), nb::arg("fresh"),
         nb::arg("n_jobs"));
   };
   for_costs(int32_t{});

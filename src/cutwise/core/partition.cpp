@@ -85,5 +85,5 @@ void bind_partition(nb::module_ &m) {
         }
         return nb::make_tuple(parted.n_left, parted.left_max, parted.right_min);
       },
-      nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("feature"), nb::arg("threshold"));
+      nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows").noconvert(), nb::arg("feature"), nb::arg("threshold"));
 }

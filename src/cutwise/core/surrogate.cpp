@@ -370,7 +370,7 @@ void bind_surrogate(nb::module_ &m) {
                                                  {}};
           return found(search, n_jobs);
         },
-        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs"), nb::arg("histogram").none(),
+        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").none(),
         nb::arg("silent").none(), nb::arg("n_jobs"));
     m.def(
         "cheapest_tied_cut",
@@ -384,7 +384,7 @@ void bind_surrogate(nb::module_ &m) {
                              std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size()),
                              features.data(), thresholds.data(), static_cast<int64_t>(features.size()));
         },
-        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs"), nb::arg("coordinates"),
+        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("coordinates"),
         nb::arg("survivors"), nb::arg("features"), nb::arg("thresholds"));
   };
   for_costs(int32_t{});

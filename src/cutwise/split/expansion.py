@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import kernels
+from cutwise.core import searches
 from cutwise.reference import FixedCosts
 from cutwise.table import EncodedTable
 
@@ -96,13 +96,13 @@ class SurrogateCriterion:
         if not _bins_pay(self._table, len(rows)):
             return None
         histogram = np.zeros((self._table.encoded.n_slots, self._excess.shape[1]), dtype=np.int64)
-        kernels.cost_histogram(self._table.encoded, rows, self._excess, histogram, self._n_jobs)
+        searches.add_to_cost_histogram(self._table.encoded, rows, self._excess, histogram, self._n_jobs)
         return histogram
 
     def best_cut(self, rows: Int32, histogram: Int64 | None) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
         table = self._table
-        found = kernels.best_surrogate_cut(
+        found = searches.best_surrogate_cut(
             table.encoded, table.matrix, rows, self._excess, histogram, self._silent, self._n_jobs
         )
         return _leaf_cut(found)
@@ -160,7 +160,7 @@ class DisagreementCriterion:
         if not _bins_pay(self._table, len(rows)):
             return None
         histogram = np.zeros((self._table.encoded.n_slots, self._k, 1), dtype=np.int64)
-        kernels.cluster_histogram(
+        searches.add_to_cluster_histogram(
             self._table.encoded, rows, self._labels, self._table.weights, None, histogram, 1, self._n_jobs
         )
         return histogram[:, :, 0]
@@ -168,7 +168,7 @@ class DisagreementCriterion:
     def best_cut(self, rows: Int32, histogram: Int64 | None) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
         table = self._table
-        found = kernels.best_disagreement_cut(
+        found = searches.best_disagreement_cut(
             table.encoded, table.matrix, rows, self._labels, table.weights, self._k, histogram, self._gini, self._n_jobs
         )
         return _leaf_cut(found)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import kernels
+from cutwise.core import searches
 from cutwise.reference import FixedCosts
 from cutwise.table import EncodedTable
 
@@ -96,7 +96,7 @@ class MistakeCriterion:
     def best_cut(self, rows: Int32, survivors: Int32, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
         table = self._table
-        mistakes, features, thresholds = kernels.fewest_mistakes(
+        mistakes, features, thresholds = searches.fewest_mistakes(
             table.encoded, table.matrix, rows, self._cluster, table.weights, self._histogram, self._coordinates, survivors,
             self._n_jobs,
         )  # fmt: skip
@@ -104,7 +104,7 @@ class MistakeCriterion:
             return None
         chosen = 0
         if len(features) > 1 and self._costs is not None and len(rows) > 0:
-            chosen = kernels.cheapest_tied_cut(
+            chosen = searches.cheapest_tied_cut(
                 table.encoded, table.matrix, rows, self._costs().excess, self._coordinates, survivors, features, thresholds
             )
         return SeparatingCut(int(features[chosen]), float(thresholds[chosen]), mistakes)
@@ -123,7 +123,7 @@ class MistakeCriterion:
 
     def _add(self, rows: Int32, sign: int) -> None:
         assert self._histogram is not None
-        kernels.cluster_histogram(
+        searches.add_to_cluster_histogram(
             self._table.encoded, rows, self._cluster, self._table.weights, None, self._histogram, sign, self._n_jobs
         )
 
@@ -170,7 +170,7 @@ class InducedCriterion:
     def best_cut(self, rows: Int32, survivors: Int32, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
         table = self._table
-        found = kernels.best_induced_cut(
+        found = searches.best_induced_cut(
             table.encoded, table.matrix, rows, self._costs.excess, self._costs.base, self._nearest, self._second,
             self._loss, table.weights, self._histogram, self._coordinates, survivors, self._penalty, kills_left,
             kills_right, self._n_jobs,
@@ -182,7 +182,7 @@ class InducedCriterion:
         self._hold(rows, survivors, fresh=False)
 
     def _hold(self, rows: Int32, survivors: Int32, *, fresh: bool) -> None:
-        kernels.hold_by_nearest(
+        searches.hold_by_nearest(
             self._table.encoded, rows, self._costs.excess, survivors, self._table.weights, self._nearest, self._second,
             self._loss, self._histogram, fresh, self._n_jobs,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import kernels
+from cutwise.core import searches
 from cutwise.table import EncodedTable
 
 from .threshold_tree import ThresholdTree, preorder
@@ -74,7 +74,7 @@ class GrowingTree:
         """
         start, stop = self._slices[node]
         table = self._table
-        n_left, left_max, right_min = kernels.partition(table.encoded, table.matrix, self._order[start:stop], feature, cut)
+        n_left, left_max, right_min = searches.partition(table.encoded, table.matrix, self._order[start:stop], feature, cut)
         if centers is not None:
             left_max = max(left_max, float(centers[centers <= cut].max(initial=-np.inf)))
             right_min = min(right_min, float(centers[centers > cut].min(initial=np.inf)))

@@ -1,0 +1,317 @@
+"""The searches of the C++ core, typed: histograms, the best cut by each criterion, and the split of a node's rows.
+
+Throughout, ``rows`` are the numbers of a node's rows (int32); per-row arrays have one entry for every row of the table; all
+costs, losses and weights are integers (fixed point), so no result depends on the order of rows or on ``n_jobs``.
+A ``histogram`` is indexed by slot (see ``Encoded``), and None stands for "sort every column instead".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._core import Encoded, Matrix
+
+__all__ = [
+    "add_to_cluster_histogram",
+    "add_to_cost_histogram",
+    "best_disagreement_cut",
+    "best_induced_cut",
+    "best_surrogate_cut",
+    "cheapest_tied_cut",
+    "fewest_mistakes",
+    "hold_by_nearest",
+    "partition",
+]
+
+Flags = npt.NDArray[np.uint8]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+Costs = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+
+
+def add_to_cluster_histogram(
+    encoded: Encoded,
+    rows: Int32,
+    cluster: Int32,
+    first: Int64 | None,
+    second: Int64 | None,
+    histogram: Int64,
+    sign: int,
+    n_jobs: int = 1,
+) -> None:
+    """Add one or two numbers per row into the cells of its slots and its cluster.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    rows : ndarray, int32
+    cluster : ndarray of shape (n_rows,), int32
+        Rows of a negative cluster are passed over.
+    first, second : ndarray of shape (n_rows,), int64, or None
+        What every row adds; None: ones.
+    histogram : ndarray of shape (n_slots, k, 1 or 2), int64
+        Changed in place.
+    sign : {1, -1}
+        -1 takes the rows out again.
+    n_jobs : int
+    """
+    _core.cluster_histogram(encoded, rows, cluster, first, second, histogram, sign, n_jobs)
+
+
+def add_to_cost_histogram(encoded: Encoded, rows: Int32, costs: Costs, histogram: Int64, n_jobs: int = 1) -> None:
+    """Add every row's vector of costs into each of its slots.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    rows : ndarray, int32
+    costs : ndarray of shape (n_rows, k), int32 or int64
+    histogram : ndarray of shape (n_slots, k), int64
+        Changed in place.
+    n_jobs : int
+    """
+    _core.cost_histogram(encoded, rows, costs, histogram, n_jobs)
+
+
+def fewest_mistakes(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: Int32,
+    cluster: Int32,
+    weights: Int64 | None,
+    histogram: Int64 | None,
+    coordinates: Float64,
+    survivors: Int32,
+    n_jobs: int = 1,
+) -> tuple[int, Int32, Float64]:
+    """The cuts that part the fewest rows from their centers and leave a surviving center on each side.
+
+    Parameters
+    ----------
+    encoded, matrix : Encoded, Matrix
+    rows : ndarray, int32
+        All rows routed to the node; those of cluster -1 count nothing, but tell cuts apart.
+    cluster : ndarray of shape (n_rows,), int32
+        The surviving cluster of every row, -1 where it was parted before.
+    weights : ndarray of shape (n_rows,), int64, or None
+    histogram : ndarray of shape (n_slots, k, 1), int64, or None
+        Weights of the node's rows by slot and cluster; other clusters' columns are not read.
+    coordinates : ndarray of shape (k, d), float64
+    survivors : ndarray, int32
+        Clusters whose centers reached the node, in increasing order, two or more.
+    n_jobs : int
+
+    Returns
+    -------
+    mistakes : int
+        The minimum; -1 when no cut parts the centers.
+    features, thresholds : ndarray, int32 and float64
+        Every cut that attains it, by column, then by threshold (the left end of its gap).
+
+    References
+    ----------
+    Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1.
+    """
+    return _core.fewest_mistakes(encoded, matrix, rows, cluster, weights, histogram, coordinates, survivors, n_jobs)
+
+
+def cheapest_tied_cut(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: Int32,
+    costs: Costs,
+    coordinates: Float64,
+    survivors: Int32,
+    features: Int32,
+    thresholds: Float64,
+) -> int:
+    """Of several cuts the one whose sides cost least, each side served by its best surviving center.
+
+    Parameters
+    ----------
+    encoded, matrix, rows, coordinates, survivors
+        As in :func:`fewest_mistakes`.
+    costs : ndarray of shape (n_rows, k), int32 or int64
+    features, thresholds : ndarray, int32 and float64
+        The cuts, by column, then by threshold.
+
+    Returns
+    -------
+    index : int
+        The first of the best.
+    """
+    return _core.cheapest_tied_cut(encoded, matrix, rows, costs, coordinates, survivors, features, thresholds)
+
+
+def best_surrogate_cut(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: Int32,
+    costs: Costs,
+    histogram: Int64 | None,
+    silent: Flags | None,
+    n_jobs: int = 1,
+) -> tuple[int, float, int, float, int, int] | None:
+    """The cut whose two sides cost least, each served by the one cluster that serves it best.
+
+    Parameters
+    ----------
+    encoded, matrix : Encoded, Matrix
+    rows : ndarray, int32
+    costs : ndarray of shape (n_rows, k), int32 or int64
+    histogram : ndarray of shape (n_slots, k), int64, or None
+        Summed costs of the node's rows by slot.
+    silent : ndarray of shape (n_rows,), uint8, or None
+        1 for rows whose costs are all 0: sums cannot show that they are there.
+    n_jobs : int
+
+    Returns
+    -------
+    found : tuple or None
+        ``(cost, 0.0, feature, threshold, left label, right label)``; None when no cut parts the rows. The threshold is the
+        largest value on the left.
+
+    References
+    ----------
+    Frost, Moshkovitz, Rashtchian (2020), Algorithm 2.
+    """
+    return _core.best_surrogate_cut(encoded, matrix, rows, costs, histogram, silent, n_jobs)
+
+
+def best_disagreement_cut(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: Int32,
+    labels: Int32,
+    weights: Int64 | None,
+    k: int,
+    histogram: Int64 | None,
+    gini: bool,
+    n_jobs: int = 1,
+) -> tuple[int, float, int, float, int, int] | None:
+    """The cut that leaves the fewest rows outside their side's commonest label.
+
+    Parameters
+    ----------
+    encoded, matrix : Encoded, Matrix
+    rows : ndarray, int32
+    labels : ndarray of shape (n_rows,), int32
+        0 to k - 1.
+    weights : ndarray of shape (n_rows,), int64, or None
+    k : int
+    histogram : ndarray of shape (n_slots, k), int64, or None
+        Weights of the node's rows by slot and label.
+    gini : bool
+        Whether Gini impurity decides between cuts that disagree equally.
+    n_jobs : int
+
+    Returns
+    -------
+    found : tuple or None
+        ``(disagreement, impurity, feature, threshold, left label, right label)``.
+    """
+    return _core.best_disagreement_cut(encoded, matrix, rows, labels, weights, k, histogram, gini, n_jobs)
+
+
+def best_induced_cut(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: Int32,
+    excess: Costs,
+    base: Int64,
+    nearest: Int32,
+    second: Int32,
+    loss: Int64,
+    weights: Int64 | None,
+    histogram: Int64 | None,
+    coordinates: Float64,
+    survivors: Int32,
+    penalty: float,
+    kills_left: Flags,
+    kills_right: Flags,
+    n_jobs: int = 1,
+) -> tuple[float, int, int, float] | None:
+    """The cut of least ``Price + penalty * DExp`` with a surviving center on each side.
+
+    Parameters
+    ----------
+    encoded, matrix, rows, coordinates, survivors, weights
+        As in :func:`fewest_mistakes`.
+    excess : ndarray of shape (n_rows, k), int32 or int64
+        Costs above ``base``.
+    base : ndarray of shape (n_rows,), int64
+    nearest, second : ndarray of shape (n_rows,), int32
+        The two cheapest surviving clusters of every row.
+    loss : ndarray of shape (n_rows,), int64
+        Excess of the second less that of the nearest.
+    histogram : ndarray of shape (n_slots, k, 1 or 2), int64, or None
+        Losses, and weights when ``penalty`` is not 0, by slot and nearest cluster.
+    penalty : float
+    kills_left, kills_right : ndarray of shape (d,), uint8
+        1 where the branch makes an ancestor's condition redundant.
+    n_jobs : int
+
+    Returns
+    -------
+    found : tuple or None
+        ``(score, induced cost, feature, threshold)``; None when no cut parts the centers.
+
+    References
+    ----------
+    Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.
+    """
+    return _core.best_induced_cut(
+        encoded, matrix, rows, excess, base, nearest, second, loss, weights, histogram, coordinates, survivors, penalty,
+        kills_left, kills_right, n_jobs,
+    )  # fmt: skip
+
+
+def hold_by_nearest(
+    encoded: Encoded,
+    rows: Int32,
+    excess: Costs,
+    survivors: Int32,
+    weights: Int64 | None,
+    nearest: Int32,
+    second: Int32,
+    loss: Int64,
+    histogram: Int64 | None,
+    fresh: bool,
+    n_jobs: int = 1,
+) -> None:
+    """Give rows that lost their nearest or second nearest cluster new ones among the survivors.
+
+    Parameters
+    ----------
+    encoded, rows, excess, survivors, weights
+        As in :func:`best_induced_cut`; one survivor will do.
+    nearest, second, loss, histogram
+        Changed in place.
+    fresh : bool
+        True for the first call: all rows, an empty histogram.
+    n_jobs : int
+    """
+    _core.hold_by_nearest(encoded, rows, excess, survivors, weights, nearest, second, loss, histogram, fresh, n_jobs)
+
+
+def partition(encoded: Encoded, matrix: Matrix, rows: Int32, feature: int, threshold: float) -> tuple[int, float, float]:
+    """Bring the rows with ``x[feature] <= threshold`` to the front, both sides in their old order.
+
+    Parameters
+    ----------
+    encoded, matrix : Encoded, Matrix
+    rows : ndarray, int32
+        Reordered in place.
+    feature : int
+    threshold : float
+
+    Returns
+    -------
+    n_left : int
+    left_max, right_min : float
+        The two values that the cut lies between; infinite where a side is empty.
+    """
+    return _core.partition(encoded, matrix, rows, feature, threshold)
