@@ -191,7 +191,7 @@ def hold_by_nearest(
     second: _Int32,
     loss: _Int64,
     histogram: _Int64 | None,
-    fresh: bool,
+    stage: str,
     n_jobs: int,
 ) -> None: ...
 def partition(

@@ -6,6 +6,9 @@
 #include <optional>
 #include <queue>
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
 #include "arrays.hpp"
 #include "depth.hpp"
 #include "histogram.hpp"
@@ -348,27 +351,39 @@ struct Reassignment {
     if (histogram) add(rows, n, 1);
   }
 
-  void after_cut() const {
-    std::vector<uint8_t> survives(k, 0);
-    for (int32_t c : survivors) survives[c] = 1;
-    std::vector<int32_t> parted, changed;
+  std::vector<uint8_t> survives() const {
+    std::vector<uint8_t> flags(k, 0);
+    for (int32_t c : survivors) flags[c] = 1;
+    return flags;
+  }
+
+  // Rows parted from their nearest cluster stand in cells of the other child: taken out before either child is rebuilt.
+  void release() const {
+    const std::vector<uint8_t> alive = survives();
+    std::vector<int32_t> parted;
+    for (int64_t i = 0; i < n; ++i)
+      if (!alive[nearest[rows[i]]]) parted.push_back(rows[i]);
+    if (histogram) add(parted.data(), static_cast<int64_t>(parted.size()), -1);
+    for (int32_t row : parted) nearest[row] = -1;
+  }
+
+  void hold() const {
+    const std::vector<uint8_t> alive = survives();
+    std::vector<int32_t> changed;
     for (int64_t i = 0; i < n; ++i) {
       const int32_t row = rows[i];
-      if (!survives[nearest[row]]) parted.push_back(row);
-      if (!survives[nearest[row]] || !survives[second[row]]) changed.push_back(row);
+      if (nearest[row] < 0 || !alive[second[row]]) changed.push_back(row);
     }
     const int64_t n_changed = static_cast<int64_t>(changed.size());
-    const bool leaf = survivors.size() == 1;
-    const bool rebuild = histogram && !leaf && 2 * n_changed > n;
-    // Parted rows stand in cells of the other child's clusters: those are always taken out one by one.
-    if (histogram && (leaf || rebuild)) add(parted.data(), static_cast<int64_t>(parted.size()), -1);
-    if (histogram && !leaf && !rebuild) add(changed.data(), n_changed, -1);
-    find_nearest(changed.data(), n_changed);
-    if (!histogram || leaf) return;
-    if (rebuild) {
+    if (survivors.size() == 1 || !histogram) {
+      find_nearest(changed.data(), n_changed);
+    } else if (2 * n_changed > n) {
+      find_nearest(changed.data(), n_changed);
       clear_cells();
       add(rows, n, 1);
     } else {
+      add(changed.data(), n_changed, -1);
+      find_nearest(changed.data(), n_changed);
       add(changed.data(), n_changed, 1);
     }
   }
@@ -449,7 +464,7 @@ void bind_induced(nb::module_ &m) {
         "hold_by_nearest",
         [](const Encoded &encoded, In1<int32_t> rows, In2<Cost> excess, In1<int32_t> survivors,
            std::optional<In1<int64_t>> weights, Out1<int32_t> nearest, Out1<int32_t> second, Out1<int64_t> loss,
-           std::optional<Out3<int64_t>> histogram, bool fresh, int n_jobs) {
+           std::optional<Out3<int64_t>> histogram, const std::string &stage, int n_jobs) {
           const size_t n_rows = static_cast<size_t>(encoded.n_rows);
           require(excess.shape(0) == n_rows && nearest.size() == n_rows && second.size() == n_rows &&
                       loss.size() == n_rows,
@@ -461,13 +476,13 @@ void bind_induced(nb::module_ &m) {
               std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size()),
               weights ? weights->data() : nullptr, nearest.data(), second.data(), loss.data(),
               histogram ? histogram->data() : nullptr, histogram ? static_cast<int64_t>(histogram->shape(2)) : 1, n_jobs};
-          if (fresh)
-            reassignment.first_time();
-          else
-            reassignment.after_cut();
+          if (stage == "root") reassignment.first_time();
+          else if (stage == "release") reassignment.release();
+          else if (stage == "hold") reassignment.hold();
+          else throw std::invalid_argument("stage is root, release or hold");
         },
         nb::arg("encoded"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("survivors"), nb::arg("weights").none(),
-        nb::arg("nearest").noconvert(), nb::arg("second").noconvert(), nb::arg("loss").noconvert(), nb::arg("histogram").noconvert().none(), nb::arg("fresh"),
+        nb::arg("nearest").noconvert(), nb::arg("second").noconvert(), nb::arg("loss").noconvert(), nb::arg("histogram").noconvert().none(), nb::arg("stage"),
         nb::arg("n_jobs"));
   };
   for_costs(int32_t{});

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <optional>
 
+#include <nanobind/stl/optional.h>
+
 #include "arrays.hpp"
 #include "parallel.hpp"
 #include "separation.hpp"

@@ -7,6 +7,8 @@ A ``histogram`` is indexed by slot (see ``Encoded``), and None stands for "sort 
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
@@ -279,10 +281,10 @@ def hold_by_nearest(
     second: Int32,
     loss: Int64,
     histogram: Int64 | None,
-    fresh: bool,
+    stage: Literal["root", "release", "hold"],
     n_jobs: int = 1,
 ) -> None:
-    """Give rows that lost their nearest or second nearest cluster new ones among the survivors.
+    """Keep every row's two nearest surviving clusters, and the histogram of losses, true to the tree.
 
     Parameters
     ----------
@@ -290,11 +292,12 @@ def hold_by_nearest(
         As in :func:`best_induced_cut`; one survivor will do.
     nearest, second, loss, histogram
         Changed in place.
-    fresh : bool
-        True for the first call: all rows, an empty histogram.
+    stage : {"root", "release", "hold"}
+        "root" once, with all rows and an empty histogram. After a cut "release" for both children, which takes rows parted
+        from their nearest cluster out of the other child's cells; then "hold" for both, which finds new ones.
     n_jobs : int
     """
-    _core.hold_by_nearest(encoded, rows, excess, survivors, weights, nearest, second, loss, histogram, fresh, n_jobs)
+    _core.hold_by_nearest(encoded, rows, excess, survivors, weights, nearest, second, loss, histogram, stage, n_jobs)
 
 
 def partition(encoded: Encoded, matrix: Matrix, rows: Int32, feature: int, threshold: float) -> tuple[int, float, float]:

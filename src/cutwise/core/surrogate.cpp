@@ -6,6 +6,8 @@
 #include <mutex>
 #include <optional>
 
+#include <nanobind/stl/optional.h>
+
 #include "arrays.hpp"
 #include "clones.hpp"
 #include "parallel.hpp"

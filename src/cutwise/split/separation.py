@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +50,8 @@ class SeparationCriterion(Protocol):
         """
         ...
 
-    def follow(self, rows: Int32, survivors: Int32) -> None:
-        """A child came to be, with these rows and centers. Called for both children before either is searched."""
+    def follow(self, children: Sequence[tuple[Int32, Int32]]) -> None:
+        """A node was cut: the rows and the surviving centers of both its children."""
         ...
 
 
@@ -109,8 +109,12 @@ class MistakeCriterion:
             )
         return SeparatingCut(int(features[chosen]), float(thresholds[chosen]), mistakes)
 
-    def follow(self, rows: Int32, survivors: Int32) -> None:
+    def follow(self, children: Sequence[tuple[Int32, Int32]]) -> None:
         """See :class:`SeparationCriterion`: rows parted from their centers are dropped."""
+        for rows, survivors in children:
+            self._drop_mistakes(rows, survivors)
+
+    def _drop_mistakes(self, rows: Int32, survivors: Int32) -> None:
         survives = np.zeros(len(self._coordinates) + 1, dtype=bool)  # the last entry answers for cluster -1: no mistake
         survives[survivors] = True
         survives[-1] = True
@@ -165,7 +169,7 @@ class InducedCriterion:
         self._second = np.zeros(table.n_rows, dtype=np.int32)
         self._loss = np.zeros(table.n_rows, dtype=np.int64)
         every_row = np.arange(table.n_rows, dtype=np.int32)
-        self._hold(every_row, np.arange(len(coordinates), dtype=np.int32), fresh=True)
+        self._hold(every_row, np.arange(len(coordinates), dtype=np.int32), "root")
 
     def best_cut(self, rows: Int32, survivors: Int32, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
@@ -177,14 +181,17 @@ class InducedCriterion:
         )  # fmt: skip
         return None if found is None else SeparatingCut(found[2], found[3])
 
-    def follow(self, rows: Int32, survivors: Int32) -> None:
+    def follow(self, children: Sequence[tuple[Int32, Int32]]) -> None:
         """See :class:`SeparationCriterion`: rows that lost their nearest or second nearest center find new ones."""
-        self._hold(rows, survivors, fresh=False)
+        for rows, survivors in children:
+            self._hold(rows, survivors, "release")
+        for rows, survivors in children:
+            self._hold(rows, survivors, "hold")
 
-    def _hold(self, rows: Int32, survivors: Int32, *, fresh: bool) -> None:
+    def _hold(self, rows: Int32, survivors: Int32, stage: Literal["root", "release", "hold"]) -> None:
         searches.hold_by_nearest(
             self._table.encoded, rows, self._costs.excess, survivors, self._table.weights, self._nearest, self._second,
-            self._loss, self._histogram, fresh, self._n_jobs,
+            self._loss, self._histogram, stage, self._n_jobs,
         )  # fmt: skip
 
 

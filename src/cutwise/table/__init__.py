@@ -10,6 +10,7 @@ from .checks import (
 )
 from .columns import Columns, HasColumns, check_same_columns
 from .distinct import count_distinct_rows
+from .encoding import EncodedTable, encode_table
 from .intake import read_table
 from .labels import Labels, read_labels
 from .table import Table
@@ -17,6 +18,7 @@ from .weights import read_weights
 
 __all__ = [
     "Columns",
+    "EncodedTable",
     "HasColumns",
     "Labels",
     "Table",
@@ -28,6 +30,7 @@ __all__ = [
     "check_option",
     "check_same_columns",
     "count_distinct_rows",
+    "encode_table",
     "read_labels",
     "read_table",
     "read_weights",

@@ -61,8 +61,7 @@ def separate(
         along = coordinates[survivors, cut.feature]
         left, right, _ = tree.split(node, cut.feature, cut.threshold, centers=along, mistakes=cut.mistakes)
         sides = (left, survivors[along <= cut.threshold], 0), (right, survivors[along > cut.threshold], 1)
-        for child, child_survivors, _ in sides:
-            criterion.follow(tree.rows(child), child_survivors)
+        criterion.follow([(tree.rows(child), child_survivors) for child, child_survivors, _ in sides])
         for child, child_survivors, side in reversed(sides):
             child_kills = kills
             if not kills[side, cut.feature]:
