@@ -105,6 +105,7 @@ def encode(matrix: Matrix, bundle: bool, n_jobs: int) -> Encoded: ...
 def merge_duplicates(
     matrix: Matrix, encoded: Encoded
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]] | None: ...
+
 _Int32 = npt.NDArray[np.int32]
 _Int64 = npt.NDArray[np.int64]
 _Float64 = npt.NDArray[np.float64]

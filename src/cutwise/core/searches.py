@@ -1,8 +1,8 @@
 """The searches of the C++ core, typed: histograms, the best cut by each criterion, and the split of a node's rows.
 
-Throughout, ``rows`` are the numbers of a node's rows (int32); per-row arrays have one entry for every row of the table; all
-costs, losses and weights are integers (fixed point), so no result depends on the order of rows or on ``n_jobs``.
-A ``histogram`` is indexed by slot (see ``Encoded``), and None stands for "sort every column instead".
+Throughout, ``rows`` are the numbers of a node's rows (int32); per-row arrays have one entry for every row of the
+table; all costs, losses and weights are integers (fixed point), so no result depends on the order of rows or on
+``n_jobs``. A ``histogram`` is indexed by slot (see ``Encoded``), and None stands for "sort every column instead".
 """
 
 from __future__ import annotations
@@ -173,8 +173,8 @@ def best_surrogate_cut(
     Returns
     -------
     found : tuple or None
-        ``(cost, 0.0, feature, threshold, left label, right label)``; None when no cut parts the rows. The threshold is the
-        largest value on the left.
+        ``(cost, 0.0, feature, threshold, left label, right label)``; None when no cut parts the rows. The threshold is
+        the left end of the gap.
 
     References
     ----------
@@ -293,14 +293,16 @@ def hold_by_nearest(
     nearest, second, loss, histogram
         Changed in place.
     stage : {"root", "release", "hold"}
-        "root" once, with all rows and an empty histogram. After a cut "release" for both children, which takes rows parted
-        from their nearest cluster out of the other child's cells; then "hold" for both, which finds new ones.
+        "root" once, with all rows and an empty histogram. After a cut "release" for both children, which takes rows
+        parted from their nearest cluster out of the other child's cells; then "hold" for both, which finds new ones.
     n_jobs : int
     """
     _core.hold_by_nearest(encoded, rows, excess, survivors, weights, nearest, second, loss, histogram, stage, n_jobs)
 
 
-def partition(encoded: Encoded, matrix: Matrix, rows: Int32, feature: int, threshold: float) -> tuple[int, float, float]:
+def partition(
+    encoded: Encoded, matrix: Matrix, rows: Int32, feature: int, threshold: float
+) -> tuple[int, float, float]:
     """Bring the rows with ``x[feature] <= threshold`` to the front, both sides in their old order.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Criteria that replace a leaf by two, each with its own best cluster: surrogate cost (ExKMC) and disagreement (Expand)."""
+"""Criteria that replace a leaf by two, each with its best cluster: surrogate cost (ExKMC), disagreement (Expand)."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _HISTOGRAM_BYTES = 128 * 2**20
 
 @dataclass(frozen=True)
 class SeparatingCut:
-    """A cut ``x[feature] <= threshold`` with a surviving center on each side; ``threshold`` is the left end of its gap."""
+    """``x[feature] <= threshold``, a surviving center on each side; ``threshold`` is the left end of the gap."""
 
     feature: int
     threshold: float
@@ -58,8 +58,8 @@ class SeparationCriterion(Protocol):
 class MistakeCriterion:
     """Fewest rows parted from their centers; of equals, the cut whose sides cost least.
 
-    The histogram of all clusters is built once: every cluster lives in exactly one open node, so a node's statistics are
-    those of its clusters, and only rows that become mistakes are ever taken out.
+    The histogram of all clusters is built once: every cluster lives in exactly one open node, so a node's statistics
+    are those of its clusters, and only rows that become mistakes are ever taken out.
 
     Parameters
     ----------
@@ -97,15 +97,22 @@ class MistakeCriterion:
         """See :class:`SeparationCriterion`."""
         table = self._table
         mistakes, features, thresholds = searches.fewest_mistakes(
-            table.encoded, table.matrix, rows, self._cluster, table.weights, self._histogram, self._coordinates, survivors,
-            self._n_jobs,
+            table.encoded, table.matrix, rows, self._cluster, table.weights, self._histogram, self._coordinates,
+            survivors, self._n_jobs,
         )  # fmt: skip
         if mistakes < 0:
             return None
         chosen = 0
         if len(features) > 1 and self._costs is not None and len(rows) > 0:
             chosen = searches.cheapest_tied_cut(
-                table.encoded, table.matrix, rows, self._costs().excess, self._coordinates, survivors, features, thresholds
+                table.encoded,
+                table.matrix,
+                rows,
+                self._costs().excess,
+                self._coordinates,
+                survivors,
+                features,
+                thresholds,
             )
         return SeparatingCut(int(features[chosen]), float(thresholds[chosen]), mistakes)
 

@@ -1,4 +1,4 @@
-"""From a table, a reference and a recipe to a tree. Sees arrays only, so whatever can be put as arrays can be explained."""
+"""From a table, a reference and a recipe to a tree. Sees arrays only: what can be put as arrays can be explained."""
 
 from __future__ import annotations
 
@@ -102,7 +102,9 @@ def grow_tree(
     def fixed_costs() -> FixedCosts:
         if not known:
             if costs is None:
-                raise ValueError(f"algorithm={algorithm!r} with expansion={expansion!r} needs the cost of serving every row")
+                raise ValueError(
+                    f"algorithm={algorithm!r} with expansion={expansion!r} needs the cost of serving every row"
+                )
             known.append(costs())
         return known[0]
 

@@ -74,7 +74,8 @@ class GrowingTree:
         """
         start, stop = self._slices[node]
         table = self._table
-        n_left, left_max, right_min = searches.partition(table.encoded, table.matrix, self._order[start:stop], feature, cut)
+        rows = self._order[start:stop]
+        n_left, left_max, right_min = searches.partition(table.encoded, table.matrix, rows, feature, cut)
         if centers is not None:
             left_max = max(left_max, float(centers[centers <= cut].max(initial=-np.inf)))
             right_min = min(right_min, float(centers[centers > cut].min(initial=np.inf)))

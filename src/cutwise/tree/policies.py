@@ -1,4 +1,4 @@
-"""The two ways to grow: part the centers until each has a leaf; replace the leaf that gains most, as often as wanted."""
+"""Two ways to grow: part the centers until each has a leaf; split the leaf that gains most, as often as wanted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Int64 = npt.NDArray[np.int64]
 Progress = Callable[[int], None]
 
 _KEPT_BYTES = 128 * 2**20
-"""Histograms of open leaves are kept up to this size, so that a larger child costs a subtraction; others are added anew."""
+"""Histograms of open leaves are kept up to this size: a larger child then costs a subtraction."""
 
 
 def separate(
@@ -88,9 +88,7 @@ class _OpenLeaf:
         return (-self.gain, -self.purer_by, self.node) < (-other.gain, -other.purer_by, other.node)
 
 
-def expand(
-    tree: GrowingTree, criterion: ExpansionCriterion, max_leaves: int, progress: Progress | None = None
-) -> None:
+def expand(tree: GrowingTree, criterion: ExpansionCriterion, max_leaves: int, progress: Progress | None = None) -> None:
     """Split the leaf whose best cut gains most, until there are max_leaves leaves or no cut gains anything.
 
     Parameters
@@ -131,8 +129,8 @@ def expand(
         tree.label(0, criterion.label(tree.rows(0)))
     n_leaves = len(leaves)
     if n_leaves < max_leaves:
-        for leaf in leaves:
-            consider(leaf, criterion.histogram(tree.rows(leaf)))
+        for node in leaves:
+            consider(node, criterion.histogram(tree.rows(node)))
     while n_leaves < max_leaves and queue:
         leaf = heapq.heappop(queue)
         left, right, _ = tree.split(leaf.node, leaf.cut.feature, leaf.cut.threshold)
