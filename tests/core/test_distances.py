@@ -42,8 +42,9 @@ def plain_fixed(costs, scale, weights):
     low = costs.min(axis=1)
     excess = np.rint(scale * (costs - low[:, None])).astype(np.int64)
     base = np.rint(scale * low).astype(np.int64)
-    mean = int((weights * (excess.sum(axis=1) // costs.shape[1])).sum())
-    return excess * weights[:, None], base * weights, mean
+    second = np.sort(excess, axis=1)[:, 1]
+    magnitude = sum(int(w) * int(s).bit_length() for w, s in zip(weights, second, strict=True))
+    return excess * weights[:, None], base * weights, (excess * weights[:, None]).sum(axis=0), magnitude
 
 
 def problem(seed, n=200, d=5, k=6, dtype=np.float64):
@@ -193,7 +194,7 @@ def test_fixed_costs_are_rounded_then_weighted(dtype, weighted):
     weights = np.random.default_rng(11).integers(0, 9, 5000) if weighted else None
     costs = plain_costs(values, centers, "kmeans")
     scale = 2.0**20 if dtype is np.int32 else 2.0**40
-    excess, base, mean = plain_fixed(costs, scale, np.ones(5000, np.int64) if weights is None else weights)
+    excess, base, sums, magnitude = plain_fixed(costs, scale, np.ones(5000, np.int64) if weights is None else weights)
     for got in (
         fixed_costs(as_matrix(values), centers, "kmeans", scale, weights, dtype),
         fixed_costs_from_array(costs, scale, weights, dtype),
@@ -202,11 +203,12 @@ def test_fixed_costs_are_rounded_then_weighted(dtype, weighted):
         assert got[1].dtype == np.int64
         np.testing.assert_array_equal(got[0], excess)
         np.testing.assert_array_equal(got[1], base)
-        assert got[2] == mean
+        np.testing.assert_array_equal(got[2], sums)
+        assert got[3] == magnitude
 
 
 def test_fixed_costs_round_half_to_even():
-    excess, base, _ = fixed_costs_from_array(np.array([[0.5, 1.0, 2.0, 3.0, 4.0]]), 1.0)
+    excess, base, _, _ = fixed_costs_from_array(np.array([[0.5, 1.0, 2.0, 3.0, 4.0]]), 1.0)
     assert excess.tolist() == [[0, 0, 2, 2, 4]]  # 0, 0.5, 1.5, 2.5, 3.5
     assert base.tolist() == [0]
 
@@ -215,7 +217,7 @@ def test_given_costs_may_be_float32_and_negative():
     costs = np.array([[-1.5, 2.0], [3.0, 3.0]], np.float32)
     labels, low, most = assign_from_array(costs)
     assert (labels.tolist(), low.tolist(), most) == ([0, 0], [-1.5, 3.0], 3.5)
-    excess, base, _ = fixed_costs_from_array(costs, 2.0)
+    excess, base, _, _ = fixed_costs_from_array(costs, 2.0)
     assert excess.tolist() == [[0, 7], [0, 0]]
     assert base.tolist() == [-3, 6]
 
@@ -324,7 +326,7 @@ def test_costs_do_not_depend_on_threads_or_row_order(make):
     values[values < 0.3] = 0
     order = np.random.default_rng(18).permutation(len(values))
     labels, low, most = assign(as_matrix(make(values)), centers)
-    excess, base, mean = fixed_costs(as_matrix(make(values)), centers, "kmeans", 2.0**30)
+    excess, base, sums, magnitude = fixed_costs(as_matrix(make(values)), centers, "kmeans", 2.0**30)
     for n_jobs in (1, 2, 5):
         again = assign(as_matrix(make(values[order])), centers, n_jobs=n_jobs)
         np.testing.assert_array_equal(again[0], labels[order])
@@ -333,7 +335,8 @@ def test_costs_do_not_depend_on_threads_or_row_order(make):
         fixed = fixed_costs(as_matrix(make(values[order])), centers, "kmeans", 2.0**30, n_jobs=n_jobs)
         np.testing.assert_array_equal(fixed[0], excess[order])
         np.testing.assert_array_equal(fixed[1], base[order])
-        assert fixed[2] == mean
+        np.testing.assert_array_equal(fixed[2], sums)
+        assert fixed[3] == magnitude
 
 
 def test_arrays_that_do_not_fit_are_refused():

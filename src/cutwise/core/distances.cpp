@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -155,25 +156,22 @@ CUTWISE_CLONES void nearest_of_tile(const double *costs, int64_t n, int64_t k, i
   }
 }
 
-CUTWISE_CLONES int64_t excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int32_t *out) {
-  int64_t total = 0;
+CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int32_t *out,
+                                  int64_t *sums) {
   for (int64_t j = 0; j < k; ++j) {
     const int64_t units = round_small(scale * (costs[j] - min_cost));
     out[j] = static_cast<int32_t>(units);
-    total += units;
+    sums[j] += units;
   }
-  return total;
 }
 
-CUTWISE_CLONES int64_t excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int64_t weight,
-                                     int64_t *out) {
-  int64_t total = 0;
+CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int64_t weight,
+                                  int64_t *out, int64_t *sums) {
   for (int64_t j = 0; j < k; ++j) {
-    const int64_t units = round_small(scale * (costs[j] - min_cost));
-    out[j] = weight * units;
-    total += units;
+    const int64_t units = weight * round_small(scale * (costs[j] - min_cost));
+    out[j] = units;
+    sums[j] += units;
   }
-  return total;
 }
 
 // ---- tables of costs: by centers, or given
@@ -283,37 +281,65 @@ nb::tuple nearest(const Costs &costs, int n_jobs) {
   return nb::make_tuple(label.to_numpy(), min_cost.to_numpy(), max_excess);
 }
 
+// The second smallest cost of a row (equal to the smallest on a tie); infinity when there is one center only.
+CUTWISE_CLONES double second_of_row(const double *row, int64_t padded) {
+  Lanes first, second, lanes;
+  load(first, row);
+  const double none[kLanes] = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  load(second, none);
+  for (int64_t j = kLanes; j < padded; j += kLanes) {
+    load(lanes, row + j);
+    Lanes larger = lanes;
+    keep_larger(larger, first);
+    keep_smaller(first, lanes);
+    keep_smaller(second, larger);
+  }
+  double a[2 * kLanes];
+  store(a, first);
+  store(a + kLanes, second);
+  std::partial_sort(a, a + 2, a + 2 * kLanes);
+  return a[1];
+}
+
+// The number of binary digits of a non-negative number below 2^52.
+int64_t digits(int64_t units) { return units == 0 ? 0 : (bits_of(static_cast<double>(units)) >> 52) - 1022; }
+
 const char *kTooLarge = "the scale is too large: a cost exceeds the range of its fixed-point number";
 
 template <class Costs, class Unit>
 nb::tuple fixed(const Costs &costs, double scale, const int64_t *weights, int n_jobs) {
   NewArray<Unit, 2> excess(costs.n(), costs.k());
-  NewArray<int64_t, 1> base(costs.n());
-  int64_t mean = 0;
+  NewArray<int64_t, 1> base(costs.n()), sums(costs.k());
+  const int64_t k = costs.k();
+  std::fill(sums.data(), sums.data() + k, int64_t{0});
+  int64_t magnitude = 0;
   {
     nb::gil_scoped_release release;
-    const int64_t k = costs.k();
-    std::vector<int64_t> means(count_blocks(costs.n()), 0);
-    costs.for_each_tile(n_jobs, [&](int64_t piece, int64_t first, int64_t n, const double *c) {
-      double low[256];
+    std::mutex adding;
+    costs.for_each_tile(n_jobs, [&](int64_t, int64_t first, int64_t n, const double *c) {
+      double low[256];  // as many rows as a tile has at most
       double most = 0.0;
       nearest_of_tile(c, n, k, costs.padded(), nullptr, low, most);
       if (!(scale * most <= (sizeof(Unit) == 4 ? 0x1p30 : 0x1p51))) throw std::invalid_argument(kTooLarge);
+      std::vector<int64_t> tile_sums(k, 0);
+      int64_t tile_magnitude = 0;
       for (int64_t r = 0; r < n; ++r) {
         const int64_t weight = weights == nullptr ? 1 : weights[first + r];
-        const double units = scale * low[r];
+        const double *row = c + r * costs.padded(), units = scale * low[r];
         if (!((std::fabs(units) + scale * most) * static_cast<double>(weight) < 0x1p62)) throw std::invalid_argument(kTooLarge);
         Unit *out = excess.data() + (first + r) * k;
-        int64_t total;
-        if constexpr (sizeof(Unit) == 4) total = excess_of_row(c + r * costs.padded(), k, scale, low[r], out);
-        else total = excess_of_row(c + r * costs.padded(), k, scale, low[r], weight, out);
+        if constexpr (sizeof(Unit) == 4) excess_of_row(row, k, scale, low[r], out, tile_sums.data());
+        else excess_of_row(row, k, scale, low[r], weight, out, tile_sums.data());
         base.data()[first + r] = weight * std::llrint(units);
-        means[piece] += weight * (total / k);
+        if (k > 1) tile_magnitude += weight * digits(round_small(scale * (second_of_row(row, costs.padded()) - low[r])));
       }
+      std::lock_guard<std::mutex> lock(adding);
+      for (int64_t j = 0; j < k; ++j) sums.data()[j] += tile_sums[j];
+      magnitude += tile_magnitude;
     });
-    for (int64_t m : means) mean += m;
   }
-  return nb::make_tuple(excess.to_numpy(), base.to_numpy(), mean);
+  return nb::make_tuple(excess.to_numpy(), base.to_numpy(), sums.to_numpy(), magnitude);
 }
 
 using Weights = std::optional<Vector<int64_t>>;

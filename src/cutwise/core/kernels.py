@@ -228,7 +228,7 @@ def fixed_costs(
     weights: npt.NDArray[np.int64] | None = None,
     dtype: FixedDtype = np.int64,
     n_jobs: int = 1,
-) -> tuple[npt.NDArray[np.int32] | npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+) -> tuple[npt.NDArray[np.int32] | npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
     """Costs of the rows by every center in fixed point.
 
     Parameters
@@ -248,13 +248,16 @@ def fixed_costs(
         ``weight * rint(scale * (cost - smallest cost of the row))``.
     base : ndarray of shape (n_rows,), int64
         ``weight * rint(scale * smallest cost of the row)``.
-    mean_excess : int
-        The sum over the rows of ``weight * (unweighted excess summed over the centers // n_centers)``.
+    sums : ndarray of shape (n_centers,), int64
+        ``excess`` summed over the rows.
+    magnitude : int
+        The sum over the rows of ``weight`` times the number of binary digits of the unweighted excess of the second
+        nearest center.
 
     Raises
     ------
     ValueError
-        A scale that is not positive or takes a cost out of range, or arrays that do not fit.
+        A scale that is not positive or takes a cost out of range (sums are the caller's care); arrays that do not fit.
     """
     return _core.fixed_costs(matrix, _float64(centers), objective, scale, weights, dtype is np.int64, n_jobs)
 
@@ -265,7 +268,7 @@ def fixed_costs_from_array(
     weights: npt.NDArray[np.int64] | None = None,
     dtype: FixedDtype = np.int64,
     n_jobs: int = 1,
-) -> tuple[npt.NDArray[np.int32] | npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+) -> tuple[npt.NDArray[np.int32] | npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
     """``fixed_costs`` for costs that are given: an array of shape (n_rows, n_centers) of one of ``MATRIX_DTYPES``."""
     return _core.fixed_costs_given(as_matrix(costs), scale, weights, dtype is np.int64, n_jobs)
 

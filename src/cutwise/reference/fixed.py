@@ -1,0 +1,162 @@
+"""Costs in fixed point: the scale, chosen so that every sum of costs fits 64 bits and ties stay ties.
+
+Integer sums do not depend on the order of their terms, so searches on them give the same tree for any number of
+threads, order of rows and split into chunks. The scale is a power of two: equal costs stay equal, integer
+costs exact.
+
+Nothing that decides the scale depends on the order of the rows, or on whether equal rows were merged into weights: the
+largest excess, the largest base, the total weight, and sums of integers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.core import kernels
+from cutwise.core.kernels import FixedDtype, Matrix, Objective
+from cutwise.exceptions import InvalidInputError
+
+__all__ = ["FixedCosts", "disagreement_costs", "fixed_costs", "fixed_costs_from_array"]
+
+Units = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+Weights = npt.NDArray[np.int64] | None
+Nearest = tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], float]
+
+SMALL = 2**22
+"""Total weight times number of centers up to which memory does not matter and costs get all the bits there are."""
+COARSE_BITS = 30
+FINE_BITS = 50
+SUM_BITS = 60
+ENOUGH_BITS = 10
+"""Binary digits that the excess of the second nearest center must have in the mean over the rows.
+
+Otherwise far rows or far centers have taken 30 bits for themselves, and costs near by are rounded to nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class FixedCosts:
+    """Costs of n rows by k centers, in integers.
+
+    Attributes
+    ----------
+    excess : ndarray of shape (n, k), int32 or int64, C-contiguous
+        ``weight * rint(scale * (cost - smallest cost of the row))``. int32 values are below 2**30.
+    base : ndarray of shape (n,), int64
+        ``weight * rint(scale * smallest cost of the row)``.
+    scale : float
+        Units per unit of cost (times weight); a power of two. For every center the sum of excess and base over all rows
+        is below 2**61 in size.
+    """
+
+    excess: Units
+    base: npt.NDArray[np.int64]
+    scale: float
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of centers."""
+        return int(self.excess.shape[1])
+
+
+class _Kernel(Protocol):
+    def __call__(
+        self, *, scale: float, weights: Weights, dtype: FixedDtype, n_jobs: int
+    ) -> tuple[Units, npt.NDArray[np.int64], npt.NDArray[np.int64], int]: ...
+
+
+def fixed_costs(
+    matrix: Matrix,
+    centers: npt.NDArray[np.float64],
+    objective: Objective = "kmeans",
+    *,
+    weights: Weights = None,
+    n_jobs: int = 1,
+    nearest: Nearest | None = None,
+) -> FixedCosts:
+    """Fixed-point costs of rows by centers.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The rows; noise and rows of weight 0 left out.
+    centers : ndarray of shape (k, n_columns), float64
+    objective : {"kmeans", "kmedians"}, default "kmeans"
+    weights : ndarray of shape (n_rows,), int64, optional
+        Positive, of ``integer_weights``. Weighted costs are int64, and equal those of repeated rows.
+    n_jobs : int, default 1
+    nearest : tuple, optional
+        The result of ``kernels.assign`` with these rows, centers and objective, where it is at hand.
+
+    Returns
+    -------
+    costs : FixedCosts
+
+    Raises
+    ------
+    InvalidInputError
+        Distances are beyond float64.
+    """
+    _, low, largest = kernels.assign(matrix, centers, objective, n_jobs) if nearest is None else nearest
+    kernel = partial(kernels.fixed_costs, matrix, centers, objective)
+    return _fixed(kernel, low, largest, len(centers), weights, n_jobs)
+
+
+def fixed_costs_from_array(costs: npt.NDArray[np.generic], *, weights: Weights = None, n_jobs: int = 1) -> FixedCosts:
+    """Fixed-point costs of given costs: an array of shape (n, k), finite, of a dtype that the core reads."""
+    _, low, largest = kernels.assign_from_array(costs, n_jobs)
+    return _fixed(partial(kernels.fixed_costs_from_array, costs), low, largest, costs.shape[1], weights, n_jobs)
+
+
+def disagreement_costs(labels: npt.NDArray[np.int32], n_clusters: int, *, weights: Weights = None) -> FixedCosts:
+    """Cost 0 for the row's own cluster and 1 for every other; ``labels`` are 0 to ``n_clusters - 1``."""
+    excess = np.ones((len(labels), n_clusters), np.int32 if weights is None else np.int64)
+    if weights is not None:
+        excess *= weights[:, None]
+    excess[np.arange(len(labels)), labels] = 0
+    return FixedCosts(excess, np.zeros(len(labels), np.int64), 1.0)
+
+
+def _fixed(
+    kernel: _Kernel, low: npt.NDArray[np.float64], largest: float, n_clusters: int, weights: Weights, n_jobs: int
+) -> FixedCosts:
+    if weights is not None and len(weights) and int(weights.min()) < 1:
+        raise ValueError("fixed-point costs are for rows of positive weight: leave the others out")
+    largest_base = float(np.abs(low).max(initial=0.0))
+    if not math.isfinite(largest) or not math.isfinite(largest_base):
+        raise InvalidInputError(
+            "Distances to the centers are beyond float64. Scale the columns, for instance with "
+            "preprocessor=StandardScaler(), or divide X by a constant."
+        )
+    total = len(low) if weights is None else int(weights.sum())
+    fine = total * n_clusters <= SMALL
+    exponent = _exponent(largest, largest_base, total, FINE_BITS if fine else COARSE_BITS)
+    dtype: FixedDtype = np.int64 if fine or weights is not None else np.int32
+    excess, base, sums, magnitude = kernel(scale=math.ldexp(1.0, exponent), weights=weights, dtype=dtype, n_jobs=n_jobs)
+    if not fine and largest > 0.0 and magnitude < ENOUGH_BITS * total:
+        # The sums themselves, at most this many units, say how much finer the scale can be.
+        reach = int(sums.max()) + int(np.abs(base).sum()) + 2 * total
+        finer = min(SUM_BITS - reach.bit_length(), FINE_BITS - COARSE_BITS)
+        if finer > 0:
+            del excess, base
+            exponent += finer
+            scale = math.ldexp(1.0, exponent)
+            excess, base, _, _ = kernel(scale=scale, weights=weights, dtype=np.int64, n_jobs=n_jobs)
+    return FixedCosts(excess, base, math.ldexp(1.0, exponent))
+
+
+def _exponent(largest: float, largest_base: float, total: int, bits: int) -> int:
+    """The largest power of two by which the largest excess stays below ``2**bits`` and every sum below ``2**61``."""
+    if largest == 0.0 and largest_base == 0.0:
+        return 0
+    exponent = bits - math.frexp(largest or largest_base)[1]
+    if math.ldexp(largest, exponent) > 2**bits - 1:
+        exponent -= 1  # would be rounded up to 2**bits
+    # From the exponents, for the product itself may be beyond float64. One bit to spare for the rounding of each row.
+    reach = math.frexp(max(largest, largest_base))[1] + 1 + (total - 1).bit_length()
+    return max(-1000, min(exponent, SUM_BITS - reach, 1000))

@@ -1,0 +1,147 @@
+"""References that need no clustering: centers or labels that are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.core.kernels import Objective, assign, cluster_means, exact_sum, label_costs
+from cutwise.exceptions import InvalidInputError
+from cutwise.table import Table
+
+from .result import Reference
+from .weights import sum_weights
+
+__all__ = ["from_centers", "from_labels"]
+
+
+def from_centers(
+    table: Table,
+    centers: Any,
+    n_clusters: int | None = None,
+    *,
+    objective: Objective = "kmeans",
+    sample_weight: npt.NDArray[np.float64] | None = None,
+    n_jobs: int = 1,
+    what: str = "reference",
+) -> Reference:
+    """Every row with its nearest center.
+
+    Parameters
+    ----------
+    table : Table
+        The rows in the metric space.
+    centers : array-like of shape (k, n_columns)
+    n_clusters : int, optional
+        How many centers are due.
+    objective : {"kmeans", "kmedians"}, default "kmeans"
+        Decides which center is nearest, and the cost.
+    sample_weight : ndarray of shape (n_rows,), float64, optional
+    n_jobs : int, default 1
+    what : str
+        What messages call the centers.
+
+    Returns
+    -------
+    reference : Reference
+
+    Raises
+    ------
+    InvalidInputError
+        Centers that are no finite numbers, another number of them, or of another number of columns.
+    """
+    array = _read_centers(centers, what)
+    if array.shape[1] != table.n_columns:
+        raise InvalidInputError(
+            f"{what} holds centers with {array.shape[1]} columns, but the rows have {table.n_columns} where distances "
+            "are measured. Give one row per center, in the columns of X or of the preprocessor's output."
+        )
+    if n_clusters is not None and len(array) != n_clusters:
+        raise wrong_number(what, len(array), n_clusters)
+    labels, low, largest = assign(table.matrix, array, objective, n_jobs)
+    check_distances(low, largest)
+    return Reference(labels, array, exact_sum(low, sum_weights(sample_weight)), objective)
+
+
+def from_labels(
+    table: Table,
+    labels: npt.NDArray[np.int32],
+    n_clusters: int,
+    *,
+    centers: npt.NDArray[np.float64] | None = None,
+    sample_weight: npt.NDArray[np.float64] | None = None,
+    n_jobs: int = 1,
+) -> Reference:
+    """The given labels, with the weighted means of their rows as centers.
+
+    Parameters
+    ----------
+    table : Table
+        The rows in the metric space.
+    labels : ndarray of shape (n_rows,), int32
+        0 to ``n_clusters - 1``, or -1 for noise, which has no part in centers and cost.
+    n_clusters : int
+    centers : ndarray of shape (n_clusters, n_columns), float64, optional
+        In place of the means.
+    sample_weight : ndarray of shape (n_rows,), float64, optional
+    n_jobs : int, default 1
+
+    Returns
+    -------
+    reference : Reference
+
+    Raises
+    ------
+    InvalidInputError
+        A cluster without a row of positive weight, and no centers given.
+    """
+    weights = sum_weights(sample_weight)
+    if centers is None:
+        centers, totals = cluster_means(table.matrix, labels, n_clusters, weights, n_jobs)
+        empty = np.flatnonzero(totals <= 0)
+        if len(empty):
+            raise InvalidInputError(
+                f"Cluster {empty[0]} of {n_clusters} has no row of positive weight, so it has no mean. Label at least "
+                "one row with each cluster, or give the centers."
+            )
+    low = label_costs(table.matrix, centers, labels, "kmeans", n_jobs)
+    check_distances(low, 0.0)
+    return Reference(labels, centers, exact_sum(low, weights), "kmeans")
+
+
+def check_distances(low: npt.NDArray[np.float64], largest: float) -> None:
+    """Refuses costs beyond float64."""
+    if not (np.isfinite(largest) and np.isfinite(low.max(initial=0.0))):
+        raise InvalidInputError(
+            "Distances to the centers are beyond float64. Scale the columns, for instance with "
+            "preprocessor=StandardScaler(), or divide X by a constant."
+        )
+
+
+def wrong_number(what: str, found: int, n_clusters: int) -> InvalidInputError:
+    """The error of a reference with another number of clusters than was asked for; it gives both."""
+    return InvalidInputError(
+        f"{what} has {found} cluster{'' if found == 1 else 's'}, but n_clusters={n_clusters}. "
+        f"Use n_clusters={found}, or a reference with {n_clusters}."
+    )
+
+
+def _read_centers(centers: Any, what: str) -> npt.NDArray[np.float64]:
+    try:
+        array = np.array(centers, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"{what} must be an array of numbers with one row per center, or a clusterer, not {type(centers).__name__}."
+        ) from error
+    if array.ndim != 2 or array.size == 0:
+        raise InvalidInputError(
+            f"{what} must have one row per center and one column per column of X: shape (n_clusters, n_columns), not "
+            f"{array.shape}."
+        )
+    wrong = np.argwhere(~np.isfinite(array))
+    if len(wrong):
+        j, f = wrong[0]
+        raise InvalidInputError(f"{what} must hold finite numbers, but center {j} has {array[j, f]} in column {f}.")
+    return array

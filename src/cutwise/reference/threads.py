@@ -1,0 +1,64 @@
+"""scikit-learn's compiled parts on one thread.
+
+After an OpenMP region on several threads a forked child hangs in its next one, and k-means centers differ in bits
+between numbers of threads. On one thread there is no pool to lose and one order of summation.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+__all__ = ["one_thread"]
+
+
+class _BlasLimit:
+    """One limit shared by all threads inside.
+
+    The number of BLAS threads is one setting of the process: of two overlapping blocks that each save and restore it,
+    the second would save the first's limit and leave it behind for good.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.inside = 0
+        self.limit: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.inside == 0:
+                self.limit = ThreadpoolController().limit(limits=1, user_api="blas")
+            self.inside += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0 and self.limit is not None:
+                self.limit.restore_original_limits()
+                self.limit = None
+
+    def forget_the_lock(self) -> None:
+        """In a forked child: the thread that held the lock, if any, was not forked."""
+        self.lock = threading.Lock()
+
+
+_blas = _BlasLimit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_blas.forget_the_lock)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """BLAS and OpenMP use one thread inside; may be entered by several threads at once, and again inside itself."""
+    _blas.enter()
+    try:
+        # OpenMP keeps its number for each calling thread, so saving and restoring cannot interfere.
+        with threadpool_limits(limits=1, user_api="openmp"):
+            yield
+    finally:
+        _blas.leave()

@@ -1,0 +1,199 @@
+"""Costs in fixed point: the scale fits, keeps ties, and never depends on how rows are ordered or merged."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from cutwise.core.kernels import as_matrix
+from cutwise.exceptions import InvalidInputError
+from cutwise.reference import disagreement_costs, fixed_costs, fixed_costs_from_array, integer_weights, sum_weights
+
+
+def squared_distances(values, centers):
+    return ((values[:, None, :] - centers[None]) ** 2).sum(axis=2)
+
+
+def check_sums_fit(costs):
+    total = costs.excess.astype(float).sum(axis=0) + costs.base.astype(float).sum()
+    assert np.abs(total).max() < 2.0**61
+    assert math.frexp(costs.scale)[0] == 0.5
+
+
+def test_small_problems_get_fifty_bits():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(100, 3))
+    centers = values[:4]
+    costs = fixed_costs(as_matrix(values), centers)
+    assert costs.excess.dtype == np.int64
+    assert 2**48 < costs.excess.max() < 2**50
+    exact = squared_distances(values, centers)
+    got = (costs.excess + costs.base[:, None]) / costs.scale
+    np.testing.assert_allclose(got, exact, rtol=1e-12, atol=exact.max() * 2.0**-49)
+    check_sums_fit(costs)
+
+
+def test_large_problems_are_int32_of_thirty_bits():
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(300_000, 2)).astype(np.float32)
+    costs = fixed_costs(as_matrix(values), rng.normal(size=(16, 2)))
+    assert costs.excess.dtype == np.int32
+    assert costs.excess.flags.c_contiguous
+    assert 2**29 <= costs.excess.max() < 2**30
+    check_sums_fit(costs)
+
+
+def test_a_long_tail_is_int64_however_many_rows_there_are():
+    values = np.random.default_rng(2).normal(size=(300_000, 1))
+    values[7] = 1e4
+    centers = np.append(np.linspace(-1, 1, 15), 1e4)[:, None]
+    costs = fixed_costs(as_matrix(values), centers)
+    assert costs.excess.dtype == np.int64
+    second = np.sort(costs.excess, axis=1)[:, 1]
+    assert np.median(second) > 100  # under 1 in 30 bits
+    check_sums_fit(costs)
+
+
+def test_integer_costs_are_exact():
+    rng = np.random.default_rng(3)
+    values, centers = rng.integers(0, 50, (200, 3)), rng.integers(0, 50, (5, 3)).astype(float)
+    costs = fixed_costs(as_matrix(values), centers)
+    np.testing.assert_array_equal(
+        (costs.excess + costs.base[:, None]) / costs.scale, squared_distances(values, centers)
+    )
+
+
+@pytest.mark.parametrize("n", [200, 45_000])
+@pytest.mark.parametrize("tail", [1.0, 1e4, 1e8])
+def test_weights_are_repeated_rows_and_the_order_of_rows_is_nothing(n, tail):
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(n, 2))
+    values[0] *= tail
+    weights = rng.integers(1, 40, n)
+    centers = rng.normal(size=(5, 2))
+    merged = fixed_costs(as_matrix(values), centers, weights=weights)
+    order = rng.permutation(int(weights.sum()))
+    row = np.repeat(np.arange(n), weights)[order]
+    repeated = fixed_costs(as_matrix(values[row]), centers, n_jobs=2)
+    assert repeated.scale == merged.scale
+    assert merged.excess.dtype == np.int64
+    np.testing.assert_array_equal(repeated.excess * weights[row, None], merged.excess[row])
+    np.testing.assert_array_equal(repeated.base * weights[row], merged.base[row])
+    check_sums_fit(merged)
+
+
+def test_given_costs_equal_those_of_the_centers_they_came_from():
+    rng = np.random.default_rng(5)
+    values, centers = rng.integers(0, 9, (300, 3)), rng.integers(0, 9, (4, 3)).astype(float)
+    by_centers = fixed_costs(as_matrix(values), centers)
+    given = fixed_costs_from_array(squared_distances(values, centers).astype(np.float32))
+    np.testing.assert_array_equal(given.excess, by_centers.excess)
+    np.testing.assert_array_equal(given.base, by_centers.base)
+    assert given.scale == by_centers.scale
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-300, 1e-160, 1e-9, 1.0, 1e150, 1e300])
+def test_every_magnitude_of_costs_fits(size):
+    costs = fixed_costs_from_array(np.array([[0.0, 1.0, 3.0], [5.0, 5.0, 5.0]]) * size)
+    check_sums_fit(costs)
+    if size >= 1e-160:
+        np.testing.assert_allclose(
+            costs.excess / costs.scale, np.array([[0.0, 1.0, 3.0], [0.0] * 3]) * size, rtol=1e-12
+        )
+        np.testing.assert_allclose(costs.base / costs.scale, np.array([0.0, 5.0]) * size, rtol=1e-12)
+
+
+def test_one_center_costs_what_its_rows_cost():
+    values = np.arange(5.0)[:, None]
+    costs = fixed_costs(as_matrix(values), np.array([[2.0]]))
+    assert not costs.excess.any()
+    assert (costs.base / costs.scale).tolist() == [4.0, 1.0, 0.0, 1.0, 4.0]
+
+
+def test_a_base_beside_which_the_excess_is_small_still_fits():
+    costs = fixed_costs_from_array(np.array([[1e18, 1e18 + 1024.0]] * 100))
+    check_sums_fit(costs)
+    costs = fixed_costs_from_array(np.array([[-1e18, -1e18 + 1024.0]] * 100))
+    check_sums_fit(costs)
+
+
+def test_distances_beyond_float64_are_refused_with_a_way_out():
+    with pytest.raises(InvalidInputError, match=r"beyond float64\. Scale the columns"):
+        fixed_costs(as_matrix(np.array([[1e200], [0.0]])), np.array([[0.0], [1.0]]))
+
+
+def test_rows_without_weight_are_refused():
+    with pytest.raises(ValueError, match="positive weight"):
+        fixed_costs_from_array(np.ones((2, 2)), weights=np.array([0, 1]))
+
+
+def test_disagreement_costs_are_zero_and_one():
+    costs = disagreement_costs(np.array([1, 0, 1], np.int32), 3)
+    assert costs.excess.dtype == np.int32
+    assert costs.excess.tolist() == [[1, 0, 1], [0, 1, 1], [1, 0, 1]]
+    assert not costs.base.any()
+    weighted = disagreement_costs(np.array([1, 0], np.int32), 2, weights=np.array([3, 5]))
+    assert weighted.excess.dtype == np.int64
+    assert weighted.excess.tolist() == [[3, 0], [0, 5]]
+
+
+# ---- integer weights
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.5, 3.0, 0.1, 1e-300])
+def test_equal_weights_are_no_weights(weight):
+    weights, scale = integer_weights(np.full(7, weight))
+    assert weights is None
+    assert scale * weight == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([1, 2, 5], [1, 2, 5]),
+        ([2, 4, 10], [1, 2, 5]),
+        ([0.25, 0.5, 1.25], [1, 2, 5]),
+        ([0.1, 0.2, 0.3], [1, 2, 3]),
+        ([3e-9, 0.0, 6e-9], [1, 0, 2]),
+        ([0.0, 7.0, 7.0], [0, 1, 1]),
+        ([0.75, 0.5, 1.0], [3, 2, 4]),
+        ([6, 10, 15], [6, 10, 15]),
+        ([3e15, 6e15], [1, 2]),
+    ],
+)
+def test_weights_with_a_common_unit_become_multiples_of_it(given, expected):
+    weights, scale = integer_weights(np.array(given, dtype=float))
+    assert weights.dtype == np.int64
+    assert weights.tolist() == expected
+    np.testing.assert_allclose(np.array(given) * scale, expected, rtol=1e-14)
+
+
+def test_other_weights_are_rounded_within_the_bound_and_none_vanishes():
+    given = np.random.default_rng(6).random(1000)
+    given[0] = 1e-30
+    weights, scale = integer_weights(given)
+    assert math.frexp(scale)[0] == 0.5
+    assert 2**30 <= given.sum() * scale < 2**31
+    assert np.abs(weights / scale - given).max() <= given.sum() * 2.0**-30
+    assert weights[0] == 1
+    again, _ = integer_weights(given * 2.0**-40)
+    np.testing.assert_array_equal(again, weights)
+    order = np.random.default_rng(7).permutation(1000)
+    np.testing.assert_array_equal(integer_weights(given[order])[0], weights[order])
+
+
+def test_exactly_representable_weights_are_exact():
+    given = np.random.default_rng(8).integers(1, 1000, 50) / 1024
+    weights, scale = integer_weights(given)
+    assert (
+        all(Fraction(int(w)) == Fraction(g) * Fraction(scale) for w, g in zip(weights, given, strict=True))
+        or np.gcd.reduce((given * 1024).astype(int)) > 1
+    )
+
+
+def test_whole_weights_are_summed_as_integers():
+    assert sum_weights(None) is None
+    assert sum_weights(np.array([1.0, 2.0])).dtype == np.int64
+    assert sum_weights(np.array([1.0, 2.5])).dtype == np.float64
+    assert sum_weights(np.array([1e300, 1.0])).dtype == np.float64

@@ -1,0 +1,80 @@
+"""References of given centers and given labels."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from cutwise.exceptions import InvalidInputError
+from cutwise.reference import from_centers, from_labels
+from cutwise.table import read_table
+
+
+def test_centers_take_the_rows_that_are_nearest():
+    table = read_table([[0.0, 0.0], [1.0, 0.0], [9.0, 0.0], [5.0, 0.0]])
+    reference = from_centers(table, [[0, 0], [10, 0]], 2)
+    assert reference.labels.tolist() == [0, 0, 1, 0]  # the third is a tie: the lowest number
+    assert reference.labels.dtype == np.int32
+    assert reference.centers.dtype == np.float64
+    assert (reference.cost, reference.objective, reference.n_clusters) == (0 + 1 + 1 + 25, "kmeans", 2)
+    medians = from_centers(table, np.array([[0, 0], [10, 0]]), objective="kmedians")
+    assert medians.cost == 0 + 1 + 1 + 5
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_weights_are_repeated_rows(make):
+    rng = np.random.default_rng(0)
+    values, weights = np.round(rng.normal(size=(300, 4))), rng.integers(0, 4, 300)
+    labels = rng.integers(-1, 3, 300).astype(np.int32)
+    weighted, repeated = read_table(make(values)), read_table(make(np.repeat(values, weights, axis=0)))
+    w = weights.astype(float)
+    centers = rng.normal(size=(3, 4))
+    assert from_centers(weighted, centers, sample_weight=w).cost == from_centers(repeated, centers).cost
+    a = from_labels(weighted, labels, 3, sample_weight=w, n_jobs=2)
+    b = from_labels(repeated, np.repeat(labels, weights), 3)
+    np.testing.assert_array_equal(a.centers, b.centers)
+    assert a.cost == b.cost
+
+
+def test_labels_have_the_means_of_their_rows_as_centers_and_noise_counts_for_nothing():
+    table = read_table([[0.0], [2.0], [10.0], [99.0]])
+    reference = from_labels(table, np.array([0, 0, 1, -1], np.int32), 2)
+    assert reference.centers.tolist() == [[1.0], [10.0]]
+    assert reference.cost == 2.0
+    given = from_labels(table, np.array([0, 0, 1, -1], np.int32), 2, centers=np.array([[0.0], [9.0]]))
+    assert given.cost == 0 + 4 + 1
+
+
+def test_a_cluster_without_weight_is_named():
+    table = read_table([[0.0], [2.0]])
+    with pytest.raises(InvalidInputError, match="Cluster 1 of 2 has no row of positive weight"):
+        from_labels(table, np.array([0, 1], np.int32), 2, sample_weight=np.array([1.0, 0.0]))
+
+
+@pytest.mark.parametrize(
+    ("centers", "message"),
+    [
+        ([[0.0, 0.0]], r"reference has 1 cluster, but n_clusters=2\.\s.*n_clusters=1"),
+        ([[0.0], [1.0]], "1 columns, but the rows have 2"),
+        ([0.0, 1.0], r"shape \(n_clusters, n_columns\), not \(2,\)"),
+        ([[0.0, 1.0], [np.nan, 2.0]], "center 1 has nan in column 0"),
+        ([[0.0, 1.0], [np.inf, 2.0]], "center 1 has inf in column 0"),
+        ("kmeans", "must be an array of numbers"),
+        ([["a", "b"]], "must be an array of numbers"),
+        ({"a": 1}, "not dict"),
+    ],
+)
+def test_centers_that_cannot_be_used_say_why(centers, message):
+    with pytest.raises(InvalidInputError, match=message):
+        from_centers(read_table([[0.0, 1.0], [2.0, 3.0]]), centers, 2)
+
+
+def test_given_centers_are_copied():
+    centers = np.array([[0.0], [1.0]])
+    reference = from_centers(read_table([[0.0], [1.0]]), centers)
+    centers[:] = 7
+    assert reference.centers.tolist() == [[0.0], [1.0]]
+
+
+def test_distances_beyond_float64_are_refused():
+    with pytest.raises(InvalidInputError, match="Scale the columns"):
+        from_centers(read_table([[1e200], [0.0]]), [[0.0], [1.0]])
