@@ -41,10 +41,13 @@ class LeafCounts:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            dtype = np.int64 if field.name in ("n_rows", "n_noise") else np.float64
-            values = np.array(getattr(self, field.name), dtype=dtype)
+            values = np.array(getattr(self, field.name), dtype=np.float64)
             if values.ndim != 1 or not np.all((values >= 0) & (values < np.inf)):
                 raise InvalidInputError(f"{field.name} of the leaf counts is a list of numbers of at least 0.")
+            if field.name in ("n_rows", "n_noise"):
+                if np.any(values != np.rint(values)):
+                    raise InvalidInputError(f"{field.name} of the leaf counts is a list of whole numbers.")
+                values = values.astype(np.int64)
             values.setflags(write=False)
             object.__setattr__(self, field.name, values)
         if len({len(getattr(self, name)) for name in ("n_rows", "n_noise", "weight", "agreeing")}) != 1:

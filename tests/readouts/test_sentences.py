@@ -1,0 +1,102 @@
+"""A sentence per row: its cluster, conditions that hold, and values that are the row's."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from cutwise.exceptions import ColumnMismatchError, InvalidInputError
+from cutwise.readouts.sentences import explain_rows
+from cutwise.tree.threshold_tree import ThresholdTree
+from tests.readouts.reading import read_rule
+from tests.readouts.test_rules import made, small_tree
+from tests.tree.random_trees import chain
+
+SENTENCE = re.compile(r"cluster (?P<label>\S+) because (?P<reasons>.*)")
+REASON = re.compile(r"(?P<condition>.*?) \(is (?P<value>[^()]*)\)(?: and |$)")
+
+
+def take_apart(sentence):
+    match = SENTENCE.fullmatch(sentence)
+    reasons = [(reason["condition"], float(reason["value"])) for reason in REASON.finditer(match["reasons"])]
+    assert (
+        "".join(f"{c} (is _) and " for c, _ in reasons)
+        == re.sub(r"\(is [^()]*\)", "(is _)", match["reasons"]) + " and "
+    )
+    return match["label"], reasons
+
+
+def test_the_form_of_a_sentence():
+    assert explain_rows(small_tree(), ["income", "age"], [[60000, 30.5], [0.1, 3]]) == [
+        "cluster 2 because income > 52000 (is 60000) and age <= 35 (is 30.5)",
+        "cluster 0 because income <= 52000 (is 0.1)",
+    ]
+    assert explain_rows(small_tree(), ["income", "age"], [[60000, 30]], np.array(["a", "b", "rich young"])) == [
+        "cluster `rich young` because income > 52000 (is 60000) and age <= 35 (is 30)"
+    ]
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.int64])
+def test_every_sentence_is_true_of_its_row(seed, dtype):
+    tree, X, _, _, _ = made(seed, values=[-2.5, -0.1, 0.1, 0.3, 1, 1.5, 7])
+    X = X.astype(dtype)
+    names = ["a", "b", "c"]
+    sentences = explain_rows(tree, names, X)
+    for row, code, sentence in zip(X, tree.predict(X), sentences, strict=True):
+        label, reasons = take_apart(sentence)
+        assert label == str(code)
+        assert len(reasons) > 0
+        for condition, value in reasons:
+            (name,) = {name for name in names if re.search(rf"\b{name}\b", condition)}
+            assert dtype(value) == row[names.index(name)]
+            # True of the number as it stands there, and of the row itself.
+            assert read_rule(condition)({name: value})
+            assert read_rule(condition)({name: float(row[names.index(name)])})
+
+
+def test_a_float32_is_written_short_unless_that_reads_as_a_contradiction():
+    tree = ThresholdTree.from_unordered(
+        children_left=[1, -1, -1],
+        children_right=[2, -1, -1],
+        feature=[0, 0, 0],
+        threshold=[0.1, 0, 0],
+        cluster=[0, 0, 1],
+        n_features=1,
+    )
+    X = np.array([[0.1], [0.2]], dtype=np.float32)  # float32(0.1) is more than 0.1
+    assert explain_rows(tree, ["x"], X) == [
+        "cluster 1 because x > 0.1 (is 0.10000000149011612)",
+        "cluster 1 because x > 0.1 (is 0.2)",
+    ]
+
+
+def test_sparse_rows_are_told_like_dense_ones():
+    tree, X, _, _, _ = made(4)
+    assert explain_rows(tree, ["a", "b", "c"], sparse.csr_array(X)) == explain_rows(tree, ["a", "b", "c"], X + 0.0)
+
+
+def test_a_single_leaf_gives_its_reason():
+    tree = chain(1)
+    single = ThresholdTree.from_unordered(
+        children_left=[-1], children_right=[-1], feature=[-1], threshold=[np.nan], cluster=[0], n_features=1
+    )
+    assert explain_rows(single, ["x"], [[1.0]]) == ["cluster 0 because every row is"]
+    assert explain_rows(tree, ["x"], [[1.0], [2.0]]) == [
+        "cluster 0 because x <= 1 (is 1)",
+        "cluster 1 because x > 1 (is 2)",
+    ]
+
+
+def test_a_chain_of_5000_tests_is_told():
+    X = np.arange(0.5, 5001)[:, None]
+    sentences = explain_rows(chain(5000), ["x"], X)
+    assert sentences[2500] == "cluster 2500 because 2500 < x <= 2501 (is 2500.5)"
+
+
+def test_what_does_not_fit_the_tree_is_refused():
+    with pytest.raises(InvalidInputError, match="2 columns, and 1 names"):
+        explain_rows(small_tree(), ["income"], [[1.0, 2.0]])
+    with pytest.raises(ColumnMismatchError):
+        explain_rows(small_tree(), ["income", "age"], [[1.0]])
