@@ -8,18 +8,19 @@ namespace cutwise {
 
 constexpr int kMaxBins = 256;  // a bin number fits a byte
 
-// The distinct values of a column in increasing order, and how often each was seen.
+// The distinct values of a column in increasing order, and how often each was seen. No value is -0.0.
 struct Tally {
   std::vector<double> value;
   std::vector<int32_t> count;
 
-  void clear() {
-    value.clear();
-    count.clear();
+  int64_t size() const { return static_cast<int64_t>(value.size()); }
+  void add_new(double v, int64_t at) {
+    value.insert(value.begin() + at, v);
+    count.insert(count.begin() + at, 1);
   }
 };
 
-// Bin b holds the values in (high[b - 1], high[b]]; low[b] is the smallest value seen in it.
+// Bin b holds the values from low[b] to high[b], and both occur.
 struct Bins {
   std::vector<double> low, high;
   bool exact = true;  // one value a bin
@@ -27,21 +28,16 @@ struct Bins {
   int size() const { return static_cast<int>(high.size()); }
 };
 
-// Counts sorted values; -0.0 is written 0.0.
+// Counts values; they are reordered. V is float or double.
 template <class V>
-void tally_sorted(const V *sorted, int64_t n, Tally &tally) {
-  tally.clear();
-  for (int64_t i = 0; i < n;) {
-    int64_t end = i + 1;
-    while (end < n && sorted[end] == sorted[i]) ++end;
-    tally.value.push_back(static_cast<double>(sorted[i]) + 0.0);
-    tally.count.push_back(static_cast<int32_t>(end - i));
-    i = end;
-  }
-}
+void tally_values(V *values, int64_t n, Tally &tally);
 
-// One bin a value where max_bins allow it, else at most max_bins bins of about equally many entries in which every value
-// that would fill a bin has one of its own. The value `alone` (an index into the tally, or -1) never shares its bin.
+// Divides entries 0 .. counts.size() - 1 among at most max_bins bins (at least 3) and gives the last entry of each: one bin
+// an entry where max_bins allow it, else bins of about equal counts in which every entry that would fill a bin has one of
+// its own. The entry `alone` (or -1) never shares its bin.
+std::vector<int64_t> divide(const std::vector<int32_t> &counts, int max_bins, int64_t alone = -1);
+
+// The bins that divide() makes of a tally.
 Bins choose_bins(const Tally &tally, int max_bins, int64_t alone = -1);
 
 // The row of piece i when n_rows rows are cut into n_sampled pieces of near equal length: anywhere in the piece, always the

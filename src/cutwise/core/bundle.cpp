@@ -8,11 +8,12 @@ namespace {
 
 constexpr int kMaxCodes = 256;      // code 0 included
 constexpr int kMaxTried = 64;       // open bundles tried for a column, latest first: keeps wide tables linear
-constexpr double kConvincing = 8;   // conflicts that independent columns would have shown in the sample
+constexpr double kConvincing = 8;   // conflicts that independent columns would have shown: by chance none, one time in 3000
 
 struct Bundle {
   int n_codes = 1;
   int64_t n_others = 0;
+  double expected = 0;           // conflicts in the sample, were its members independent of each other
   std::vector<uint64_t> others;  // sampled rows in which some member is off its default
   std::vector<std::pair<const BundleCandidate *, const Default *>> members;
 };
@@ -32,7 +33,8 @@ bool disjoint(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b) {
 
 }  // namespace
 
-Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates) {
+Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates, bool sample_is_all) {
+  const double convincing = sample_is_all ? 0 : kConvincing;
   std::vector<Bundle> bundles;
   int64_t latest = -1;  // the bundle of the column before: one-hot columns stand side by side
   for (const BundleCandidate &candidate : candidates) {
@@ -49,7 +51,7 @@ Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates) {
         if (bundle.n_codes + candidate.n_codes > kMaxCodes) continue;
         // A rare column fits everywhere in a sample: only its neighbors are likely to be of its kind.
         const double expected = static_cast<double>(n_others) * static_cast<double>(bundle.n_others) / n_sampled;
-        if (b != latest && expected < kConvincing) continue;
+        if (b != latest && expected < convincing) continue;
         if (!disjoint(bundle.others, option.others)) continue;
         found = b;
         chosen = &option;
@@ -63,6 +65,8 @@ Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates) {
       bundles.back().others.assign(chosen->others.size(), 0);
     }
     Bundle &bundle = bundles[found];
+    const double n_sampled = 64.0 * static_cast<double>(chosen->others.size());
+    bundle.expected += static_cast<double>(count_bits(chosen->others)) * static_cast<double>(bundle.n_others) / n_sampled;
     bundle.n_codes += candidate.n_codes;
     for (size_t i = 0; i < bundle.others.size(); ++i) bundle.others[i] |= chosen->others[i];
     bundle.n_others = count_bits(bundle.others);
@@ -75,7 +79,7 @@ Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates) {
   layout.group.assign(n_cols, -1);
   layout.default_bin.assign(n_cols, -1);
   for (size_t b = 0; b < bundles.size(); ++b) {
-    if (bundles[b].members.size() < 2) continue;
+    if (bundles[b].members.size() < 2 || bundles[b].expected < convincing) continue;
     for (const auto &[candidate, chosen] : bundles[b].members) {
       bundle_of[candidate->column] = static_cast<int32_t>(b);
       layout.default_bin[candidate->column] = chosen->bin;

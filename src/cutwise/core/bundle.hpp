@@ -24,8 +24,9 @@ struct Layout {
   std::vector<int32_t> default_bin;  // -1: the column has its group to itself
 };
 
-// Groups the candidates (in column order) greedily by the sample; every other column gets a group of its own. Groups are
-// numbered by their first column. What the sample suggests has to be verified on all rows.
-Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates);
+// Groups the candidates (in column order) greedily by the sample, where it is convincing; every other column gets a group of
+// its own. Groups are numbered by their first column. Unless the sample is the whole table, what it suggests has to be
+// verified on all rows.
+Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates, bool sample_is_all);
 
 }  // namespace cutwise

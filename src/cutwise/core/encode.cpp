@@ -30,12 +30,12 @@ Encoded take(const Encoded &encoded, const Vector<int32_t> &rows) {
   return encoded.take(rows.data(), static_cast<int64_t>(rows.shape(0)));
 }
 
-template <class T, size_t N>
-auto view(const std::vector<T> &values, const size_t (&shape)[N]) {
+template <class T, class Allocator, size_t N>
+auto view(const std::vector<T, Allocator> &values, const size_t (&shape)[N]) {
   return nb::ndarray<nb::numpy, const T, nb::ndim<N>>(values.data(), N, shape);
 }
-template <class T>
-auto view(const std::vector<T> &values) {
+template <class T, class Allocator>
+auto view(const std::vector<T, Allocator> &values) {
   return view(values, {values.size()});
 }
 

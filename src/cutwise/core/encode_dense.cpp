@@ -1,53 +1,76 @@
-// Dense tables: bins and bundles are planned on a sample of the rows, then every row is read once, in tiles, and held
-// against the plan. A value or a conflict that the sample did not show changes the plan and repeats the pass.
+// Dense tables: bins and bundles are planned on a sample of the rows, then every row is read once, in tiles. What the plan
+// has no code for is kept as a surprise and amended afterwards; only a column with too many of them is planned anew, and
+// the pass repeated.
 #include "encode_dense.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
-#include <string>
 
 #include "bins.hpp"
 #include "bundle.hpp"
+#include "codes.hpp"
 #include "finder.hpp"
 #include "parallel.hpp"
 
 namespace cutwise {
 namespace {
 
-constexpr int64_t kSampled = 8192;
-constexpr int64_t kColumnsAtOnce = 16;   // sampled together: the columns of a cache line
-constexpr int64_t kTileBytes = 64 << 10;
+constexpr int64_t kMinSampled = 4096, kMaxSampled = 8192;
+constexpr int64_t kColumnsAtOnce = 16;  // sampled together: the columns of a cache line
+constexpr int64_t kTileBytes = 256 << 10;
 constexpr int64_t kMaxTileRows = 1024;
 constexpr int64_t kPieceRows = 16384;
+constexpr int64_t kMinSurprises = 1024;  // allowed in a column, or a row in 64
 constexpr int kMaxBundledCodes = 64;     // codes of one bundled column
+constexpr double kMaxDefault = 9007199254740992.0;  // below 2^53 integers and their float64 are equal alike
 
-// What the pass over the rows needs to know of one column, and what it must not forget.
-template <class T>
-struct Plan {
-  Bins bins;
-  Finder<T> finder;
-  int64_t low_begin = 0;        // of its bins' smallest values in Pass::low, if coarse
-  int32_t group = 0;
-  bool bundled = false;
-  bool may_bundle = true;       // false after a conflict
-  uint8_t code_of_bin[kMaxBins];  // if bundled
-};
+int64_t sample_size(int64_t n_rows) {
+  return n_rows <= kMinSampled ? n_rows : std::clamp(n_rows / 16, kMinSampled, kMaxSampled);
+}
 
-// One thread's findings. Minima, maxima, unions: merging them in any order gives the same.
-template <class T>
+// One thread's findings. Minima, maxima, unions and counts: merging them in any order gives the same.
+template <class V>
 struct Pass {
-  using V = Compared<T>;
-  std::vector<V> low, highest;
-  std::vector<std::vector<double>> unknown;  // by column, increasing; more than kMaxBins are not kept
-  std::vector<uint8_t> conflict;
+  std::vector<V> ends;  // smallest and largest value of every coarse bin
+  std::vector<Surprise> surprises;
+  std::vector<int64_t> n_surprises;  // by column
 };
 
-void insert_value(std::vector<double> &sorted, double value) {
-  const auto at = std::lower_bound(sorted.begin(), sorted.end(), value);
-  if ((at != sorted.end() && *at == value) || sorted.size() > kMaxBins) return;
-  sorted.insert(at, value + 0.0);
+// The bundled columns, as the pass over a row needs them.
+template <class T>
+struct Bundled {
+  using V = Compared<T>;
+  struct Member {
+    int32_t column, group;
+    T default_value;
+    int32_t first, last;  // its other values and their codes
+  };
+  std::vector<Member> members;
+  std::vector<V> value;
+  std::vector<uint8_t> code;
+  // Where rows are contiguous, whole stretches of them are compared with the defaults at once.
+  bool by_row = false;
+  int32_t first_column = 0;
+  std::vector<T> row_default;
+  std::vector<uint8_t> is_member;  // 1 or 0
+  std::vector<int32_t> member_at;
+};
+
+// off[i][j] = 1 where a member is off its default; rows of `off` are padded with zeros to full words.
+template <class T>
+void mark_off_default(const Bundled<T> &bundled, const T *x, int64_t row_stride, int64_t n, uint8_t *off, int64_t off_stride) {
+  const int64_t width = static_cast<int64_t>(bundled.row_default.size());
+  const T *defaults = bundled.row_default.data();
+  const uint8_t *is_member = bundled.is_member.data();
+  for (int64_t i = 0; i < n; ++i) {
+    const T *row = x + i * row_stride;
+    uint8_t *off_row = off + i * off_stride;
+    for (int64_t j = 0; j < width; ++j) off_row[j] = static_cast<uint8_t>(row[j] != defaults[j]) & is_member[j];
+  }
 }
 
 template <class T>
@@ -56,121 +79,156 @@ class DenseEncoder {
   using V = Compared<T>;
 
   DenseEncoder(const Dense<T> &x, bool bundle, int n_jobs)
-      : x_(x), bundle_(bundle), n_jobs_(n_jobs), plans_(x.n_cols), n_sampled_(std::min(x.n_rows, kSampled)) {}
+      : x_(x),
+        bundle_(bundle),
+        n_jobs_(n_jobs),
+        n_sampled_(sample_size(x.n_rows)),
+        max_surprises_(std::max(kMinSurprises, x.n_rows / 64)),
+        bins_(x.n_cols),
+        finders_(x.n_cols),
+        candidates_(x.n_cols) {}
 
   Encoded run() {
     plan_bins();
-    bool again = true;
-    while (again) {
+    do {
       plan_groups();
       encode_rows();
-      again = change_plan();
-    }
+    } while (plan_anew());
     return finish();
   }
 
  private:
   void plan_bins() {
-    std::vector<std::vector<BundleCandidate>> candidates(x_.n_cols);
     const int64_t n_chunks = (x_.n_cols + kColumnsAtOnce - 1) / kColumnsAtOnce;
     parallel_for(n_jobs_, n_chunks, [&](int64_t chunk) {
       const int64_t first = chunk * kColumnsAtOnce, last = std::min(x_.n_cols, first + kColumnsAtOnce);
-      std::vector<V> sample((last - first) * n_sampled_), sorted(n_sampled_);
+      // Columns a power of two apart would share a few lines of the cache.
+      const int64_t apart = n_sampled_ + 16;
+      std::vector<V> sample((last - first) * apart), values(n_sampled_);
       for (int64_t i = 0; i < n_sampled_; ++i) {
         const T *row = x_.data + sampled_row(i, n_sampled_, x_.n_rows) * x_.row_stride;
-        for (int64_t c = first; c < last; ++c)
-          sample[(c - first) * n_sampled_ + i] = static_cast<V>(row[c * x_.col_stride]);
+        for (int64_t c = first; c < last; ++c) sample[(c - first) * apart + i] = static_cast<V>(row[c * x_.col_stride]);
       }
       Tally tally;
       for (int64_t c = first; c < last; ++c) {
-        const V *values = sample.data() + (c - first) * n_sampled_;
-        std::copy(values, values + n_sampled_, sorted.begin());
-        std::sort(sorted.begin(), sorted.end());
-        tally_sorted(sorted.data(), n_sampled_, tally);
-        plans_[c].bins = choose_bins(tally, kMaxBins);
-        if (bundle_) add_candidate(c, values, tally, candidates[c]);
+        const V *sampled = sample.data() + (c - first) * apart;
+        std::copy(sampled, sampled + n_sampled_, values.begin());
+        tally_values(values.data(), n_sampled_, tally);
+        if (expect_surprises(tally)) add_unseen(c, tally);
+        finders_[c] = Finder<T>(tally, x_.n_rows, bins_[c]);
+        if (bundle_) add_candidate(c, sampled, tally);
       }
     });
-    for (auto &of_column : candidates)
-      for (auto &candidate : of_column) candidates_.push_back(std::move(candidate));
+  }
+
+  // Values seen once stand for as large a share of values not seen at all (Good and Turing).
+  bool expect_surprises(const Tally &tally) const {
+    if (n_sampled_ == x_.n_rows || tally.size() > kMaxBins) return false;
+    const double n_once = static_cast<double>(std::count(tally.count.begin(), tally.count.end(), 1));
+    return n_once / static_cast<double>(n_sampled_) * static_cast<double>(x_.n_rows) > 0.5 * static_cast<double>(max_surprises_);
+  }
+
+  // Adds the column's other values, until there are too many for exact bins.
+  void add_unseen(int64_t c, Tally &tally) const {
+    for (int64_t i = 0; i < x_.n_rows && tally.size() <= kMaxBins; ++i) {
+      const double v = x_(i, c) + 0.0;
+      const auto at = std::lower_bound(tally.value.begin(), tally.value.end(), v);
+      if (at == tally.value.end() || *at != v) tally.add_new(v, at - tally.value.begin());
+    }
   }
 
   // Zero is the default to try first: the columns of a one-hot group exclude each other only by their ones. Then the value
   // most often seen.
-  void add_candidate(int64_t c, const V *values, const Tally &tally, std::vector<BundleCandidate> &candidates) const {
-    if (static_cast<int>(tally.value.size()) > kMaxBundledCodes) return;
+  void add_candidate(int64_t c, const V *values, const Tally &tally) {
     const auto &value = tally.value;
+    if (tally.size() > kMaxBundledCodes) return;
     const size_t zero = std::lower_bound(value.begin(), value.end(), 0.0) - value.begin();
     const size_t mode = std::max_element(tally.count.begin(), tally.count.end()) - tally.count.begin();
     BundleCandidate candidate{static_cast<int32_t>(c), static_cast<int32_t>(value.size()) - 1, {}};
     auto add_default = [&](size_t bin) {
+      if (std::abs(value[bin]) >= kMaxDefault) return;
       Default option{static_cast<int32_t>(bin), std::vector<uint64_t>((n_sampled_ + 63) / 64, 0)};
+      const V default_value = static_cast<V>(value[bin]);
       for (int64_t i = 0; i < n_sampled_; ++i)
-        option.others[i / 64] |= static_cast<uint64_t>(values[i] != static_cast<V>(value[bin])) << (i % 64);
+        option.others[i / 64] |= static_cast<uint64_t>(values[i] != default_value) << (i % 64);
       candidate.defaults.push_back(std::move(option));
     };
     const bool has_zero = zero < value.size() && value[zero] == 0.0;
     if (has_zero) add_default(zero);
     if (!has_zero || mode != zero) add_default(mode);
-    candidates.push_back(std::move(candidate));
+    if (!candidate.defaults.empty()) candidates_[c].push_back(std::move(candidate));
   }
 
   void plan_groups() {
-    std::vector<BundleCandidate> usable;
-    for (const BundleCandidate &candidate : candidates_) {
-      const Plan<T> &plan = plans_[candidate.column];
-      if (plan.may_bundle && plan.bins.exact && plan.bins.size() <= kMaxBundledCodes) usable.push_back(candidate);
-    }
-    const Layout layout = lay_out(static_cast<int32_t>(x_.n_cols), usable);
-
+    std::vector<BundleCandidate> candidates;
+    for (const auto &of_column : candidates_) candidates.insert(candidates.end(), of_column.begin(), of_column.end());
+    const Layout layout = lay_out(static_cast<int32_t>(x_.n_cols), candidates, n_sampled_ == x_.n_rows);
     out_ = Encoded();
     out_.n_rows = x_.n_rows;
     out_.n_groups = layout.n_groups;
     out_.columns.resize(x_.n_cols);
-    std::vector<int64_t> n_codes(layout.n_groups, 0);
     for (int64_t c = 0; c < x_.n_cols; ++c) {
-      Plan<T> &plan = plans_[c];
-      const int n_bins = plan.bins.size();
-      plan.group = layout.group[c];
-      plan.bundled = layout.default_bin[c] >= 0;
-      int64_t &used = n_codes[plan.group];
-      if (plan.bundled && used == 0) used = 1;
-      Column &column = out_.columns[c];
-      column = {plan.group, static_cast<int32_t>(used), n_bins, layout.default_bin[c], 0, plan.bins.exact};
-      if (plan.bundled)
-        for (int b = 0; b < n_bins; ++b)
-          plan.code_of_bin[b] = static_cast<uint8_t>(b == column.default_bin ? 0 : column.slot_of(b));
-      used += column.n_slots();
-      plan.finder = Finder<T>(plan.bins, x_.n_rows);
+      out_.columns[c].group = layout.group[c];
+      out_.columns[c].default_bin = layout.default_bin[c];
     }
-    int64_t n_slots = 0;
-    out_.group_begin.resize(layout.n_groups);
-    for (int32_t g = 0; g < layout.n_groups; ++g) {
-      out_.group_begin[g] = static_cast<int32_t>(n_slots);
-      n_slots += n_codes[g];
-      if (n_slots > INT32_MAX) throw std::invalid_argument("the table has more than 2**31 - 1 bins; encode fewer columns");
+    number_slots(bins_, out_);
+
+    alone_.clear();
+    bundled_ = Bundled<T>();
+    for (int32_t c = 0; c < out_.n_cols(); ++c) {
+      const Column &column = out_.columns[c];
+      if (column.default_bin < 0) {
+        alone_.push_back(c);
+        continue;
+      }
+      const int32_t first = static_cast<int32_t>(bundled_.value.size());
+      for (int32_t b = 0; b < column.n_bins; ++b) {
+        if (b == column.default_bin) continue;
+        bundled_.value.push_back(static_cast<V>(bins_[c].high[b]));
+        bundled_.code.push_back(code_of(out_, column, b));
+      }
+      bundled_.members.push_back({c, column.group, static_cast<T>(bins_[c].high[column.default_bin]), first,
+                                  static_cast<int32_t>(bundled_.value.size())});
     }
-    out_.n_slots = static_cast<int32_t>(n_slots);
-    for (Column &column : out_.columns) column.slot_begin += out_.group_begin[column.group];
+    plan_rows_of_bundled();
+  }
+
+  void plan_rows_of_bundled() {
+    if (bundled_.members.empty() || x_.col_stride != 1) return;
+    const int32_t first = bundled_.members.front().column, width = bundled_.members.back().column - first + 1;
+    // Among many other columns the members are found faster one by one.
+    if (width > 4 * static_cast<int32_t>(bundled_.members.size())) return;
+    bundled_.by_row = true;
+    bundled_.first_column = first;
+    bundled_.row_default.assign(width, T(0));
+    bundled_.is_member.assign(width, 0);
+    bundled_.member_at.assign(width, -1);
+    for (size_t m = 0; m < bundled_.members.size(); ++m) {
+      const int32_t at = bundled_.members[m].column - first;
+      bundled_.row_default[at] = bundled_.members[m].default_value;
+      bundled_.is_member[at] = 1;
+      bundled_.member_at[at] = static_cast<int32_t>(m);
+    }
   }
 
   void encode_rows() {
-    out_.codes.assign(x_.n_rows * out_.n_groups, 0);
-    int64_t n_low = 0;
-    for (Plan<T> &plan : plans_) {
-      plan.low_begin = n_low;
-      if (!plan.bins.exact) n_low += plan.bins.size();
+    out_.codes.resize(x_.n_rows * out_.n_groups);
+    int64_t n_ends = 0;
+    ends_begin_.assign(x_.n_cols, 0);
+    for (int64_t c = 0; c < x_.n_cols; ++c) {
+      ends_begin_[c] = n_ends;
+      if (!bins_[c].exact) n_ends += 2 * bins_[c].size();
     }
     passes_.clear();
-    std::vector<Pass<T> *> idle;
+    std::vector<Pass<V> *> idle;
     std::mutex mutex;
     const int64_t n_pieces = (x_.n_rows + kPieceRows - 1) / kPieceRows;
     parallel_for(n_jobs_, n_pieces, [&](int64_t piece) {
-      Pass<T> *pass = nullptr;
+      Pass<V> *pass = nullptr;
       {
         std::lock_guard<std::mutex> lock(mutex);
         if (idle.empty()) {
-          passes_.push_back(new_pass(n_low));
+          passes_.push_back(new_pass(n_ends));
           idle.push_back(passes_.back().get());
         }
         pass = idle.back();
@@ -183,105 +241,142 @@ class DenseEncoder {
     });
   }
 
-  std::unique_ptr<Pass<T>> new_pass(int64_t n_low) const {
-    auto pass = std::make_unique<Pass<T>>();
-    pass->low.resize(n_low);
-    pass->highest.resize(x_.n_cols);
-    pass->unknown.resize(x_.n_cols);
-    pass->conflict.resize(x_.n_cols);
-    for (int64_t c = 0; c < x_.n_cols; ++c) {
-      const Bins &bins = plans_[c].bins;
-      if (!bins.exact) std::copy(bins.low.begin(), bins.low.end(), pass->low.begin() + plans_[c].low_begin);
-      pass->highest[c] = static_cast<V>(bins.high.back());
+  std::unique_ptr<Pass<V>> new_pass(int64_t n_ends) const {
+    auto pass = std::make_unique<Pass<V>>();
+    pass->ends.reserve(n_ends);
+    for (const Bins &bins : bins_) {
+      for (int b = 0; !bins.exact && b < bins.size(); ++b) {
+        pass->ends.push_back(static_cast<V>(bins.low[b]));
+        pass->ends.push_back(static_cast<V>(bins.high[b]));
+      }
     }
+    pass->n_surprises.assign(x_.n_cols, 0);
     return pass;
   }
 
-  void encode_piece(int64_t first, int64_t last, Pass<T> &pass) {
-    const int64_t row_bytes = x_.n_cols * static_cast<int64_t>(sizeof(T));
+  void encode_piece(int64_t first, int64_t last, Pass<V> &pass) {
+    const int64_t n_groups = out_.n_groups;
     const bool by_column = std::abs(x_.row_stride) < std::abs(x_.col_stride);
-    const int64_t tile_rows = by_column ? kMaxTileRows : std::clamp<int64_t>(kTileBytes / row_bytes, 16, kMaxTileRows);
-    uint8_t bins[kMaxTileRows];
+    const int64_t row_bytes = by_column ? n_groups : x_.n_cols * static_cast<int64_t>(sizeof(T));
+    const int64_t tile_rows = std::clamp<int64_t>(kTileBytes / row_bytes, 16, kMaxTileRows);
     for (; first < last; first += tile_rows) {
       const int64_t n = std::min(tile_rows, last - first);
-      uint8_t *codes = out_.codes.data() + first * out_.n_groups;
-      for (int64_t c = 0; c < x_.n_cols; ++c) {
-        const T *values = x_.data + first * x_.row_stride + c * x_.col_stride;
-        const Plan<T> &plan = plans_[c];
-        V *low = pass.low.data() + plan.low_begin;
-        if (plan.finder.find(values, x_.row_stride, n, low, bins)) {
-          plan.finder.mend(values, x_.row_stride, n, low, pass.highest[c], bins,
-                           [&](int64_t, V v) { insert_value(pass.unknown[c], static_cast<double>(v)); });
-        }
-        write(plan, bins, n, codes + plan.group, pass.conflict[c]);
+      const T *tile = x_.data + first * x_.row_stride;
+      uint8_t *codes = out_.codes.data() + first * n_groups;
+      if (!bundled_.members.empty()) std::memset(codes, 0, static_cast<size_t>(n * n_groups));
+      for (const int32_t c : alone_) {
+        const T *values = tile + c * x_.col_stride;
+        uint8_t *of_group = codes + out_.columns[c].group;
+        if (finders_[c].find(values, x_.row_stride, n, pass.ends.data() + ends_begin_[c], of_group, n_groups))
+          note_surprises(c, first, values, n, of_group, pass);
       }
+      if (bundled_.by_row) encode_bundled_rows(first, tile, n, codes, pass);
+      else encode_bundled_columns(first, tile, n, codes, pass);
     }
   }
 
-  void write(const Plan<T> &plan, const uint8_t *bins, int64_t n, uint8_t *codes, uint8_t &conflict) const {
-    const int64_t n_groups = out_.n_groups;
-    if (!plan.bundled) {
-      for (int64_t i = 0; i < n; ++i) codes[i * n_groups] = bins[i];
+  void note(int32_t column, int64_t row, V value, Pass<V> &pass) const {
+    if (++pass.n_surprises[column] <= max_surprises_)
+      pass.surprises.push_back({column, static_cast<int32_t>(row), static_cast<double>(value)});
+  }
+
+  void note_surprises(int32_t c, int64_t first, const T *values, int64_t n, const uint8_t *codes, Pass<V> &pass) const {
+    for (int64_t i = 0; i < n; ++i) {
+      const V v = static_cast<V>(values[i * x_.row_stride]);
+      if (!finders_[c].knows(v, codes[i * out_.n_groups])) note(c, first + i, v, pass);
+    }
+  }
+
+  // A bundled column's value that is not its default.
+  void place(const typename Bundled<T>::Member &member, int64_t row, T value, uint8_t *codes, Pass<V> &pass) const {
+    const V v = static_cast<V>(value);
+    uint8_t &code = codes[member.group];
+    for (int32_t i = member.first; i < member.last && code == 0; ++i) {
+      if (bundled_.value[i] != v) continue;
+      code = bundled_.code[i];
       return;
     }
-    bool both = false;
-    for (int64_t i = 0; i < n; ++i) {
-      const uint8_t code = plan.code_of_bin[bins[i]];
-      uint8_t &held = codes[i * n_groups];
-      both |= (code != 0) & (held != 0);
-      held = static_cast<uint8_t>(held | code);
-    }
-    conflict = static_cast<uint8_t>(conflict | both);
+    note(member.column, row, v, pass);
   }
 
-  // Takes what the passes found into the plan; true when the rows have to be read again.
-  bool change_plan() {
+  void encode_bundled_columns(int64_t first, const T *tile, int64_t n, uint8_t *codes, Pass<V> &pass) const {
+    for (const auto &member : bundled_.members) {
+      const T *values = tile + member.column * x_.col_stride;
+      for (int64_t i = 0; i < n; ++i) {
+        const T v = values[i * x_.row_stride];
+        if (v != member.default_value) place(member, first + i, v, codes + i * out_.n_groups, pass);
+      }
+    }
+  }
+
+  void encode_bundled_rows(int64_t first, const T *tile, int64_t n, uint8_t *codes, Pass<V> &pass) const {
+    const int64_t width = static_cast<int64_t>(bundled_.row_default.size()), n_words = (width + 7) / 8;
+    const int64_t rows_at_once = std::max<int64_t>(1, 1024 / n_words);
+    std::vector<uint64_t> off(rows_at_once * n_words, 0);
+    for (int64_t begin = 0; begin < n; begin += rows_at_once) {
+      const int64_t end = std::min(n, begin + rows_at_once);
+      mark_off_default(bundled_, tile + begin * x_.row_stride + bundled_.first_column, x_.row_stride, end - begin,
+                       reinterpret_cast<uint8_t *>(off.data()), 8 * n_words);
+      for (int64_t i = begin; i < end; ++i) {
+        const T *row = tile + i * x_.row_stride + bundled_.first_column;
+        const uint64_t *words = off.data() + (i - begin) * n_words;
+        for (int64_t w = 0; w < n_words; ++w) {
+          for (uint64_t word = words[w]; word != 0; word &= word - 1) {
+            const int64_t at = 8 * w + lowest_byte(word);
+            place(bundled_.members[bundled_.member_at[at]], first + i, row[at], codes + i * out_.n_groups, pass);
+          }
+        }
+      }
+    }
+  }
+
+  // The position in memory of the first byte that is 1, in a word of ones and zeros.
+  static int lowest_byte(uint64_t word) {
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_ctzll(word) / 8;
+#else
+    uint8_t bytes[8];
+    const uint64_t lowest = word & (~word + 1);
+    std::memcpy(bytes, &lowest, 8);
+    return static_cast<int>(std::find(bytes, bytes + 8, 1) - bytes);
+#endif
+  }
+
+  // Plans the columns with too many surprises from all of their values; true when there are any.
+  bool plan_anew() {
     bool again = false;
     for (int64_t c = 0; c < x_.n_cols; ++c) {
-      Plan<T> &plan = plans_[c];
-      std::vector<double> unknown;
-      for (const auto &pass : passes_) {
-        for (double value : pass->unknown[c]) insert_value(unknown, value);
-        if (pass->conflict[c] && plan.may_bundle) {
-          plan.may_bundle = false;
-          again = true;
-        }
-      }
-      if (unknown.empty()) continue;
+      int64_t n_surprises = 0;
+      for (const auto &pass : passes_) n_surprises += pass->n_surprises[c];
+      if (n_surprises <= max_surprises_) continue;
       again = true;
-      if (plan.bins.size() + static_cast<int64_t>(unknown.size()) > kMaxBins) {
-        plan.bins.exact = false;  // a new value now shares the bin of the next known one
-        continue;
-      }
-      // A candidate default's number moves with its value.
-      const auto candidate = std::lower_bound(candidates_.begin(), candidates_.end(), c,
-                                              [](const BundleCandidate &a, int64_t b) { return a.column < b; });
-      if (candidate != candidates_.end() && candidate->column == c) {
-        for (Default &option : candidate->defaults) {
-          const double value = plan.bins.high[option.bin];
-          option.bin += static_cast<int32_t>(std::lower_bound(unknown.begin(), unknown.end(), value) - unknown.begin());
-        }
-        candidate->n_codes += static_cast<int32_t>(unknown.size());
-      }
-      std::vector<double> all(plan.bins.high.size() + unknown.size());
-      std::merge(plan.bins.high.begin(), plan.bins.high.end(), unknown.begin(), unknown.end(), all.begin());
-      plan.bins.low = plan.bins.high = std::move(all);
+      candidates_[c].clear();
+      Tally tally;
+      tally.value = bins_[c].high;
+      tally.count.assign(tally.value.size(), 1);
+      add_unseen(c, tally);
+      finders_[c] = Finder<T>(tally, x_.n_rows, bins_[c]);
     }
     return again;
   }
 
   Encoded finish() {
-    for (int64_t c = 0; c < x_.n_cols; ++c) {
-      Bins &bins = plans_[c].bins;
-      for (const auto &pass : passes_) {
-        if (bins.exact) break;
-        const V *low = pass->low.data() + plans_[c].low_begin;
-        for (int b = 0; b < bins.size(); ++b) bins.low[b] = std::min(bins.low[b], static_cast<double>(low[b]) + 0.0);
-        bins.high.back() = std::max(bins.high.back(), static_cast<double>(pass->highest[c]) + 0.0);
+    std::vector<Surprise> surprises;
+    for (const auto &pass : passes_) {
+      surprises.insert(surprises.end(), pass->surprises.begin(), pass->surprises.end());
+      for (int64_t c = 0; c < x_.n_cols; ++c) {
+        const V *ends = pass->ends.data() + ends_begin_[c];
+        for (int b = 0; !bins_[c].exact && b < bins_[c].size(); ++b) {
+          bins_[c].low[b] = std::min(bins_[c].low[b], static_cast<double>(ends[2 * b]) + 0.0);
+          bins_[c].high[b] = std::max(bins_[c].high[b], static_cast<double>(ends[2 * b + 1]) + 0.0);
+        }
       }
+    }
+    amend(std::move(surprises), bins_, out_, n_jobs_);
+    for (int64_t c = 0; c < x_.n_cols; ++c) {
       out_.columns[c].value_begin = static_cast<int64_t>(out_.low.size());
-      out_.low.insert(out_.low.end(), bins.low.begin(), bins.low.end());
-      out_.high.insert(out_.high.end(), bins.high.begin(), bins.high.end());
+      out_.low.insert(out_.low.end(), bins_[c].low.begin(), bins_[c].low.end());
+      out_.high.insert(out_.high.end(), bins_[c].high.begin(), bins_[c].high.end());
     }
     return std::move(out_);
   }
@@ -289,10 +384,14 @@ class DenseEncoder {
   const Dense<T> x_;
   const bool bundle_;
   const int n_jobs_;
-  std::vector<Plan<T>> plans_;
-  const int64_t n_sampled_;
-  std::vector<BundleCandidate> candidates_;
-  std::vector<std::unique_ptr<Pass<T>>> passes_;
+  const int64_t n_sampled_, max_surprises_;
+  std::vector<Bins> bins_;
+  std::vector<Finder<T>> finders_;
+  std::vector<std::vector<BundleCandidate>> candidates_;  // one of every column that may be bundled
+  std::vector<int32_t> alone_;
+  Bundled<T> bundled_;
+  std::vector<int64_t> ends_begin_;
+  std::vector<std::unique_ptr<Pass<V>>> passes_;
   Encoded out_;
 };
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "bins.hpp"
-#include "finder.hpp"
+#include "compared.hpp"
 #include "parallel.hpp"
 
 namespace cutwise {
@@ -106,8 +106,7 @@ class SparseEncoder {
     std::vector<V> sample;
     const bool all = n <= kSampled;
     if (all) {
-      std::sort(values, values + n);
-      tally_sorted(values, n, tally);
+      tally_values(values, n, tally);
     } else {
       sample.resize(kSampled);
       for (int64_t i = 0; i < kSampled; ++i) sample[i] = values[sampled_row(i, kSampled, n)];
@@ -120,8 +119,7 @@ class SparseEncoder {
       }
       sample.push_back(highest);
       if (negative < 0 && negative > -std::numeric_limits<V>::infinity()) sample.push_back(negative);
-      std::sort(sample.begin(), sample.end());
-      tally_sorted(sample.data(), static_cast<int64_t>(sample.size()), tally);
+      tally_values(sample.data(), static_cast<int64_t>(sample.size()), tally);
     }
     if (!all && static_cast<int>(tally.value.size()) < kMaxBins) add_unseen(values, n, tally);
     int64_t zero = -1;
@@ -132,10 +130,10 @@ class SparseEncoder {
     }
     Bins bins = choose_bins(tally, kMaxBins, zero);
     if (!bins.exact && !all) {
-      const Finder<T> finder(bins, n);
       for (int64_t i = 0; i < n; ++i) {
-        double &low = bins.low[finder.bin_of(values[i])];
-        low = std::min(low, static_cast<double>(values[i]));
+        const double v = static_cast<double>(values[i]);
+        double &low = bins.low[std::lower_bound(bins.high.begin(), bins.high.end() - 1, v) - bins.high.begin()];
+        low = std::min(low, v);
       }
     }
     return bins;
@@ -147,8 +145,7 @@ class SparseEncoder {
       const double v = static_cast<double>(values[i]);
       const auto at = std::lower_bound(tally.value.begin(), tally.value.end(), v);
       if (at != tally.value.end() && *at == v) continue;
-      tally.count.insert(tally.count.begin() + (at - tally.value.begin()), 1);
-      tally.value.insert(at, v);
+      tally.add_new(v, at - tally.value.begin());
     }
   }
 

@@ -14,6 +14,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace cutwise {
@@ -36,6 +38,21 @@ struct Column {
   }
 };
 
+// Leaves numbers uninitialized: the codes are written once, by the threads that read the rows.
+template <class T>
+struct Uninitialized : std::allocator<T> {
+  template <class U>
+  struct rebind {
+    using other = Uninitialized<U>;
+  };
+  template <class U>
+  void construct(U *) noexcept {}
+  template <class U, class A, class... More>
+  void construct(U *at, A &&value, More &&...more) {
+    ::new (static_cast<void *>(at)) U(std::forward<A>(value), std::forward<More>(more)...);
+  }
+};
+
 struct Encoded {
   int64_t n_rows = 0;
   int32_t n_slots = 0;
@@ -46,10 +63,10 @@ struct Encoded {
   // dense
   int32_t n_groups = 0;
   std::vector<int32_t> group_begin;  // n_groups
-  std::vector<uint8_t> codes;        // n_rows x n_groups, row-major
+  std::vector<uint8_t, Uninitialized<uint8_t>> codes;  // n_rows x n_groups, row-major
   // sparse
   std::vector<int64_t> indptr;
-  std::vector<int32_t> slots;
+  std::vector<int32_t, Uninitialized<int32_t>> slots;
 
   int32_t n_cols() const { return static_cast<int32_t>(columns.size()); }
 

@@ -1,24 +1,64 @@
-// The bin of a value: the number of bin ends below it, found without a branch that data could mislead.
+// The bin of a value, found without a branch that data could mislead.
 //
-// Three ways, chosen by the column's values: whole numbers in a short range read a table; other columns go through a grid of
-// equal cells, each knowing the first bin that can begin in it, and then a few fixed comparisons; where values crowd into
-// few cells (or there are too few rows to repay a grid), a binary search of fixed length.
+// A column's range is cut into cells, so many that a table can name the bin of each: whole numbers have a cell each, other
+// values go by equal steps of value or, where a few outliers would leave all others in one cell, by equal steps of the
+// float's bits (equal ratios). An exact column needs a cell for every value, and a value that is not the one its bin holds
+// is a surprise. Bins of a coarse column are runs of cells. Where cells fail, a binary search of fixed length finds the bin.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "bins.hpp"
+#include "compared.hpp"
 
 namespace cutwise {
 
-// What values of dtype T are compared as: exact for all but int64 beyond 2^53, which are float64 everywhere.
-template <class T>
-using Compared = std::conditional_t<std::is_same_v<T, float> || std::is_same_v<T, uint8_t>, float, double>;
+// Cells. Each is a function of a value that never decreases as the value grows, rounding included: exactness rests on
+// nothing else. Values outside the range are in the first or the last cell.
+
+struct ByteCells {
+  int size() const { return 256; }
+  int operator()(uint8_t v) const { return v; }
+};
+
+template <class V>
+struct EqualCells {
+  V first, per_value, last;
+
+  int size() const { return static_cast<int>(last) + 1; }
+  int operator()(V v) const {
+    V at = (v - first) * per_value;
+    at = at > V(0) ? at : V(0);
+    at = at < last ? at : last;
+    return static_cast<int>(at);
+  }
+};
+
+template <class V>
+struct BitCells {
+  using Bits = std::conditional_t<sizeof(V) == 4, int32_t, int64_t>;
+  Bits first, last;
+  int shift;
+
+  static Bits ordered(V v) {
+    v += V(0);  // -0.0 becomes 0.0
+    Bits bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    return bits < 0 ? std::numeric_limits<Bits>::min() - bits : bits;
+  }
+  int size() const { return static_cast<int>((last >> shift) - (first >> shift)) + 1; }
+  int operator()(V v) const {
+    const Bits at = std::clamp(ordered(v), first, last);
+    return static_cast<int>((at >> shift) - (first >> shift));
+  }
+};
 
 template <class T>
 class Finder {
@@ -27,203 +67,170 @@ class Finder {
 
   Finder() = default;
 
-  // `n_rows` values will be looked up.
-  Finder(const Bins &bins, int64_t n_rows) : exact_(bins.exact) {
-    const int n = bins.size();
-    high_.assign(bins.high.begin(), bins.high.end());
-    if (use_table(bins, n_rows)) {
-      kind_ = Kind::table;
-    } else if (n > 8 && n_rows >= 4096 && use_grid()) {
-      kind_ = Kind::grid;
-    } else {
-      kind_ = Kind::search;
-      n_steps_ = 0;
-      while ((1 << n_steps_) < n) ++n_steps_;
-    }
-    // Every way may look a little past the last end: there, no end is below any value.
-    high_.resize(std::max<size_t>(high_.size() + kMaxGridSteps, size_t{1} << (kind_ == Kind::search ? n_steps_ : 0)),
-                 std::numeric_limits<V>::infinity());
-    n_bins_ = n;
+  // Chooses the bins as well, from (a sample of) the values. `n_rows` values will be looked up.
+  Finder(const Tally &tally, int64_t n_rows, Bins &bins) {
+    bins = choose_bins(tally, kMaxBins);
+    exact_ = bins.exact;
+    n_bins_ = bins.size();
+    if (!use_cells(tally, n_rows, bins)) use_search(bins);
+    value_.assign(bins.high.begin(), bins.high.end());
   }
 
-  bool exact() const { return exact_; }
   int n_bins() const { return n_bins_; }
-  V high(int bin) const { return high_[bin]; }
+  bool exact() const { return exact_; }
 
-  // One value, by binary search. A value above every end is in the last bin.
-  int bin_of(V v) const {
-    return static_cast<int>(std::lower_bound(high_.begin(), high_.begin() + n_bins_ - 1, v) - high_.begin());
+  // Writes the bins of n values that are `stride` apart to codes that are `code_stride` apart. Coarse: ends[2 * b] and
+  // ends[2 * b + 1], the smallest and the largest value of bin b, follow. Exact: true when some value is no bin's.
+  bool find(const T *values, int64_t stride, int64_t n, V *ends, uint8_t *codes, int64_t code_stride) const {
+    return std::visit(
+        [&](const auto &cells) {
+          using Cells = std::decay_t<decltype(cells)>;
+          if constexpr (std::is_same_v<Cells, Search>) {
+            return write([&](T v) { return cells(static_cast<V>(v)); }, values, stride, n, ends, codes, code_stride);
+          } else {
+            const uint8_t *table = table_.data();
+            return write([table, at = cells](T v) { return static_cast<int>(table[at(static_cast<CellValue>(v))]); }, values, stride, n, ends, codes,
+                         code_stride);
+          }
+        },
+        cells_);
   }
 
-  // Bins of n values `stride` apart. Coarse: `low` is brought down where a value is below its bin's. True when a value is
-  // none of an exact column's, or (coarse) may lie above the last bin or off the table: `bins` then needs `mend`.
-  bool find(const T *values, int64_t stride, int64_t n, V *low, uint8_t *bins) const {
-    if (exact_) return find_by_kind<true>(values, stride, n, low, bins);
-    return find_by_kind<false>(values, stride, n, low, bins);
-  }
-
-  // The careful way, after `find` asked for it. Exact: unknown(i, value) is called for the values that are no bin's. Coarse:
-  // `highest` follows the largest value of the last bin.
-  template <class Unknown>
-  void mend(const T *values, int64_t stride, int64_t n, V *low, V &highest, uint8_t *bins, Unknown &&unknown) const {
-    for (int64_t i = 0; i < n; ++i) {
-      const V v = static_cast<V>(values[i * stride]);
-      const int b = bin_of(v);
-      bins[i] = static_cast<uint8_t>(b);
-      if (exact_) {
-        if (high_[b] != v) unknown(i, v);
-      } else {
-        low[b] = std::min(low[b], v);
-        highest = std::max(highest, v);
-      }
-    }
-  }
+  bool knows(V value, uint8_t bin) const { return value_[bin] == value; }
 
  private:
-  enum class Kind { table, grid, search };
-  static constexpr int64_t kMaxTable = 16384;
+  struct Search {
+    std::vector<V> end;  // 2^n_steps - 1 of them
+    int n_steps;
+
+    int operator()(V v) const {
+      int b = 0;
+      for (int step = (1 << n_steps) >> 1; step > 0; step >>= 1) b += end[b + step - 1] < v ? step : 0;
+      return b;
+    }
+  };
+
+  using CellValue = std::conditional_t<std::is_same_v<T, uint8_t>, uint8_t, V>;
+
+  static constexpr int64_t kMinRows = 4096;     // fewer rows do not repay a table
+  static constexpr int kMaxCells = 8192;        // a fraction of the nearest cache, with those of the columns beside it
+  static constexpr int kMinCells = 1024;
   static constexpr double kMaxWhole = 1 << 24;  // whole numbers up to here are exact in float32
-  static constexpr uint16_t kUnknown = 256;     // added to table entries that no bin end equals
-  static constexpr int kMaxGridSteps = 4;
 
-  bool use_table(const Bins &bins, int64_t n_rows) {
-    const double first = bins.low.front(), last = bins.high.back();
-    if constexpr (std::is_same_v<T, uint8_t>) {
-      first_ = 0;
-      last_ = 255;
-    } else {
-      if (first < -kMaxWhole || last > kMaxWhole) return false;
-      if (last - first >= static_cast<double>(std::min<int64_t>(kMaxTable, 256 + 4 * n_rows))) return false;
-      for (int b = 0; b < bins.size(); ++b)
-        if (bins.high[b] != std::floor(bins.high[b]) || bins.low[b] != std::floor(bins.low[b])) return false;
-      first_ = static_cast<int32_t>(first);
-      last_ = static_cast<int32_t>(last);
-    }
-    table_.resize(last_ - first_ + 1);
-    int b = 0;
-    for (int32_t whole = first_; whole <= last_; ++whole) {
-      while (b + 1 < bins.size() && bins.high[b] < whole) ++b;
-      table_[whole - first_] = static_cast<uint16_t>(b + (exact_ && bins.high[b] != whole ? kUnknown : 0));
-    }
-    return true;
-  }
-
-  bool use_grid() {
-    const int n = static_cast<int>(high_.size());
-    grid_first_ = high_.front();
-    for (int n_cells = 512; n_cells <= 4096; n_cells *= 2) {
-      const V width = high_[n - 2] - grid_first_;
-      scale_ = static_cast<V>(n_cells) / width;
-      last_cell_ = static_cast<V>(n_cells - 1);
-      if (!(width > 0) || !std::isfinite(width) || !std::isfinite(scale_) || scale_ <= 0) return false;
-      std::vector<int> ends(n_cells, 0);
-      for (int b = 0; b + 1 < n; ++b) ++ends[cell(high_[b])];
-      n_steps_ = *std::max_element(ends.begin(), ends.end());
-      if (n_steps_ > (n_cells < 4096 ? 2 : kMaxGridSteps)) continue;
-      begin_.resize(n_cells);
-      int below = 0;
-      for (int i = 0; i < n_cells; ++i) {
-        begin_[i] = static_cast<uint8_t>(below);
-        below += ends[i];
+  template <class Find>
+  bool write(Find &&find_bin, const T *values, int64_t stride, int64_t n, V *ends, uint8_t *codes,
+             int64_t code_stride) const {
+    if (exact_) {
+      const V *value = value_.data();
+      bool surprised = false;
+      for (int64_t i = 0; i < n; ++i) {
+        const T v = values[i * stride];
+        const int b = find_bin(v);
+        surprised |= value[b] != static_cast<V>(v);
+        codes[i * code_stride] = static_cast<uint8_t>(b);
       }
-      return true;
+      return surprised;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      const T v = values[i * stride];
+      const int b = find_bin(v);
+      const V compared = static_cast<V>(v);
+      if (compared < ends[2 * b]) ends[2 * b] = compared;
+      if (compared > ends[2 * b + 1]) ends[2 * b + 1] = compared;
+      codes[i * code_stride] = static_cast<uint8_t>(b);
     }
     return false;
   }
 
-  // Never decreases as v grows, which is all that the grid's exactness rests on: rounding included.
-  int cell(V v) const {
-    V at = (v - grid_first_) * scale_;
-    at = at > V(0) ? at : V(0);
-    at = at < last_cell_ ? at : last_cell_;
-    return static_cast<int>(at);
+  void use_search(const Bins &bins) {
+    Search search{{}, 0};
+    while ((1 << search.n_steps) < n_bins_) ++search.n_steps;
+    search.end.assign(bins.high.begin(), bins.high.end() - 1);
+    // No value is above these, so none is placed after the last bin.
+    search.end.resize((size_t{1} << search.n_steps) - 1, std::numeric_limits<V>::infinity());
+    cells_ = std::move(search);
   }
 
-  template <bool kExact>
-  bool find_by_kind(const T *values, int64_t stride, int64_t n, V *low, uint8_t *bins) const {
-    if (kind_ == Kind::table) return find_in_table<kExact>(values, stride, n, low, bins);
-    if (kind_ == Kind::search) {
-      return find_each<kExact>(values, stride, n, low, bins, [this](V v) {
-        int b = 0;
-        for (int step = (1 << n_steps_) >> 1; step > 0; step >>= 1) b += high_[b + step - 1] < v ? step : 0;
-        return b;
-      });
-    }
-    switch (n_steps_) {
-      case 1: return find_on_grid<kExact, 1>(values, stride, n, low, bins);
-      case 2: return find_on_grid<kExact, 2>(values, stride, n, low, bins);
-      default: return find_on_grid<kExact, kMaxGridSteps>(values, stride, n, low, bins);
-    }
-  }
-
-  template <bool kExact, int kSteps>
-  bool find_on_grid(const T *values, int64_t stride, int64_t n, V *low, uint8_t *bins) const {
-    return find_each<kExact>(values, stride, n, low, bins, [this](V v) {
-      const int first = begin_[cell(v)];
-      int b = first;
-      for (int step = 0; step < kSteps; ++step) b += high_[first + step] < v ? 1 : 0;
-      return b;
-    });
-  }
-
-  template <bool kExact, class Find>
-  bool find_each(const T *values, int64_t stride, int64_t n, V *low, uint8_t *bins, Find &&find_one) const {
-    const int last = n_bins_ - 1;
-    const V *high = high_.data();
-    const V highest = high[last];
-    bool unknown = false;
-    for (int64_t i = 0; i < n; ++i) {
-      const V v = static_cast<V>(values[i * stride]);
-      int b = find_one(v);
-      b = b < last ? b : last;
-      if constexpr (kExact) {
-        unknown |= high[b] != v;
-      } else {
-        unknown |= v > highest;
-        if (v < low[b]) low[b] = v;
+  bool use_cells(const Tally &tally, int64_t n_rows, Bins &bins) {
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      return try_cells(ByteCells{}, tally, bins);
+    } else {
+      const double first = tally.value.front(), last = tally.value.back();
+      const bool near = first >= -kMaxWhole && last <= kMaxWhole;
+      if (near && last - first < static_cast<double>(std::min<int64_t>(kMaxCells, 256 + n_rows)) && all_whole(tally))
+        return try_cells(EqualCells<V>{static_cast<V>(first), V(1), static_cast<V>(last - first)}, tally, bins);
+      if (n_rows < kMinRows || n_bins_ < 2) return false;
+      // The first and the last bin may stretch far: their other ends make the range.
+      const V from = static_cast<V>(bins.high[0]), to = static_cast<V>(bins.low[n_bins_ - 1]);
+      for (int n_cells = kMinCells; n_cells <= kMaxCells; n_cells *= 2) {
+        const V last_cell = static_cast<V>(n_cells - 1), per_value = last_cell / (to - from);
+        if (!std::isfinite(per_value) || !(per_value > 0)) break;
+        if (try_cells(EqualCells<V>{from, per_value, last_cell}, tally, bins)) return true;
       }
-      bins[i] = static_cast<uint8_t>(b);
+      using Bits = typename BitCells<V>::Bits;
+      const Bits low = BitCells<V>::ordered(from), high = BitCells<V>::ordered(to);
+      int shift = 8 * static_cast<int>(sizeof(V)) - 2;
+      for (; shift >= 0 && (high >> shift) - (low >> shift) < kMaxCells; --shift) {
+        if ((high >> shift) - (low >> shift) < kMinCells) continue;
+        if (try_cells(BitCells<V>{low, high, shift}, tally, bins)) return true;
+      }
+      return false;
     }
-    return unknown;
   }
 
-  template <bool kExact>
-  bool find_in_table(const T *values, int64_t stride, int64_t n, V *low, uint8_t *bins) const {
-    const uint16_t *table = table_.data();
-    uint16_t seen = 0;
-    bool off = false;
-    for (int64_t i = 0; i < n; ++i) {
-      const T v = values[i * stride];
-      int32_t whole;
-      if constexpr (std::is_same_v<T, uint8_t>) {
-        whole = v;
-      } else {
-        const T first = static_cast<T>(first_), last = static_cast<T>(last_);
-        T inside = v > first ? v : first;
-        inside = inside < last ? inside : last;
-        whole = static_cast<int32_t>(inside);
-        off |= static_cast<T>(whole) != v;
-      }
-      const uint16_t entry = table[whole - first_];
-      seen |= entry;
-      bins[i] = static_cast<uint8_t>(entry);
-      if constexpr (!kExact) {
-        const V compared = static_cast<V>(whole);
-        // Only a value of the data may become an end: not what is left of a fraction.
-        if (compared < low[entry] && static_cast<T>(whole) == v) low[entry] = compared;
-      }
-    }
-    return off || seen >= kUnknown;
+  static bool all_whole(const Tally &tally) {
+    return std::all_of(tally.value.begin(), tally.value.end(), [](double v) { return v == std::floor(v); });
   }
 
-  Kind kind_ = Kind::search;
+  // Takes the cells if they tell an exact column's values apart, or if no cell is so crowded that a bin made of whole cells
+  // would be much larger than the others.
+  template <class Cells>
+  bool try_cells(const Cells &cells, const Tally &tally, Bins &bins) {
+    std::vector<int32_t> count;
+    std::vector<int64_t> last_value;  // of every cell that holds values
+    std::vector<int> cell;
+    int64_t n = 0;
+    for (const int32_t c : tally.count) n += c;
+    for (int64_t i = 0; i < tally.size(); ++i) {
+      const int at = cells(static_cast<CellValue>(tally.value[i]));
+      if (!cell.empty() && cell.back() == at) {
+        if (exact_) return false;
+        count.back() += tally.count[i];
+        last_value.back() = i;
+        if (count.back() > 2 * n / kMaxBins) return false;
+        continue;
+      }
+      cell.push_back(at);
+      count.push_back(tally.count[i]);
+      last_value.push_back(i);
+    }
+    Bins of_cells;
+    of_cells.exact = exact_;
+    table_.assign(cells.size(), 0);
+    int next = 0;
+    int64_t first = 0;
+    for (const int64_t last : divide(count, kMaxBins)) {
+      const uint8_t b = static_cast<uint8_t>(of_cells.size());
+      for (; next <= cell[last]; ++next) table_[next] = b;
+      of_cells.low.push_back(tally.value[first]);
+      of_cells.high.push_back(tally.value[last_value[last]]);
+      first = last_value[last] + 1;
+    }
+    for (; next < cells.size(); ++next) table_[next] = static_cast<uint8_t>(of_cells.size() - 1);
+    bins = std::move(of_cells);
+    n_bins_ = bins.size();
+    cells_ = cells;
+    return true;
+  }
+
+  using AllCells = std::conditional_t<std::is_same_v<T, uint8_t>, std::variant<Search, ByteCells>,
+                                      std::variant<Search, EqualCells<V>, BitCells<V>>>;
+
   bool exact_ = true;
-  int n_bins_ = 0, n_steps_ = 0;
-  std::vector<V> high_;
-  int32_t first_ = 0, last_ = 0;
-  std::vector<uint16_t> table_;
-  V grid_first_ = 0, scale_ = 0, last_cell_ = 0;
-  std::vector<uint8_t> begin_;
+  int n_bins_ = 0;
+  std::vector<V> value_;  // exact: of every bin
+  std::vector<uint8_t> table_;  // the bin of every cell
+  AllCells cells_;
 };
 
 }  // namespace cutwise
