@@ -16,7 +16,7 @@ from cutwise.exceptions import (
     warn,
 )
 
-__all__ = ["Columns", "HasColumns", "check_same_columns", "name_columns"]
+__all__ = ["Columns", "HasColumns", "check_same_columns", "check_unique", "name_columns"]
 
 
 class HasColumns(Protocol):
@@ -80,15 +80,19 @@ def name_columns(given: Sequence[object] | None, n_columns: int, *, what: str = 
                     "Otherwise you can remove feature / column names from your input data, or convert them all to a "
                     "non-string data type."
                 )
-            names = tuple(str(name) for name in given)
-            repeated = [name for name, count in Counter(names).items() if count > 1]
-            if repeated:
-                raise InvalidInputError(
-                    f"{what} has duplicate column names: {listed(repeated)}. Every column needs a name of its own; "
-                    "rename or drop the copies."
-                )
-            return Columns(names, has_names=True)
+            check_unique(given, what=what)
+            return Columns(tuple(str(name) for name in given), has_names=True)
     return Columns(tuple(f"x{i}" for i in range(n_columns)), has_names=False)
+
+
+def check_unique(names: Sequence[object], *, what: str = "X") -> None:
+    """Raises ``InvalidInputError`` when two columns share a name, and says which."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise InvalidInputError(
+            f"{what} has duplicate column names: {listed(repeated)}. Every column needs a name of its own; "
+            "rename or drop the copies."
+        )
 
 
 def check_same_columns(fitted: HasColumns, given: HasColumns, *, estimator: str = "the model") -> None:

@@ -99,8 +99,6 @@ def _block(values: Rows, rows: npt.NDArray[np.intp]) -> Rows:
     """Some rows as float64 without negative zeros."""
     if isinstance(values, sparse.csr_array):
         return values[rows].astype(np.float64)
-    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
-        rows = slice(int(rows[0]), int(rows[-1]) + 1)  # type: ignore[assignment]
     return values[rows].astype(np.float64) + 0.0
 
 

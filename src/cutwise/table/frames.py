@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +12,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.core.kernels import MATRIX_DTYPES
-from cutwise.exceptions import InvalidInputError, UnsupportedInputError, listed
+from cutwise.exceptions import UnsupportedInputError
 
-from .columns import Columns
+from .columns import Columns, check_unique
 from .dtypes import AnyDType, is_integer_dtype, matrix_dtype
 from .objects import Offender, find_offender, is_missing, not_numeric_error, to_numbers
 
@@ -41,28 +40,19 @@ def as_frame(X: Any, *, what: str = "X") -> Frame | None:
             "containing a single row (i.e. single sample) or a single column (i.e. single feature) instead.\n"
             f"Reshape your data with {what}.to_frame()."
         )
-    try:
-        frame = nw.from_native(X, pass_through=True)
-    except nw.exceptions.DuplicateError as error:
-        names = Counter(getattr(X, "column_names", None) or list(getattr(X, "columns", [])))
-        repeated = [name for name, count in names.items() if count > 1]
-        raise InvalidInputError(
-            f"{what} has duplicate column names: {listed(repeated)}. Every column needs a name of its own; "
-            "rename or drop the copies."
-        ) from error
-    if isinstance(frame, nw.LazyFrame):
+    arrow = nw.dependencies.get_pyarrow()
+    if arrow is not None and isinstance(X, arrow.RecordBatch):
+        X = arrow.Table.from_batches([X])
+    if nw.dependencies.is_into_dataframe(X):
+        check_unique(list(X.column_names if hasattr(X, "column_names") else X.columns), what=what)
+        frame: Frame = nw.from_native(X, eager_only=True)
+        return frame
+    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise UnsupportedInputError(
             f"{what} is a lazy frame ({type(X).__name__}) whose rows are not computed yet. Collect it first "
             f"({what}.collect() in polars, {what}.compute() in dask)."
         )
-    if not isinstance(frame, nw.DataFrame) and hasattr(X, "__arrow_c_stream__") and not hasattr(X, "__array_struct__"):
-        # Record batches and other columnar results that speak Arrow alone.
-        try:
-            import pyarrow as pa
-        except ImportError:
-            return None
-        return nw.from_native(pa.table(X))
-    return frame if isinstance(frame, nw.DataFrame) else None
+    return None
 
 
 def sparse_of_frame(frame: Frame) -> sparse.coo_array | None:
@@ -105,7 +95,7 @@ def convert_frame(
         return whole, np.full(whole.shape[1], is_integer_dtype(whole.dtype))
     sources: list[_Source] = []
     offenders: dict[int, Offender] = {}
-    for i, series in enumerate(frame.iter_columns()):
+    for i, series in enumerate(frame.to_dict(as_series=True).values()):
         source = _source_of(series)
         if isinstance(source, Offender):
             offenders[i] = source
@@ -136,16 +126,17 @@ class _Source:
 def _source_of(series: Series) -> _Source | Offender:
     """How to read one column, or the first value that makes it unreadable."""
     dtype = series.dtype
-    if dtype.is_integer() or dtype == nw.Boolean:
+    if dtype == nw.Boolean or dtype in _INTEGERS:
         if series.null_count() > 0 or dtype in (nw.Int128, nw.UInt128):
-            return _Source(np.dtype(np.float64), True, lambda: series.cast(nw.Float64).to_numpy())
+            return _Source(np.dtype(np.float64), True, lambda: _floats(series))
         values = series.to_numpy()
         return _Source(values.dtype, True, lambda: values)
-    if dtype.is_float():
-        # Nulls come out as NaN.
-        return _Source(np.dtype(_FLOATS.get(type(dtype).__name__, np.float64)), False, series.to_numpy)
-    if dtype.is_decimal():
-        return _Source(np.dtype(np.float64), False, lambda: series.cast(nw.Float64).to_numpy())
+    if dtype == nw.Decimal:
+        return _Source(np.dtype(np.float64), False, lambda: _floats(series))
+    if dtype.is_numeric():
+        values = series.to_numpy()
+        values = values if values.dtype.kind == "f" else _floats(series)
+        return _Source(values.dtype, False, lambda: values)
     if len(series) == series.null_count():
         return _Source(np.dtype(np.float64), False, lambda: np.full(len(series), np.nan))
     if dtype in (nw.Object, nw.Unknown):
@@ -157,6 +148,13 @@ def _source_of(series: Series) -> _Source | Offender:
         return Offender(row, items[row], "categories")
     offender = find_offender(items)
     return offender if offender is not None else Offender(0, items[0])
+
+
+def _floats(series: Series) -> npt.NDArray[np.generic]:
+    """A numeric column as float64, nulls as NaN."""
+    values = series.cast(nw.Float64).to_numpy()
+    # Older pandas hands out its nulls as objects.
+    return to_numbers(values.tolist()) if values.dtype.kind == "O" else values
 
 
 def _source_of_objects(values: npt.NDArray[np.generic]) -> _Source | Offender:
@@ -184,4 +182,4 @@ def _one_block(frame: Frame) -> npt.NDArray[np.generic] | None:
     return values.view(np.uint8) if values.dtype == np.bool_ else values
 
 
-_FLOATS = {"Float16": np.float16, "Float32": np.float32, "Float64": np.float64}
+_INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.Int128) + (nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64, nw.UInt128)

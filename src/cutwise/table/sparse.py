@@ -38,7 +38,7 @@ def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse
     if X.dtype.kind not in "fiub":
         stored = X.tocoo()
         value = stored.data[0] if stored.nnz else X.dtype.type(0)
-        column, row = (int(stored.coords[1][0]), int(stored.coords[0][0])) if stored.nnz else (0, 0)
+        column, row = (int(stored.col[0]), int(stored.row[0])) if stored.nnz else (0, 0)
         raise not_numeric_error({column: Offender(row, value)}, columns, what=what)
     try:
         csr = _to_csr(X)

@@ -44,10 +44,12 @@ def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
     if nw.dependencies.is_into_series(values):
         return _from_series(nw.from_native(values, series_only=True))
     if nw.dependencies.is_into_dataframe(values):
-        columns = [_from_series(series) for series in nw.from_native(values, eager_only=True).iter_columns()]
+        columns = [
+            _from_series(series) for series in nw.from_native(values, eager_only=True).to_dict(as_series=True).values()
+        ]
         return np.column_stack(columns) if columns else np.empty((len(values), 0))
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        return np.ma.filled(values.astype(object), None)
+        return np.ma.filled(values.astype(object), np.nan)
     try:
         vector = np.asarray(values)
         if vector.dtype.kind in "US" and not isinstance(values, np.ndarray):
