@@ -13,7 +13,8 @@ def grow(X, labels, max_leaves, **options):
     X = X if sparse.issparse(X) else np.asarray(X)
     labels = np.asarray(labels, dtype=np.int32)
     integer = np.full(X.shape[1], X.dtype.kind in "iu")
-    return cart_tree(X, labels, max_leaves=max_leaves, is_integer=integer, **options)
+    grown = cart_tree(X, labels, max_leaves=max_leaves, is_integer=integer, **options)
+    return grown.tree, grown.leaf_of_row
 
 
 def assert_parts_alike(X, labels, max_leaves, weights=None):

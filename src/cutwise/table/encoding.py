@@ -54,7 +54,12 @@ class EncodedTable:
 
 
 def encode_table(
-    table: Table, *, weights: Int64 | None = None, keep: npt.NDArray[np.bool_] | None = None, n_jobs: int = 1
+    table: Table,
+    *,
+    weights: Int64 | None = None,
+    keep: npt.NDArray[np.bool_] | None = None,
+    merge: bool = True,
+    n_jobs: int = 1,
 ) -> EncodedTable:
     """Encode a table for growing.
 
@@ -66,6 +71,8 @@ def encode_table(
         Fixed-point weights; rows of weight 0 are left out.
     keep : ndarray of shape (n,), bool, optional
         False for rows that take no part, such as noise.
+    merge : bool, default True
+        Merge equal rows where that pays; False where equal rows differ in something else, such as a label.
     n_jobs : int, default 1
 
     Returns
@@ -85,7 +92,7 @@ def encode_table(
     encoded = kernels.encode(matrix, n_jobs=n_jobs)
     copies: Int64 | None = None
     group: Int32 | None = None
-    merged = kernels.merge_duplicates(matrix, encoded)
+    merged = kernels.merge_duplicates(matrix, encoded) if merge else None
     if merged is not None:
         first_row, group = merged
         copies = np.bincount(group, minlength=len(first_row))

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cutwise.tree.grower import GrownTree
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
 from cutwise.tree.thresholds import choose_threshold
 
@@ -29,7 +30,7 @@ def cart_tree(
     is_integer: npt.NDArray[np.bool_],
     weights: npt.NDArray[np.int64] | None = None,
     counts: npt.NDArray[np.int64] | None = None,
-) -> tuple[ThresholdTree, npt.NDArray[np.int32]]:
+) -> GrownTree:
     """The tree of ``DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0)``, with readable thresholds.
 
     Parameters
@@ -49,11 +50,9 @@ def cart_tree(
 
     Returns
     -------
-    tree : ThresholdTree
+    grown : GrownTree
         It parts the given rows exactly as scikit-learn's tree does. A leaf takes its heaviest cluster, the lowest on
         ties.
-    leaf_of_row : ndarray of shape (m,), int32
-        The node number of each row's leaf.
     """
     left, right, feature, limit, cluster = _grow(values, labels, max_leaves, weights)
     order = preorder(left, right)
@@ -61,6 +60,7 @@ def cart_tree(
     number[order] = np.arange(len(order), dtype=np.int32)
 
     exact = values.tocsc() if sparse.issparse(values) else values
+    gaps = np.full((len(left), 2), np.nan)
     threshold = np.full(len(left), np.nan)
     n_samples = np.zeros(len(left), dtype=np.int64)
     leaf_of_row = np.empty(len(labels), dtype=np.int32)
@@ -73,9 +73,9 @@ def cart_tree(
             continue
         column = _column(exact, int(feature[node]), rows)
         goes_left = _as_float32(column) <= limit[node]
-        threshold[node] = choose_threshold(
-            float(column[goes_left].max()), float(column[~goes_left].min()), bool(is_integer[feature[node]])
-        )
+        gaps[node] = column[goes_left].max(), column[~goes_left].min()
+        left_max, right_min = gaps[node].tolist()
+        threshold[node] = choose_threshold(left_max, right_min, bool(is_integer[feature[node]]))
         rows_of[int(left[node])], rows_of[int(right[node])] = rows[goes_left], rows[~goes_left]
 
     tree = ThresholdTree.from_unordered(
@@ -87,7 +87,7 @@ def cart_tree(
         n_node_samples=n_samples,
         n_features=int(values.shape[1]),
     )
-    return tree, leaf_of_row
+    return GrownTree(tree, leaf_of_row, [], gaps[order])
 
 
 def _grow(

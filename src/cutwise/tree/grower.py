@@ -43,11 +43,14 @@ class GrownTree:
         Node number of the leaf of every encoded row.
     inseparable : list of tuples of int
         Groups of clusters equal in every column that may be cut; the first of each has the leaf.
+    gaps : ndarray of shape (n_nodes, 2), float64
+        The two neighboring values that every threshold lies between (centers count as values); nan at leaves.
     """
 
     tree: ThresholdTree
     leaf_of_row: npt.NDArray[np.int32]
     inseparable: list[tuple[int, ...]]
+    gaps: npt.NDArray[np.float64]
 
 
 def grow_tree(
@@ -129,5 +132,5 @@ def grow_tree(
         else:
             leaf_criterion = DisagreementCriterion(table, labels, k, gini=gini, n_jobs=n_jobs)
         expand(tree, leaf_criterion, max_leaves, progress)
-    finished, leaf_of_row = tree.finish()
-    return GrownTree(finished, leaf_of_row, inseparable)
+    finished, leaf_of_row, gaps = tree.finish()
+    return GrownTree(finished, leaf_of_row, inseparable, gaps)

@@ -36,6 +36,7 @@ class GrowingTree:
         self._threshold: list[float] = [np.nan]
         self._cluster: list[int] = [-1]
         self._mistakes: list[int] = [0]
+        self._gap: list[tuple[float, float]] = [(np.nan, np.nan)]
 
     def rows(self, node: int) -> Int32:
         """All rows routed to a node: a view that the next split of the node reorders."""
@@ -83,6 +84,7 @@ class GrowingTree:
         left, right = len(self._feature), len(self._feature) + 1
         self._feature[node] = feature
         self._threshold[node] = threshold
+        self._gap[node] = (left_max, right_min)
         self._mistakes[node] = mistakes
         self._children[node] = (left, right)
         for child in ((start, start + n_left), (start + n_left, stop)):
@@ -92,14 +94,15 @@ class GrowingTree:
             self._threshold.append(np.nan)
             self._cluster.append(-1)
             self._mistakes.append(0)
+            self._gap.append((np.nan, np.nan))
         return left, right, threshold
 
     def leaves(self) -> Iterable[int]:
         """Numbers of the leaves, in the order they were made."""
         return [node for node, (left, _) in enumerate(self._children) if left < 0]
 
-    def finish(self) -> tuple[ThresholdTree, Int32]:
-        """The finished tree in preorder, and the leaf of every row of the table."""
+    def finish(self) -> tuple[ThresholdTree, Int32, npt.NDArray[np.float64]]:
+        """The finished tree in preorder, every row's leaf, and the gap of every cut (nan at leaves)."""
         n_nodes = len(self._feature)
         children = np.array(self._children, dtype=np.int32)
         order = preorder(children[:, 0], children[:, 1])
@@ -126,4 +129,4 @@ class GrowingTree:
             n_node_samples=samples,
             n_node_mistakes=self._mistakes,
         )
-        return tree, leaf_of_row
+        return tree, leaf_of_row, np.array(self._gap)[order]
