@@ -1,3 +1,51 @@
-"""Clusters that can be said in words: small threshold trees whose leaves are clusters."""
+"""Clusters that can be said in words: small threshold trees whose leaves are clusters.
+
+The names below are looked up on first touch, so ``import cutwise`` itself costs next to nothing and brings in neither
+scikit-learn nor a data frame library.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cutwise import metrics as metrics
+    from cutwise.estimators import ClusterExplainer as ClusterExplainer
+    from cutwise.estimators import ExplainableKMeans as ExplainableKMeans
+    from cutwise.estimators import export_text as export_text
+    from cutwise.estimators import load_model as load_model
+    from cutwise.tree.threshold_tree import ThresholdTree as ThresholdTree
 
 __version__ = "0.1.0"
+
+# Public name -> the module that has it.
+_HOMES = {
+    "ClusterExplainer": "cutwise.estimators",
+    "ExplainableKMeans": "cutwise.estimators",
+    "ThresholdTree": "cutwise.tree.threshold_tree",
+    "export_text": "cutwise.estimators",
+    "load_model": "cutwise.estimators",
+    "metrics": "cutwise.metrics",
+}
+
+__all__ = [
+    "ClusterExplainer",
+    "ExplainableKMeans",
+    "ThresholdTree",
+    "export_text",
+    "load_model",
+    "metrics",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Resolve a public name on first touch and keep it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(_HOMES[name])
+    value = module if name == "metrics" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

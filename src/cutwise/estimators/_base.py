@@ -1,0 +1,363 @@
+"""What every fitted threshold tree answers: the scikit-learn contract, written once."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from cutwise.core import kernels
+from cutwise.estimators._persist import Unsaved, pack_array, pack_float, save_model, unpack_array, unpack_float
+from cutwise.estimators._rows import FitRows, read_metric
+from cutwise.exceptions import EmptyClusterWarning, InvalidInputError, ModelFileError, UnseparableCentersWarning
+from cutwise.readouts.counts import LeafCounts, count_leaves
+from cutwise.readouts.rules import Rules, build_rules
+from cutwise.readouts.sentences import explain_rows
+from cutwise.readouts.sklearn import to_decision_tree
+from cutwise.reference import Reference
+from cutwise.table import Columns, Table, check_n_jobs, read_table, read_weights
+from cutwise.tree.grower import GrownTree
+from cutwise.tree.threshold_tree import ThresholdTree
+
+__all__ = ["TreeEstimator"]
+
+
+class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Parent of the estimators: everything a fitted tree answers, whatever grew it."""
+
+    # Fitted by the subclasses.
+    tree_: ThresholdTree
+    classes_: npt.NDArray[Any]
+    cluster_centers_: npt.NDArray[np.float64]
+    labels_: npt.NDArray[Any]
+    reference_: Reference
+    cost_: float
+    surrogate_cost_: float
+    cost_ratio_: float
+    n_leaves_: int
+    depth_: int
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+    _leaf_counts: LeafCounts
+    _gaps: npt.NDArray[np.float64] | None
+
+    # What a fitted tree answers ---------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The cluster of every row: the label of the leaf it reaches.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows with the columns of fit, in their own units.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The tree alone decides; cluster centers are never looked at.
+        """
+        return self._as_labels(self._codes(self._read(X)))
+
+    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+        """The leaf that every row reaches.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples,), int32
+            Node numbers of ``tree_``.
+        """
+        table = self._read(X)
+        return self.tree_.apply(table, n_jobs=check_n_jobs(self.n_jobs))
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Distance of every row to every cluster center.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters), float64
+            Euclidean distances to ``cluster_centers_``, in the preprocessor's output where there is one.
+        """
+        metric = self._metric(X, self._read(X))
+        costs = kernels.center_costs(metric.matrix, self.cluster_centers_, "kmeans", check_n_jobs(self.n_jobs))
+        return np.sqrt(costs, out=costs)
+
+    def explain(self, X: Any) -> list[str]:
+        """A sentence for every row: its cluster, and the conditions that lead there.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        sentences : list of n_samples str
+        """
+        return explain_rows(self.tree_, self._columns_of_fit().names, self._read(X), self.classes_)
+
+    def rules(self) -> Rules:
+        """The tree as rules: for each cluster the conditions that make a row its member, and how well they say it.
+
+        Returns
+        -------
+        rules : Rules
+            ``print(rules)`` shows them. Sizes, coverage and purity are those of the training rows; purity and coverage
+            compare with the reference clustering.
+        """
+        check_is_fitted(self)
+        return build_rules(self.tree_, self._columns_of_fit().names, self._leaf_counts, self.classes_)
+
+    def to_sklearn(self) -> Any:
+        """The tree as a genuine scikit-learn ``DecisionTreeClassifier``, for the tools that take nothing else.
+
+        Returns
+        -------
+        classifier : DecisionTreeClassifier
+            Fitted; nodes are numbered as in ``tree_``. Every training row gets the cluster that ``predict`` gives it,
+            though scikit-learn compares values rounded to float32: thresholds are moved within their gap where they
+            must be.
+
+        Raises
+        ------
+        InvalidInputError
+            The two values next to a cut are one in float32, as with timestamps in seconds: no threshold would do.
+        """
+        check_is_fitted(self)
+        names = self._columns_of_fit()
+        return to_decision_tree(
+            self.tree_, classes=self.classes_, gaps=self._gaps, names=names.names if names.has_names else None
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that :func:`cutwise.load_model` reads.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Versioned JSON, exact to the bit, without anything that could run when it is read. The file appears whole or
+            not at all. Training rows are not part of it, nor is a preprocessor (it is described only): ``labels_`` is
+            gone after loading, and distances need ``model.preprocessor_`` set again.
+        """
+        check_is_fitted(self, "tree_")
+        save_model(self, path)
+
+    # For the subclasses -----------------------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "tree_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        """Columns of ``transform``'s output, for ``get_feature_names_out``."""
+        return len(self.cluster_centers_)
+
+    def _columns_of_fit(self) -> Columns:
+        """The columns of fit."""
+        if hasattr(self, "feature_names_in_"):
+            return Columns(tuple(self.feature_names_in_), has_names=True)
+        return Columns(tuple(f"x{i}" for i in range(self.n_features_in_)), has_names=False)
+
+    def _summary(self) -> str:
+        """A line about the fitted tree."""
+        n = self.n_leaves_
+        return f"{n} lea{'f' if n == 1 else 'ves'}, depth {self.depth_}"
+
+    def _read(self, X: Any) -> Table:
+        """Rows to answer for, with the columns of fit."""
+        check_is_fitted(self)
+        return read_table(X, fitted=self._columns_of_fit(), estimator=type(self).__name__)
+
+    def _codes(self, table: Table) -> npt.NDArray[np.int32]:
+        """Cluster codes of rows."""
+        return self.tree_.predict(table, n_jobs=check_n_jobs(self.n_jobs))
+
+    def _as_labels(self, codes: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
+        """Cluster codes in the words of the user."""
+        return self.classes_[codes]
+
+    def _metric(self, X: Any, table: Table) -> Table:
+        """Rows in the space where distances are measured."""
+        fitted = getattr(self, "preprocessor_", None)
+        if fitted is not None:
+            return read_metric(fitted.transform(X), table.n_rows)
+        if isinstance(self.preprocessor, Unsaved):
+            raise ModelFileError(
+                "Distances are measured in the output of the preprocessor, and a model file does not hold it "
+                f"({self.preprocessor.description}).\nSet model.preprocessor_ to the fitted transformer first; predict,"
+                " apply, rules and explain need none."
+            )
+        return table
+
+    def _cost_of(self, X: Any, sample_weight: Any) -> float:
+        """Cost of new rows, each served by the center of the cluster that the tree gives it."""
+        table = self._read(X)
+        weights = read_weights(sample_weight, table.n_rows)
+        metric = self._metric(X, table)
+        costs = kernels.label_costs(
+            metric.matrix, self.cluster_centers_, self._codes(table), "kmeans", check_n_jobs(self.n_jobs)
+        )
+        return kernels.exact_sum(costs, weights)
+
+    def _refuse_unsaved(self) -> None:
+        """Stop a refit of a loaded model whose parameters the file could only describe."""
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, Unsaved):
+                raise InvalidInputError(
+                    f"{name} was not part of the model file ({value.description}), so this model cannot be fitted "
+                    f"again as it is. Give it first: model.set_params({name}=...)."
+                )
+
+    def _remember_columns(self, table: Table) -> None:
+        """Set what scikit-learn wants to know about the input."""
+        self.n_features_in_ = table.n_columns
+        if table.has_names:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # from an earlier fit
+
+    def _finish(
+        self,
+        rows: FitRows,
+        grown: GrownTree,
+        reference: Reference,
+        full_labels: npt.NDArray[np.int32],
+        sample_weight: npt.NDArray[np.float64] | None,
+        costs: npt.NDArray[np.float64] | None = None,
+    ) -> None:
+        """Set what follows from a grown tree; ``classes_`` is set before.
+
+        Parameters
+        ----------
+        rows : FitRows
+        grown : GrownTree
+        reference : Reference
+            With the labels of the m rows that took part.
+        full_labels : ndarray of shape (n,), int32
+            The reference's labels of all rows, -1 for noise.
+        sample_weight : ndarray of shape (n,), float64, or None
+        costs : ndarray of shape (m, k), float64, optional
+            The cost of each row by each cluster where it was given; left out, squared distances count.
+        """
+        k, tree = len(self.classes_), grown.tree
+        self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
+        self.reference_ = replace(reference, labels=full_labels)
+        self._gaps = grown.gaps
+        self._place_all(rows, grown, reference, sample_weight)
+        codes = tree.cluster[grown.leaf_of_row]
+        centers = rows.means(codes, k)
+        empty = np.flatnonzero(rows.weight_of(codes, k) == 0)
+        centers[empty] = reference.centers[empty]
+        self.cluster_centers_ = centers
+        if costs is None:
+            self.surrogate_cost_ = rows.sum(rows.costs(reference.centers, codes))
+            self.cost_ = rows.sum(rows.costs(centers, codes))
+        else:
+            self.surrogate_cost_ = self.cost_ = rows.sum(costs[np.arange(len(codes)), codes])
+        self.cost_ratio_ = self.cost_ / reference.cost if reference.cost > 0 else float("nan")
+        if grown.inseparable:
+            groups = [self.classes_[list(group)].tolist() for group in grown.inseparable]
+            warnings.warn(UnseparableCentersWarning.of(groups), stacklevel=3)
+        if len(empty):
+            warnings.warn(EmptyClusterWarning.of(self.classes_[empty].tolist()), stacklevel=3)
+
+    def _place_all(
+        self,
+        rows: FitRows,
+        grown: GrownTree,
+        reference: Reference,
+        sample_weight: npt.NDArray[np.float64] | None,
+    ) -> None:
+        """Set ``labels_`` of all rows, and what the rules say of each leaf."""
+        tree, k = grown.tree, len(self.classes_)
+        leaf = rows.spread(grown.leaf_of_row)
+        noise = np.zeros(tree.n_nodes, dtype=np.int64)
+        if len(rows.left_out):
+            out = rows.left_out
+            leaf[out] = tree.apply(kernels.as_matrix(rows.table.values[out]), n_jobs=rows.n_jobs)
+            counted = self.reference_.labels[out] < 0
+            if sample_weight is not None:
+                counted &= sample_weight[out] > 0
+            noise = np.bincount(leaf[out[counted]], minlength=tree.n_nodes)
+        self.labels_ = self._as_labels(tree.cluster[leaf])
+        counts = count_leaves(tree, grown.leaf_of_row, reference.labels, k, rows.sample_weight)
+        # Merged rows were counted once.
+        self._leaf_counts = replace(counts, n_rows=tree.n_node_samples[tree.leaves], n_noise=noise[tree.leaves])
+
+    # Model files ------------------------------------------------------------------------------------------------------
+
+    def _fitted_state(self) -> dict[str, Any]:
+        """What a model file holds of a fitted model, as JSON can hold it."""
+        columns = self._columns_of_fit()
+        return {
+            "n_features_in": self.n_features_in_,
+            "feature_names_in": list(columns.names) if columns.has_names else None,
+            "classes": pack_array(self.classes_),
+            "tree": self.tree_.to_dict(),
+            "gaps": None if self._gaps is None else pack_array(self._gaps),
+            "leaf_counts": self._leaf_counts.to_dict(),
+            "cluster_centers": pack_array(self.cluster_centers_),
+            "reference": {
+                "centers": pack_array(self.reference_.centers),
+                "cost": pack_float(self.reference_.cost),
+                "objective": self.reference_.objective,
+            },
+            "cost": pack_float(self.cost_),
+            "surrogate_cost": pack_float(self.surrogate_cost_),
+            "cost_ratio": pack_float(self.cost_ratio_),
+        }
+
+    def _restore_fitted(self, state: dict[str, Any]) -> None:
+        """The inverse of ``_fitted_state``; any ``ValueError``, ``KeyError`` or ``TypeError`` means a damaged file."""
+        self.tree_ = ThresholdTree.from_dict(state["tree"])
+        self.n_leaves_, self.depth_ = self.tree_.n_leaves, self.tree_.depth
+        self.n_features_in_ = int(state["n_features_in"])
+        names = state["feature_names_in"]
+        if names is not None:
+            self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+        self.classes_ = unpack_array(state["classes"])
+        self._gaps = None if state["gaps"] is None else unpack_array(state["gaps"])
+        self._leaf_counts = LeafCounts.from_dict(state["leaf_counts"])
+        self.cluster_centers_ = unpack_array(state["cluster_centers"])
+        packed = state["reference"]
+        # The labels belong to the training rows, which the file does not hold.
+        self.reference_ = Reference(
+            np.empty(0, dtype=np.int32),
+            unpack_array(packed["centers"]),
+            unpack_float(packed["cost"]),
+            packed["objective"],
+        )
+        self.cost_ = unpack_float(state["cost"])
+        self.surrogate_cost_ = unpack_float(state["surrogate_cost"])
+        self.cost_ratio_ = unpack_float(state["cost_ratio"])
+        if not isinstance(self.preprocessor, Unsaved):
+            self.preprocessor_ = None
+        k = len(self.classes_)
+        fits_together = (
+            self.tree_.n_features == self.n_features_in_
+            and (names is None or len(names) == self.n_features_in_)
+            and int(self.tree_.cluster.max()) < k
+            and len(self.cluster_centers_) == len(self.reference_.centers) == k
+            and len(self._leaf_counts.cluster_weight) == k
+            and self._leaf_counts.n_leaves == self.n_leaves_
+            and (self._gaps is None or self._gaps.shape == (self.tree_.n_nodes, 2))
+        )
+        if not fits_together:
+            raise ValueError("the numbers of columns, clusters or leaves differ between its parts")

@@ -1,0 +1,50 @@
+"""What ``verbose`` prints: one line a stage, with the seconds it took, and the leaves as they come."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["Stages"]
+
+
+class Stages:
+    """The stages of one fit.
+
+    Parameters
+    ----------
+    owner : str
+        Put before every line.
+    verbose : int
+        0 prints nothing, 1 a line for each stage, 2 also the number of leaves while the tree grows.
+
+    Notes
+    -----
+    Lines go to standard error: standard output belongs to results.
+    """
+
+    def __init__(self, owner: str, verbose: int) -> None:
+        self._owner = owner
+        self._verbose = verbose
+        self._last_line = 0.0
+
+    @contextmanager
+    def stage(self, what: str) -> Iterator[None]:
+        """Time a block, and say so when it ends well."""
+        start = time.perf_counter()
+        yield
+        self.say(f"{what}: {time.perf_counter() - start:.2f} s")
+
+    def leaves(self, n_leaves: int, max_leaves: int) -> None:
+        """Progress of a growing tree; at most two lines a second."""
+        now = time.perf_counter()
+        if self._verbose > 1 and now - self._last_line >= 0.5:
+            self._last_line = now
+            self.say(f"  {n_leaves} of at most {max_leaves} leaves")
+
+    def say(self, line: str) -> None:
+        """Print a line when asked to."""
+        if self._verbose:
+            print(f"[{self._owner}] {line}", file=sys.stderr, flush=True)

@@ -1,0 +1,119 @@
+"""From the ``reference`` parameter to the clustering that a tree is grown against, and the rows that grow it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.core import kernels
+from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
+from cutwise.reference import Reference, from_centers, from_estimator, kmeans_reference
+from cutwise.table import Table
+
+__all__ = ["ReferenceRecipe", "cut_coordinates", "make_reference"]
+
+
+@dataclass(frozen=True)
+class ReferenceRecipe:
+    """What decides the reference, apart from the rows.
+
+    Attributes
+    ----------
+    given : None, clusterer or array-like of shape (n_clusters, n_columns)
+        None: k-means.
+    n_clusters, n_init : int
+    random_state : int, RandomState instance or None
+    n_jobs, verbose : int
+    """
+
+    given: Any
+    n_clusters: int
+    n_init: int
+    random_state: Any
+    n_jobs: int
+    verbose: int
+
+
+def make_reference(
+    recipe: ReferenceRecipe, table: Table, space: MetricSpace, sample_weight: npt.NDArray[np.float64] | None
+) -> tuple[FitRows, Reference, npt.NDArray[np.int32]]:
+    """Find the reference, and encode the rows that take part.
+
+    Parameters
+    ----------
+    recipe : ReferenceRecipe
+    table : Table
+        All n rows.
+    space : MetricSpace
+        The same rows where distances are measured.
+    sample_weight : ndarray of shape (n,), float64, or None
+
+    Returns
+    -------
+    rows : FitRows
+        The m rows that take part.
+    reference : Reference
+        With labels of these.
+    full_labels : ndarray of shape (n,), int32
+        Labels of all n rows, -1 for noise; rows without weight have the nearest center's.
+    """
+    k, n_jobs = recipe.n_clusters, recipe.n_jobs
+    if _is_clusterer(recipe.given):
+        full = from_estimator(recipe.given, space.table, k, X=space.rows, sample_weight=sample_weight, n_jobs=n_jobs)
+        noise = full.labels < 0
+        keep = ~noise if noise.any() else None
+        # A clusterer may label equal rows differently; then they cannot be one row.
+        rows = encode_rows(table, space.table, sample_weight, keep=keep, shared=full.labels, n_jobs=n_jobs)
+        return rows, replace(full, labels=rows.compress(full.labels)), full.labels
+
+    rows = encode_rows(table, space.table, sample_weight, n_jobs=n_jobs)
+    if recipe.given is None:
+        reference = kmeans_reference(
+            rows.metric,
+            k,
+            n_init=recipe.n_init,
+            random_state=recipe.random_state,
+            sample_weight=rows.sample_weight,
+            n_jobs=n_jobs,
+            verbose=recipe.verbose,
+        )
+    else:
+        reference = from_centers(rows.metric, recipe.given, k, sample_weight=rows.sample_weight, n_jobs=n_jobs)
+    labels = rows.spread(reference.labels)
+    if len(rows.left_out):
+        left_out = kernels.as_matrix(space.table.values[rows.left_out])
+        labels[rows.left_out] = kernels.assign(left_out, reference.centers, "kmeans", n_jobs)[0]
+    return rows, reference, labels
+
+
+def cut_coordinates(rows: FitRows, reference: Reference, space: MetricSpace) -> npt.NDArray[np.float64]:
+    """The clusters' coordinates in the columns that may be cut.
+
+    Parameters
+    ----------
+    rows : FitRows
+    reference : Reference
+        With labels of the m rows.
+    space : MetricSpace
+
+    Returns
+    -------
+    coordinates : ndarray of shape (k, d), float64
+        The centers themselves where distances are measured in these very columns, else the means of the clusters' rows.
+        A cluster without rows is put at the row nearest to its center.
+    """
+    if space.preprocessor is None:
+        return reference.centers
+    coordinates = rows.means(reference.labels, reference.n_clusters, raw=True)
+    for cluster in np.flatnonzero(np.isnan(coordinates).any(axis=1)):
+        distances = kernels.center_costs(rows.metric.matrix, reference.centers[[cluster]], "kmeans", rows.n_jobs)
+        coordinates[cluster] = rows.raw_row(int(distances.argmin()))
+    return coordinates
+
+
+def _is_clusterer(given: Any) -> bool:
+    """Whether ``reference`` is meant as a clusterer: anything that is neither None nor numbers."""
+    return given is not None and (isinstance(given, type) or hasattr(given, "fit") or hasattr(given, "predict"))

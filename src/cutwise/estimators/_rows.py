@@ -1,0 +1,224 @@
+"""The rows of a fit: as they came, as the engine sees them, and in the space where costs are measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from cutwise.core import kernels
+from cutwise.exceptions import InvalidInputError
+from cutwise.reference import integer_weights, sum_weights
+from cutwise.table import EncodedTable, Table, encode_table, read_table
+
+__all__ = ["FitRows", "MetricSpace", "encode_rows", "fit_metric_space", "read_metric"]
+
+
+@dataclass(frozen=True, eq=False)
+class MetricSpace:
+    """Where distances are measured.
+
+    Attributes
+    ----------
+    preprocessor : transformer or None
+        Fitted; None where distances are measured in the input's own columns.
+    rows : object
+        The n rows there, as the preprocessor gave them, or as the caller did.
+    table : Table
+        The same, read.
+    """
+
+    preprocessor: Any
+    rows: Any
+    table: Table
+
+
+@dataclass(frozen=True, eq=False)
+class FitRows:
+    """The rows that take part in a fit: those of positive weight that are no noise, equal ones merged where it pays.
+
+    Attributes
+    ----------
+    table : Table
+        All n rows, in the input's columns and units.
+    encoded : EncodedTable
+        The m rows that take part, as codes.
+    metric : Table
+        The same m rows where distances are measured.
+    sample_weight : ndarray of shape (m,), float64, or None
+        What each of them counts for, as it was given; None where each counts once.
+    n_jobs : int
+    """
+
+    table: Table
+    encoded: EncodedTable
+    metric: Table
+    sample_weight: npt.NDArray[np.float64] | None
+    n_jobs: int
+
+    @property
+    def n_rows(self) -> int:
+        """m, the number of rows that take part."""
+        return self.metric.n_rows
+
+    @property
+    def weights(self) -> npt.NDArray[np.int64] | None:
+        """Weights in integers, in proportion to the given ones; None where every row counts once."""
+        return self.encoded.weights
+
+    @cached_property
+    def left_out(self) -> npt.NDArray[np.intp]:
+        """Numbers of the rows that take no part: noise, and rows without weight."""
+        position = self.encoded.position
+        return np.empty(0, dtype=np.intp) if position is None else np.flatnonzero(position < 0)
+
+    def compress(self, values: Any) -> Any:
+        """One value for each of the m rows from one for each of the n rows."""
+        return values if self.encoded.row_of is None else values[self.encoded.row_of]
+
+    def spread(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """One value for each of the n rows from one for each of the m rows; undefined where a row is left out."""
+        return values.copy() if self.encoded.position is None else values[self.encoded.position]
+
+    def raw_row(self, row: int) -> npt.NDArray[np.float64]:
+        """One of the m rows in the input's columns."""
+        values = self.table.values[[row if self.encoded.row_of is None else self.encoded.row_of[row]]]
+        if isinstance(values, sparse.csr_array):
+            values = values.toarray()
+        return np.asarray(values, dtype=np.float64).ravel()
+
+    def sum(self, values: npt.NDArray[np.float64]) -> float:
+        """The weighted sum of one value a row."""
+        return kernels.exact_sum(values, self._summing_weights)
+
+    def weight_of(self, codes: npt.NDArray[np.signedinteger[Any]], n_codes: int) -> npt.NDArray[np.int64]:
+        """Integer weight of the rows of each code, 0 .. n_codes - 1."""
+        # Weights add up to no more than 2**53, so float64 sums are exact.
+        return np.bincount(codes, weights=self.weights, minlength=n_codes).astype(np.int64)
+
+    def means(self, labels: npt.NDArray[np.int32], n_clusters: int, *, raw: bool = False) -> npt.NDArray[np.float64]:
+        """Mean of each cluster's rows where distances are measured, or in the input's columns; nan without rows."""
+        matrix = self.encoded.matrix if raw else self.metric.matrix
+        return kernels.cluster_means(matrix, labels, n_clusters, self._summing_weights, self.n_jobs)[0]
+
+    def costs(self, centers: npt.NDArray[np.float64], labels: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
+        """Squared distance of each row to the center that it is labeled with."""
+        return kernels.label_costs(self.metric.matrix, centers, labels, "kmeans", self.n_jobs)
+
+    @cached_property
+    def _summing_weights(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64] | None:
+        return sum_weights(self.sample_weight)
+
+
+def encode_rows(
+    table: Table,
+    metric: Table,
+    sample_weight: npt.NDArray[np.float64] | None,
+    *,
+    keep: npt.NDArray[np.bool_] | None = None,
+    shared: npt.NDArray[Any] | None = None,
+    merge: bool = True,
+    n_jobs: int,
+) -> FitRows:
+    """Encode the rows that take part in a fit.
+
+    Parameters
+    ----------
+    table, metric : Table
+        All n rows in the input's columns, and where distances are measured; one and the same without a preprocessor.
+    sample_weight : ndarray of shape (n,), float64, or None
+    keep : ndarray of shape (n,), bool, optional
+        False for noise.
+    shared : ndarray of shape (n,), optional
+        What equal rows must also have in common to be merged, such as a label.
+    merge : bool, default True
+        False where every row has something of its own.
+    n_jobs : int
+
+    Returns
+    -------
+    rows : FitRows
+    """
+    weights, _ = integer_weights(sample_weight)
+    encoded = encode_table(table, weights=weights, keep=keep, merge=merge, n_jobs=n_jobs)
+    if shared is not None and _differs_within(encoded, shared):
+        encoded = encode_table(table, weights=weights, keep=keep, merge=False, n_jobs=n_jobs)
+    if encoded.row_of is None:
+        return FitRows(table, encoded, metric, sample_weight, n_jobs)
+    metric = replace(metric, values=metric.values[encoded.row_of])
+    return FitRows(table, encoded, metric, _merged_weights(encoded, sample_weight), n_jobs)
+
+
+def _differs_within(encoded: EncodedTable, values: npt.NDArray[Any]) -> bool:
+    """Whether rows that were merged have different values."""
+    if encoded.copies is None or encoded.row_of is None or encoded.position is None:
+        return False
+    kept = encoded.position >= 0
+    return bool((values[encoded.row_of][encoded.position[kept]] != values[kept]).any())
+
+
+def _merged_weights(
+    encoded: EncodedTable, sample_weight: npt.NDArray[np.float64] | None
+) -> npt.NDArray[np.float64] | None:
+    """The given weights of the rows that each row stands for, added up."""
+    if sample_weight is None:
+        return None if encoded.copies is None else encoded.copies.astype(np.float64)
+    assert encoded.position is not None
+    kept = encoded.position >= 0
+    merged: npt.NDArray[np.float64] = np.bincount(
+        encoded.position[kept], weights=sample_weight[kept], minlength=encoded.n_rows
+    ).astype(np.float64, copy=False)
+    return merged
+
+
+def fit_metric_space(
+    preprocessor: Any, X: Any, table: Table, sample_weight: npt.NDArray[np.float64] | None
+) -> MetricSpace:
+    """Fit a copy of the preprocessor and transform the rows with it.
+
+    Parameters
+    ----------
+    preprocessor : transformer or None
+        Left as it is. Weights are passed on where its ``fit`` takes them, so that a weight is a repeated row here too.
+    X : object
+        The rows as the caller gave them: a preprocessor may need the data frame.
+    table : Table
+        The same rows, read.
+    sample_weight : ndarray of shape (n,), float64, or None
+
+    Returns
+    -------
+    space : MetricSpace
+    """
+    if preprocessor is None:
+        return MetricSpace(None, X, table)
+    if isinstance(preprocessor, type) or not (hasattr(preprocessor, "fit") and hasattr(preprocessor, "transform")):
+        raise InvalidInputError(
+            f"preprocessor={preprocessor!r} is no transformer: it needs fit and transform. "
+            "Give one of scikit-learn's, such as StandardScaler() or a Pipeline, or None."
+        )
+    fitted = clone(preprocessor)
+    if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
+        Z = fitted.fit(X, sample_weight=sample_weight).transform(X)
+    elif hasattr(fitted, "fit_transform"):
+        Z = fitted.fit_transform(X)
+    else:
+        Z = fitted.fit(X).transform(X)
+    return MetricSpace(fitted, Z, read_metric(Z, table.n_rows))
+
+
+def read_metric(Z: Any, n_rows: int) -> Table:
+    """The preprocessor's output as a table of as many rows as went in."""
+    metric = read_table(Z, what="the preprocessor's output")
+    if metric.n_rows != n_rows:
+        raise InvalidInputError(
+            f"The preprocessor gave {metric.n_rows} rows for {n_rows}, and every row needs one. Leave rows out before "
+            "fitting instead."
+        )
+    return metric

@@ -1,0 +1,292 @@
+"""Any clustering, said in words."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._given import read_centers, read_costs
+from cutwise.estimators._growth import LabelProblem, best_candidate, grow_candidate
+from cutwise.estimators._progress import Stages
+from cutwise.estimators._rows import FitRows, encode_rows, fit_metric_space
+from cutwise.exceptions import InvalidInputError
+from cutwise.readouts.words import percent
+from cutwise.reference import FixedCosts, Reference, fixed_costs, fixed_costs_from_array
+from cutwise.table import (
+    Labels,
+    check_max_leaves,
+    check_n_jobs,
+    check_number,
+    check_option,
+    read_labels,
+    read_table,
+    read_weights,
+)
+
+__all__ = ["ClusterExplainer"]
+
+ALGORITHMS = ("auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "cart")
+EXPANSIONS = ("exkmc", "expand")
+
+
+class ClusterExplainer(TreeEstimator):
+    """Explains a clustering that exists already, from wherever it came.
+
+    It grows a small tree of single-column thresholds whose leaves are the clusters given as ``y``. The columns of ``X``
+    need not be those that made the clusters. ``agreement_`` says how faithful the tree is.
+
+    Parameters
+    ----------
+    max_leaves : int, default=None
+        Number of leaves at most, at least one a cluster. None means one leaf a cluster.
+    algorithm : {"auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "cart"}, default="auto"
+        How the tree grows. ``"auto"`` grows several, takes the one that agrees with ``y`` on most rows (then: that
+        gives every cluster a leaf, then that has the shortest rules), and says in ``growth_`` which it was; a
+        DecisionTreeClassifier with as many leaves is among them. ``"expand"`` minimizes the rows whose cluster differs
+        from ``y``; ``"cart"`` is plain CART; the others are those of :class:`ExplainableKMeans`, on the cost of each
+        row by each cluster.
+    expansion : {"exkmc", "expand"}, default="exkmc"
+        How a tree with one leaf a cluster grows to ``max_leaves``. ``"auto"`` always uses ``"expand"``.
+    depth_penalty : float, default=0.03
+        Weight of the expected depth for ``"exshallow"``.
+    preprocessor : transformer, default=None
+        Costs are measured in its output, rules stay in the columns and units of ``X``. A copy is fitted.
+    random_state : int, RandomState instance or None, default=None
+        Not used: nothing here is random. For the sake of pipelines that set it everywhere.
+    n_jobs : int, default=None
+        Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
+    verbose : int, default=0
+        1 prints each stage and its seconds to standard error, 2 also the leaves as they come.
+
+    Attributes
+    ----------
+    tree_ : ThresholdTree
+        The model; ``tree_.cluster`` holds positions in ``classes_``.
+    classes_ : ndarray of shape (n_clusters,)
+        The labels of ``y`` in increasing order, without noise.
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each training row, by the tree, in the words of ``y``. Noise is placed too.
+    growth_ : str
+        The algorithm that grew the tree.
+    candidates_ : dict of str to float
+        The agreement of every tree that was grown to choose from.
+    agreement_ : float
+        Share (of weight) of the rows that are no noise whose cluster the tree gets right.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features), float64
+        Means of the tree's clusters, in the preprocessor's output where there is one.
+    reference_ : Reference
+        The clustering that was given: ``labels`` (codes, -1 for noise), ``centers``, ``cost``.
+    cost_ : float
+        Cost of the tree's clusters with their own means; with ``costs``, the given cost of each row by its cluster.
+    surrogate_cost_ : float
+        The same with the centers of ``y``'s clusters.
+    cost_ratio_ : float
+        ``cost_`` over ``reference_.cost``; nan where the latter is 0.
+    n_leaves_, depth_ : int
+        Size of the tree.
+    preprocessor_ : transformer
+        The fitted preprocessor; None without one.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only when ``X`` has column names that are all strings.
+
+    Examples
+    --------
+    >>> from cutwise import ClusterExplainer
+    >>> X = [[1, 5], [2, 5], [2, 7], [8, 6], [9, 7]]
+    >>> model = ClusterExplainer().fit(X, ["low", "low", "low", "high", "high"])
+    >>> model.predict([[3, 0], [7, 0]]).tolist()
+    ['low', 'high']
+    >>> model.agreement_
+    1.0
+    """
+
+    def __init__(
+        self,
+        max_leaves: int | None = None,
+        algorithm: str = "auto",
+        *,
+        expansion: str = "exkmc",
+        depth_penalty: float = 0.03,
+        preprocessor: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_leaves = max_leaves
+        self.algorithm = algorithm
+        self.expansion = expansion
+        self.depth_penalty = depth_penalty
+        self.preprocessor = preprocessor
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, *, centers: Any = None, costs: Any = None, sample_weight: Any = None) -> Self:
+        """Grow the tree that says the clusters ``y``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Finite numbers.
+        y : array-like of shape (n_samples,)
+            A label for each row: integers, texts or booleans. The number -1 is noise: it takes no part, though
+            ``predict`` places it.
+        centers : array-like of shape (n_clusters, n_features), default=None
+            Centers of the clusters in the order of their sorted labels, in the preprocessor's output where there is
+            one. None means their means.
+        costs : array-like of shape (n_samples, n_clusters), default=None
+            What it costs to serve each row by each cluster, at least 0, clusters in the order of their sorted labels.
+            None means squared distances to the centers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts; none negative, not all 0.
+
+        Returns
+        -------
+        self : ClusterExplainer
+
+        Raises
+        ------
+        InvalidInputError
+            A parameter, a value, a label or a weight that cannot be used.
+
+        Warns
+        -----
+        EmptyClusterWarning
+            A cluster without a leaf of its own, or without rows in the end.
+        UnseparableCentersWarning
+            Clusters with equal centers, where the algorithm parts centers.
+        """
+        self._refuse_unsaved()
+        check_option("algorithm", self.algorithm, ALGORITHMS)
+        check_option("expansion", self.expansion, EXPANSIONS)
+        depth_penalty = check_number("depth_penalty", self.depth_penalty, minimum=0)
+        n_jobs = check_n_jobs(self.n_jobs)
+        stages = Stages(type(self).__name__, self.verbose)
+
+        with stages.stage("reading the table"):
+            table = read_table(X)
+            weights = read_weights(sample_weight, table.n_rows)
+            labels = _weighted_labels(read_labels(y, table.n_rows, estimator=type(self).__name__), weights)
+            max_leaves = check_max_leaves(self.max_leaves, labels.n_clusters)
+        with stages.stage("encoding"):
+            space = fit_metric_space(self.preprocessor, X, table, weights)
+            keep = labels.codes >= 0 if labels.n_noise else None
+            rows = encode_rows(
+                table, space.table, weights, keep=keep, shared=labels.codes, merge=costs is None, n_jobs=n_jobs
+            )
+        with stages.stage("costs of the clusters"):
+            given = None if costs is None else rows.compress(read_costs(costs, table.n_rows, labels.n_clusters))
+            means = rows.means(codes := rows.compress(labels.codes), labels.n_clusters)
+            middles = means if centers is None else read_centers(centers, *means.shape)
+            reference = Reference(codes, middles, _reference_cost(rows, codes, middles, given), "kmeans")
+        with stages.stage("tree"):
+            problem = LabelProblem(
+                rows,
+                codes,
+                middles if space.preprocessor is None else rows.means(codes, labels.n_clusters, raw=True),
+                lambda: _fixed_costs(rows, middles, given),
+                max_leaves,
+                self.expansion,
+                depth_penalty,
+                lambda n_leaves: stages.leaves(n_leaves, max_leaves),
+            )
+            if self.algorithm == "auto":
+                chosen, tried = best_candidate(problem)
+            else:
+                chosen = grow_candidate(problem, self.algorithm)
+                tried = {self.algorithm: chosen}
+        with stages.stage("costs of the tree"):
+            self._remember_columns(table)
+            self.preprocessor_ = space.preprocessor
+            self.classes_ = labels.classes
+            total = int(rows.weight_of(np.zeros_like(codes), 1)[0])
+            self.growth_ = chosen.growth
+            self.candidates_ = {name: candidate.agreement / total for name, candidate in tried.items()}
+            self.agreement_ = chosen.agreement / total
+            self._finish(rows, chosen.grown, reference, labels.codes, weights, given)
+        for name, agreement in self.candidates_.items():
+            stages.say(f"  grown by {name}: agreement {percent(agreement)}")
+        stages.say(self._summary())
+        return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the rows whose cluster the tree gets right; noise does not count.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Labels in the words of fit; one that fit never saw counts as wrong.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        agreement : float
+            1 at best.
+        """
+        table = self._read(X)
+        labels = read_labels(y, table.n_rows, estimator=type(self).__name__)
+        weights = read_weights(sample_weight, table.n_rows)
+        code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
+        # The entry past the end answers for code -1.
+        known = np.array([code_of.get(label, -1) for label in labels.classes.tolist()] + [-1], dtype=np.int32)
+        counted = labels.codes >= 0
+        right = known[labels.codes] == self._codes(table)
+        if weights is not None and not weights[counted].any():
+            raise InvalidInputError(
+                "Every row with a cluster has weight 0: there is nothing to score. Give some a positive weight."
+            )
+        return float(np.average(right[counted], weights=None if weights is None else weights[counted]))
+
+    def _summary(self) -> str:
+        return f"{super()._summary()}; grown by {self.growth_}, agreement {percent(self.agreement_)}"
+
+    def _fitted_state(self) -> dict[str, Any]:
+        own = {"growth": self.growth_, "candidates": self.candidates_, "agreement": self.agreement_}
+        return super()._fitted_state() | own
+
+    def _restore_fitted(self, state: dict[str, Any]) -> None:
+        super()._restore_fitted(state)
+        self.growth_ = str(state["growth"])
+        self.candidates_ = {str(name): float(agreement) for name, agreement in state["candidates"].items()}
+        self.agreement_ = float(state["agreement"])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _weighted_labels(labels: Labels, weights: npt.NDArray[np.float64] | None) -> Labels:
+    """Labels as they would be without the rows of weight 0: a cluster of nothing else is none."""
+    if weights is None or weights.all():
+        return labels
+    codes = np.where(weights > 0, labels.codes, np.int32(-1))
+    present = np.bincount(codes[codes >= 0], minlength=labels.n_clusters) > 0
+    if not present.any():
+        raise InvalidInputError(
+            "Every row with a cluster has weight 0: there is no cluster to explain. Give a positive weight to some."
+        )
+    number = np.append(np.cumsum(present) - 1, -1).astype(np.int32)  # the last answers for code -1
+    return Labels(labels.classes[present], number[codes])
+
+
+def _reference_cost(
+    rows: FitRows,
+    codes: npt.NDArray[np.int32],
+    centers: npt.NDArray[np.float64],
+    costs: npt.NDArray[np.float64] | None,
+) -> float:
+    """What the given clusters cost."""
+    return rows.sum(rows.costs(centers, codes) if costs is None else costs[np.arange(len(codes)), codes])
+
+
+def _fixed_costs(rows: FitRows, centers: npt.NDArray[np.float64], costs: npt.NDArray[np.float64] | None) -> FixedCosts:
+    """The cost of each row by each cluster in fixed point."""
+    if costs is None:
+        return fixed_costs(rows.metric.matrix, centers, weights=rows.weights, n_jobs=rows.n_jobs)
+    return fixed_costs_from_array(costs, weights=rows.weights, n_jobs=rows.n_jobs)

@@ -1,0 +1,151 @@
+"""A genuine scikit-learn tree with our cuts: what export_text, plot_tree, SHAP, ONNX and the like accept.
+
+scikit-learn rounds the values of a row to float32 before it compares them, so a threshold that is right in float64 can
+send a row the other way. The gap that a cut was chosen in tells whether a threshold exists that is right for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cutwise.exceptions import InvalidInputError
+from cutwise.tree.threshold_tree import ThresholdTree
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier
+
+__all__ = ["single_precision_thresholds", "to_decision_tree"]
+
+
+def to_decision_tree(
+    tree: ThresholdTree,
+    *,
+    classes: np.ndarray,
+    gaps: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+) -> DecisionTreeClassifier:
+    """A fitted ``DecisionTreeClassifier`` with the nodes of ``tree``, numbered alike.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+        Of one-sided cuts.
+    classes : ndarray of shape (k,)
+        What cluster number j is called.
+    gaps : ndarray of shape (n_nodes, 2), float64, optional
+        ``gaps[i]``: the two neighboring values between which the cut of node i lies; nan at leaves. Thresholds move
+        within them where float32 asks for it. Left out, thresholds stay as they are.
+    names : sequence of d str, optional
+        Column names, when the model has any.
+
+    Returns
+    -------
+    classifier : DecisionTreeClassifier
+        Predicts the tree's clusters. A node's ``value`` is the share of its rows that end in each cluster, so a leaf is
+        always pure: it says what the tree decides, not how well it matches the reference.
+
+    Raises
+    ------
+    InvalidInputError
+        Interval cuts, or the two sides of a cut are one value in float32.
+    """
+    from sklearn.tree import DecisionTreeClassifier
+    from sklearn.tree._tree import Tree
+
+    if np.isfinite(tree.lower).any():
+        raise InvalidInputError(
+            "This tree has interval cuts (a < x <= b), which a scikit-learn tree cannot hold. Use its rules instead."
+        )
+    n_nodes, n_clusters = len(tree.feature), len(classes)
+    inner = tree.feature >= 0
+    shares = _cluster_shares(tree, n_clusters)
+    template = DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [0, 1])
+    nodes = np.zeros(n_nodes, dtype=template.tree_.__getstate__()["nodes"].dtype)
+    nodes["left_child"] = tree.children_left
+    nodes["right_child"] = tree.children_right
+    # -2 is how scikit-learn marks "no cut" in both.
+    nodes["feature"] = np.where(inner, tree.feature, -2)
+    nodes["threshold"] = np.where(inner, single_precision_thresholds(tree, gaps, names), -2.0)
+    nodes["impurity"] = 1.0 - (shares**2).sum(axis=1)
+    nodes["n_node_samples"] = tree.n_node_samples
+    nodes["weighted_n_node_samples"] = tree.n_node_samples
+
+    grown = Tree(tree.n_features, np.array([n_clusters], dtype=np.intp), 1)
+    grown.__setstate__(
+        {
+            "max_depth": int(tree.depth),
+            "node_count": n_nodes,
+            "nodes": nodes,
+            "values": np.ascontiguousarray(shares[:, None, :]),
+        }
+    )
+    classifier = DecisionTreeClassifier(max_leaf_nodes=max(2, int(tree.n_leaves)), random_state=0)
+    classifier.tree_ = grown
+    classifier.classes_ = np.asarray(classes)
+    classifier.n_classes_ = n_clusters
+    classifier.n_outputs_ = 1
+    classifier.n_features_in_ = tree.n_features
+    classifier.max_features_ = tree.n_features
+    if names is not None:
+        classifier.feature_names_in_ = np.array(names, dtype=object)
+    return classifier
+
+
+def single_precision_thresholds(
+    tree: ThresholdTree, gaps: np.ndarray | None, names: Sequence[str] | None = None
+) -> np.ndarray:
+    """Thresholds that part float32 values as ``tree`` parts the float64 ones.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    gaps : ndarray of shape (n_nodes, 2), float64, or None
+        See :func:`to_decision_tree`.
+    names : sequence of str, optional
+        Column names for the error.
+
+    Returns
+    -------
+    thresholds : ndarray of shape (n_nodes,), float64
+        The tree's own wherever they are right in float32 too, else the left end of the gap, rounded to float32.
+
+    Raises
+    ------
+    InvalidInputError
+        Both ends of a gap are the same in float32.
+    """
+    if gaps is None:
+        return tree.threshold
+    # Rounding keeps order: what is at most the left end stays at most its rounding, and so on the right.
+    with np.errstate(over="ignore"):
+        rounded = gaps.astype(np.float32).astype(np.float64)
+    left, right = rounded[:, 0], rounded[:, 1]
+    inner = tree.feature >= 0
+    for node in np.flatnonzero(inner & (left >= right)):
+        column = names[tree.feature[node]] if names is not None else f"x{tree.feature[node]}"
+        raise InvalidInputError(
+            f"scikit-learn's trees compare in float32, where the neighboring values {float(gaps[node, 0])!r} "
+            f"and {float(gaps[node, 1])!r} of column {column!r} are the same: its tree would send rows the other way.\n"
+            "Subtract a constant from that column (an offset, the first timestamp) and fit again."
+        )
+    return np.where(inner & ((tree.threshold < left) | (tree.threshold >= right)), left, tree.threshold)
+
+
+def _cluster_shares(tree: ThresholdTree, n_clusters: int) -> np.ndarray:
+    """Share of each node's rows that end in each cluster; a node without rows counts its leaves instead."""
+    rows = np.zeros((len(tree.feature), n_clusters))
+    leaves = np.zeros_like(rows)
+    for node in range(len(tree.feature) - 1, -1, -1):  # children come after their parent
+        if tree.feature[node] < 0:
+            rows[node, tree.cluster[node]] = tree.n_node_samples[node]
+            leaves[node, tree.cluster[node]] = 1
+        else:
+            for child in (tree.children_left[node], tree.children_right[node]):
+                rows[node] += rows[child]
+                leaves[node] += leaves[child]
+    counts = np.where(rows.sum(axis=1, keepdims=True) > 0, rows, leaves)
+    shares: np.ndarray = counts / counts.sum(axis=1, keepdims=True)
+    return shares

@@ -1,0 +1,269 @@
+"""ClusterExplainer: labels from anywhere, and at least as faithful as a DecisionTreeClassifier with as many leaves."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.cluster import HDBSCAN
+from sklearn.datasets import load_digits, load_iris, make_moons
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from cutwise import ClusterExplainer, export_text
+from cutwise.exceptions import EmptyClusterWarning
+
+ALGORITHMS = ("auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "cart")
+
+
+@pytest.fixture(scope="module")
+def iris():
+    data = load_iris(as_frame=True)
+    return data.data, data.target_names[data.target]
+
+
+def agreement_of_cart(X, y, max_leaves, seeds=5):
+    trees = [DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=seed) for seed in range(seeds)]
+    return max(tree.fit(X, y).score(X, y) for tree in trees)
+
+
+def xor():
+    x, y = np.meshgrid(np.linspace(-1, 1, 20), np.linspace(-1, 1, 20))
+    X = np.column_stack([x.ravel(), y.ravel()])
+    return X, (X[:, 0] > 0) ^ (X[:, 1] > 0)
+
+
+class TestFigures:
+    @pytest.mark.parametrize("algorithm", ALGORITHMS)
+    def test_they_are_their_definitions(self, iris, algorithm):
+        X, y = iris
+        model = ClusterExplainer(max_leaves=5, algorithm=algorithm).fit(X, y)
+        Z, codes = X.to_numpy(), np.unique(y, return_inverse=True)[1]
+        assert list(model.classes_) == ["setosa", "versicolor", "virginica"]
+        assert np.array_equal(model.predict(X), model.labels_)
+        assert model.agreement_ == np.mean(model.labels_ == y) == model.score(X, y)
+        means = np.array([Z[codes == j].mean(axis=0) for j in range(3)])
+        np.testing.assert_allclose(model.reference_.centers, means)
+        assert np.array_equal(model.reference_.labels, codes)
+        assert model.reference_.cost == pytest.approx(((Z - means[codes]) ** 2).sum())
+        ours = model.tree_.predict(Z)
+        own = np.array([Z[ours == j].mean(axis=0) for j in range(3)])
+        np.testing.assert_allclose(model.cluster_centers_, own)
+        assert model.cost_ == pytest.approx(((Z - own[ours]) ** 2).sum())
+        assert model.surrogate_cost_ == pytest.approx(((Z - means[ours]) ** 2).sum())
+        assert model.cost_ratio_ == model.cost_ / model.reference_.cost
+        assert model.n_leaves_ <= 5
+        for rule in model.rules():
+            assert rule.purity == pytest.approx(np.mean(y[model.labels_ == rule.cluster] == rule.cluster))
+            assert rule.coverage == pytest.approx(np.mean(model.labels_[y == rule.cluster] == rule.cluster))
+
+    def test_the_growth_that_was_taken_is_named(self, iris):
+        model = ClusterExplainer().fit(*iris)
+        assert model.growth_ in model.candidates_
+        assert model.candidates_[model.growth_] == max(model.candidates_.values()) == model.agreement_
+        assert f"grown by {model.growth_}, agreement" in export_text(model).splitlines()[0]
+        assert ClusterExplainer(algorithm="imm").fit(*iris).growth_ == "imm"
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
+class TestAuto:
+    @pytest.mark.parametrize("extra", [0, 3, 15])
+    @pytest.mark.parametrize("load", [load_iris, load_digits])
+    def test_it_agrees_at_least_as_well_as_cart_on_classes(self, load, extra):
+        X, y = load(return_X_y=True)
+        leaves = len(np.unique(y)) + extra
+        model = ClusterExplainer(leaves).fit(X, y)
+        assert model.n_leaves_ <= leaves
+        assert model.agreement_ >= agreement_of_cart(X, y, leaves, seeds=1)
+
+    @pytest.mark.parametrize("max_leaves", [2, 3, 4, 6])
+    def test_it_agrees_at_least_as_well_as_cart_on_xor(self, max_leaves):
+        X, y = xor()
+        model = ClusterExplainer(max_leaves).fit(X, y)
+        assert model.agreement_ >= agreement_of_cart(X, y, max_leaves)
+
+    def test_it_agrees_at_least_as_well_as_cart_on_labels_of_hdbscan(self):
+        X, _ = make_moons(400, noise=0.09, random_state=0)
+        y = HDBSCAN(min_cluster_size=8, copy=True).fit_predict(X)
+        assert (y == -1).any()
+        inside = y >= 0
+        for extra in (0, 2, 8):
+            leaves = len(np.unique(y[inside])) + extra
+            model = ClusterExplainer(leaves).fit(X, y)
+            assert model.agreement_ >= agreement_of_cart(X[inside], y[inside], leaves)
+
+    def test_a_cluster_without_a_leaf_is_named(self):
+        # One row inside another cluster: giving it a leaf would cost more rows than it gains.
+        X = np.array([[x] for x in (1, 2, 3, 4, 5, 6, 9, 20, 21)], dtype=float)
+        y = np.array(list("aaabaaacc"))
+        with pytest.warns(EmptyClusterWarning, match="b"):
+            model = ClusterExplainer().fit(X, y)
+        assert model.agreement_ == pytest.approx(8 / 9)
+        assert "no rule" in str(model.rules()[1])
+
+    def test_every_cluster_gets_a_leaf_where_that_costs_nothing(self, iris):
+        model = ClusterExplainer().fit(*iris)
+        assert set(model.tree_.cluster[model.tree_.leaves]) == {0, 1, 2}
+
+
+class TestLabels:
+    def test_noise_takes_no_part_and_is_placed(self, iris):
+        X, _ = iris
+        y = load_iris().target.copy()
+        y[::7] = -1
+        for algorithm in ALGORITHMS:
+            model = ClusterExplainer(algorithm=algorithm).fit(X, y)
+            without = ClusterExplainer(algorithm=algorithm).fit(X[y >= 0], y[y >= 0])
+            assert model.tree_.equals(without.tree_)
+            assert model.agreement_ == without.agreement_
+            assert model.cost_ == without.cost_
+            assert list(model.classes_) == [0, 1, 2]
+            assert np.array_equal(model.labels_, model.predict(X))
+            assert set(model.labels_) == {0, 1, 2}
+            assert (model.reference_.labels == -1).sum() == (y == -1).sum()
+            assert sum(rule.noise for rule in model.rules()) == (y == -1).sum()
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            lambda y: y,
+            lambda y: y.astype(float),
+            lambda y: pd.Series(y, dtype="category"),
+            lambda y: pd.Series(y, dtype="Int64"),
+            lambda y: list(y),
+            lambda y: y.astype(np.int8),
+        ],
+    )
+    def test_containers_of_numbers_give_one_tree(self, iris, given):
+        X, y = iris[0], load_iris().target
+        model = ClusterExplainer().fit(X, given(y))
+        assert model.tree_.equals(ClusterExplainer().fit(X, y).tree_)
+
+    def test_booleans_come_back_as_booleans(self):
+        X, y = xor()
+        y &= X[:, 0] > 0
+        model = ClusterExplainer(3).fit(X, y)
+        assert model.predict(X).dtype == bool
+        assert model.score(X, y) == 1.0
+
+    @pytest.mark.parametrize("algorithm", ALGORITHMS)
+    def test_one_label_is_one_leaf(self, iris, algorithm):
+        model = ClusterExplainer(algorithm=algorithm).fit(iris[0], ["all"] * 150)
+        assert (model.n_leaves_, model.agreement_) == (1, 1.0)
+        assert set(model.predict(iris[0])) == {"all"}
+        assert str(model.rules()[0].rules[0]) == "any row"
+
+    def test_equal_rows_with_different_labels(self):
+        X = np.repeat(np.arange(6.0), 50)[:, None]
+        y = np.where(np.arange(300) % 50 < 35, X[:, 0] > 2, X[:, 0] <= 2)
+        model = ClusterExplainer().fit(X, y)
+        assert model.agreement_ == pytest.approx(0.7)
+        assert model.tree_.n_node_samples[0] == 300
+
+    def test_unknown_labels_count_as_wrong_in_the_score_and_noise_not_at_all(self, iris):
+        X, y = iris
+        model = ClusterExplainer().fit(X, y)
+        right = model.predict(X)
+        assert model.score(X, right) == 1.0
+        other = np.where(np.arange(150) < 50, "unheard of", right)
+        assert model.score(X, other) == pytest.approx(100 / 150)
+        numbers = ClusterExplainer().fit(X, load_iris().target)
+        noisy = np.where(np.arange(150) < 50, -1, numbers.labels_)
+        assert numbers.score(X, noisy) == 1.0
+
+
+class TestWeights:
+    @pytest.mark.parametrize("algorithm", ALGORITHMS)
+    def test_an_integer_weight_is_a_repeated_row(self, algorithm):
+        rng = np.random.default_rng(5)
+        X = rng.integers(0, 30, size=(150, 3)).astype(float)
+        y = (X[:, 0] > 12).astype(int) + (X @ [1, 2, -1] > 30)
+        weights = rng.integers(0, 4, 150)
+        weighted = ClusterExplainer(7, algorithm).fit(X, y, sample_weight=weights)
+        repeated = ClusterExplainer(7, algorithm).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+        assert weighted.tree_.equals(repeated.tree_, counts=False)
+        assert weighted.agreement_ == repeated.agreement_
+        assert weighted.cost_ == repeated.cost_
+        assert weighted.growth_ == repeated.growth_
+
+    def test_a_cluster_of_rows_without_weight_is_none(self, iris):
+        X, y = iris
+        model = ClusterExplainer().fit(X, y, sample_weight=(y != "setosa").astype(float))
+        assert list(model.classes_) == ["versicolor", "virginica"]
+        assert len(model.labels_) == 150
+
+
+class TestSpace:
+    def test_given_centers_are_the_references(self, iris):
+        X, y = iris
+        centers = np.array([[5.0, 3.4, 1.5, 0.2], [5.9, 2.8, 4.3, 1.3], [6.6, 3.0, 5.6, 2.0]])
+        model = ClusterExplainer(algorithm="exgreedy").fit(X, y, centers=centers)
+        assert np.array_equal(model.reference_.centers, centers)
+
+    @pytest.mark.parametrize("algorithm", ["exgreedy", "exshallow", "exkmc", "imm"])
+    def test_costs_of_squared_distances_give_the_tree_of_the_centers(self, algorithm):
+        rng = np.random.default_rng(2)
+        X = rng.integers(0, 40, size=(200, 3)).astype(float)
+        centers = X[:4]
+        costs = ((X[:, None] - centers) ** 2).sum(axis=2)
+        y = costs.argmin(axis=1)
+        by_centers = ClusterExplainer(6, algorithm).fit(X, y, centers=centers)
+        by_costs = ClusterExplainer(6, algorithm).fit(X, y, centers=centers, costs=costs)
+        assert by_centers.tree_.equals(by_costs.tree_)
+        assert by_costs.cost_ == pytest.approx(by_centers.surrogate_cost_)
+        assert by_costs.reference_.cost == pytest.approx(by_centers.reference_.cost)
+
+    def test_any_costs_will_do(self):
+        rng = np.random.default_rng(3)
+        X = rng.normal(size=(120, 2))
+        y = np.array(["a", "b", "c"])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0)]
+        costs = rng.random(size=(120, 3))
+        model = ClusterExplainer(algorithm="exkmc").fit(X, y, costs=costs)
+        codes = model.tree_.predict(X)
+        assert model.cost_ == pytest.approx(costs[np.arange(120), codes].sum())
+
+    def test_a_preprocessor_measures_and_rules_keep_their_units(self, iris):
+        X, y = iris
+        model = ClusterExplainer(algorithm="exgreedy", preprocessor=StandardScaler()).fit(X, y)
+        Z = StandardScaler().fit_transform(X)
+        np.testing.assert_allclose(model.reference_.centers, [Z[y == c].mean(axis=0) for c in model.classes_])
+        cuts = model.tree_.threshold[model.tree_.feature >= 0]
+        assert (cuts > 0.1).all()
+        assert model.transform(X).shape == (150, 3)
+
+    def test_sparse_rows_give_the_tree_of_the_dense_ones(self):
+        rng = np.random.default_rng(0)
+        X = rng.poisson(0.5, size=(200, 10)).astype(float)
+        y = rng.integers(0, 3, 200)
+        for algorithm in ALGORITHMS:
+            dense = ClusterExplainer(9, algorithm).fit(X, y)
+            scarce = ClusterExplainer(9, algorithm).fit(sparse.csc_array(X), y)
+            assert dense.tree_.equals(scarce.tree_)
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("options", "given", "words"),
+        [
+            ({"algorithm": "cartt"}, {}, ["algorithm='cartt'", "Did you mean 'cart'?"]),
+            ({"max_leaves": 2}, {}, ["max_leaves=2", "n_clusters=3"]),
+            ({}, {"y": ["a"] * 149}, ["149", "150"]),
+            ({}, {"y": None}, ["requires y"]),
+            ({}, {"y": [-1] * 150}, ["noise"]),
+            ({}, {"centers": np.zeros((2, 4))}, ["(2, 4)", "(3, 4)"]),
+            ({}, {"centers": np.full((3, 4), np.nan)}, ["NaN", "centers"]),
+            ({}, {"costs": np.zeros((150, 2))}, ["(150, 2)", "(150, 3)"]),
+            ({}, {"costs": np.full((150, 3), -1.0)}, ["-1.0", "row 0"]),
+            ({}, {"sample_weight": np.zeros(150)}, ["non-zero"]),
+        ],
+    )
+    def test_the_error_says_what_was_given_and_what_is_needed(self, iris, options, given, words):
+        X, y = iris
+        given = {"y": y} | given
+        with pytest.raises(ValueError) as caught:
+            ClusterExplainer(**options).fit(X, **given)
+        assert all(word in str(caught.value) for word in words), str(caught.value)
+
+    def test_weight_only_on_noise(self, iris):
+        y = np.where(np.arange(150) < 10, -1, 1)
+        with pytest.raises(ValueError, match="weight 0"):
+            ClusterExplainer().fit(iris[0], y, sample_weight=(y == -1).astype(float))

@@ -1,0 +1,352 @@
+"""ExplainableKMeans from end to end, against definitions written out here."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from cutwise import ExplainableKMeans
+from cutwise.exceptions import ColumnMismatchError, EmptyClusterWarning, UnseparableCentersWarning
+
+ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc")
+
+
+def cost(X, labels, centers, weights=None):
+    distances = ((np.asarray(X, dtype=float) - centers[labels]) ** 2).sum(axis=1)
+    return float(np.dot(distances, np.ones(len(X)) if weights is None else weights))
+
+
+def own_means(X, labels, k, weights=None):
+    weights = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=float)
+    return np.array([np.average(X[labels == j], axis=0, weights=weights[labels == j]) for j in range(k)])
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(as_frame=True).data
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, _ = make_blobs(n_samples=300, n_features=3, centers=5, random_state=4)
+    return X, KMeans(5, n_init=3, random_state=0).fit(X).cluster_centers_
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_figures_are_their_definitions(blobs, algorithm):
+    X, centers = blobs
+    model = ExplainableKMeans(5, algorithm=algorithm, reference=centers).fit(X)
+    nearest = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
+    assert np.array_equal(model.reference_.labels, nearest)
+    assert np.array_equal(model.reference_.centers, centers)
+    assert model.reference_.cost == pytest.approx(cost(X, nearest, centers))
+    assert np.array_equal(model.labels_, model.predict(X))
+    assert np.array_equal(model.labels_, model.tree_.cluster[model.apply(X)])
+    np.testing.assert_allclose(model.cluster_centers_, own_means(X, model.labels_, 5))
+    assert model.cost_ == model.inertia_ == pytest.approx(cost(X, model.labels_, model.cluster_centers_))
+    assert model.surrogate_cost_ == pytest.approx(cost(X, model.labels_, centers))
+    assert model.cost_ratio_ == model.cost_ / model.reference_.cost
+    assert model.cost_ <= model.surrogate_cost_
+    assert (model.n_leaves_, model.depth_) == (model.tree_.n_leaves, model.tree_.depth)
+    assert model.score(X) == pytest.approx(-model.cost_)
+    distances = np.sqrt(((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2))
+    np.testing.assert_allclose(model.transform(X), distances)
+
+
+def test_iris_in_words(iris):
+    model = ExplainableKMeans(3, random_state=0).fit(iris)
+    assert model.n_leaves_ == 3
+    assert model.cost_ratio_ < 1.05
+    assert list(model.feature_names_in_) == list(iris.columns)
+    rules = model.rules()
+    assert [rule.cluster for rule in rules] == [0, 1, 2]
+    assert sum(rule.size for rule in rules) == 150
+    for rule in rules:
+        assert np.array_equal(rule.matches(iris), model.labels_ == rule.cluster)
+    assert model.explain(iris[:1])[0].startswith(f"cluster {model.labels_[0]} because ")
+    assert list(model.get_feature_names_out()) == [f"explainablekmeans{j}" for j in range(3)]
+
+
+def test_more_leaves_never_cost_more_under_the_reference_centers(blobs):
+    X, centers = blobs
+    costs = [
+        ExplainableKMeans(5, algorithm="imm", reference=centers, max_leaves=leaves).fit(X).surrogate_cost_
+        for leaves in (5, 7, 10, 20)
+    ]
+    assert costs == sorted(costs, reverse=True)
+
+
+def test_the_same_input_gives_the_same_model_for_any_number_of_threads(iris):
+    first = ExplainableKMeans(4, random_state=3).fit(iris)
+    for n_jobs in (1, 2, 4):
+        again = ExplainableKMeans(4, random_state=3, n_jobs=n_jobs).fit(iris)
+        assert first.tree_.equals(again.tree_)
+        assert np.array_equal(first.cluster_centers_, again.cluster_centers_)
+        assert first.cost_ == again.cost_
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_an_integer_weight_is_a_repeated_row_for_a_given_reference(blobs, algorithm):
+    X, centers = blobs
+    weights = np.random.default_rng(0).integers(0, 4, len(X))
+    options = {"algorithm": algorithm, "reference": centers, "max_leaves": 8}
+    weighted = ExplainableKMeans(5, **options).fit(X, sample_weight=weights)
+    repeated = ExplainableKMeans(5, **options).fit(np.repeat(X, weights, axis=0))
+    assert weighted.tree_.equals(repeated.tree_, counts=False)
+    assert np.array_equal(weighted.cluster_centers_, repeated.cluster_centers_)
+    assert weighted.cost_ == repeated.cost_
+    assert weighted.surrogate_cost_ == repeated.surrogate_cost_
+    assert len(weighted.labels_) == len(X)
+    assert np.array_equal(weighted.labels_, weighted.predict(X))
+    assert [r.coverage for r in weighted.rules()] == [r.coverage for r in repeated.rules()]
+    assert sum(r.size for r in weighted.rules()) == np.count_nonzero(weights)
+
+
+def test_a_weight_is_a_repeated_row_through_a_scaler_that_takes_weights():
+    X, _ = make_blobs(n_samples=120, n_features=2, centers=3, random_state=0)
+    weights = np.random.default_rng(1).integers(1, 5, len(X))
+    centers = np.array([[-1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
+    options = {"reference": centers, "preprocessor": StandardScaler()}
+    weighted = ExplainableKMeans(3, **options).fit(X, sample_weight=weights)
+    repeated = ExplainableKMeans(3, **options).fit(np.repeat(X, weights, axis=0))
+    assert weighted.tree_.equals(repeated.tree_, counts=False)
+    np.testing.assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_)
+
+
+def test_weights_of_one_size_change_the_cost_and_nothing_else(blobs):
+    X, centers = blobs
+    plain = ExplainableKMeans(5, reference=centers).fit(X)
+    tripled = ExplainableKMeans(5, reference=centers).fit(X, sample_weight=np.full(len(X), 3.0))
+    assert plain.tree_.equals(tripled.tree_)
+    assert tripled.cost_ == pytest.approx(3 * plain.cost_)
+    assert tripled.cost_ratio_ == pytest.approx(plain.cost_ratio_)
+
+
+def test_repeated_rows_are_merged_without_a_trace(iris):
+    X = np.tile(iris.to_numpy(), (20, 1))
+    centers = KMeans(3, n_init=2, random_state=0).fit(iris.to_numpy()).cluster_centers_
+    few = ExplainableKMeans(3, reference=centers).fit(iris.to_numpy())
+    many = ExplainableKMeans(3, reference=centers).fit(X)
+    assert few.tree_.equals(many.tree_, counts=False)
+    assert many.tree_.n_node_samples[0] == len(X)
+    assert np.array_equal(many.labels_, np.tile(few.labels_, 20))
+    assert np.array_equal(many.reference_.labels, np.tile(few.reference_.labels, 20))
+    assert many.cost_ == pytest.approx(20 * few.cost_)
+    assert sum(rule.size for rule in many.rules()) == len(X)
+
+
+class TestPreprocessor:
+    def test_clusters_form_in_its_output_and_rules_speak_input_units(self, iris):
+        model = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0).fit(iris)
+        Z = model.preprocessor_.transform(iris)
+        assert model.reference_.centers.shape == (3, 4)
+        np.testing.assert_allclose(model.cluster_centers_, own_means(Z, model.labels_, 3))
+        assert model.cost_ == pytest.approx(cost(Z, model.labels_, model.cluster_centers_))
+        assert model.score(iris) == pytest.approx(-model.cost_)
+        cuts = model.tree_.feature >= 0
+        for feature, threshold in zip(model.tree_.feature[cuts], model.tree_.threshold[cuts], strict=True):
+            assert iris.iloc[:, feature].min() <= threshold < iris.iloc[:, feature].max()
+
+    def test_it_is_copied_and_sees_the_data_frame(self, iris):
+        scaler = ColumnTransformer([("petals", StandardScaler(), ["petal length (cm)", "petal width (cm)"])])
+        model = ExplainableKMeans(3, preprocessor=scaler, random_state=0).fit(iris)
+        assert not hasattr(scaler, "transformers_")
+        assert model.cluster_centers_.shape == (3, 2)
+        assert model.tree_.n_features == 4
+        assert model.transform(iris).shape == (150, 3)
+
+    def test_an_increasing_one_changes_no_imm_tree_but_its_numbers(self, blobs):
+        X, _ = blobs
+        scaled = MinMaxScaler().fit_transform(X)
+        inside = ExplainableKMeans(5, algorithm="imm", preprocessor=MinMaxScaler(), random_state=0).fit(X)
+        outside = ExplainableKMeans(5, algorithm="imm", random_state=0).fit(scaled)
+        assert np.array_equal(inside.labels_, outside.labels_)
+
+    def test_given_centers_live_in_its_output(self, iris):
+        centers = KMeans(3, n_init=1, random_state=0).fit(StandardScaler().fit_transform(iris)).cluster_centers_
+        model = ExplainableKMeans(3, preprocessor=StandardScaler(), reference=centers).fit(iris)
+        assert np.array_equal(model.reference_.centers, centers)
+
+    def test_a_center_without_rows_still_gets_a_place(self, iris):
+        Z = StandardScaler().fit_transform(iris)
+        centers = np.vstack([KMeans(2, n_init=1, random_state=0).fit(Z).cluster_centers_, np.full(4, 50.0)])
+        with pytest.warns(EmptyClusterWarning, match="2"):
+            model = ExplainableKMeans(3, algorithm="exkmc", preprocessor=StandardScaler(), reference=centers).fit(iris)
+        assert np.array_equal(model.cluster_centers_[2], centers[2])
+
+    def test_one_that_is_none_is_refused(self, iris):
+        with pytest.raises(ValueError, match="no transformer"):
+            ExplainableKMeans(3, preprocessor=KMeans).fit(iris)
+
+
+class TestReference:
+    def test_a_fitted_clusterer_is_used_as_it_is(self, blobs):
+        X, _ = blobs
+        clusterer = KMeans(5, n_init=1, random_state=1).fit(X)
+        model = ExplainableKMeans(5, reference=clusterer).fit(X)
+        assert np.array_equal(model.reference_.centers, clusterer.cluster_centers_)
+
+    def test_an_unfitted_one_is_fitted_on_a_copy(self, blobs):
+        X, _ = blobs
+        clusterer = AgglomerativeClustering(5)
+        model = ExplainableKMeans(5, reference=clusterer).fit(X)
+        assert not hasattr(clusterer, "labels_")
+        np.testing.assert_allclose(model.reference_.centers, own_means(X, model.reference_.labels, 5))
+
+    def test_a_clusterer_works_in_the_preprocessors_output(self, iris):
+        clusterer = KMeans(3, n_init=1, random_state=0)
+        pipe = make_pipeline(StandardScaler())
+        model = ExplainableKMeans(3, reference=clusterer, preprocessor=pipe).fit(iris)
+        assert abs(model.reference_.centers.mean()) < 1
+
+    @pytest.mark.parametrize("reference", [np.zeros((4, 2)), KMeans(4)])
+    def test_another_number_of_clusters_is_an_error_with_both_numbers(self, reference):
+        X = np.random.default_rng(0).normal(size=(30, 2))
+        with pytest.raises(ValueError, match=r"4.*3|3.*4"):
+            ExplainableKMeans(3, reference=reference).fit(X)
+
+    def test_rows_that_are_equal_may_be_labeled_differently(self):
+        class Mixed(ClusterMixin, BaseEstimator):
+            def fit(self, X, y=None):
+                self.labels_ = (np.arange(len(X)) % 40 < 8 * X[:, 0]).astype(int)
+                return self
+
+        X = np.repeat(np.arange(5.0), 40)[:, None]
+        model = ExplainableKMeans(2, algorithm="imm", reference=Mixed()).fit(X)
+        assert model.reference_.labels.sum() == 8 * (1 + 2 + 3 + 4)
+        assert model.tree_.n_node_mistakes[0] == 8 + 16 + 16 + 8
+
+    def test_equal_centers_are_named(self):
+        X = np.array([[0.0], [1.0], [5.0]])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = ExplainableKMeans(3, reference=[[0.5], [5.0], [0.5]]).fit(X)
+        kinds = {w.category: str(w.message) for w in caught}
+        assert "0 = 2" in kinds[UnseparableCentersWarning]
+        assert "2" in kinds[EmptyClusterWarning]
+        assert model.n_leaves_ == 2
+        assert np.array_equal(model.cluster_centers_[2], [0.5])
+
+
+class TestContainers:
+    def test_all_give_one_tree(self, iris):
+        X = np.round(iris.to_numpy() * 10).astype(np.int32)
+        centers = KMeans(3, n_init=1, random_state=0).fit(X).cluster_centers_
+        expected = ExplainableKMeans(3, reference=centers).fit(X)
+        for other in (
+            X.astype(np.int64),
+            X.astype(np.uint8),
+            np.asfortranarray(X),
+            X[:, ::-1].copy()[:, ::-1],
+            sparse.csr_array(X),
+            sparse.csc_matrix(X),
+            pd.DataFrame(X).astype("Int32"),
+            X.tolist(),
+        ):
+            model = ExplainableKMeans(3, reference=centers).fit(other)
+            assert expected.tree_.equals(model.tree_)
+            assert np.array_equal(expected.labels_, model.labels_)
+            assert np.array_equal(expected.labels_, model.predict(other))
+
+    def test_floats_keep_their_thresholds_between_the_same_values(self, iris):
+        single = ExplainableKMeans(3, random_state=0).fit(iris.to_numpy().astype(np.float32))
+        assert np.array_equal(single.labels_, single.predict(iris.to_numpy().astype(np.float32)))
+
+    def test_read_only_rows_stay_as_they_are(self, iris):
+        X = iris.to_numpy().copy()
+        X.flags.writeable = False
+        ExplainableKMeans(3, random_state=0).fit(X)
+        assert np.array_equal(X, iris.to_numpy())
+
+    def test_polars_names_are_kept(self, iris):
+        polars = pytest.importorskip("polars")
+        frame = polars.from_pandas(iris)
+        model = ExplainableKMeans(3, random_state=0).set_output(transform="polars").fit(frame)
+        assert list(model.feature_names_in_) == list(iris.columns)
+        assert model.transform(frame).columns == [f"explainablekmeans{j}" for j in range(3)]
+
+    def test_other_columns_at_predict_are_named(self, iris):
+        model = ExplainableKMeans(3, random_state=0).fit(iris)
+        with pytest.raises(ColumnMismatchError, match="petal width"):
+            model.predict(iris.drop(columns="petal width (cm)"))
+        with pytest.raises(ColumnMismatchError, match="order"):
+            model.predict(iris[iris.columns[::-1]])
+        with pytest.warns(UserWarning, match="does not have valid feature names"):
+            model.predict(iris.to_numpy())
+
+    def test_a_refit_without_names_forgets_them(self, iris):
+        model = ExplainableKMeans(3, random_state=0).fit(iris).fit(iris.to_numpy())
+        assert not hasattr(model, "feature_names_in_")
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"n_clusters": 0}, ["n_clusters=0", ">= 1"]),
+            ({"n_clusters": 2.5}, ["n_clusters=2.5"]),
+            ({"n_clusters": 200}, ["n_clusters=200", "149"]),
+            ({"n_clusters": 6, "max_leaves": 4}, ["max_leaves=4", "n_clusters=6"]),
+            ({"algorithm": "im"}, ["algorithm='im'", "'exshallow'", "Did you mean 'imm'?"]),
+            ({"expansion": "expnd"}, ["expansion='expnd'", "Did you mean 'expand'?"]),
+            ({"depth_penalty": -1}, ["depth_penalty=-1"]),
+            ({"depth_penalty": "auto"}, ["depth_penalty='auto'"]),
+            ({"n_init": 0}, ["n_init=0"]),
+            ({"n_jobs": 0}, ["n_jobs=0"]),
+            ({"reference": 7}, ["reference"]),
+        ],
+    )
+    def test_parameters(self, iris, options, words):
+        with pytest.raises(ValueError) as caught:
+            ExplainableKMeans(**{"n_clusters": 3, "random_state": 0} | options).fit(iris)
+        assert all(word in str(caught.value) for word in words), str(caught.value)
+
+    def test_zero_weights_and_distinct_rows(self):
+        X = np.array([[0.0], [0.0], [1.0], [2.0]])
+        with pytest.raises(ValueError, match="distinct"):
+            ExplainableKMeans(3).fit(X, sample_weight=[1, 1, 1, 0])
+
+    def test_a_failed_refit_leaves_the_old_model(self, iris):
+        model = ExplainableKMeans(3, random_state=0).fit(iris)
+        before = model.predict(iris)
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(iris.where(iris > 2))
+        assert np.array_equal(model.predict(iris), before)
+
+
+class TestEdges:
+    @pytest.mark.parametrize("algorithm", ALGORITHMS)
+    def test_one_cluster_is_one_leaf(self, algorithm):
+        model = ExplainableKMeans(1, algorithm=algorithm, max_leaves=3).fit([[1.0], [2.0]])
+        assert (model.n_leaves_, model.depth_) == (1, 0)
+        assert model.predict([[9.0]]).tolist() == [0]
+        assert str(model.rules()[0].rules[0]) == "any row"
+
+    @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow"])
+    def test_k_distinct_points_repeated_cost_nothing(self, algorithm):
+        points = np.random.default_rng(0).normal(size=(12, 3))
+        model = ExplainableKMeans(12, algorithm=algorithm, random_state=0).fit(np.repeat(points, 7, axis=0))
+        assert (model.n_leaves_, model.cost_) == (12, 0.0)
+        assert np.isnan(model.cost_ratio_)
+
+    def test_offsets_lose_nothing(self, blobs):
+        X, centers = blobs
+        near = ExplainableKMeans(5, reference=centers).fit(X)
+        far = ExplainableKMeans(5, reference=centers + 1e9).fit(X + 1e9)
+        assert np.array_equal(near.labels_, far.labels_)
+        assert far.cost_ == pytest.approx(near.cost_, rel=1e-6)
+
+    def test_verbose_speaks_on_standard_error_only(self, capsys):
+        ExplainableKMeans(2, verbose=2, random_state=0).fit([[0.0], [1.0], [5.0], [6.0]])
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "[ExplainableKMeans] tree: " in err
+        assert "2 leaves, depth 1; cost ratio" in err

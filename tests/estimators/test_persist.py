@@ -1,0 +1,220 @@
+"""Model files: what comes back answers exactly as what was saved, and a file that is not right says so."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
+from sklearn.preprocessing import StandardScaler
+
+from cutwise import ClusterExplainer, ExplainableKMeans, export_text, load_model
+from cutwise.exceptions import InvalidInputError, ModelFileError
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(as_frame=True).data
+
+
+def with_noise():
+    y = load_iris().target.copy()
+    y[::9] = -1
+    return y
+
+
+MODELS = {
+    "k-means": lambda X: ExplainableKMeans(4, max_leaves=6, random_state=0).fit(X),
+    "without names": lambda X: ExplainableKMeans(3, random_state=np.int64(0)).fit(X.to_numpy().astype(np.float32)),
+    "given centers": lambda X: ExplainableKMeans(2, reference=X.to_numpy()[[0, 140]], depth_penalty=np.float64(0)).fit(
+        X
+    ),
+    "texts": lambda X: ClusterExplainer(5).fit(X, load_iris().target_names[load_iris().target]),
+    "noise": lambda X: ClusterExplainer(algorithm="exshallow").fit(X, with_noise()),
+    "one leaf": lambda X: ClusterExplainer().fit(X, np.ones(150, dtype=bool)),
+    "odd texts": lambda X: ClusterExplainer().fit(X, np.where(load_iris().target > 0, 'é"\\\n', "`")),
+    "no cost": lambda X: ExplainableKMeans(2).fit(X.iloc[[0, 100]]),
+    "offset": lambda X: ExplainableKMeans(3, random_state=0).fit(X + 1.7e9),
+}
+
+
+@pytest.fixture(params=MODELS)
+def model(request, iris):
+    return MODELS[request.param](iris)
+
+
+def rows_for(model, X):
+    return X if hasattr(model, "feature_names_in_") else X.to_numpy()
+
+
+def test_a_loaded_model_answers_to_the_bit(model, iris, tmp_path):
+    path = tmp_path / "model.json"
+    model.save(path)
+    again = load_model(str(path))
+    X = rows_for(model, iris)
+    assert type(again) is type(model)
+    assert again.tree_.equals(model.tree_)
+    for method in ("predict", "apply", "transform"):
+        ours, theirs = getattr(model, method)(X), getattr(again, method)(X)
+        assert ours.dtype == theirs.dtype
+        assert np.array_equal(ours, theirs)
+    assert again.explain(X) == model.explain(X)
+    assert str(again.rules()) == str(model.rules())
+    assert again.rules().to_dict() == model.rules().to_dict()
+    assert export_text(again) == export_text(model)
+    for name in ("cost_", "surrogate_cost_", "cost_ratio_", "n_leaves_", "depth_", "n_features_in_"):
+        np.testing.assert_equal(getattr(again, name), getattr(model, name))
+    assert np.array_equal(again.reference_.centers, model.reference_.centers)
+    assert again.reference_.cost == model.reference_.cost
+    assert np.array_equal(again.get_feature_names_out(), model.get_feature_names_out())
+    assert not hasattr(again, "labels_")
+
+
+def test_a_file_saved_again_is_the_same_file(model, tmp_path):
+    first, second = tmp_path / "1.json", tmp_path / "2.json"
+    model.save(first)
+    load_model(first).save(second)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_loaded_model_can_be_fitted_again(iris, tmp_path):
+    model = ExplainableKMeans(3, reference=iris.to_numpy()[[0, 60, 140]]).fit(iris)
+    model.save(tmp_path / "m.json")
+    again = load_model(tmp_path / "m.json")
+    assert again.fit(iris).tree_.equals(model.tree_)
+    assert np.array_equal(again.labels_, model.labels_)
+
+
+class TestWhatAFileCannotHold:
+    @pytest.fixture
+    def loaded(self, iris, tmp_path):
+        model = ExplainableKMeans(3, preprocessor=StandardScaler(), reference=KMeans(3, random_state=0, n_init=1)).fit(
+            iris
+        )
+        model.save(tmp_path / "m.json")
+        return model, load_model(tmp_path / "m.json")
+
+    def test_rules_need_no_preprocessor(self, loaded, iris):
+        model, again = loaded
+        assert np.array_equal(model.predict(iris), again.predict(iris))
+        assert "not in the model file: StandardScaler()" in repr(again)
+
+    def test_distances_do_and_say_so(self, loaded, iris):
+        model, again = loaded
+        for call in (again.transform, again.score):
+            with pytest.raises(ModelFileError, match="preprocessor_"):
+                call(iris)
+        again.preprocessor_ = model.preprocessor_
+        assert np.array_equal(model.transform(iris), again.transform(iris))
+        assert model.score(iris) == again.score(iris)
+
+    def test_so_does_a_refit(self, loaded, iris):
+        with pytest.raises(
+            InvalidInputError, match=r"set_params\(reference=\.\.\.\)|set_params\(preprocessor=\.\.\.\)"
+        ):
+            loaded[1].fit(iris)
+        loaded[1].set_params(reference=None, preprocessor=StandardScaler(), random_state=0).fit(iris)
+
+    def test_an_unfitted_model_is_not_saved(self, tmp_path):
+        with pytest.raises(ValueError, match="not fitted"):
+            ExplainableKMeans().save(tmp_path / "m.json")
+        assert os.listdir(tmp_path) == []
+
+
+class TestTheFileItself:
+    @pytest.fixture
+    def path(self, iris, tmp_path):
+        MODELS["k-means"](iris).save(tmp_path / "m.json")
+        return tmp_path / "m.json"
+
+    def test_it_is_plain_json_with_a_version(self, path):
+        def refuse(constant):
+            raise AssertionError(f"{constant} is no JSON")
+
+        document = json.loads(path.read_text("utf-8"), parse_constant=refuse)
+        assert (document["format"], document["format_version"]) == ("cutwise model", 1)
+        assert document["estimator"] == "ExplainableKMeans"
+        assert document["params"]["n_clusters"] == 4
+
+    def test_nothing_else_is_left_in_the_folder(self, path):
+        assert os.listdir(path.parent) == ["m.json"]
+
+    def test_a_failed_save_leaves_the_old_file_whole(self, path, iris, monkeypatch):
+        before = path.read_bytes()
+
+        def fail(*args):
+            raise OSError("disk full")
+
+        monkeypatch.setattr(os, "replace", fail)
+        with pytest.raises(OSError, match="disk full"):
+            MODELS["texts"](iris).save(path)
+        assert path.read_bytes() == before
+        assert os.listdir(path.parent) == ["m.json"]
+
+    @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.7, 0.999])
+    def test_a_truncated_one_is_an_error(self, path, share):
+        text = path.read_text("utf-8").rstrip()
+        path.write_text(text[: int(share * len(text))], "utf-8")
+        with pytest.raises(ModelFileError, match=r"m\.json (is empty|is cut short)"):
+            load_model(path)
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            (b"\xff\xfe\x00", "not a text file"),
+            (b"hello", "not valid JSON"),
+            (b"[1, 2]", "not a cutwise model"),
+            (b'{"format": "other"}', "not a cutwise model"),
+            (b"[" * 100_000, "m.json"),
+        ],
+    )
+    def test_another_file_is_an_error(self, path, content, words):
+        path.write_bytes(content)
+        with pytest.raises(ModelFileError, match=words):
+            load_model(path)
+
+    def test_a_missing_one_is_an_error(self, tmp_path):
+        with pytest.raises(ModelFileError, match="cannot be read"):
+            load_model(tmp_path / "none.json")
+        with pytest.raises(ModelFileError, match="cannot be read"):
+            load_model(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("edit", "words"),
+        [
+            ({"format_version": 2}, r"format 2 .*up to 1"),
+            ({"format_version": "1"}, "format version"),
+            ({"format_version": 0}, "format version"),
+            ({"estimator": "ExplainableKNothing"}, "ExplainableKNothing"),
+            ({"fitted": {}}, "does not fit together"),
+            ({"params": {"n_clusters": 2, "new": 1}}, "does not fit together"),
+            ({"params": []}, "does not fit together"),
+        ],
+    )
+    def test_an_edited_one_is_an_error(self, path, edit, words):
+        document = json.loads(path.read_text("utf-8"))
+        path.write_text(json.dumps(document | edit), "utf-8")
+        with pytest.raises(ModelFileError, match=words):
+            load_model(path)
+
+    @pytest.mark.parametrize(
+        "edit",
+        [
+            {"n_features_in": 3},
+            {"feature_names_in": ["a"]},
+            {"classes": {"dtype": "<i4", "shape": [1], "values": [0]}},
+            {"cluster_centers": {"dtype": "<f8", "shape": [1, 1], "values": [0.0]}},
+            {"cost": "much"},
+            {"tree": {}},
+            {"leaf_counts": {}},
+            {"gaps": {"dtype": "<f8", "shape": [1, 2], "values": [0.0, 1.0]}},
+            {"gaps": 3},
+        ],
+    )
+    def test_parts_that_do_not_fit_together_are_an_error(self, path, edit):
+        document = json.loads(path.read_text("utf-8"))
+        document["fitted"] |= edit
+        path.write_text(json.dumps(document), "utf-8")
+        with pytest.raises(ModelFileError, match="does not fit together"):
+            load_model(path)
