@@ -118,18 +118,24 @@ def cluster_histogram(
     cluster: _Int32,
     first: _Int64 | None,
     second: _Int64 | None,
-    histogram: _Int64,
+    histogram: _Int64 | None,
+    totals: _Int64,
     sign: int,
     n_jobs: int,
 ) -> None: ...
-def cost_histogram(encoded: Encoded, rows: _Int32, costs: _Costs, histogram: _Int64, n_jobs: int) -> None: ...
+def cost_histogram(
+    encoded: Encoded, rows: _Int32, costs: _Costs, histogram: _Int64 | None, totals: _Int64, n_jobs: int
+) -> None: ...
+def parted_rows(rows: _Int32, cluster: _Int32, survivors: _Int32, k: int) -> tuple[_Int32, _Int32]: ...
 def fewest_mistakes(
     encoded: Encoded,
     matrix: Matrix,
     rows: _Int32,
     cluster: _Int32,
     weights: _Int64 | None,
+    uncounted: _Int32,
     histogram: _Int64 | None,
+    totals: _Int64,
     coordinates: _Float64,
     survivors: _Int32,
     n_jobs: int,
@@ -150,6 +156,7 @@ def best_surrogate_cut(
     rows: _Int32,
     costs: _Costs,
     histogram: _Int64 | None,
+    totals: _Int64,
     silent: _Flags | None,
     n_jobs: int,
 ) -> tuple[int, float, int, float, int, int] | None: ...
@@ -159,8 +166,8 @@ def best_disagreement_cut(
     rows: _Int32,
     labels: _Int32,
     weights: _Int64 | None,
-    k: int,
     histogram: _Int64 | None,
+    totals: _Int64,
     gini: bool,
     n_jobs: int,
 ) -> tuple[int, float, int, float, int, int] | None: ...
@@ -170,11 +177,11 @@ def best_induced_cut(
     rows: _Int32,
     excess: _Costs,
     base: _Int64,
-    nearest: _Int32,
-    second: _Int32,
-    loss: _Int64,
+    states: _Int64,
     weights: _Int64 | None,
     histogram: _Int64 | None,
+    totals: _Int64,
+    held: _Int64,
     coordinates: _Float64,
     survivors: _Int32,
     penalty: float,
@@ -187,11 +194,12 @@ def hold_by_nearest(
     rows: _Int32,
     excess: _Costs,
     survivors: _Int32,
+    base: _Int64,
     weights: _Int64 | None,
-    nearest: _Int32,
-    second: _Int32,
-    loss: _Int64,
+    states: _Int64,
     histogram: _Int64 | None,
+    totals: _Int64,
+    held: _Int64,
     stage: str,
     n_jobs: int,
 ) -> None: ...

@@ -45,9 +45,9 @@ int jobs_worth(int n_jobs, int64_t additions) {
 }
 
 template <int width>
-void add_clusters(const Encoded &encoded, const int32_t *rows, int64_t n, const int32_t *cluster, const int64_t *first,
-                  const int64_t *second, int64_t k, int64_t sign, int64_t *histogram, int n_jobs) {
-  auto value = [&](const int64_t *values, int32_t row) { return values ? sign * values[row] : sign; };
+void add_clusters(const Encoded &encoded, const int32_t *rows, int64_t n, PerRow<int32_t> cluster, PerRow<int64_t> first,
+                  PerRow<int64_t> second, int64_t k, int64_t sign, int64_t *histogram, int n_jobs) {
+  auto value = [&](const PerRow<int64_t> &values, int32_t row) { return values ? sign * values[row] : sign; };
   auto add = [&](int64_t *cells, int64_t slot, int64_t offset, int64_t v0, int64_t v1) {
     int64_t *cell = cells + (slot * k + offset) * width;
     cell[0] += v0;
@@ -101,10 +101,12 @@ CUTWISE_CLONES void add_costs_run(const uint8_t *codes, const int32_t *group_beg
 
 template <class Cost>
 void add_costs(const Encoded &encoded, const int32_t *rows, int64_t n, const Cost *costs, int64_t k, int64_t *histogram,
-               int n_jobs) {
-  if (encoded.sparse) {
+               int64_t *totals, int n_jobs) {
+  if (encoded.sparse || !histogram) {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t row = rows[i];
+      add_vector(totals, costs + row * k, k);
+      if (!histogram) continue;
       for (int64_t p = encoded.indptr[row]; p < encoded.indptr[row + 1]; ++p)
         add_vector(histogram + static_cast<int64_t>(encoded.slots[p]) * k, costs + row * k, k);
     }
@@ -116,13 +118,24 @@ void add_costs(const Encoded &encoded, const int32_t *rows, int64_t n, const Cos
     add_costs_run(encoded.codes.data(), encoded.group_begin.data(), encoded.n_groups, runs[run], runs[run + 1], rows, n,
                   costs, k, histogram);
   });
+  // Every row has exactly one slot in the first group, so that group's lines add up to the totals.
+  const int64_t end = encoded.n_groups > 1 ? encoded.group_begin[1] : encoded.n_slots;
+  std::fill(totals, totals + k, 0);
+  for (int64_t slot = 0; slot < end; ++slot) add_vector(totals, histogram + slot * k, k);
 }
 
 }  // namespace
 
-void add_cluster_histogram(const Encoded &encoded, const int32_t *rows, int64_t n, const int32_t *cluster,
-                           const int64_t *first, const int64_t *second, int64_t k, int64_t width, int64_t sign,
-                           int64_t *histogram, int n_jobs) {
+void add_cluster_histogram(const Encoded &encoded, const int32_t *rows, int64_t n, PerRow<int32_t> cluster,
+                           PerRow<int64_t> first, PerRow<int64_t> second, int64_t k, int64_t width, int64_t sign,
+                           int64_t *histogram, int64_t *totals, int n_jobs) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t row = rows[i], c = cluster[row];
+    if (c < 0) continue;
+    totals[c * width] += first ? sign * first[row] : sign;
+    if (width == 2) totals[c * 2 + 1] += second ? sign * second[row] : sign;
+  }
+  if (!histogram) return;
   if (width == 1)
     add_clusters<1>(encoded, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
   else
@@ -137,36 +150,45 @@ void bind_histogram(nb::module_ &m) {
   m.def(
       "cluster_histogram",
       [](const Encoded &encoded, In1<int32_t> rows, In1<int32_t> cluster, std::optional<In1<int64_t>> first,
-         std::optional<In1<int64_t>> second, Out3<int64_t> histogram,
-         int64_t sign, int n_jobs) {
+         std::optional<In1<int64_t>> second, std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals, int64_t sign,
+         int n_jobs) {
         require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
         require(!first || static_cast<int64_t>(first->size()) == encoded.n_rows, "first has one entry per encoded row");
         require(!second || static_cast<int64_t>(second->size()) == encoded.n_rows,
                 "second has one entry per encoded row");
-        require(static_cast<int64_t>(histogram.shape(0)) == encoded.n_slots, "histogram has one line per slot");
-        require(histogram.shape(2) == 1 || histogram.shape(2) == 2, "a cell holds one or two numbers");
+        require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
+        require(!histogram ||
+                    (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                     histogram->shape(1) == totals.shape(0) && histogram->shape(2) == totals.shape(1)),
+                "histogram has one line per slot, and as many cells as totals");
         nb::gil_scoped_release release;
-        add_cluster_histogram(encoded, rows.data(), static_cast<int64_t>(rows.size()), cluster.data(),
-                              first ? first->data() : nullptr, second ? second->data() : nullptr,
-                              static_cast<int64_t>(histogram.shape(1)), static_cast<int64_t>(histogram.shape(2)), sign,
-                              histogram.data(), n_jobs);
+        add_cluster_histogram(encoded, rows.data(), static_cast<int64_t>(rows.size()),
+                              PerRow<int32_t>{cluster.data()}, PerRow<int64_t>{first ? first->data() : nullptr},
+                              PerRow<int64_t>{second ? second->data() : nullptr},
+                              static_cast<int64_t>(totals.shape(0)), static_cast<int64_t>(totals.shape(1)), sign,
+                              histogram ? histogram->data() : nullptr, totals.data(), n_jobs);
       },
       nb::arg("encoded"), nb::arg("rows"), nb::arg("cluster"), nb::arg("first").none(), nb::arg("second").none(),
-      nb::arg("histogram").noconvert(), nb::arg("sign"), nb::arg("n_jobs"));
+      nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("sign"), nb::arg("n_jobs"));
 
   auto cost_histogram = [&](auto zero) {
     using Cost = decltype(zero);
     m.def(
         "cost_histogram",
-        [](const Encoded &encoded, In1<int32_t> rows, In2<Cost> costs, Out2<int64_t> histogram, int n_jobs) {
+        [](const Encoded &encoded, In1<int32_t> rows, In2<Cost> costs, std::optional<Out2<int64_t>> histogram,
+           Out1<int64_t> totals, int n_jobs) {
           require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
-          require(static_cast<int64_t>(histogram.shape(0)) == encoded.n_slots, "histogram has one line per slot");
-          require(histogram.shape(1) == costs.shape(1), "histogram and costs have one column per cluster");
+          require(totals.shape(0) == costs.shape(1), "totals has one entry per cluster");
+          require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                                 histogram->shape(1) == costs.shape(1)),
+                  "histogram has one line per slot and one column per cluster");
           nb::gil_scoped_release release;
           add_costs(encoded, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
-                    static_cast<int64_t>(costs.shape(1)), histogram.data(), n_jobs);
+                    static_cast<int64_t>(costs.shape(1)), histogram ? histogram->data() : nullptr, totals.data(),
+                    n_jobs);
         },
-        nb::arg("encoded"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").noconvert(), nb::arg("n_jobs"));
+        nb::arg("encoded"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").noconvert().none(),
+        nb::arg("totals").noconvert(), nb::arg("n_jobs"));
   };
   cost_histogram(int32_t{});
   cost_histogram(int64_t{});

@@ -6,10 +6,21 @@
 
 namespace cutwise {
 
+// One number a row in an array of records.
+template <class T>
+struct PerRow {
+  const T *data = nullptr;  // null: none is given
+  int64_t stride = 1;
+
+  explicit operator bool() const { return data != nullptr; }
+  T operator[](int64_t row) const { return data[row * stride]; }
+};
+
 // Adds sign * (first[row], second[row]) into cell (slot, cluster[row]) of a (n_slots, k, width) histogram, for every slot
-// of every given row whose cluster is not negative. A null array of values stands for ones.
-void add_cluster_histogram(const Encoded &encoded, const int32_t *rows, int64_t n, const int32_t *cluster,
-                           const int64_t *first, const int64_t *second, int64_t k, int64_t width, int64_t sign,
-                           int64_t *histogram, int n_jobs);
+// of every given row whose cluster is not negative. A null array of values stands for
+// ones, a null histogram for none; totals is the same summed over slots, of shape (k, width).
+void add_cluster_histogram(const Encoded &encoded, const int32_t *rows, int64_t n, PerRow<int32_t> cluster,
+                           PerRow<int64_t> first, PerRow<int64_t> second, int64_t k, int64_t width, int64_t sign,
+                           int64_t *histogram, int64_t *totals, int n_jobs);
 
 }  // namespace cutwise

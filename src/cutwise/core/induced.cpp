@@ -7,11 +7,10 @@
 #include <queue>
 
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 
 #include "arrays.hpp"
 #include "depth.hpp"
-#include "histogram.hpp"
+#include "holding.hpp"
 #include "parallel.hpp"
 #include "separation.hpp"
 
@@ -52,13 +51,14 @@ template <class Cost>
 struct InducedSearch {
   SeparationNode node;
   const Cost *excess;     // (n_rows, k)
-  const int32_t *second;  // by row: second nearest surviving cluster
+  PerRow<int32_t> second;  // second nearest surviving cluster
   DepthScore depth;
   int64_t current;  // full cost of the node: base and excess
+  const int64_t *base;
 
   Key best;
 
-  // What a row costs when served from one side only, above its base.
+  // What a row costs when served from one side only.
   struct Sides {
     int64_t left, right;
   };
@@ -76,13 +76,14 @@ struct InducedSearch {
     int64_t of(int32_t row, bool left) const {
       const Cost *cost = search.excess + row * search.node.k;
       const int32_t nearest = search.node.cluster[row];
-      if (static_cast<bool>(is_left[nearest]) == left) return cost[nearest];
+      const int64_t base = search.base[row];
+      if (static_cast<bool>(is_left[nearest]) == left) return base + cost[nearest];
       const int32_t next = search.second[row];
-      if (static_cast<bool>(is_left[next]) == left) return cost[next];
+      if (static_cast<bool>(is_left[next]) == left) return base + cost[next];
       const size_t begin = left ? 0 : n_left, end = left ? n_left : line.size();
       Cost least = std::numeric_limits<Cost>::max();
       for (size_t r = begin; r < end; ++r) least = std::min(least, cost[line.cluster[r]]);
-      return least;
+      return base + least;
     }
 
     Sides both(int32_t row) const { return {of(row, true), of(row, false)}; }
@@ -150,15 +151,11 @@ struct InducedSearch {
     span.sharp = true;
   }
 
-  void offer(const Span &span, double threshold, int64_t excess_sum, int64_t left, Key &mine) const {
-    const int64_t induced = base() + excess_sum;
+  void offer(const Span &span, double threshold, int64_t induced, int64_t left, Key &mine) const {
     if (depth.quick_bound(induced, left, left, count_of(span), span.feature) > mine.score) return;
     const Key key{depth.score(induced, left, left, count_of(span), span.feature), induced, {span.feature, threshold}};
     if (key < mine) mine = key;
   }
-
-  int64_t base() const { return base_; }
-  int64_t base_ = 0;
 
   // Rows of known order from `begin_sum` on: every cut of the span among them.
   void sweep_rows(const Span &span, const SideCosts &sides, const std::vector<PlacedRow> &placed, int64_t sum,
@@ -203,8 +200,9 @@ struct InducedSearch {
     };
     std::vector<Bin> middle(last - first);
     int64_t sum = 0, count = 0;  // everything in the middle counted as right, once added below
+    const BinReader bin_of(node.encoded, column);
     for (int64_t i = 0; i < node.n; ++i) {
-      const int32_t row = node.rows[i], bin = node.encoded.bin(row, column);
+      const int32_t row = node.rows[i], bin = bin_of(row);
       if (bin < first) {
         sum += sides.of(row, true);
         count += node.count_of(row);
@@ -232,7 +230,7 @@ struct InducedSearch {
       const Bin &bin = middle[j];
       const int32_t b = first + static_cast<int32_t>(j);
       if (low[b] < high[b] && bin.count > 0) {
-        const int64_t induced = base() + sum - bin.right + bin.least;
+        const int64_t induced = sum - bin.right + bin.least;
         closed.push_back({b, sum, count,
                           {depth.score(induced, count, count + bin.count, count_of(span), span.feature), induced,
                            {span.feature, std::max(low[b], span.begin)}}});
@@ -287,108 +285,6 @@ struct InducedSearch {
   }
 };
 
-// Nearest and second nearest surviving cluster of one row, lowest number first among equals.
-template <class Cost>
-void two_nearest(const Cost *cost, const std::vector<int32_t> &survivors, int32_t &nearest, int32_t &second) {
-  Cost least = std::numeric_limits<Cost>::max(), next = std::numeric_limits<Cost>::max();
-  nearest = second = -1;
-  for (int32_t c : survivors) {
-    const Cost here = cost[c];
-    if (nearest < 0 || here < least) {
-      second = nearest;
-      next = least;
-      nearest = c;
-      least = here;
-    } else if (second < 0 || here < next) {
-      second = c;
-      next = here;
-    }
-  }
-}
-
-// Rows of a child whose nearest or second nearest cluster went to the other side find new ones, and the histogram follows.
-template <class Cost>
-struct Reassignment {
-  const Encoded &encoded;
-  const int32_t *rows;
-  int64_t n;
-  const Cost *excess;
-  int64_t k;
-  std::vector<int32_t> survivors;
-  const int64_t *count;
-  int32_t *nearest, *second;
-  int64_t *loss;
-  int64_t *histogram;  // null: none is kept
-  int64_t width;
-  int n_jobs;
-
-  void add(const int32_t *some, int64_t n_some, int64_t sign) const {
-    add_cluster_histogram(encoded, some, n_some, nearest, loss, count, k, width, sign, histogram, n_jobs);
-  }
-
-  void find_nearest(const int32_t *some, int64_t n_some) const {
-    const int64_t block = 1 << 16;
-    parallel_for(n_some < block ? 1 : n_jobs, (n_some + block - 1) / block, [&](int64_t b) {
-      for (int64_t i = b * block; i < std::min(n_some, (b + 1) * block); ++i) {
-        const int32_t row = some[i];
-        const Cost *cost = excess + static_cast<int64_t>(row) * k;
-        two_nearest(cost, survivors, nearest[row], second[row]);
-        loss[row] = second[row] < 0 ? 0
-                                    : static_cast<int64_t>(cost[second[row]]) - static_cast<int64_t>(cost[nearest[row]]);
-      }
-    });
-  }
-
-  void clear_cells() const {
-    for (int64_t slot = 0; slot < encoded.n_slots; ++slot)
-      for (int32_t c : survivors)
-        for (int64_t w = 0; w < width; ++w) histogram[(slot * k + c) * width + w] = 0;
-  }
-
-  // The root: every row, an empty histogram.
-  void first_time() const {
-    find_nearest(rows, n);
-    if (histogram) add(rows, n, 1);
-  }
-
-  std::vector<uint8_t> survives() const {
-    std::vector<uint8_t> flags(k, 0);
-    for (int32_t c : survivors) flags[c] = 1;
-    return flags;
-  }
-
-  // Rows parted from their nearest cluster stand in cells of the other child: taken out before either child is rebuilt.
-  void release() const {
-    const std::vector<uint8_t> alive = survives();
-    std::vector<int32_t> parted;
-    for (int64_t i = 0; i < n; ++i)
-      if (!alive[nearest[rows[i]]]) parted.push_back(rows[i]);
-    if (histogram) add(parted.data(), static_cast<int64_t>(parted.size()), -1);
-    for (int32_t row : parted) nearest[row] = -1;
-  }
-
-  void hold() const {
-    const std::vector<uint8_t> alive = survives();
-    std::vector<int32_t> changed;
-    for (int64_t i = 0; i < n; ++i) {
-      const int32_t row = rows[i];
-      if (nearest[row] < 0 || !alive[second[row]]) changed.push_back(row);
-    }
-    const int64_t n_changed = static_cast<int64_t>(changed.size());
-    if (survivors.size() == 1 || !histogram) {
-      find_nearest(changed.data(), n_changed);
-    } else if (2 * n_changed > n) {
-      find_nearest(changed.data(), n_changed);
-      clear_cells();
-      add(rows, n, 1);
-    } else {
-      add(changed.data(), n_changed, -1);
-      find_nearest(changed.data(), n_changed);
-      add(changed.data(), n_changed, 1);
-    }
-  }
-};
-
 }  // namespace
 }  // namespace cutwise
 
@@ -400,14 +296,15 @@ void bind_induced(nb::module_ &m) {
     m.def(
         "best_induced_cut",
         [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> excess, In1<int64_t> base,
-           In1<int32_t> nearest, In1<int32_t> second, In1<int64_t> loss, std::optional<In1<int64_t>> weights,
-           std::optional<In3<int64_t>> histogram, In2<double> coordinates, In1<int32_t> survivors, double penalty,
+           In2<int64_t> states, std::optional<In1<int64_t>> weights,
+           std::optional<In3<int64_t>> histogram, In2<int64_t> totals, In1<int64_t> held, In2<double> coordinates, In1<int32_t> survivors, double penalty,
            In1<uint8_t> kills_left, In1<uint8_t> kills_right, int n_jobs) -> nb::object {
           const int64_t k = static_cast<int64_t>(excess.shape(1));
           const size_t n_rows = static_cast<size_t>(encoded.n_rows);
-          require(excess.shape(0) == n_rows && base.size() == n_rows && nearest.size() == n_rows &&
-                      second.size() == n_rows && loss.size() == n_rows,
-                  "costs, nearest, second and loss have one entry per encoded row");
+          require(excess.shape(0) == n_rows && base.size() == n_rows && states.shape(0) == n_rows &&
+                      states.shape(1) == RowState::width,
+                  "costs and states have one line per encoded row");
+          const auto *state = reinterpret_cast<const RowState *>(states.data());
           require(static_cast<int64_t>(coordinates.shape(0)) == k &&
                       static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(),
                   "coordinates is of shape (k, d)");
@@ -420,69 +317,41 @@ void bind_induced(nb::module_ &m) {
                matrix,
                rows.data(),
                static_cast<int64_t>(rows.size()),
-               nearest.data(),
-               loss.data(),
-               weights ? weights->data() : nullptr,
+               RowState::nearest_of(state),
+               RowState::loss_of(state),
+               {weights ? weights->data() : nullptr},
                histogram ? histogram->data() : nullptr,
+               totals.data(),
                k,
-               histogram ? static_cast<int>(histogram->shape(2)) : 2,
+               static_cast<int>(totals.shape(1)),
                {coordinates.data(), encoded.n_cols(),
-                std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size())},
-               {},
-               {},
-               0},
+                std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size())}},
               excess.data(),
-              second.data(),
+              RowState::second_of(state),
               {},
               0,
-              {},
-              0};
+              nullptr,
+              {}};
           {
             nb::gil_scoped_release release;
-            search.node.add_up();
-            int64_t base_sum = 0, held = 0;
-            for (size_t i = 0; i < rows.size(); ++i) {
-              const int64_t row = rows.data()[i];
-              base_sum += base.data()[row];
-              held += excess.data()[row * k + nearest.data()[row]];
+            int64_t counted = 0;
+            for (size_t j = 0; j < survivors.size(); ++j) {
+              const int64_t c = survivors.data()[j];
+              search.current += held.data()[c];
+              if (totals.shape(1) == 2) counted += totals.data()[c * 2 + 1];
             }
-            search.base_ = base_sum;
-            search.current = base_sum + held;
-            search.depth = {search.current, search.node.n_counted, static_cast<int64_t>(survivors.size()), penalty,
-                            kills_left.data(), kills_right.data()};
+            search.base = base.data();
+            search.depth = {search.current, counted, static_cast<int64_t>(survivors.size()), penalty, kills_left.data(),
+                            kills_right.data()};
             search.run(n_jobs);
           }
           if (search.best.cut.feature < 0) return nb::none();
           return nb::make_tuple(search.best.score, search.best.induced, search.best.cut.feature,
                                 search.best.cut.threshold);
         },
-        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("base"), nb::arg("nearest").noconvert(),
-        nb::arg("second").noconvert(), nb::arg("loss").noconvert(), nb::arg("weights").none(), nb::arg("histogram").noconvert().none(),
-        nb::arg("coordinates"), nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"),
-        nb::arg("n_jobs"));
-    m.def(
-        "hold_by_nearest",
-        [](const Encoded &encoded, In1<int32_t> rows, In2<Cost> excess, In1<int32_t> survivors,
-           std::optional<In1<int64_t>> weights, Out1<int32_t> nearest, Out1<int32_t> second, Out1<int64_t> loss,
-           std::optional<Out3<int64_t>> histogram, const std::string &stage, int n_jobs) {
-          const size_t n_rows = static_cast<size_t>(encoded.n_rows);
-          require(excess.shape(0) == n_rows && nearest.size() == n_rows && second.size() == n_rows &&
-                      loss.size() == n_rows,
-                  "costs, nearest, second and loss have one entry per encoded row");
-          nb::gil_scoped_release release;
-          const Reassignment<Cost> reassignment{
-              encoded, rows.data(), static_cast<int64_t>(rows.size()), excess.data(),
-              static_cast<int64_t>(excess.shape(1)),
-              std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size()),
-              weights ? weights->data() : nullptr, nearest.data(), second.data(), loss.data(),
-              histogram ? histogram->data() : nullptr, histogram ? static_cast<int64_t>(histogram->shape(2)) : 1, n_jobs};
-          if (stage == "root") reassignment.first_time();
-          else if (stage == "release") reassignment.release();
-          else if (stage == "hold") reassignment.hold();
-          else throw std::invalid_argument("stage is root, release or hold");
-        },
-        nb::arg("encoded"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("survivors"), nb::arg("weights").none(),
-        nb::arg("nearest").noconvert(), nb::arg("second").noconvert(), nb::arg("loss").noconvert(), nb::arg("histogram").noconvert().none(), nb::arg("stage"),
+        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("base"), nb::arg("states"),
+        nb::arg("weights").none(), nb::arg("histogram").none(), nb::arg("totals"),
+        nb::arg("held"), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"),
         nb::arg("n_jobs"));
   };
   for_costs(int32_t{});

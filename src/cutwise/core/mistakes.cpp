@@ -42,13 +42,11 @@ struct MistakeSearch {
   std::vector<ColumnBest> best;
   std::vector<std::vector<ClosedBin>> closed;
 
-  explicit MistakeSearch(const SeparationNode &n)
-      : node(n), best(n.encoded.columns.size()), closed(n.encoded.columns.size()) {
-    for (int64_t i = 0; i < node.n; ++i)
-      if (node.cluster[node.rows[i]] < 0) uncounted.push_back(node.rows[i]);
-  }
+  MistakeSearch(const SeparationNode &n, std::vector<int32_t> uncounted_rows)
+      : node(n), uncounted(std::move(uncounted_rows)), best(n.encoded.columns.size()), closed(n.encoded.columns.size()) {}
 
-  void look(int32_t feature) {
+  // Which cuts differ when rows that no cluster holds lie between them is looked up only where cuts tie: `exact`.
+  void look(int32_t feature, bool exact) {
     const Column &column = node.encoded.columns[feature];
     const CenterLine line = node.survivors.along(feature);
     if (line.coordinate.front() == line.coordinate.back()) return;
@@ -62,10 +60,13 @@ struct MistakeSearch {
       });
       return;
     }
-    std::vector<uint8_t> has(uncounted.empty() ? 0 : column.n_bins, 0);
-    for (int32_t row : uncounted) has[node.encoded.bin(row, column)] = 1;
+    std::vector<uint8_t> has(column.n_bins, !exact && !uncounted.empty());
+    if (exact) {
+      const BinReader bin_of(node.encoded, column);
+      for (int32_t row : uncounted) has[bin_of(row)] = 1;
+    }
     walk_bins(
-        node, feature, line, [&](int32_t bin) { return !has.empty() && has[bin]; },
+        node, feature, line, [&](int32_t bin) { return has[bin] != 0; },
         [&](double threshold, const Sweep &at, bool passed) {
           if (passed && at.parts_centers()) mine.offer(at.loss(), threshold);
         },
@@ -98,9 +99,17 @@ struct MistakeSearch {
     return least;
   }
 
+  size_t n_tied() const {
+    const int64_t least = minimum();
+    size_t n = 0;
+    for (const ColumnBest &column : best)
+      if (column.mistakes == least) n += column.thresholds.size();
+    return n;
+  }
+
   void run(int n_jobs) {
     const int32_t d = node.encoded.n_cols();
-    parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f)); });
+    parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f), false); });
     // The most promising columns first: what they yield keeps the others closed.
     std::vector<std::pair<int64_t, int32_t>> order;
     for (int32_t f = 0; f < d; ++f) {
@@ -122,6 +131,15 @@ struct MistakeSearch {
       std::lock_guard<std::mutex> lock(limit_mutex);
       limit = std::min(limit, best[f].mistakes);
     });
+    if (uncounted.empty() || n_tied() < 2) return;
+    parallel_for(n_jobs, d, [&](int64_t i) {
+      const int32_t f = static_cast<int32_t>(i);
+      if (best[f].mistakes != limit) return;
+      best[f] = {};
+      closed[f].clear();
+      look(f, true);
+      open(f, limit);
+    });
   }
 };
 
@@ -132,15 +150,36 @@ using namespace cutwise;
 
 void bind_mistakes(nb::module_ &m) {
   m.def(
+      "parted_rows",
+      [](In1<int32_t> rows, In1<int32_t> cluster, In1<int32_t> survivors, int64_t k) {
+        std::vector<int32_t> parted, uncounted;
+        {
+          nb::gil_scoped_release release;
+          std::vector<uint8_t> kind(k + 1, 2);  // 0: held, 1: held by no cluster since before, 2: parted just now
+          kind[0] = 1;
+          for (size_t i = 0; i < survivors.size(); ++i) kind[survivors.data()[i] + 1] = 0;
+          for (size_t i = 0; i < rows.size(); ++i) {
+            const int32_t row = rows.data()[i];
+            const uint8_t here = kind[cluster.data()[row] + 1];
+            if (here == 0) continue;
+            uncounted.push_back(row);
+            if (here == 2) parted.push_back(row);
+          }
+        }
+        return nb::make_tuple(to_numpy(std::move(parted)), to_numpy(std::move(uncounted)));
+      },
+      nb::arg("rows"), nb::arg("cluster"), nb::arg("survivors"), nb::arg("k"));
+  m.def(
       "fewest_mistakes",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster,
-         std::optional<In1<int64_t>> weights, std::optional<In3<int64_t>> histogram, In2<double> coordinates,
-         In1<int32_t> survivors, int n_jobs) {
+         std::optional<In1<int64_t>> weights, In1<int32_t> uncounted, std::optional<In3<int64_t>> histogram,
+         In2<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, int n_jobs) {
         require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
         require(static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
         require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
                                histogram->shape(1) == coordinates.shape(0) && histogram->shape(2) == 1),
                 "histogram is of shape (n_slots, k, 1)");
+        require(totals.shape(0) == coordinates.shape(0) && totals.shape(1) == 1, "totals is of shape (k, 1)");
         std::vector<int32_t> feature;
         std::vector<double> threshold;
         int64_t mistakes;
@@ -151,19 +190,16 @@ void bind_mistakes(nb::module_ &m) {
                               matrix,
                               rows.data(),
                               static_cast<int64_t>(rows.size()),
-                              cluster.data(),
-                              weights ? weights->data() : nullptr,
-                              nullptr,
+                              {cluster.data()},
+                              {weights ? weights->data() : nullptr},
+                              {},
                               histogram ? histogram->data() : nullptr,
+                              totals.data(),
                               k,
                               1,
                               {coordinates.data(), encoded.n_cols(),
-                               std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size())},
-                              {},
-                              {},
-                              0};
-          node.add_up();
-          MistakeSearch search(node);
+                               std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size())}};
+          MistakeSearch search(node, std::vector<int32_t>(uncounted.data(), uncounted.data() + uncounted.size()));
           search.run(n_jobs);
           mistakes = search.minimum();
           if (mistakes == kNone) mistakes = -1;
@@ -182,5 +218,5 @@ void bind_mistakes(nb::module_ &m) {
         return nb::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
       },
       nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("cluster"), nb::arg("weights").none(),
-      nb::arg("histogram").none(), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("n_jobs"));
+      nb::arg("uncounted"), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("n_jobs"));
 }

@@ -12,6 +12,7 @@ void bind_histogram(nb::module_ &m);
 void bind_mistakes(nb::module_ &m);
 void bind_surrogate(nb::module_ &m);
 void bind_induced(nb::module_ &m);
+void bind_holding(nb::module_ &m);
 void bind_partition(nb::module_ &m);
 
 NB_MODULE(_core, m) {
@@ -29,5 +30,6 @@ NB_MODULE(_core, m) {
   bind_mistakes(m);
   bind_surrogate(m);
   bind_induced(m);
+  bind_holding(m);
   bind_partition(m);
 }

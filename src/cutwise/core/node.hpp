@@ -36,6 +36,31 @@ struct Survivors {
   }
 };
 
+// Reads one column's bins, row after row: when dense one byte and one look-up.
+class BinReader {
+ public:
+  BinReader(const Encoded &encoded, const Column &column) : encoded_(encoded), column_(column) {
+    if (encoded.sparse) return;
+    codes_ = encoded.codes.data() + column.group;
+    for (int32_t code = 0; code < 256; ++code) {
+      const int32_t slot = encoded.group_begin[column.group] + code;
+      const bool own = slot >= column.slot_begin && slot < column.slot_begin + column.n_slots();
+      bin_of_[code] = own ? column.bin_of(slot) : std::max(column.default_bin, 0);
+    }
+  }
+
+  int32_t operator()(int64_t row) const {
+    if (encoded_.sparse) return encoded_.bin(row, column_);
+    return bin_of_[codes_[row * encoded_.n_groups]];
+  }
+
+ private:
+  const Encoded &encoded_;
+  const Column &column_;
+  const uint8_t *codes_ = nullptr;
+  int32_t bin_of_[256] = {};
+};
+
 // A row brought into the order of one column: what remains of a column once codes no longer tell.
 struct PlacedRow {
   double value;
@@ -64,9 +89,10 @@ inline void place_bins(const Matrix &matrix, const Encoded &encoded, const int32
   std::vector<int32_t> list_of(column.n_bins, -1);
   placed.assign(bins.size(), {});
   for (size_t j = 0; j < bins.size(); ++j) list_of[bins[j]] = static_cast<int32_t>(j);
+  const BinReader bin_of(encoded, column);
   matrix.visit([&](auto values) {
     for (int64_t i = 0; i < n; ++i) {
-      const int32_t list = list_of[encoded.bin(rows[i], column)];
+      const int32_t list = list_of[bin_of(rows[i])];
       if (list >= 0) placed[list].push_back({values(rows[i], feature), rows[i]});
     }
   });

@@ -1,10 +1,12 @@
 // Splitting a node's rows at a cut, and the gap the cut lies in.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "arrays.hpp"
 #include "encoded.hpp"
 #include "matrix.hpp"
+#include "node.hpp"
 
 namespace cutwise {
 namespace {
@@ -23,33 +25,37 @@ Parted part(const Encoded &encoded, const Matrix &matrix, int32_t *rows, int64_t
   const int32_t split =
       static_cast<int32_t>(std::upper_bound(high, high + column.n_bins, threshold) - high);
   const bool inside = split < column.n_bins && low[split] <= threshold;
-  std::vector<int32_t> right;
-  right.reserve(n);
-  int64_t n_left = 0;
+  std::vector<int32_t> right(n);
+  int64_t n_left = 0, n_right = 0;
   int32_t last_left = -1, first_right = column.n_bins;
   double left_max = -std::numeric_limits<double>::infinity(), right_min = std::numeric_limits<double>::infinity();
   matrix.visit([&](auto values) {
+    std::vector<uint8_t> seen(column.n_bins, 0);
+    const BinReader bins(encoded, column);
     for (int64_t i = 0; i < n; ++i) {
-      const int32_t row = rows[i], bin = encoded.bin(row, column);
+      const int32_t row = rows[i], bin = bins(row);
       bool goes_left = bin < split;
-      if (bin == split && inside) {
+      if (inside && bin == split) {
         const double value = values(row, feature);
         goes_left = value <= threshold;
         if (goes_left) left_max = std::max(left_max, value);
         else right_min = std::min(right_min, value);
       }
-      if (goes_left) {
-        last_left = std::max(last_left, bin);
-        rows[n_left++] = row;
-      } else {
-        first_right = std::min(first_right, bin);
-        right.push_back(row);
-      }
+      seen[bin] = 1;
+      // Written to both sides, kept on one: no branch to mispredict.
+      rows[n_left] = row;
+      right[n_right] = row;
+      n_left += goes_left;
+      n_right += !goes_left;
     }
-    std::copy(right.begin(), right.end(), rows + n_left);
+    std::copy(right.begin(), right.begin() + n_right, rows + n_left);
+    for (int32_t bin = 0; bin < column.n_bins; ++bin) {
+      if (!seen[bin] || (inside && bin == split)) continue;
+      if (bin < split) last_left = bin;
+      else first_right = std::min(first_right, bin);
+    }
     // The ends of the gap: a bin of one value tells by itself, others are looked through.
     auto tighten = [&](int32_t bin, int64_t begin, int64_t end, bool left) {
-      if (inside && bin == split) return;
       if (low[bin] == high[bin]) {
         if (left) left_max = std::max(left_max, high[bin]);
         else right_min = std::min(right_min, low[bin]);
@@ -62,8 +68,9 @@ Parted part(const Encoded &encoded, const Matrix &matrix, int32_t *rows, int64_t
         else right_min = std::min(right_min, value);
       }
     };
-    if (n_left > 0) tighten(last_left, 0, n_left, true);
-    if (n_left < n) tighten(first_right, n_left, n, false);
+    // Values of the cut's own bin were compared above, and lie closer than those of any other bin.
+    if (last_left >= 0 && !std::isfinite(left_max)) tighten(last_left, 0, n_left, true);
+    if (first_right < column.n_bins && !std::isfinite(right_min)) tighten(first_right, n_left, n, false);
   });
   return {n_left, left_max, right_min};
 }

@@ -24,6 +24,7 @@ __all__ = [
     "cheapest_tied_cut",
     "fewest_mistakes",
     "hold_by_nearest",
+    "parted_rows",
     "partition",
 ]
 
@@ -40,7 +41,8 @@ def add_to_cluster_histogram(
     cluster: Int32,
     first: Int64 | None,
     second: Int64 | None,
-    histogram: Int64,
+    histogram: Int64 | None,
+    totals: Int64,
     sign: int,
     n_jobs: int = 1,
 ) -> None:
@@ -54,16 +56,20 @@ def add_to_cluster_histogram(
         Rows of a negative cluster are passed over.
     first, second : ndarray of shape (n_rows,), int64, or None
         What every row adds; None: ones.
-    histogram : ndarray of shape (n_slots, k, 1 or 2), int64
+    histogram : ndarray of shape (n_slots, k, 1 or 2), int64, or None
         Changed in place.
+    totals : ndarray of shape (k, 1 or 2), int64
+        Sums by cluster, changed in place.
     sign : {1, -1}
         -1 takes the rows out again.
     n_jobs : int
     """
-    _core.cluster_histogram(encoded, rows, cluster, first, second, histogram, sign, n_jobs)
+    _core.cluster_histogram(encoded, rows, cluster, first, second, histogram, totals, sign, n_jobs)
 
 
-def add_to_cost_histogram(encoded: Encoded, rows: Int32, costs: Costs, histogram: Int64, n_jobs: int = 1) -> None:
+def add_to_cost_histogram(
+    encoded: Encoded, rows: Int32, costs: Costs, histogram: Int64 | None, totals: Int64, n_jobs: int = 1
+) -> None:
     """Add every row's vector of costs into each of its slots.
 
     Parameters
@@ -71,11 +77,35 @@ def add_to_cost_histogram(encoded: Encoded, rows: Int32, costs: Costs, histogram
     encoded : Encoded
     rows : ndarray, int32
     costs : ndarray of shape (n_rows, k), int32 or int64
-    histogram : ndarray of shape (n_slots, k), int64
-        Changed in place.
+    histogram : ndarray of shape (n_slots, k), int64, or None
+        Zeros, changed in place.
+    totals : ndarray of shape (k,), int64
+        Zeros, which become the sums over all given rows.
     n_jobs : int
     """
-    _core.cost_histogram(encoded, rows, costs, histogram, n_jobs)
+    _core.cost_histogram(encoded, rows, costs, histogram, totals, n_jobs)
+
+
+def parted_rows(rows: Int32, cluster: Int32, survivors: Int32, k: int) -> tuple[Int32, Int32]:
+    """A child's rows whose cluster went to the other side.
+
+    Parameters
+    ----------
+    rows : ndarray, int32
+    cluster : ndarray of shape (n_rows,), int32
+        -1 for rows that were parted before.
+    survivors : ndarray, int32
+        The child's clusters.
+    k : int
+
+    Returns
+    -------
+    parted : ndarray, int32
+        Rows of the child that are held by a cluster which is not among the survivors.
+    uncounted : ndarray, int32
+        These, and the rows of cluster -1.
+    """
+    return _core.parted_rows(rows, cluster, survivors, k)
 
 
 def fewest_mistakes(
@@ -84,7 +114,9 @@ def fewest_mistakes(
     rows: Int32,
     cluster: Int32,
     weights: Int64 | None,
+    uncounted: Int32,
     histogram: Int64 | None,
+    totals: Int64,
     coordinates: Float64,
     survivors: Int32,
     n_jobs: int = 1,
@@ -99,8 +131,12 @@ def fewest_mistakes(
     cluster : ndarray of shape (n_rows,), int32
         The surviving cluster of every row, -1 where it was parted before.
     weights : ndarray of shape (n_rows,), int64, or None
+    uncounted : ndarray, int32
+        The rows of cluster -1 among them.
     histogram : ndarray of shape (n_slots, k, 1), int64, or None
         Weights of the node's rows by slot and cluster; other clusters' columns are not read.
+    totals : ndarray of shape (k, 1), int64
+        Weights by cluster.
     coordinates : ndarray of shape (k, d), float64
     survivors : ndarray, int32
         Clusters whose centers reached the node, in increasing order, two or more.
@@ -117,7 +153,9 @@ def fewest_mistakes(
     ----------
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1.
     """
-    return _core.fewest_mistakes(encoded, matrix, rows, cluster, weights, histogram, coordinates, survivors, n_jobs)
+    return _core.fewest_mistakes(
+        encoded, matrix, rows, cluster, weights, uncounted, histogram, totals, coordinates, survivors, n_jobs
+    )
 
 
 def cheapest_tied_cut(
@@ -154,6 +192,7 @@ def best_surrogate_cut(
     rows: Int32,
     costs: Costs,
     histogram: Int64 | None,
+    totals: Int64,
     silent: Flags | None,
     n_jobs: int = 1,
 ) -> tuple[int, float, int, float, int, int] | None:
@@ -166,6 +205,8 @@ def best_surrogate_cut(
     costs : ndarray of shape (n_rows, k), int32 or int64
     histogram : ndarray of shape (n_slots, k), int64, or None
         Summed costs of the node's rows by slot.
+    totals : ndarray of shape (k,), int64
+        Summed costs of the node's rows.
     silent : ndarray of shape (n_rows,), uint8, or None
         1 for rows whose costs are all 0: sums cannot show that they are there.
     n_jobs : int
@@ -180,7 +221,7 @@ def best_surrogate_cut(
     ----------
     Frost, Moshkovitz, Rashtchian (2020), Algorithm 2.
     """
-    return _core.best_surrogate_cut(encoded, matrix, rows, costs, histogram, silent, n_jobs)
+    return _core.best_surrogate_cut(encoded, matrix, rows, costs, histogram, totals, silent, n_jobs)
 
 
 def best_disagreement_cut(
@@ -189,8 +230,8 @@ def best_disagreement_cut(
     rows: Int32,
     labels: Int32,
     weights: Int64 | None,
-    k: int,
     histogram: Int64 | None,
+    totals: Int64,
     gini: bool,
     n_jobs: int = 1,
 ) -> tuple[int, float, int, float, int, int] | None:
@@ -203,9 +244,10 @@ def best_disagreement_cut(
     labels : ndarray of shape (n_rows,), int32
         0 to k - 1.
     weights : ndarray of shape (n_rows,), int64, or None
-    k : int
     histogram : ndarray of shape (n_slots, k), int64, or None
         Weights of the node's rows by slot and label.
+    totals : ndarray of shape (k,), int64
+        Weights of the node's rows by label.
     gini : bool
         Whether Gini impurity decides between cuts that disagree equally.
     n_jobs : int
@@ -215,7 +257,7 @@ def best_disagreement_cut(
     found : tuple or None
         ``(disagreement, impurity, feature, threshold, left label, right label)``.
     """
-    return _core.best_disagreement_cut(encoded, matrix, rows, labels, weights, k, histogram, gini, n_jobs)
+    return _core.best_disagreement_cut(encoded, matrix, rows, labels, weights, histogram, totals, gini, n_jobs)
 
 
 def best_induced_cut(
@@ -224,11 +266,11 @@ def best_induced_cut(
     rows: Int32,
     excess: Costs,
     base: Int64,
-    nearest: Int32,
-    second: Int32,
-    loss: Int64,
+    states: Int64,
     weights: Int64 | None,
     histogram: Int64 | None,
+    totals: Int64,
+    held: Int64,
     coordinates: Float64,
     survivors: Int32,
     penalty: float,
@@ -245,12 +287,15 @@ def best_induced_cut(
     excess : ndarray of shape (n_rows, k), int32 or int64
         Costs above ``base``.
     base : ndarray of shape (n_rows,), int64
-    nearest, second : ndarray of shape (n_rows,), int32
-        The two cheapest surviving clusters of every row.
-    loss : ndarray of shape (n_rows,), int64
-        Excess of the second less that of the nearest.
+    states : ndarray of shape (n_rows, 3), int64
+        Records of :func:`hold_by_nearest`: the two cheapest surviving clusters of every row, what parting it from the
+        first loses, its full cost under the first.
     histogram : ndarray of shape (n_slots, k, 1 or 2), int64, or None
         Losses, and weights when ``penalty`` is not 0, by slot and nearest cluster.
+    totals : ndarray of shape (k, 1 or 2), int64
+        The same by nearest cluster.
+    held : ndarray of shape (k,), int64
+        Full cost of the rows by nearest cluster.
     penalty : float
     kills_left, kills_right : ndarray of shape (d,), uint8
         1 where the branch makes an ancestor's condition redundant.
@@ -266,8 +311,8 @@ def best_induced_cut(
     Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.
     """
     return _core.best_induced_cut(
-        encoded, matrix, rows, excess, base, nearest, second, loss, weights, histogram, coordinates, survivors, penalty,
-        kills_left, kills_right, n_jobs,
+        encoded, matrix, rows, excess, base, states, weights, histogram, totals, held, coordinates,
+        survivors, penalty, kills_left, kills_right, n_jobs,
     )  # fmt: skip
 
 
@@ -276,11 +321,12 @@ def hold_by_nearest(
     rows: Int32,
     excess: Costs,
     survivors: Int32,
+    base: Int64,
     weights: Int64 | None,
-    nearest: Int32,
-    second: Int32,
-    loss: Int64,
+    states: Int64,
     histogram: Int64 | None,
+    totals: Int64,
+    held: Int64,
     stage: Literal["root", "release", "hold"],
     n_jobs: int = 1,
 ) -> None:
@@ -288,16 +334,18 @@ def hold_by_nearest(
 
     Parameters
     ----------
-    encoded, rows, excess, survivors, weights
+    encoded, rows, excess, survivors, base, weights
         As in :func:`best_induced_cut`; one survivor will do.
-    nearest, second, loss, histogram
+    states, histogram, totals, held
         Changed in place.
     stage : {"root", "release", "hold"}
         "root" once, with all rows and an empty histogram. After a cut "release" for both children, which takes rows
         parted from their nearest cluster out of the other child's cells; then "hold" for both, which finds new ones.
     n_jobs : int
     """
-    _core.hold_by_nearest(encoded, rows, excess, survivors, weights, nearest, second, loss, histogram, stage, n_jobs)
+    _core.hold_by_nearest(
+        encoded, rows, excess, survivors, base, weights, states, histogram, totals, held, stage, n_jobs
+    )
 
 
 def partition(

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "histogram.hpp"
 #include "node.hpp"
 
 namespace cutwise {
@@ -18,31 +19,18 @@ struct SeparationNode {
   const Matrix &matrix;
   const int32_t *rows;
   int64_t n;
-  const int32_t *cluster;    // by row: the surviving cluster that holds it, -1 when none does
-  const int64_t *loss;       // by row; null: 1
-  const int64_t *count;      // by row: its weight; null: 1
-  const int64_t *histogram;  // (n_slots, k, width): loss, and count when width is 2
+  PerRow<int32_t> cluster;   // the surviving cluster that holds a row, -1 when none does
+  PerRow<int64_t> loss;      // none: 1
+  PerRow<int64_t> count;     // its weight; none: 1
+  const int64_t *histogram;  // (n_slots, k, width): loss, and count when width is 2; null: sort every column
+  const int64_t *totals;     // (k, width): the same over all rows of the node that a cluster holds
   int64_t k;
   int width;
   Survivors survivors;
-  std::vector<int64_t> total_loss, total_count;  // by cluster, over the node's rows
-  int64_t n_counted = 0;                         // sum of counts over all rows of the node
 
+  int64_t total_loss(int32_t c) const { return totals[c * width]; }
   int64_t loss_of(int32_t row) const { return loss ? loss[row] : 1; }
   int64_t count_of(int32_t row) const { return count ? count[row] : 1; }
-
-  void add_up() {
-    total_loss.assign(k, 0);
-    total_count.assign(k, 0);
-    n_counted = 0;
-    for (int64_t i = 0; i < n; ++i) {
-      const int32_t row = rows[i], c = cluster[row];
-      n_counted += count_of(row);
-      if (c < 0) continue;
-      total_loss[c] += loss_of(row);
-      total_count[c] += count_of(row);
-    }
-  }
 
   // Sorting a column's rows is cheaper than walking its bins once a node is small or its clusters are many.
   bool prefers_rows(const Column &column) const {
@@ -97,7 +85,7 @@ class Sweep {
     const double coordinate = next_center();
     while (more_centers() && next_center() == coordinate) {
       const int32_t c = line_.cluster[n_left_++];
-      loss_ += node_.total_loss[c] - 2 * left_[c];
+      loss_ += node_.total_loss(c) - 2 * left_[c];
       is_left_[c] = 1;
     }
   }
@@ -110,7 +98,7 @@ class Sweep {
     n_inside = 0;
     for (size_t r = n_left_; r < line_.size() && line_.coordinate[r] < high; ++r, ++n_inside) {
       const int32_t c = line_.cluster[r];
-      const int64_t right = node_.total_loss[c] - left_[c] - cells[c * width];
+      const int64_t right = node_.total_loss(c) - left_[c] - cells[c * width];
       bound -= std::max<int64_t>(0, left_[c] - right);
     }
     return bound;
@@ -132,10 +120,8 @@ class ColumnCells {
     if (column.default_bin < 0) return;
     const int width = node.width;
     default_.assign(node.k * width, 0);
-    for (int32_t c : node.survivors.clusters) {
-      default_[c * width] = node.total_loss[c];
-      if (width == 2) default_[c * 2 + 1] = node.total_count[c];
-    }
+    for (int32_t c : node.survivors.clusters)
+      for (int w = 0; w < width; ++w) default_[c * width + w] = node.totals[c * width + w];
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
       if (bin == column.default_bin) continue;
       const int64_t *cells = at(bin);

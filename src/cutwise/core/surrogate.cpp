@@ -218,11 +218,8 @@ struct SurrogateSearch {
   }
 
   void run(int n_jobs) {
-    total.assign(k, 0);
-    for (int64_t i = 0; i < n; ++i) {
-      sums.add_row(total.data(), rows[i]);
-      if (silent && silent[rows[i]]) silent_rows.push_back(rows[i]);
-    }
+    for (int64_t i = 0; silent && i < n; ++i)
+      if (silent[rows[i]]) silent_rows.push_back(rows[i]);
     const int32_t d = encoded.n_cols();
     std::vector<std::vector<ClosedBin>> closed(d);
     parallel_for(n_jobs, d, [&](int64_t f) {
@@ -300,9 +297,10 @@ int64_t cheapest_of(const Encoded &encoded, const Matrix &matrix, const int32_t 
     // Most cuts slice a little off: the fullest segment is the total less the others, and is never added up.
     std::vector<int64_t> count(n_segments, 0), sums(n_segments * m, 0);
     std::vector<int32_t> placed(n);
+    const BinReader bin_of(encoded, column);
     matrix.visit([&](auto values) {
       for (int64_t i = 0; i < n; ++i) {
-        int32_t s = segment_of[encoded.bin(rows[i], column)];
+        int32_t s = segment_of[bin_of(rows[i])];
         if (s < 0) s = segment(values(rows[i], feature));
         placed[i] = s;
         ++count[s];
@@ -352,12 +350,13 @@ void bind_surrogate(nb::module_ &m) {
     m.def(
         "best_surrogate_cut",
         [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs,
-           std::optional<In2<int64_t>> histogram, std::optional<In1<uint8_t>> silent, int n_jobs) {
+           std::optional<In2<int64_t>> histogram, In1<int64_t> totals, std::optional<In1<uint8_t>> silent, int n_jobs) {
           const int64_t k = static_cast<int64_t>(costs.shape(1));
           require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
           require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
                                  static_cast<int64_t>(histogram->shape(1)) == k),
                   "histogram is of shape (n_slots, k)");
+          require(static_cast<int64_t>(totals.size()) == k, "totals has one entry per cluster");
           SurrogateSearch<CostSums<Cost>> search{encoded,
                                                  matrix,
                                                  rows.data(),
@@ -366,14 +365,14 @@ void bind_surrogate(nb::module_ &m) {
                                                  silent ? silent->data() : nullptr,
                                                  {costs.data(), k},
                                                  k,
-                                                 {},
+                                                 std::vector<int64_t>(totals.data(), totals.data() + k),
                                                  {},
                                                  {},
                                                  {}};
           return found(search, n_jobs);
         },
         nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").none(),
-        nb::arg("silent").none(), nb::arg("n_jobs"));
+        nb::arg("totals"), nb::arg("silent").none(), nb::arg("n_jobs"));
     m.def(
         "cheapest_tied_cut",
         [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs, In2<double> coordinates,
@@ -395,7 +394,9 @@ void bind_surrogate(nb::module_ &m) {
   m.def(
       "best_disagreement_cut",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels,
-         std::optional<In1<int64_t>> weights, int64_t k, std::optional<In2<int64_t>> histogram, bool gini, int n_jobs) {
+         std::optional<In1<int64_t>> weights, std::optional<In2<int64_t>> histogram, In1<int64_t> totals, bool gini,
+         int n_jobs) {
+        const int64_t k = static_cast<int64_t>(totals.size());
         require(static_cast<int64_t>(labels.size()) == encoded.n_rows, "labels has one entry per encoded row");
         require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
                                static_cast<int64_t>(histogram->shape(1)) == k),
@@ -408,12 +409,12 @@ void bind_surrogate(nb::module_ &m) {
                                             nullptr,
                                             {labels.data(), weights ? weights->data() : nullptr, k, gini},
                                             k,
-                                            {},
+                                            std::vector<int64_t>(totals.data(), totals.data() + k),
                                             {},
                                             {},
                                             {}};
         return found(search, n_jobs);
       },
       nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
-      nb::arg("k"), nb::arg("histogram").none(), nb::arg("gini"), nb::arg("n_jobs"));
+      nb::arg("histogram").none(), nb::arg("totals"), nb::arg("gini"), nb::arg("n_jobs"));
 }

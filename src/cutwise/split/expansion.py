@@ -34,26 +34,55 @@ class LeafCut:
     right_label: int
 
 
+@dataclass(eq=False)
+class LeafSums:
+    """The statistics of a leaf's rows; those of a node are the sums of its children's.
+
+    Attributes
+    ----------
+    totals : ndarray of shape (k,), int64
+        Over all rows.
+    histogram : ndarray of shape (n_slots, k), int64, or None
+        Over the rows of every slot; None when sorting the columns is cheaper.
+    """
+
+    totals: Int64
+    histogram: Int64 | None
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the histogram."""
+        return 0 if self.histogram is None else self.histogram.nbytes
+
+    def less(self, child: LeafSums) -> LeafSums | None:
+        """The statistics of the other child, in this one's memory; None when there is no histogram to take from."""
+        if self.histogram is None or child.histogram is None:
+            return None
+        self.histogram -= child.histogram
+        self.totals -= child.totals
+        return self
+
+
 class ExpansionCriterion(Protocol):
     """Chooses the cut of a leaf."""
 
-    def label(self, rows: Int32) -> int:
-        """The best cluster for these rows, the lowest number of equals."""
+    def sums(self, rows: Int32) -> LeafSums:
+        """The statistics of these rows."""
         ...
 
-    def cost(self, rows: Int32, label: int) -> int:
-        """What these rows cost when all are served by one cluster."""
+    def label(self, sums: LeafSums) -> int:
+        """The best cluster for a leaf, the lowest number of equals."""
         ...
 
-    def impurity(self, rows: Int32) -> float:
-        """The second score of these rows together; 0 where there is none."""
+    def cost(self, sums: LeafSums, label: int) -> int:
+        """What a leaf costs when one cluster serves all its rows."""
         ...
 
-    def histogram(self, rows: Int32) -> Int64 | None:
-        """The statistics of these rows, or None when sorting their columns is cheaper."""
+    def impurity(self, sums: LeafSums) -> float:
+        """The second score of a leaf; 0 where there is none."""
         ...
 
-    def best_cut(self, rows: Int32, histogram: Int64 | None) -> LeafCut | None:
+    def best_cut(self, rows: Int32, sums: LeafSums) -> LeafCut | None:
         """The cut of least cost, or None when the rows are equal in every column."""
         ...
 
@@ -79,39 +108,33 @@ class SurrogateCriterion:
         silent = ~costs.excess.any(axis=1)
         self._silent = silent.view(np.uint8) if silent.any() else None
 
-    def label(self, rows: Int32) -> int:
+    def sums(self, rows: Int32) -> LeafSums:
+        """See :class:`ExpansionCriterion`; costs in fixed-point units above the base cost."""
+        sums = _new_sums(self._table, len(rows), self._excess.shape[1])
+        searches.add_to_cost_histogram(
+            self._table.encoded, rows, self._excess, sums.histogram, sums.totals, self._n_jobs
+        )
+        return sums
+
+    def label(self, sums: LeafSums) -> int:
         """See :class:`ExpansionCriterion`."""
-        return int(np.argmin(self._sums(rows)))
+        return int(np.argmin(sums.totals))
 
-    def cost(self, rows: Int32, label: int) -> int:
-        """See :class:`ExpansionCriterion`; fixed-point units above the base cost."""
-        return int(self._excess[rows, label].sum(dtype=np.int64))
+    def cost(self, sums: LeafSums, label: int) -> int:
+        """See :class:`ExpansionCriterion`."""
+        return int(sums.totals[label])
 
-    def impurity(self, rows: Int32) -> float:
+    def impurity(self, sums: LeafSums) -> float:
         """See :class:`ExpansionCriterion`."""
         return 0.0
 
-    def histogram(self, rows: Int32) -> Int64 | None:
-        """See :class:`ExpansionCriterion`; shape (n_slots, k)."""
-        if not _bins_pay(self._table, len(rows)):
-            return None
-        histogram = np.zeros((self._table.encoded.n_slots, self._excess.shape[1]), dtype=np.int64)
-        searches.add_to_cost_histogram(self._table.encoded, rows, self._excess, histogram, self._n_jobs)
-        return histogram
-
-    def best_cut(self, rows: Int32, histogram: Int64 | None) -> LeafCut | None:
+    def best_cut(self, rows: Int32, sums: LeafSums) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
         table = self._table
         found = searches.best_surrogate_cut(
-            table.encoded, table.matrix, rows, self._excess, histogram, self._silent, self._n_jobs
+            table.encoded, table.matrix, rows, self._excess, sums.histogram, sums.totals, self._silent, self._n_jobs
         )
         return _leaf_cut(found)
-
-    def _sums(self, rows: Int32) -> Int64:
-        total = np.zeros(self._excess.shape[1], dtype=np.int64)
-        for start in range(0, len(rows), 65536):  # a block at a time: no copy of all the costs
-            total += self._excess[rows[start : start + 65536]].sum(axis=0, dtype=np.int64)
-        return total
 
 
 class DisagreementCriterion:
@@ -139,45 +162,39 @@ class DisagreementCriterion:
         self._gini = gini
         self._n_jobs = n_jobs
 
-    def label(self, rows: Int32) -> int:
+    def sums(self, rows: Int32) -> LeafSums:
+        """See :class:`ExpansionCriterion`; weight by label."""
+        sums = _new_sums(self._table, len(rows), self._k)
+        histogram = None if sums.histogram is None else sums.histogram[:, :, np.newaxis]
+        searches.add_to_cluster_histogram(
+            self._table.encoded, rows, self._labels, self._table.weights, None, histogram, sums.totals[:, np.newaxis],
+            1, self._n_jobs,
+        )  # fmt: skip
+        return sums
+
+    def label(self, sums: LeafSums) -> int:
         """See :class:`ExpansionCriterion`."""
-        return int(np.argmax(self._counts(rows)))
+        return int(np.argmax(sums.totals))
 
-    def cost(self, rows: Int32, label: int) -> int:
+    def cost(self, sums: LeafSums, label: int) -> int:
         """See :class:`ExpansionCriterion`; summed weight of the rows with another label."""
-        counts = self._counts(rows)
-        return int(counts.sum() - counts[label])
+        return int(sums.totals.sum() - sums.totals[label])
 
-    def impurity(self, rows: Int32) -> float:
+    def impurity(self, sums: LeafSums) -> float:
         """See :class:`ExpansionCriterion`; Gini impurity times weight."""
-        if not self._gini or len(rows) == 0:
+        if not self._gini or not sums.totals.any():
             return 0.0
-        counts = self._counts(rows).astype(np.float64)
+        counts = sums.totals.astype(np.float64)
         return float(counts.sum() - (counts * counts).sum() / counts.sum())
 
-    def histogram(self, rows: Int32) -> Int64 | None:
-        """See :class:`ExpansionCriterion`; shape (n_slots, k), weight by label."""
-        if not _bins_pay(self._table, len(rows)):
-            return None
-        histogram = np.zeros((self._table.encoded.n_slots, self._k, 1), dtype=np.int64)
-        searches.add_to_cluster_histogram(
-            self._table.encoded, rows, self._labels, self._table.weights, None, histogram, 1, self._n_jobs
-        )
-        return histogram[:, :, 0]
-
-    def best_cut(self, rows: Int32, histogram: Int64 | None) -> LeafCut | None:
+    def best_cut(self, rows: Int32, sums: LeafSums) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
         table = self._table
         found = searches.best_disagreement_cut(
-            table.encoded, table.matrix, rows, self._labels, table.weights, self._k, histogram, self._gini, self._n_jobs
-        )
+            table.encoded, table.matrix, rows, self._labels, table.weights, sums.histogram, sums.totals, self._gini,
+            self._n_jobs,
+        )  # fmt: skip
         return _leaf_cut(found)
-
-    def _counts(self, rows: Int32) -> Int64:
-        counts = np.zeros(self._k, dtype=np.int64)
-        weights = self._table.weights
-        np.add.at(counts, self._labels[rows], 1 if weights is None else weights[rows])
-        return counts
 
 
 def _leaf_cut(found: tuple[int, float, int, float, int, int] | None) -> LeafCut | None:
@@ -187,6 +204,8 @@ def _leaf_cut(found: tuple[int, float, int, float, int, int] | None) -> LeafCut 
     return LeafCut(feature, threshold, cost, impurity, left_label, right_label)
 
 
-def _bins_pay(table: EncodedTable, n: int) -> bool:
-    """Whether adding rows into bins and walking the bins beats sorting the rows of every column."""
-    return n * table.encoded.n_cols > 2 * table.encoded.n_slots
+def _new_sums(table: EncodedTable, n: int, k: int) -> LeafSums:
+    """Zeros for n rows; a histogram when adding into bins and walking them beats sorting the rows of every column."""
+    bins_pay = n * table.encoded.n_cols > 2 * table.encoded.n_slots
+    histogram = np.zeros((table.encoded.n_slots, k), dtype=np.int64) if bins_pay else None
+    return LeafSums(np.zeros(k, dtype=np.int64), histogram)

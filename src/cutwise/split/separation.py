@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from cutwise.core import searches
 from cutwise.reference import FixedCosts
 from cutwise.table import EncodedTable
 
-__all__ = ["InducedCriterion", "MistakeCriterion", "SeparatingCut", "SeparationCriterion"]
+__all__ = ["InducedCriterion", "MistakeCriterion", "SeparatingCut", "SeparationCriterion", "SeparationNode"]
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -33,25 +33,41 @@ class SeparatingCut:
     mistakes: int = 0
 
 
+@dataclass(eq=False)
+class SeparationNode:
+    """A node as a criterion sees it.
+
+    Attributes
+    ----------
+    rows : ndarray, int32
+        All rows routed to it.
+    survivors : ndarray, int32
+        Its centers, in increasing order.
+    uncounted : ndarray, int32
+        Rows that none of its centers holds (mistakes of earlier cuts); kept by the criterion.
+    """
+
+    rows: Int32
+    survivors: Int32
+    uncounted: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+
+
 class SeparationCriterion(Protocol):
     """Chooses the cut of a node that holds several centers, and follows the rows down."""
 
-    def best_cut(self, rows: Int32, survivors: Int32, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
-        """The best cut of a node, or None when its centers are equal in every column.
+    def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
+        """The best cut of a node of two or more centers, or None when these are equal in every column.
 
         Parameters
         ----------
-        rows : ndarray, int32
-            All rows routed to the node.
-        survivors : ndarray, int32
-            Its centers in increasing order, two or more.
+        node : SeparationNode
         kills_left, kills_right : ndarray of shape (n_columns,), uint8
             1 where a left (right) branch on the column makes an ancestor's condition redundant.
         """
         ...
 
-    def follow(self, children: Sequence[tuple[Int32, Int32]]) -> None:
-        """A node was cut: the rows and the surviving centers of both its children."""
+    def follow(self, children: Sequence[SeparationNode]) -> None:
+        """A node was cut in two: these are its children."""
         ...
 
 
@@ -89,54 +105,39 @@ class MistakeCriterion:
         self._coordinates = coordinates
         self._costs = costs
         self._n_jobs = n_jobs
-        self._histogram = _new_histogram(table, len(coordinates), width=1)
-        if self._histogram is not None:
-            self._add(np.arange(table.n_rows, dtype=np.int32), sign=1)
+        self._histogram, self._totals = _new_histogram(table, len(coordinates), width=1)
+        self._add(np.arange(table.n_rows, dtype=np.int32), sign=1)
 
-    def best_cut(self, rows: Int32, survivors: Int32, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
+    def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
-        table = self._table
+        table, rows, survivors = self._table, node.rows, node.survivors
         mistakes, features, thresholds = searches.fewest_mistakes(
-            table.encoded, table.matrix, rows, self._cluster, table.weights, self._histogram, self._coordinates,
-            survivors, self._n_jobs,
+            table.encoded, table.matrix, rows, self._cluster, table.weights, node.uncounted, self._histogram,
+            self._totals, self._coordinates, survivors, self._n_jobs,
         )  # fmt: skip
         if mistakes < 0:
             return None
         chosen = 0
         if len(features) > 1 and self._costs is not None and len(rows) > 0:
+            excess = self._costs().excess
             chosen = searches.cheapest_tied_cut(
-                table.encoded,
-                table.matrix,
-                rows,
-                self._costs().excess,
-                self._coordinates,
-                survivors,
-                features,
-                thresholds,
+                table.encoded, table.matrix, rows, excess, self._coordinates, survivors, features, thresholds
             )
         return SeparatingCut(int(features[chosen]), float(thresholds[chosen]), mistakes)
 
-    def follow(self, children: Sequence[tuple[Int32, Int32]]) -> None:
+    def follow(self, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows parted from their centers are dropped."""
-        for rows, survivors in children:
-            self._drop_mistakes(rows, survivors)
-
-    def _drop_mistakes(self, rows: Int32, survivors: Int32) -> None:
-        survives = np.zeros(len(self._coordinates) + 1, dtype=bool)  # the last entry answers for cluster -1: no mistake
-        survives[survivors] = True
-        survives[-1] = True
-        parted = rows[~survives[self._cluster[rows]]]
-        if len(parted) == 0:
-            return
-        if self._histogram is not None:
+        for child in children:
+            k = len(self._coordinates)
+            parted, child.uncounted = searches.parted_rows(child.rows, self._cluster, child.survivors, k)
             self._add(parted, sign=-1)
-        self._cluster[parted] = -1
+            self._cluster[parted] = -1
 
     def _add(self, rows: Int32, sign: int) -> None:
-        assert self._histogram is not None
         searches.add_to_cluster_histogram(
-            self._table.encoded, rows, self._cluster, self._table.weights, None, self._histogram, sign, self._n_jobs
-        )
+            self._table.encoded, rows, self._cluster, self._table.weights, None, self._histogram, self._totals, sign,
+            self._n_jobs,
+        )  # fmt: skip
 
 
 class InducedCriterion:
@@ -171,40 +172,41 @@ class InducedCriterion:
         self._penalty = float(depth_penalty)
         self._n_jobs = n_jobs
         # Counts beside losses: the depth term depends on how many points a cut leaves on its left.
-        self._histogram = _new_histogram(table, len(coordinates), width=2 if self._penalty else 1)
-        self._nearest = np.zeros(table.n_rows, dtype=np.int32)
-        self._second = np.zeros(table.n_rows, dtype=np.int32)
-        self._loss = np.zeros(table.n_rows, dtype=np.int64)
-        every_row = np.arange(table.n_rows, dtype=np.int32)
-        self._hold(every_row, np.arange(len(coordinates), dtype=np.int32), "root")
+        width = 2 if self._penalty else 1
+        self._histogram, self._totals = _new_histogram(table, len(coordinates), width=width)
+        self._held = np.zeros(len(coordinates), dtype=np.int64)
+        self._states = np.zeros((table.n_rows, 3), dtype=np.int64)
+        every_row, every_cluster = (np.arange(n, dtype=np.int32) for n in (table.n_rows, len(coordinates)))
+        self._hold(SeparationNode(every_row, every_cluster), "root")
 
-    def best_cut(self, rows: Int32, survivors: Int32, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
+    def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
         table = self._table
         found = searches.best_induced_cut(
-            table.encoded, table.matrix, rows, self._costs.excess, self._costs.base, self._nearest, self._second,
-            self._loss, table.weights, self._histogram, self._coordinates, survivors, self._penalty, kills_left,
-            kills_right, self._n_jobs,
+            table.encoded, table.matrix, node.rows, self._costs.excess, self._costs.base, self._states,
+            table.weights, self._histogram, self._totals, self._held, self._coordinates, node.survivors,
+            self._penalty, kills_left, kills_right, self._n_jobs,
         )  # fmt: skip
         return None if found is None else SeparatingCut(found[2], found[3])
 
-    def follow(self, children: Sequence[tuple[Int32, Int32]]) -> None:
+    def follow(self, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows that lost their nearest or second nearest center find new ones."""
-        for rows, survivors in children:
-            self._hold(rows, survivors, "release")
-        for rows, survivors in children:
-            self._hold(rows, survivors, "hold")
+        for child in children:
+            self._hold(child, "release")
+        for child in children:
+            self._hold(child, "hold")
 
-    def _hold(self, rows: Int32, survivors: Int32, stage: Literal["root", "release", "hold"]) -> None:
+    def _hold(self, node: SeparationNode, stage: Literal["root", "release", "hold"]) -> None:
         searches.hold_by_nearest(
-            self._table.encoded, rows, self._costs.excess, survivors, self._table.weights, self._nearest, self._second,
-            self._loss, self._histogram, stage, self._n_jobs,
+            self._table.encoded, node.rows, self._costs.excess, node.survivors, self._costs.base, self._table.weights,
+            self._states, self._histogram, self._totals, self._held, stage, self._n_jobs,
         )  # fmt: skip
 
 
-def _new_histogram(table: EncodedTable, k: int, *, width: int) -> Int64 | None:
-    """Zeros of shape (n_slots, k, width), or None when they would not be worth their memory."""
+def _new_histogram(table: EncodedTable, k: int, *, width: int) -> tuple[Int64 | None, Int64]:
+    """Zeros of shape (n_slots, k, width), None when not worth their memory; and totals of shape (k, width)."""
+    totals = np.zeros((k, width), dtype=np.int64)
     shape = (table.encoded.n_slots, k, width)
     if 8 * shape[0] * k * width > _HISTOGRAM_BYTES:
-        return None
-    return np.zeros(shape, dtype=np.int64)
+        return None, totals
+    return np.zeros(shape, dtype=np.int64), totals

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.split import ExpansionCriterion, LeafCut, SeparationCriterion
+from cutwise.split import ExpansionCriterion, LeafCut, LeafSums, SeparationCriterion, SeparationNode
 
 from .growing import GrowingTree
 
@@ -48,11 +48,13 @@ def separate(
     k, d = coordinates.shape
     inseparable: list[tuple[int, ...]] = []
     no_kills = np.zeros((2, d), dtype=np.uint8)
-    pending: list[tuple[int, Int32, npt.NDArray[np.uint8]]] = [(0, np.arange(k, dtype=np.int32), no_kills)]
+    root = SeparationNode(tree.rows(0), np.arange(k, dtype=np.int32))
+    pending: list[tuple[int, SeparationNode, npt.NDArray[np.uint8]]] = [(0, root, no_kills)]
     n_leaves = 1
     while pending:
-        node, survivors, kills = pending.pop()
-        cut = criterion.best_cut(tree.rows(node), survivors, kills[0], kills[1]) if len(survivors) > 1 else None
+        node, seen, kills = pending.pop()
+        survivors = seen.survivors
+        cut = criterion.best_cut(seen, kills[0], kills[1]) if len(survivors) > 1 else None
         if cut is None:
             tree.label(node, int(survivors[0]))
             if len(survivors) > 1:
@@ -60,14 +62,17 @@ def separate(
             continue
         along = coordinates[survivors, cut.feature]
         left, right, _ = tree.split(node, cut.feature, cut.threshold, centers=along, mistakes=cut.mistakes)
-        sides = (left, survivors[along <= cut.threshold], 0), (right, survivors[along > cut.threshold], 1)
-        criterion.follow([(tree.rows(child), child_survivors) for child, child_survivors, _ in sides])
-        for child, child_survivors, side in reversed(sides):
+        children = [
+            SeparationNode(tree.rows(left), survivors[along <= cut.threshold]),
+            SeparationNode(tree.rows(right), survivors[along > cut.threshold]),
+        ]
+        criterion.follow(children)
+        for side, child in ((1, right), (0, left)):
             child_kills = kills
             if not kills[side, cut.feature]:
                 child_kills = kills.copy()
                 child_kills[side, cut.feature] = 1
-            pending.append((child, child_survivors, child_kills))
+            pending.append((child, children[side], child_kills))
         n_leaves += 1
         if progress is not None:
             progress(n_leaves)
@@ -77,12 +82,12 @@ def separate(
 class _OpenLeaf:
     """A leaf that may be split: its best cut, what the cut gains, and statistics for its children."""
 
-    def __init__(self, node: int, cut: LeafCut, gain: int, purer_by: float, histogram: Int64 | None) -> None:
+    def __init__(self, node: int, cut: LeafCut, gain: int, purer_by: float, sums: LeafSums | None) -> None:
         self.node = node
         self.cut = cut
         self.gain = gain
         self.purer_by = purer_by
-        self.histogram = histogram
+        self.sums = sums
 
     def __lt__(self, other: _OpenLeaf) -> bool:
         return (-self.gain, -self.purer_by, self.node) < (-other.gain, -other.purer_by, other.node)
@@ -103,34 +108,32 @@ def expand(tree: GrowingTree, criterion: ExpansionCriterion, max_leaves: int, pr
     queue: list[_OpenLeaf] = []
     kept = 0
 
-    def consider(node: int, histogram: Int64 | None) -> None:
+    def consider(node: int, sums: LeafSums) -> None:
         nonlocal kept
-        rows = tree.rows(node)
-        if len(rows) < 2:
-            return
-        cost = criterion.cost(rows, tree.cluster(node))
-        impurity = criterion.impurity(rows)
+        cost = criterion.cost(sums, tree.cluster(node))
+        impurity = criterion.impurity(sums)
         if cost == 0 and impurity == 0.0:
             return
-        cut = criterion.best_cut(rows, histogram)
+        cut = criterion.best_cut(tree.rows(node), sums)
         if cut is None:
             return
         gain, purer_by = cost - cut.cost, impurity - cut.impurity
         # Impurities are floating point: a cut that only seems to purify by rounding would never end the growth.
         if gain < 0 or (gain == 0 and purer_by <= 1e-9 * impurity):
             return
-        if histogram is not None and kept + histogram.nbytes > _KEPT_BYTES:
-            histogram = None
-        kept += 0 if histogram is None else histogram.nbytes
-        heapq.heappush(queue, _OpenLeaf(node, cut, gain, purer_by, histogram))
+        keep = kept + sums.nbytes <= _KEPT_BYTES
+        kept += sums.nbytes if keep else 0
+        heapq.heappush(queue, _OpenLeaf(node, cut, gain, purer_by, sums if keep else None))
 
     leaves = list(tree.leaves())
-    if tree.cluster(leaves[0]) < 0:
-        tree.label(0, criterion.label(tree.rows(0)))
     n_leaves = len(leaves)
-    if n_leaves < max_leaves:
+    if tree.cluster(leaves[0]) < 0:
+        of_all = criterion.sums(tree.rows(0))
+        tree.label(0, criterion.label(of_all))
+        consider(0, of_all)
+    elif n_leaves < max_leaves:
         for node in leaves:
-            consider(node, criterion.histogram(tree.rows(node)))
+            consider(node, criterion.sums(tree.rows(node)))
     while n_leaves < max_leaves and queue:
         leaf = heapq.heappop(queue)
         left, right, _ = tree.split(leaf.node, leaf.cut.feature, leaf.cut.threshold)
@@ -139,15 +142,11 @@ def expand(tree: GrowingTree, criterion: ExpansionCriterion, max_leaves: int, pr
         n_leaves += 1
         if progress is not None:
             progress(n_leaves)
-        kept -= 0 if leaf.histogram is None else leaf.histogram.nbytes
+        kept -= 0 if leaf.sums is None else leaf.sums.nbytes
         if n_leaves == max_leaves:
             break
         smaller, larger = sorted((left, right), key=lambda child: len(tree.rows(child)))
-        of_smaller = criterion.histogram(tree.rows(smaller))
-        of_larger = leaf.histogram
-        if of_larger is not None and of_smaller is not None:
-            of_larger -= of_smaller
-        else:
-            of_larger = criterion.histogram(tree.rows(larger))
+        of_smaller = criterion.sums(tree.rows(smaller))
+        of_larger = None if leaf.sums is None else leaf.sums.less(of_smaller)
         consider(smaller, of_smaller)
-        consider(larger, of_larger)
+        consider(larger, criterion.sums(tree.rows(larger)) if of_larger is None else of_larger)
