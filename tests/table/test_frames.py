@@ -1,6 +1,7 @@
 """Data frames of every library: names kept, each column exact, nulls and text named."""
 
 import datetime
+import tracemalloc
 from decimal import Decimal
 
 import narwhals as nw
@@ -267,3 +268,14 @@ def test_empty_frames_are_refused(frame_of):
         read_table(frame_of({"a": [], "b": []}))
     with pytest.raises(InvalidInputError, match=r"0 (sample|feature)\(s\)"):
         read_table(frame_of({}))
+
+
+def test_columns_are_converted_one_at_a_time():
+    frame = pd.DataFrame({f"c{i}": np.arange(20_000.0) + i / 3 for i in range(40)}).convert_dtypes()
+    frame["n"] = pd.array(range(20_000), dtype="Int64")
+    read_table(frame)
+    tracemalloc.start()
+    table = read_table(frame)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.2 * table.values.nbytes

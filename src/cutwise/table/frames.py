@@ -14,11 +14,13 @@ from scipy import sparse
 from cutwise.core.kernels import MATRIX_DTYPES
 from cutwise.exceptions import UnsupportedInputError
 
+from .arrays import convert_array
 from .columns import Columns, check_unique
 from .dtypes import AnyDType, is_integer_dtype, matrix_dtype
 from .objects import Offender, find_offender, is_missing, not_numeric_error, to_numbers
+from .sparse import convert_sparse
 
-__all__ = ["as_frame", "convert_frame", "sparse_of_frame"]
+__all__ = ["as_frame", "convert_frame"]
 
 Frame = nw.DataFrame[Any]
 Series = nw.Series[Any]
@@ -55,33 +57,21 @@ def as_frame(X: Any, *, what: str = "X") -> Frame | None:
     return None
 
 
-def sparse_of_frame(frame: Frame) -> sparse.coo_array | None:
-    """The entries of a pandas frame whose columns are all sparse with fill value zero; None for every other frame."""
-    accessor = getattr(nw.to_native(frame), "sparse", None)
-    if accessor is None or not hasattr(accessor, "to_coo"):
-        return None
-    try:
-        return accessor.to_coo()
-    except (ValueError, TypeError):
-        # Another fill value, or entries that are no numbers: the dense way converts or explains.
-        return None
-
-
 def convert_frame(
     frame: Frame, columns: Columns, *, what: str = "X"
-) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_]]:
+) -> tuple[npt.NDArray[np.generic] | sparse.csr_array, npt.NDArray[np.bool_]]:
     """All columns in one matrix of the smallest of the core's dtypes that holds each of them exactly.
 
     Parameters
     ----------
     frame : narwhals.DataFrame
         Missing values become NaN (for the finiteness check to name), decimals float64. A pandas frame that is one block
-        of a dtype the core reads is not copied.
+        of a dtype the core reads is not copied; one of sparse columns (fill value 0) stays sparse.
     columns : Columns
 
     Returns
     -------
-    values : ndarray of shape (n_rows, n_columns)
+    values : ndarray or csr_array of shape (n_rows, n_columns)
     is_integer : ndarray of shape (n_columns,), bool
         By the column's own dtype, also where ``values`` is floating because of another column.
 
@@ -90,9 +80,11 @@ def convert_frame(
     NotNumericError
         Text, categories, dates or other values in a column; names the first such column, and lists all.
     """
-    whole = _one_block(frame)
+    whole = _pandas_whole(nw.to_native(frame))
+    if sparse.issparse(whole):
+        return convert_sparse(whole, columns, what=what)
     if whole is not None:
-        return whole, np.full(whole.shape[1], is_integer_dtype(whole.dtype))
+        return convert_array(whole, columns, what=what)
     sources: list[_Source] = []
     offenders: dict[int, Offender] = {}
     for i, series in enumerate(frame.to_dict(as_series=True).values()):
@@ -128,15 +120,12 @@ def _source_of(series: Series) -> _Source | Offender:
     dtype = series.dtype
     if dtype == nw.Boolean or dtype in _INTEGERS:
         if series.null_count() > 0 or dtype in (nw.Int128, nw.UInt128):
-            return _Source(np.dtype(np.float64), True, lambda: _floats(series))
-        values = series.to_numpy()
-        return _Source(values.dtype, True, lambda: values)
+            return _Source(np.dtype(np.float64), True, lambda: _floats(series.cast(nw.Float64)))
+        return _Source(np.dtype("bool" if dtype == nw.Boolean else str(dtype).lower()), True, series.to_numpy)
     if dtype == nw.Decimal:
-        return _Source(np.dtype(np.float64), False, lambda: _floats(series))
+        return _Source(np.dtype(np.float64), False, lambda: _floats(series.cast(nw.Float64)))
     if dtype.is_numeric():
-        values = series.to_numpy()
-        values = values if values.dtype.kind == "f" else _floats(series)
-        return _Source(values.dtype, False, lambda: values)
+        return _Source(np.dtype(str(dtype).lower()), False, lambda: _floats(series))
     if len(series) == series.null_count():
         return _Source(np.dtype(np.float64), False, lambda: np.full(len(series), np.nan))
     if dtype in (nw.Object, nw.Unknown):
@@ -151,8 +140,8 @@ def _source_of(series: Series) -> _Source | Offender:
 
 
 def _floats(series: Series) -> npt.NDArray[np.generic]:
-    """A numeric column as float64, nulls as NaN."""
-    values = series.cast(nw.Float64).to_numpy()
+    """A floating column with its nulls as NaN."""
+    values = series.to_numpy()
     # Older pandas hands out its nulls as objects.
     return to_numbers(values.tolist()) if values.dtype.kind == "O" else values
 
@@ -169,17 +158,22 @@ def _source_of_objects(values: npt.NDArray[np.generic]) -> _Source | Offender:
     return _Source(numbers.dtype, is_integer_dtype(numbers.dtype), lambda: numbers)
 
 
-def _one_block(frame: Frame) -> npt.NDArray[np.generic] | None:
-    """The values of a pandas frame of one dtype the core reads, shared where pandas keeps them together."""
-    native = nw.to_native(frame)
-    dtypes = set(getattr(native, "dtypes", ()))
-    if not hasattr(native, "iloc") or len(dtypes) != 1:
+def _pandas_whole(native: Any) -> npt.NDArray[np.generic] | sparse.coo_array | None:
+    """A pandas frame that needs no look at its columns: of one dtype the core reads, or all sparse; else None."""
+    if not hasattr(native, "iloc"):
         return None
+    dtypes = set(native.dtypes)
+    if all(type(dtype).__name__ == "SparseDtype" for dtype in dtypes):
+        try:
+            return native.sparse.to_coo()
+        except (ValueError, TypeError):
+            # Another fill value, or entries that are no numbers: the dense way converts or explains.
+            return None
     dtype = dtypes.pop()
-    if not (isinstance(dtype, np.dtype) and dtype.isnative and (dtype in MATRIX_DTYPES or dtype == np.bool_)):
+    if dtypes or not isinstance(dtype, np.dtype) or dtype not in (*MATRIX_DTYPES, np.dtype(np.bool_)):
         return None
-    values = np.asarray(native.to_numpy())
-    return values.view(np.uint8) if values.dtype == np.bool_ else values
+    # Shared memory where pandas keeps the columns together.
+    return np.asarray(native.to_numpy())
 
 
 _INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.Int128) + (nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64, nw.UInt128)

@@ -12,7 +12,7 @@ from scipy import sparse
 from .arrays import as_array, convert_array
 from .columns import HasColumns, check_same_columns, name_columns
 from .finite import check_finite
-from .frames import as_frame, convert_frame, sparse_of_frame
+from .frames import as_frame, convert_frame
 from .shape import check_shape
 from .sparse import convert_sparse
 from .table import Table
@@ -80,10 +80,7 @@ def read_table(X: Any, *, what: str = "X", fitted: HasColumns | None = None, est
         check_same_columns(fitted, columns, estimator=estimator)
     check_shape(shape, what=what)
     if frame is not None:
-        entries = sparse_of_frame(frame)
-        values, is_integer = (
-            convert_frame(frame, columns, what=what) if entries is None else convert_sparse(entries, columns, what=what)
-        )
+        values, is_integer = convert_frame(frame, columns, what=what)
     elif sparse.issparse(X):
         values, is_integer = convert_sparse(X, columns, what=what)
     else:

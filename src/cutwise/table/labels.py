@@ -178,6 +178,9 @@ def _number(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.generic], n
         return classes.astype(np.bool_), codes
     if values.dtype.kind in "OU":
         return _number_text(values)
+    if values.dtype.kind == "f" and np.abs(values).max(initial=0) < 2**53:
+        classes, codes = _number(values.astype(np.int64))
+        return classes.astype(values.dtype), codes
     if values.dtype.kind in "iu" and len(values):
         low, high = int(values.min()), int(values.max())
         if high - low <= max(_SMALL_RANGE, 2 * len(values)):
