@@ -3,8 +3,10 @@
 It takes the text apart by the grammar a person would see, and decides rows with nothing but ``float`` and comparisons::
 
     rule       condition "and" condition ..., or "any row"
-    condition  NUMBER "<" NAME "<=" NUMBER | NAME "<=" NUMBER | NAME ">" NUMBER | "(" NAME "<=" NUMBER "or" NAME ">" NUMBER ")"
-    NAME       letters, digits, underscores and inner dots, or anything between backticks: `` is one backtick, \\ a backslash
+    condition  NUMBER "<" NAME "<=" NUMBER, or NAME "<=" NUMBER, or NAME ">" NUMBER,
+               or "(" NAME "<=" NUMBER "or" NAME ">" NUMBER ")"
+    NAME       letters, digits, underscores and inner dots; or anything between backticks, where two backticks are one
+               and a backslash starts an escape
 """
 
 import codecs
@@ -54,7 +56,8 @@ class Reader:
 
     def take(self, kind, value=None):
         token = self.peek()
-        assert token[0] == kind and value in (None, token[1]), f"{token} where {kind} {value} is due"
+        assert token[0] == kind, f"{token} where {kind} is due"
+        assert value in (None, token[1]), f"{token} where {value} is due"
         self.at += 1
         return token[1]
 

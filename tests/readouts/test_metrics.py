@@ -216,7 +216,7 @@ def test_noise_in_a_partition_costs_nothing():
 def test_columns_are_taken_in_blocks_where_there_are_many(monkeypatch):
     import cutwise.readouts.costs as costs
 
-    rng, tree, X = problem(12)
+    _, tree, X = problem(12)
     whole = [metrics.tree_cost(tree, form(X), metric="kmedians") for form in (np.asarray, sparse.csr_array)]
     K = X @ X.T
     kernel = metrics.tree_cost(tree, X, metric="kernel", K=K)
@@ -338,7 +338,8 @@ def test_every_name_of_a_metric_means_one_of_three():
         "kmedians": ("kmedians", "manhattan", "cityblock", "l1"),
         "kernel": ("kernel", "precomputed"),
     }
-    assert implementation.METRICS == {name: canonical for canonical, all_ in names.items() for name in all_}
+    expected = {name: canonical for canonical, all_ in names.items() for name in all_}
+    assert expected == implementation.METRICS
     for canonical, all_ in names.items():
         K = X @ X.T if canonical == "kernel" else None
         assert {metrics.tree_cost(tree, X, metric=name, K=K) for name in all_} == {
