@@ -131,6 +131,9 @@ def short_decimals(draw):
         (1e22, 1e23, True, 5e22),
         (0.1, 0.1 + 2**-56, False, 0.1),
         (1e8, 1e8 + 1, False, 100000000.5),
+        # Sixteen digits, as dense as the floats: the nearest to the middle is next to the one the middle rounds to.
+        (5.203118539824741e-259, 5.203118539824747e-259, False, 5.203118539824743e-259),
+        (6.97624140186935e-105, 6.97624140186936e-105, False, 6.976241401869354e-105),
         (1e-9, 2e-9, False, 1.5e-09),
     ],
 )

@@ -84,8 +84,7 @@ def _shortest(a: float, b: float, middle: Decimal, *, whole: bool) -> float:
         # Of the numbers with at most n_digits digits, the nearest below and above the middle are inside if any is: the
         # first success has the fewest digits, and is nearest to the middle.
         n_digits += 1
-        exponent = middle.adjusted() - n_digits + 1
-        unit = _ONE.scaleb(max(exponent, 0) if whole else exponent, _EXACT)
+        unit = _ONE.scaleb(middle.adjusted() - n_digits + 1, _EXACT)
         below = float(middle.quantize(unit, ROUND_FLOOR, _EXACT))
         above = float(middle.quantize(unit, ROUND_CEILING, _EXACT))
         if n_digits < _DENSE_DIGITS:
