@@ -155,8 +155,9 @@ def test_an_offset_of_ten_billion_takes_no_digit_away(offset, metric, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_offset_takes_no_digit_away_from_sparse_rows(kind):
-    rng, tree, X = problem(8)
+@pytest.mark.parametrize("seed", range(3))
+def test_an_offset_takes_no_digit_away_from_sparse_rows(seed, kind):
+    rng, tree, X = problem(seed, n_rows=2000)
     w = weights_of(rng, len(X), kind)
     Z = np.round(X * 8) / 8
     centers = np.round(rng.normal(size=(3, 3)) * 8) / 8
@@ -205,6 +206,24 @@ def test_clusters_without_rows_cost_nothing():
     assert metrics.tree_cost(tree, X) == pytest.approx(2 * 0.125**2)
     assert metrics.tree_cost(tree, X, metric="kmedians") == pytest.approx(0.25)
     assert metrics.surrogate_cost(tree, X, [[0.5], [9], [9], [9], [4]]) == pytest.approx(0.0625 + 0.25)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_clusters_without_weight_cost_nothing(form):
+    X, w = np.array([[0.5], [0.75], [1.5], [1.75]]), [1.0, 1.0, 0.0, 0.0]
+    assert metrics.tree_cost(chain(1), form(X), sample_weight=w) == pytest.approx(2 * 0.125**2)
+    assert metrics.tree_cost(chain(1), form(X), metric="kmedians", sample_weight=w) == pytest.approx(0.25)
+    kernel = metrics.tree_cost(chain(1), form(X), metric="kernel", K=X @ X.T, sample_weight=w)
+    assert kernel == pytest.approx(2 * 0.125**2)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_a_cost_beyond_float64_is_infinite(form):
+    X = np.array([[1e200], [-1e200], [3e200]])
+    single = random_tree(np.random.default_rng(0), n_leaves=1, n_features=1)
+    assert metrics.tree_cost(single, form(X)) == math.inf
+    assert metrics.surrogate_cost(single, form(X), [[0.0]]) == math.inf
+    assert metrics.tree_cost(single, form(X), metric="kmedians") == pytest.approx(4e200)
 
 
 def test_noise_in_a_partition_costs_nothing():

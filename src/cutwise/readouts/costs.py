@@ -43,7 +43,7 @@ def own_cost(table: Table, labels: Int32, objective: Objective, weights: Float64
     Returns
     -------
     cost : float
-        Independent of the order of the rows.
+        Independent of the order of the rows; infinite where squares or sums are beyond float64.
     """
     if objective == "kmedians":
         return label_cost(table, labels, cluster_medians(table, labels, weights), objective, weights)
@@ -71,7 +71,10 @@ def label_cost(
     """
     if objective == "kmeans" and isinstance(table.values, sparse.csr_array):
         return sum(_sparse_squares(table.values[rows], w, centers[c]) for c, rows, w in _clusters(labels, weights))
-    return kernels.exact_sum(kernels.label_costs(table.matrix, centers, labels, objective), weights)
+    if weights is not None:
+        labels = np.where(weights > 0, labels, np.int32(-1))  # such rows may have no center, and cost nothing
+    costs = kernels.label_costs(table.matrix, centers, labels, objective)
+    return kernels.exact_sum(costs, weights) if np.isfinite(costs.max(initial=0.0)) else np.inf
 
 
 def cluster_medians(table: Table, labels: Int32, weights: Float64 | None = None) -> Float64:
@@ -160,15 +163,16 @@ def _sparse_squares(values: sparse.csr_array, w: Float64 | None, center: Float64
     def column_sums(x: Float64) -> Float64:
         return np.bincount(columns, x if of_value is None else x * of_value, d).astype(np.float64, copy=False)
 
-    origin = column_sums(data) / total if center is None else center
-    differences = data - origin[columns]
-    squares = differences**2
-    cost = float(squares.sum() if of_value is None else squares @ of_value) + float(zeros @ origin**2)
-    if center is None:
-        # The origin is the mean up to rounding, and what rounding left counts where values are large.
-        left = (column_sums(differences) - zeros * origin) / total
-        cost -= total * float(left @ left)
-    return max(cost, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        origin = column_sums(data) / total if center is None else center
+        differences = data - origin[columns]
+        squares = differences**2
+        cost = float(squares.sum() if of_value is None else squares @ of_value) + float(zeros @ origin**2)
+        if center is None:
+            # The origin is the mean up to rounding, and what rounding left counts where values are large.
+            left = (column_sums(differences) - zeros * origin) / total
+            cost -= total * float(left @ left)
+    return max(cost, 0.0) if np.isfinite(cost) else np.inf
 
 
 def _medians(block: Float64, w: Float64 | None) -> Float64:
