@@ -69,6 +69,7 @@ def test_jobs_are_counted_as_joblib_does():
     assert check_n_jobs(3) == 3
     assert check_n_jobs(-1) == joblib.effective_n_jobs(-1)
     assert check_n_jobs(-1000) == 1
+    assert check_n_jobs(10**12) < 2**31
     for value in (0, 1.5, "2", True):
         with pytest.raises(InvalidInputError, match="Use an integer >= 1, -1 for all cores, or None for one"):
             check_n_jobs(value)

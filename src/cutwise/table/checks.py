@@ -29,6 +29,9 @@ __all__ = [
 
 Option = TypeVar("Option")
 
+# No machine profits from more threads, and the core counts them by 32-bit integers.
+_MOST_JOBS = 1 << 12
+
 
 def check_option(name: str, value: Option, valid: Sequence[object]) -> Option:
     """The value, when it is one of the valid ones.
@@ -121,7 +124,7 @@ def check_n_jobs(n_jobs: object) -> int:
         raise InvalidInputError(
             f"n_jobs={n_jobs!r} is not a number of threads. Use an integer >= 1, -1 for all cores, or None for one."
         )
-    return int(joblib.effective_n_jobs(int(n_jobs)))
+    return min(_MOST_JOBS, int(joblib.effective_n_jobs(int(n_jobs))))
 
 
 def check_n_clusters(
