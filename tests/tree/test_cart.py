@@ -6,14 +6,14 @@ from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
-from cutwise.tree.cart import cart_tree
+from cutwise.tree.cart import cart_trees
 
 
 def grow(X, labels, max_leaves, **options):
     X = X if sparse.issparse(X) else np.asarray(X)
     labels = np.asarray(labels, dtype=np.int32)
     integer = np.full(X.shape[1], X.dtype.kind in "iu")
-    grown = cart_tree(X, labels, max_leaves=max_leaves, is_integer=integer, **options)
+    (grown,) = cart_trees(X, labels, max_leaves=[max_leaves], is_integer=integer, **options)
     return grown.tree, grown.leaf_of_row
 
 
@@ -32,6 +32,17 @@ def assert_parts_alike(X, labels, max_leaves, weights=None):
 def test_the_rows_are_parted_as_by_scikit_learn(load, max_leaves):
     X, labels = load(return_X_y=True)
     assert_parts_alike(X, labels, max_leaves)
+
+
+def test_trees_of_several_sizes_come_from_one_fit():
+    X, labels = load_digits(return_X_y=True)
+    sizes = [1, 2, 7, 10, 31, 60]
+    together = cart_trees(X, labels.astype(np.int32), max_leaves=sizes, is_integer=np.ones(64, dtype=bool))
+    for size, grown in zip(sizes, together, strict=True):
+        tree, leaf_of_row = grow(X.astype(int), labels, size)
+        assert grown.tree.equals(tree)
+        assert np.array_equal(grown.leaf_of_row, leaf_of_row)
+        assert_parts_alike(X, labels, max(size, 2))
 
 
 def test_weights_count():

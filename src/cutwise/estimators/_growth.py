@@ -11,14 +11,11 @@ import numpy.typing as npt
 from cutwise.estimators._rows import FitRows
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference import FixedCosts
-from cutwise.tree.cart import cart_tree
+from cutwise.tree.cart import cart_trees
 from cutwise.tree.grower import GrownTree, grow_tree
-from cutwise.tree.threshold_tree import ThresholdTree
+from cutwise.tree.prune import prune_to_agreement
 
-__all__ = ["AUTO_CANDIDATES", "Candidate", "LabelProblem", "best_candidate", "grow_candidate"]
-
-AUTO_CANDIDATES = ("expand", "exshallow", "exgreedy", "imm", "cart")
-"""What ``"auto"`` tries: disagreement with Gini, induced cost with and without the depth term, mistakes, plain CART."""
+__all__ = ["Candidate", "LabelProblem", "best_candidate", "grow_candidate", "grow_candidates"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,65 +82,73 @@ class Candidate:
         return -self.agreement, self.n_without_leaf, self.explanation_size
 
 
-def grow_candidate(
-    problem: LabelProblem, algorithm: str, *, expansion: str | None = None, labels_only: bool = False
-) -> Candidate:
-    """Grow one tree and judge it.
-
-    Parameters
-    ----------
-    problem : LabelProblem
-    algorithm : str
-        One of grow_tree's, or ``"cart"``.
-    expansion : str, optional
-        Instead of the problem's.
-    labels_only : bool, default False
-        Look at nothing but the labels: Gini decides between cuts that disagree on as many rows, and in the end each
-        leaf gets the cluster that most of its rows have.
-    """
-    rows = problem.rows
+def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
+    """Grow the tree of one algorithm, one of grow_tree's or ``"cart"``, and judge it."""
     if algorithm == "cart":
-        grown = cart_tree(
-            rows.compress(rows.table.values),
-            problem.labels,
-            max_leaves=problem.max_leaves,
-            is_integer=rows.table.is_integer,
-            weights=rows.weights,
-            counts=rows.encoded.copies,
-        )
-    else:
-        grown = grow_tree(
-            rows.encoded,
-            problem.labels,
-            problem.coordinates,
-            None if algorithm == "expand" else problem.costs,
-            algorithm=algorithm,
-            max_leaves=problem.max_leaves,
-            expansion=expansion or problem.expansion,
-            depth_penalty=problem.depth_penalty,
-            gini=labels_only,
-            n_jobs=rows.n_jobs,
-            progress=problem.progress,
-        )
-        if labels_only:
-            grown = replace(grown, tree=_with_majorities(grown, problem))
-    return _judge(problem, algorithm, grown)
+        return _judge(problem, algorithm, _carts(problem, [problem.max_leaves])[0])
+    return _judge(problem, algorithm, _grow(problem, algorithm, problem.max_leaves, problem.expansion))
 
 
-def best_candidate(problem: LabelProblem) -> tuple[Candidate, dict[str, Candidate]]:
-    """Grow every tree that ``"auto"`` tries, and keep the one that agrees best with the labels.
+def grow_candidates(problem: LabelProblem) -> dict[str, Candidate]:
+    """Grow every tree that ``"auto"`` chooses from.
 
     Returns
     -------
-    best : Candidate
-        The first of the best in the order of ``AUTO_CANDIDATES``.
-    tried : dict of str to Candidate
+    candidates : dict of str to Candidate
+        By growth, the preferred one of equals first. Leaves have the cluster of most of their rows in all of them.
     """
-    tried: dict[str, Candidate] = {}
-    for algorithm in AUTO_CANDIDATES:
-        tried[algorithm] = grow_candidate(problem, algorithm, expansion="expand", labels_only=True)
-    best = min(tried.values(), key=lambda candidate: candidate.rank)
-    return best, tried
+    cart, overgrown_cart = _carts(problem, [problem.max_leaves, _overgrown(problem.max_leaves)])
+    grown = {
+        "expand": _grow(problem, "expand", problem.max_leaves, "expand", gini=True),
+        "exshallow": _grow(problem, "exshallow", problem.max_leaves, "expand", gini=True),
+        "exgreedy": _grow(problem, "exgreedy", problem.max_leaves, "expand", gini=True),
+        "imm": _grow(problem, "imm", problem.max_leaves, "expand", gini=True),
+        "cart": cart,
+        "cart, pruned": _prune(problem, overgrown_cart),
+    }
+    return {name: _judge(problem, name, _with_majorities(tree, problem)) for name, tree in grown.items()}
+
+
+def best_candidate(candidates: dict[str, Candidate]) -> Candidate:
+    """The candidate that agrees best with the labels; see ``Candidate.rank``."""
+    return min(candidates.values(), key=lambda candidate: candidate.rank)
+
+
+def _overgrown(max_leaves: int) -> int:
+    """How far a tree is grown that will be pruned: far enough to look past a cut that gains nothing by itself."""
+    return min(3 * max_leaves + 8, max_leaves + 200)
+
+
+def _grow(problem: LabelProblem, algorithm: str, max_leaves: int, expansion: str, *, gini: bool = False) -> GrownTree:
+    return grow_tree(
+        problem.rows.encoded,
+        problem.labels,
+        problem.coordinates,
+        None if algorithm == "expand" else problem.costs,
+        algorithm=algorithm,
+        max_leaves=max_leaves,
+        expansion=expansion,
+        depth_penalty=problem.depth_penalty,
+        gini=gini,
+        n_jobs=problem.rows.n_jobs,
+        progress=problem.progress,
+    )
+
+
+def _carts(problem: LabelProblem, max_leaves: list[int]) -> list[GrownTree]:
+    rows = problem.rows
+    return cart_trees(
+        rows.compress(rows.table.values),
+        problem.labels,
+        max_leaves=max_leaves,
+        is_integer=rows.table.is_integer,
+        weights=rows.weights,
+        counts=rows.encoded.copies,
+    )
+
+
+def _prune(problem: LabelProblem, grown: GrownTree) -> GrownTree:
+    return prune_to_agreement(grown, problem.labels, problem.n_clusters, problem.max_leaves, problem.rows.weights)
 
 
 def _judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:
@@ -160,15 +165,14 @@ def _judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:
     )
 
 
-def _with_majorities(grown: GrownTree, problem: LabelProblem) -> ThresholdTree:
-    """The tree with every leaf's heaviest cluster; a leaf whose own is as heavy, or that has no rows, keeps it."""
+def _with_majorities(grown: GrownTree, problem: LabelProblem) -> GrownTree:
+    """Give every leaf its heaviest cluster; a leaf whose own is as heavy, or that has no rows, keeps it."""
     tree, k = grown.tree, problem.n_clusters
     leaf_number = np.cumsum(tree.feature < 0) - 1
     pair = leaf_number[grown.leaf_of_row] * k + problem.labels
     weight = problem.rows.weight_of(pair, tree.n_leaves * k).reshape(tree.n_leaves, k)
     own = tree.cluster[tree.leaves]
-    heaviest = weight.argmax(axis=1)
     wins = weight.max(axis=1) > weight[np.arange(tree.n_leaves), own]
     cluster = tree.cluster.copy()
-    cluster[tree.leaves] = np.where(wins, heaviest, own)
-    return replace(tree, cluster=cluster)
+    cluster[tree.leaves] = np.where(wins, weight.argmax(axis=1), own)
+    return replace(grown, tree=replace(tree, cluster=cluster))

@@ -37,12 +37,12 @@ class Stages:
         yield
         self.say(f"{what}: {time.perf_counter() - start:.2f} s")
 
-    def leaves(self, n_leaves: int, max_leaves: int) -> None:
+    def leaves(self, n_leaves: int) -> None:
         """Progress of a growing tree; at most two lines a second."""
         now = time.perf_counter()
         if self._verbose > 1 and now - self._last_line >= 0.5:
             self._last_line = now
-            self.say(f"  {n_leaves} of at most {max_leaves} leaves")
+            self.say(f"  {n_leaves} leaves")
 
     def say(self, line: str) -> None:
         """Print a line when asked to."""

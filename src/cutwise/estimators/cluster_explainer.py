@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._given import read_centers, read_costs
-from cutwise.estimators._growth import LabelProblem, best_candidate, grow_candidate
+from cutwise.estimators._growth import LabelProblem, best_candidate, grow_candidate, grow_candidates
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import FitRows, encode_rows, fit_metric_space
 from cutwise.exceptions import InvalidInputError
@@ -43,11 +43,11 @@ class ClusterExplainer(TreeEstimator):
     max_leaves : int, default=None
         Number of leaves at most, at least one a cluster. None means one leaf a cluster.
     algorithm : {"auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "cart"}, default="auto"
-        How the tree grows. ``"auto"`` grows several, takes the one that agrees with ``y`` on most rows (then: that
-        gives every cluster a leaf, then that has the shortest rules), and says in ``growth_`` which it was; a
-        DecisionTreeClassifier with as many leaves is among them. ``"expand"`` minimizes the rows whose cluster differs
-        from ``y``; ``"cart"`` is plain CART; the others are those of :class:`ExplainableKMeans`, on the cost of each
-        row by each cluster.
+        How the tree grows. ``"auto"`` grows several, takes the one that agrees with ``y`` on most rows (of these, one
+        that gives every cluster a leaf; of these, one with the shortest rules), and says in ``growth_`` which it was.
+        Among them are the tree of a DecisionTreeClassifier with as many leaves, and the best subtree of a larger one.
+        ``"expand"`` minimizes the rows whose cluster differs from ``y``; ``"cart"`` is plain CART; the others are those
+        of :class:`ExplainableKMeans`, on the cost of each row by each cluster.
     expansion : {"exkmc", "expand"}, default="exkmc"
         How a tree with one leaf a cluster grows to ``max_leaves``. ``"auto"`` always uses ``"expand"``.
     depth_penalty : float, default=0.03
@@ -70,7 +70,7 @@ class ClusterExplainer(TreeEstimator):
     labels_ : ndarray of shape (n_samples,)
         Cluster of each training row, by the tree, in the words of ``y``. Noise is placed too.
     growth_ : str
-        The algorithm that grew the tree.
+        The algorithm that grew the tree; ``"cart, pruned"`` is the best subtree of a larger tree of plain CART.
     candidates_ : dict of str to float
         The agreement of every tree that was grown to choose from.
     agreement_ : float
@@ -192,13 +192,13 @@ class ClusterExplainer(TreeEstimator):
                 max_leaves,
                 self.expansion,
                 depth_penalty,
-                lambda n_leaves: stages.leaves(n_leaves, max_leaves),
+                stages.leaves,
             )
             if self.algorithm == "auto":
-                chosen, tried = best_candidate(problem)
+                tried = grow_candidates(problem)
             else:
-                chosen = grow_candidate(problem, self.algorithm)
-                tried = {self.algorithm: chosen}
+                tried = {self.algorithm: grow_candidate(problem, self.algorithm)}
+            chosen = best_candidate(tried)
         with stages.stage("costs of the tree"):
             self._remember_columns(table)
             self.preprocessor_ = space.preprocessor

@@ -210,7 +210,7 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
                 expansion=self.expansion,
                 depth_penalty=depth_penalty,
                 n_jobs=n_jobs,
-                progress=lambda n_leaves: stages.leaves(n_leaves, max_leaves),
+                progress=stages.leaves,
             )
         with stages.stage("costs"):
             self._remember_columns(table)

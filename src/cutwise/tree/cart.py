@@ -7,6 +7,7 @@ node's rows at one gap between neighboring float64 values, and a threshold insid
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,21 +18,22 @@ from cutwise.tree.grower import GrownTree
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
 from cutwise.tree.thresholds import choose_threshold
 
-__all__ = ["cart_tree"]
+__all__ = ["cart_trees"]
 
 Values: TypeAlias = Any  # ndarray or csr_array; scipy has no types to say so
+Nodes: TypeAlias = tuple[npt.NDArray[Any], ...]  # children left and right, column, threshold, heaviest cluster
 
 
-def cart_tree(
+def cart_trees(
     values: Values,
     labels: npt.NDArray[np.int32],
     *,
-    max_leaves: int,
+    max_leaves: Sequence[int],
     is_integer: npt.NDArray[np.bool_],
     weights: npt.NDArray[np.int64] | None = None,
     counts: npt.NDArray[np.int64] | None = None,
-) -> GrownTree:
-    """The tree of ``DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0)``, with readable thresholds.
+) -> list[GrownTree]:
+    """The trees of ``DecisionTreeClassifier(max_leaf_nodes=..., random_state=0)``, with readable thresholds.
 
     Parameters
     ----------
@@ -39,8 +41,8 @@ def cart_tree(
         The rows, finite. Values beyond the range of float32 are clipped to it, where scikit-learn would refuse them.
     labels : ndarray of shape (m,), int32
         Cluster codes, none negative.
-    max_leaves : int
-        At least 1.
+    max_leaves : sequence of int
+        Sizes, each at least 1; one fit serves them all.
     is_integer : ndarray of shape (d,), bool
         The columns whose thresholds should be integers.
     weights : ndarray of shape (m,), int64, optional
@@ -50,28 +52,65 @@ def cart_tree(
 
     Returns
     -------
-    grown : GrownTree
-        It parts the given rows exactly as scikit-learn's tree does. A leaf takes its heaviest cluster, the lowest on
-        ties.
+    grown : list of GrownTree
+        One for each size. It parts the given rows exactly as scikit-learn's tree does. A leaf takes its heaviest
+        cluster, the lowest on ties.
     """
-    left, right, feature, limit, cluster = _grow(values, labels, max_leaves, weights)
+    nodes = _grow(values, labels, max(max_leaves), weights)
+    columns = values.tocsc() if sparse.issparse(values) else values
+    return [_convert(_first_nodes(nodes, 2 * n - 1), columns, len(labels), is_integer, counts) for n in max_leaves]
+
+
+def _grow(
+    values: Values, labels: npt.NDArray[np.int32], max_leaves: int, weights: npt.NDArray[np.int64] | None
+) -> Nodes:
+    """scikit-learn's nodes, in the order in which it made them."""
+    totals = np.bincount(labels, weights=weights)
+    if max_leaves == 1 or np.count_nonzero(totals) == 1:  # scikit-learn knows no limit of one leaf
+        none = np.array([-1], dtype=np.int32)
+        return none, none, none, np.array([np.nan]), np.array([totals.argmax()], dtype=np.int32)
+    from sklearn.tree import DecisionTreeClassifier
+
+    model = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0)
+    model.fit(_as_float32(values), labels, sample_weight=weights)
+    grown = model.tree_
+    cluster = model.classes_[np.argmax(grown.value[:, 0, :], axis=1)].astype(np.int32)
+    children = grown.children_left.astype(np.int32), grown.children_right.astype(np.int32)
+    return *children, grown.feature.astype(np.int32), grown.threshold, cluster
+
+
+def _first_nodes(nodes: Nodes, n_nodes: int) -> Nodes:
+    """The tree as it was when it had so many nodes: best-first growth adds two with every split."""
+    left, right, *others = (values[:n_nodes] for values in nodes)
+    unsplit = left >= n_nodes
+    return np.where(unsplit, -1, left), np.where(unsplit, -1, right), *others
+
+
+def _convert(
+    nodes: Nodes,
+    columns: Values,
+    n_rows: int,
+    is_integer: npt.NDArray[np.bool_],
+    counts: npt.NDArray[np.int64] | None,
+) -> GrownTree:
+    """Route the rows as scikit-learn does, and place each threshold in the gap that it finds there."""
+    left, right, feature, limit, cluster = nodes
     order = preorder(left, right)
     number = np.empty(len(order), dtype=np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
 
-    exact = values.tocsc() if sparse.issparse(values) else values
     gaps = np.full((len(left), 2), np.nan)
     threshold = np.full(len(left), np.nan)
     n_samples = np.zeros(len(left), dtype=np.int64)
-    leaf_of_row = np.empty(len(labels), dtype=np.int32)
-    rows_of: dict[int, npt.NDArray[np.intp]] = {0: np.arange(len(labels))}
+    leaf_of_row = np.empty(n_rows, dtype=np.int32)
+    rows_of: dict[int, npt.NDArray[np.intp]] = {0: np.arange(n_rows)}
     for node in order.tolist():
         rows = rows_of.pop(node)
         n_samples[node] = len(rows) if counts is None else counts[rows].sum()
         if left[node] < 0:
             leaf_of_row[rows] = number[node]
             continue
-        column = _column(exact, int(feature[node]), rows)
+        column = _column(columns, int(feature[node]), rows)
         goes_left = _as_float32(column) <= limit[node]
         gaps[node] = column[goes_left].max(), column[~goes_left].min()
         left_max, right_min = gaps[node].tolist()
@@ -85,32 +124,9 @@ def cart_tree(
         threshold=threshold,
         cluster=cluster,
         n_node_samples=n_samples,
-        n_features=int(values.shape[1]),
+        n_features=int(columns.shape[1]),
     )
     return GrownTree(tree, leaf_of_row, [], gaps[order])
-
-
-def _grow(
-    values: Values, labels: npt.NDArray[np.int32], max_leaves: int, weights: npt.NDArray[np.int64] | None
-) -> tuple[npt.NDArray[Any], ...]:
-    """scikit-learn's nodes: children, column and threshold of each, and the heaviest cluster in it."""
-    totals = np.bincount(labels, weights=weights)
-    if max_leaves == 1 or np.count_nonzero(totals) == 1:  # scikit-learn knows no limit of one leaf
-        none = np.array([-1], dtype=np.int32)
-        return none, none, none, np.array([np.nan]), np.array([totals.argmax()], dtype=np.int32)
-    from sklearn.tree import DecisionTreeClassifier
-
-    model = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0)
-    model.fit(_as_float32(values), labels, sample_weight=weights)
-    grown = model.tree_
-    cluster = model.classes_[np.argmax(grown.value[:, 0, :], axis=1)].astype(np.int32)
-    return (
-        grown.children_left.astype(np.int32),
-        grown.children_right.astype(np.int32),
-        grown.feature.astype(np.int32),
-        grown.threshold,
-        cluster,
-    )
 
 
 def _as_float32(values: Values) -> Values:

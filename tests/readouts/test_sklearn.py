@@ -1,0 +1,99 @@
+"""The genuine scikit-learn tree: it routes the training rows as ours does, and scikit-learn's tools take it."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
+
+from cutwise import ClusterExplainer, ExplainableKMeans
+from cutwise.exceptions import InvalidInputError
+from cutwise.readouts.sklearn import single_precision_thresholds, to_decision_tree
+from cutwise.tree.threshold_tree import ThresholdTree
+
+
+def stump(threshold, lower=-np.inf, samples=(0, 0, 0)):
+    return ThresholdTree.from_unordered(
+        children_left=[1, -1, -1],
+        children_right=[2, -1, -1],
+        feature=[0, -1, -1],
+        threshold=[threshold, 0, 0],
+        lower=[lower, 0, 0],
+        cluster=[-1, 0, 1],
+        n_node_samples=samples,
+        n_features=1,
+    )
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(as_frame=True).data
+
+
+@pytest.mark.parametrize("max_leaves", [4, 9])
+def test_it_answers_as_ours_does(iris, max_leaves):
+    model = ExplainableKMeans(4, max_leaves=max_leaves, random_state=0).fit(iris)
+    theirs = model.to_sklearn()
+    assert type(theirs) is DecisionTreeClassifier
+    assert np.array_equal(theirs.predict(iris), model.predict(iris))
+    assert np.array_equal(theirs.apply(iris), model.apply(iris))
+    assert (theirs.get_n_leaves(), theirs.get_depth()) == (model.n_leaves_, model.depth_)
+    assert list(theirs.feature_names_in_) == list(iris.columns)
+    assert np.array_equal(theirs.tree_.n_node_samples, model.tree_.n_node_samples)
+    np.testing.assert_allclose(theirs.feature_importances_.sum(), 1.0)
+
+
+def test_labels_are_those_of_the_user(iris):
+    y = np.where(load_iris().target == 0, "small", "large")
+    theirs = ClusterExplainer().fit(iris, y).to_sklearn()
+    assert list(theirs.classes_) == ["large", "small"]
+    assert np.array_equal(theirs.predict(iris), y)
+
+
+def test_its_tools_take_it(iris):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    theirs = ExplainableKMeans(3, random_state=0).fit(iris).to_sklearn()
+    assert "petal length" in export_text(theirs, feature_names=list(iris.columns))
+    assert "x[2] <= " in plot_tree(theirs)[0].get_text()
+
+
+def test_one_leaf(iris):
+    theirs = ExplainableKMeans(1).fit(iris).to_sklearn()
+    assert set(theirs.predict(iris)) == {0}
+
+
+def test_thresholds_move_within_their_gap_where_float32_would_send_a_row_the_other_way():
+    # Around 1.7e9 float32 knows multiples of 128 only: 1700000070 becomes 1700000128, above the threshold 1700000100.
+    X = 1.7e9 + np.array([[0.0], [70.0], [230.0], [400.0]])
+    y = [0, 0, 1, 1]
+    model = ClusterExplainer(algorithm="expand").fit(X, y)
+    assert model.tree_.threshold[0] == 1.7e9 + 100
+    unmoved = to_decision_tree(model.tree_, classes=model.classes_)
+    assert unmoved.predict(X).tolist() == [0, 1, 1, 1]
+    theirs = model.to_sklearn()
+    assert theirs.tree_.threshold[0] == 1.7e9 + 128
+    assert theirs.predict(X).tolist() == y
+
+
+def test_a_gap_that_float32_does_not_know_is_an_error_with_the_column():
+    gaps = np.array([[1.7e9, 1.7e9 + 1], [np.nan, np.nan], [np.nan, np.nan]])
+    with pytest.raises(InvalidInputError, match=r"(?s)1700000000\.0 and 1700000001\.0 of column 'when'.*Subtract"):
+        to_decision_tree(stump(1.7e9), classes=np.arange(2), gaps=gaps, names=["when"])
+
+
+def test_a_threshold_right_in_both_stays():
+    tree = stump(0.15)
+    gaps = np.array([[0.1, 0.2], [np.nan, np.nan], [np.nan, np.nan]])
+    assert single_precision_thresholds(tree, gaps)[0] == 0.15
+    assert single_precision_thresholds(tree, None)[0] == 0.15
+
+
+def test_a_node_without_rows_shares_by_leaves():
+    theirs = to_decision_tree(stump(0.5), classes=np.array(["a", "b"]))
+    assert theirs.tree_.value[0, 0].tolist() == [0.5, 0.5]
+    assert theirs.predict([[0.0], [1.0]]).tolist() == ["a", "b"]
+
+
+def test_interval_cuts_are_refused():
+    with pytest.raises(InvalidInputError, match="interval cuts"):
+        to_decision_tree(stump(0.5, lower=0.0), classes=np.arange(2))
