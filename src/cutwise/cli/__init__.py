@@ -1,0 +1,40 @@
+"""The command line: thin commands over the public API.
+
+One file per command (``fit``, ``predict``, ``rules``); the others hold what they share: reading files (``_files``,
+``_text``), choosing columns (``_columns``), the bundled examples (``_examples``), writing results (``_outputs``), the
+screen (``_screen``) and one-line errors (``_errors``).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    args : sequence of str, optional
+        The words after ``cutwise``; those of the process when left out.
+
+    Returns
+    -------
+    code : int
+        0 when all went well; 2 for input that cannot be used, and one line on standard error says why; 130 when
+        interrupted.
+    """
+    try:
+        # typer and rich are optional: `import cutwise` never touches them, and who lacks them is told what to do.
+        from cutwise.cli._app import run
+    except KeyboardInterrupt:
+        return 130
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in {"typer", "rich"}:
+            raise
+        sys.stderr.write(f'cutwise: the command line needs {error.name}. Install it: pip install "cutwise[cli]"\n')
+        return 2
+    return run(args)

@@ -1,0 +1,140 @@
+"""Reading a table: CSV, TSV or Parquet, packed or not, from a file or standard input, told apart by what it holds."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO, Any
+
+from cutwise.cli._text import read_text
+from cutwise.exceptions import InvalidInputError, MissingDependencyError
+
+__all__ = ["Source", "read_source"]
+
+STANDARD_INPUT = "-"
+
+_COMPRESSED: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
+_PARQUET = b"PAR1"
+_ZIP = b"PK\x03\x04"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table as it was found: nothing chosen, nothing checked but its shape.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        Rows numbered from 0.
+    name : str
+        What messages call it.
+    first_line : int or None
+        The line of the file that holds row 0, where rows are lines.
+    has_names : bool
+        False when the file's first line is data already; the columns are then ``x0``, ``x1``, ...
+    """
+
+    frame: Any
+    name: str
+    first_line: int | None = None
+    has_names: bool = True
+
+    def row(self, number: int) -> str:
+        """A row in words: ``row 3 (line 5 of data.csv; rows are counted from 0)``."""
+        if self.first_line is None:
+            return f"row {number} of {self.name} (rows are counted from 0)"
+        return f"row {number} (line {self.first_line + number} of {self.name}; rows are counted from 0)"
+
+
+def read_source(path: str, *, separator: str | None = None, header: bool | None = None) -> Source:
+    """Read a table from a file, or from standard input for ``-``.
+
+    Parameters
+    ----------
+    path : str
+        CSV, TSV or another separated text, or Parquet; gzip, bzip2 and xz are unpacked on the way. The content decides,
+        not the name's ending.
+    separator : str, optional
+        One character, for text; found out when left out.
+    header : bool, optional
+        Whether the first line of a text holds the names; found out when left out.
+
+    Returns
+    -------
+    source : Source
+
+    Raises
+    ------
+    InvalidInputError
+        Empty, damaged, or not a table.
+    MissingDependencyError
+        pandas, or pyarrow for Parquet, is not installed.
+    OSError
+        Missing or unreadable.
+    """
+    _need("pandas", "Reading files")
+    if path == STANDARD_INPUT:
+        name, content = "standard input", sys.stdin.buffer.read()
+
+        def opened() -> IO[bytes]:
+            return io.BytesIO(content)
+    else:
+        name = path
+
+        def opened() -> IO[bytes]:
+            return open(path, "rb")
+
+    with opened() as file:
+        start = file.read(8)
+    if not start:
+        raise InvalidInputError(
+            f"{name} is empty. It must hold a table: a line of column names, then one line per row."
+        )
+    unpack = next((unpack for magic, unpack in _COMPRESSED.items() if start.startswith(magic)), None)
+    try:
+        with opened() as packed:
+            file = unpack(packed) if unpack else packed
+            if unpack:
+                start = file.read(8)
+                file.seek(0)
+            if start.startswith(_PARQUET):
+                return _read_parquet(file, name)
+            if start.startswith(_ZIP):
+                raise InvalidInputError(
+                    f"{name} is a zip archive or an Excel workbook. Save the table as CSV or Parquet."
+                )
+            frame, first_line, has_names = read_text(file, name, separator=separator, header=header)
+            return Source(frame, name, first_line, has_names)
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise InvalidInputError(f"{name} is compressed and damaged or cut short: {error}. Copy it again.") from error
+
+
+def _read_parquet(file: IO[bytes], name: str) -> Source:
+    import pandas as pd
+
+    _need("pyarrow", "Reading Parquet files")
+    try:
+        frame = pd.read_parquet(io.BytesIO(file.read()), engine="pyarrow")
+    except (ValueError, OSError) as error:  # pyarrow's own errors are kinds of these
+        raise InvalidInputError(f"{name} is not a Parquet file that can be read: {error}") from error
+    if frame.empty:
+        raise InvalidInputError(f"{name} holds no rows.")
+    frame.columns = [str(column) for column in frame.columns]
+    return Source(frame.reset_index(drop=True), name)
+
+
+def _need(package: str, purpose: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(package) is None:
+        raise MissingDependencyError.of(package, purpose=purpose, extra="files")

@@ -1,0 +1,122 @@
+"""What ``fit`` and ``rules`` say about a model: tables and sentences for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from cutwise.cli._scaling import SCALES
+from cutwise.cli._screen import print_line, print_table
+from cutwise.readouts.words import percent, quoted
+
+__all__ = ["print_fit", "print_json", "print_rules"]
+
+HEADER = ("cluster", "rows", "share", "purity", "coverage", "rule")
+MEASURES = (1, 2, 3, 4)  # the columns of HEADER that hold figures
+
+
+def print_fit(model: Any, *, source: str, n_rows: int, scale: str) -> None:
+    """Say what was done, the rules, and what they cost.
+
+    Parameters
+    ----------
+    model : ExplainableKMeans or ClusterExplainer
+        Fitted.
+    source : str
+        What the table is called.
+    n_rows : int
+        Rows that took part.
+    scale : str
+        The option of ``--scale``.
+    """
+    print_line(f"{source}: {_count(n_rows, 'row')}, {_count(model.n_features_in_, 'column')}")
+    units = "" if scale == "none" else "; the rules are in the units of the table"
+    print_line(f"scale {scale}: {SCALES[scale]}{units}")
+    print_line(_tree_line(model))
+    print_line()
+    print_rules(model)
+    print_line()
+    for line in _price_lines(model):
+        print_line(line)
+
+
+def print_rules(model: Any) -> None:
+    """Print a table of the rules: one line a leaf; clusters of several leaves have a line of totals first."""
+    rows = []
+    for cluster in model.rules():
+        name = quoted(cluster.cluster)
+        if not cluster.rules:
+            rows.append((name, "0", "", "", "", "(no leaf of the tree holds this cluster)"))
+        elif len(cluster.rules) == 1:
+            rows.append((name, *_measures(cluster), str(cluster.rules[0])))
+        else:
+            rows.append((name, *_measures(cluster), f"any of {len(cluster.rules)} rules:"))
+            rows += [("", *_measures(rule), f"  {rule}") for rule in cluster.rules]
+    print_table(HEADER, rows, right=MEASURES)
+
+
+def print_json(model: Any, **about: Any) -> None:
+    """Print a model's figures and rules as one JSON object; ``about`` comes first. What has no value is null."""
+    told = {
+        **about,
+        "algorithm": _algorithm(model),
+        "n_clusters": len(model.classes_),
+        "n_leaves": model.n_leaves_,
+        "depth": model.depth_,
+        "cost": _number(model.cost_),
+        "cost_ratio": _number(model.cost_ratio_),
+        "agreement": _number(_agreement(model)),
+        **model.rules().to_dict(),
+    }
+    print_line(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2))
+
+
+def _tree_line(model: Any) -> str:
+    leaves = _count(model.n_leaves_, "leaf", "leaves")
+    return f"{_count(len(model.classes_), 'cluster')}, tree by {_algorithm(model)}: {leaves}, depth {model.depth_}"
+
+
+def _price_lines(model: Any) -> list[str]:
+    """What saying the clusters with this tree costs, in words."""
+    given = hasattr(model, "agreement_")
+    own = "the given clusters" if given else "the k-means clusters"
+    agreement = _agreement(model)
+    lines = []
+    if not math.isnan(agreement):
+        lines.append(f"agreement {percent(agreement)}: rows that the rules put where {own} have them")
+    ratio = model.cost_ratio_
+    if math.isnan(ratio):
+        return [*lines, f"cost ratio: none, for {own} have cost 0 (and the tree's {model.cost_:.6g})"]
+    # A ratio within rounding of 1 is "no more"; one that would round to 1.0000 without being it keeps its digits.
+    more = "less" if ratio < 1 else "more"
+    change = "as much as" if ratio == 1 else f"{percent(abs(ratio - 1))} {more} than"
+    return [*lines, f"cost ratio {ratio:.4f}: squared distances within the tree's clusters are {change} within {own}"]
+
+
+def _agreement(model: Any) -> float:
+    """The share of the rows that are in the cluster of the tree that their reference cluster is."""
+    given = getattr(model, "agreement_", None)
+    if given is not None:
+        return float(given)
+    clusters = [cluster for cluster in model.rules() if cluster.size]
+    return math.fsum(cluster.share * cluster.purity for cluster in clusters) if clusters else math.nan
+
+
+def _algorithm(model: Any) -> str:
+    """How the tree was grown, with what was added to it."""
+    grown: str = getattr(model, "growth_", model.algorithm)
+    expanded = model.n_leaves_ > len(model.classes_) and grown not in ("exkmc", "expand", "cart")
+    return f"{grown} and {model.expansion}" if expanded else grown
+
+
+def _measures(rule: Any) -> tuple[str, str, str, str]:
+    return f"{rule.size:,}", percent(rule.share), percent(rule.purity), percent(rule.coverage)
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,23 @@
+"""How columns of different units are made comparable before clustering."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["SCALES", "scaler_of"]
+
+# Option -> what it does, in the words of the screen.
+SCALES = {
+    "standard": "every column to mean 0 and standard deviation 1",
+    "minmax": "every column to the range from 0 to 1",
+    "none": "columns as they are",
+}
+
+
+def scaler_of(scale: str) -> Any:
+    """The scikit-learn transformer of an option of ``--scale``, or None for ``"none"``."""
+    if scale == "none":
+        return None
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+    return StandardScaler() if scale == "standard" else MinMaxScaler()

@@ -1,0 +1,67 @@
+"""A command line that runs in this process, and small tables to run it on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cutwise.cli import main
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def cutwise(capsys):
+    """Run ``cutwise`` with these arguments; gives the exit code and what was printed."""
+
+    def run(*args):
+        capsys.readouterr()
+        code = main([str(arg) for arg in args])
+        printed = capsys.readouterr()
+        return Result(code, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def refused(cutwise):
+    """Run ``cutwise`` where it must refuse: exit code 2 and one line on standard error, which is given back."""
+
+    def run(*args):
+        result = cutwise(*args)
+        assert result.code == 2, result.err
+        assert result.out == ""
+        lines = result.err.splitlines()
+        assert len(lines) == 1, result.err
+        assert lines[0].startswith("cutwise: ")
+        assert "Traceback" not in lines[0]
+        return lines[0]
+
+    return run
+
+
+@pytest.fixture
+def blobs():
+    """Sixty rows in three far groups, told apart by age and income; the third column says nothing."""
+    rng = np.random.default_rng(0)
+    group = np.arange(60) % 3
+    return pd.DataFrame(
+        {
+            "age": np.array([20, 40, 60])[group] + rng.integers(0, 5, 60),
+            "income, net": np.array([1.0, 1.0, 3.0])[group] * 1000 + rng.uniform(0, 50, 60).round(2),
+            "noise": rng.integers(0, 3, 60),
+        }
+    )
+
+
+@pytest.fixture
+def blobs_csv(tmp_path, blobs):
+    path = tmp_path / "blobs.csv"
+    blobs.to_csv(path, index=False)
+    return path

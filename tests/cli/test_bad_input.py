@@ -1,0 +1,110 @@
+"""Whatever cannot be used ends with exit code 2, one line that names it, and no file."""
+
+import pandas as pd
+import pytest
+
+ABC = "a,b,c\n1,2,x\n3,4,y\n5,7,z\n8,8,z\n"
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(ABC)
+    return path
+
+
+FIT = ["fit", "TABLE", "--drop", "c"]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["fit"], ["FILE is missing"]),
+        (["fit", "TABLE"], ["-k"]),
+        (["fit", "nowhere.csv", "-k", "2"], ["nowhere.csv", "no such file"]),
+        (["fit", "/", "-k", "2"], ["directory"]),
+        (["fit", "TABLE", "-k", "2"], ["'c'", "'x'", "row 0", "line 2", "--drop c"]),
+        (["fit", "TABLE", "-k", "2", "--drop", "C"], ["'C'", "Did you mean 'c'?"]),
+        (["fit", "TABLE", "-k", "2", "--only", "d"], ["'d'", "'a', 'b', 'c'"]),
+        (["fit", "TABLE", "-k", "2", "--drop", "a,b,c"], ["No column"]),
+        ([*FIT, "-k", "0"], ["n_clusters", "0"]),
+        ([*FIT, "-k", "-3"], ["n_clusters", "-3"]),
+        ([*FIT, "-k", "two"], ["-k", "integer"]),
+        ([*FIT, "-k", "5"], ["5", "4", "distinct"]),
+        ([*FIT, "-k", "3", "--max-leaves", "2"], ["max_leaves", "2", "3"]),
+        ([*FIT, "-k", "2", "--algorithm", "im"], ["algorithm", "Did you mean 'imm'?"]),
+        ([*FIT, "-k", "2", "--expansion", "expend"], ["expansion", "Did you mean 'expand'?"]),
+        ([*FIT, "-k", "2", "--scale", "minimax"], ["--scale", "Did you mean 'minmax'?"]),
+        ([*FIT, "-k", "2", "--depth-penalty", "-1"], ["depth_penalty", "-1"]),
+        ([*FIT, "-k", "2", "--n-init", "0"], ["n_init"]),
+        ([*FIT, "-k", "2", "--jobs", "0"], ["n_jobs"]),
+        ([*FIT, "-k", "2", "--seed", "-1"], ["--seed"]),
+        ([*FIT, "-k", "2", "--weights", "c"], ["'c'", "not numbers"]),
+        ([*FIT, "-k", "2", "--weights", "w"], ["--weights", "'w'"]),
+        ([*FIT, "-k", "2", "--labels-from", "c"], ["-k 2", "--labels-from c"]),
+        (["fit", "TABLE", "--labels-from", "d"], ["--labels-from", "'d'"]),
+        ([*FIT, "-k", "2", "--out", "nowhere/model.json"], ["nowhere", "does not exist"]),
+        ([*FIT, "-k", "2", "--labels", "labels.parquet"], ["CSV"]),
+        ([*FIT, "-k", "2", "--unknown"], ["--unknown"]),
+        (["fit", "--example", "win"], ["Did you mean 'wine'?"]),
+        (["fit", "TABLE", "--example", "wine"], ["Both"]),
+        (["fti"], ["fti"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_it_is_refused_in_one_line(refused, table, tmp_path, args, words):
+    out, labels = tmp_path / "model.json", tmp_path / "labels.csv"
+    args = [str(table) if arg == "TABLE" else arg for arg in args]
+    if "fit" in args and "--out" not in args and "--labels" not in args:
+        args += ["--out", str(out), "--labels", str(labels)]
+    line = refused(*args)
+    for word in words:
+        assert word in line
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", ["is empty"]),
+        ("a,b\n", ["no rows"]),
+        ("a,a\n1,2\n3,4\n", ["2 columns named 'a'"]),
+        ("a,b\n1,2\n3,\n5,6\n", ["'b' has 1 missing value (NaN)", "row 1 (line 3", "--drop-missing", "--drop b"]),
+        ("a,b\n1,2\n3,NaN\n5,6\n", ["'b' has 1 missing value (NaN)"]),
+        ("a,b\n1,2\n3,inf\n5,6\n", ["'b' holds infinity", "row 1"]),
+        ("a,b\n1,2\n1,2\n1,2\n", ["distinct"]),
+        ("a,b\n1,2\n1,2,3\n", ["saw 3"]),
+    ],
+)
+def test_a_file_that_is_no_table_of_numbers_is_refused(refused, tmp_path, content, words):
+    path = tmp_path / "table.csv"
+    path.write_text(content)
+    line = refused("fit", path, "-k", 2, "--out", tmp_path / "model.json")
+    for word in words:
+        assert word in line
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv"]
+
+
+def test_weights_that_add_up_to_nothing_are_refused(refused, tmp_path):
+    path = tmp_path / "table.csv"
+    pd.DataFrame({"a": [1, 2, 3], "w": [0, 0, 0]}).to_csv(path, index=False)
+    assert "weight" in refused("fit", path, "-k", 2, "--weights", "w")
+
+
+def test_negative_weights_are_refused(refused, tmp_path):
+    path = tmp_path / "table.csv"
+    pd.DataFrame({"a": [1, 2, 3], "w": [1, -2, 1]}).to_csv(path, index=False)
+    assert "weight" in refused("fit", path, "-k", 2, "--weights", "w")
+
+
+def test_an_unreadable_file_is_refused(refused, tmp_path, monkeypatch):
+    path = tmp_path / "closed.csv"
+    path.write_text(ABC)
+
+    def closed(*_, **__):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("builtins.open", closed)
+    line = refused("fit", path, "-k", 2)
+    assert "closed.csv" in line
+    assert "permission denied" in line

@@ -1,0 +1,85 @@
+"""Files are told apart by what they hold."""
+
+import bz2
+import gzip
+import io
+import lzma
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from cutwise.cli._files import read_source
+from cutwise.exceptions import InvalidInputError, MissingDependencyError
+
+TEXT = b"a,b\n1,2\n3,4\n"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("name", ["data.csv", "data.csv.gz", "data"])
+def test_packing_is_found_whatever_the_name(tmp_path, pack, name):
+    path = tmp_path / name
+    path.write_bytes(pack(TEXT))
+    assert read_source(str(path)).frame.to_numpy().tolist() == [[1, 2], [3, 4]]
+
+
+def test_parquet_is_found_whatever_the_name(tmp_path):
+    path = tmp_path / "data.csv"
+    pd.DataFrame({"a": [1, 3], "b": [2.5, 4]}, index=[7, 9]).to_parquet(path)
+    source = read_source(str(path))
+    assert source.frame.to_dict("list") == {"a": [1, 3], "b": [2.5, 4]}
+    assert source.frame.index.tolist() == [0, 1]
+    assert source.first_line is None
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_dash_is_standard_input(monkeypatch, pack):
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(pack(TEXT))))
+    source = read_source("-")
+    assert source.frame["b"].tolist() == [2, 4]
+    assert source.name == "standard input"
+
+
+def test_parquet_comes_through_standard_input(monkeypatch):
+    buffer = io.BytesIO()
+    pd.DataFrame({"a": [1, 3]}).to_parquet(buffer)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(buffer.getvalue())))
+    assert read_source("-").frame["a"].tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (gzip.compress(b""), "is empty"),
+        (gzip.compress(TEXT * 1000)[:-20], "damaged or cut short"),
+        (b"PK\x03\x04 and so on", "Excel"),
+        (b"PAR1 and no more", "not a Parquet file"),
+    ],
+)
+def test_what_is_no_table_is_refused(tmp_path, content, message):
+    path = tmp_path / "data"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInputError, match=message):
+        read_source(str(path))
+
+
+def test_parquet_without_rows_is_refused(tmp_path):
+    path = tmp_path / "data.parquet"
+    pd.DataFrame({"a": [1.0]}).iloc[:0].to_parquet(path)
+    with pytest.raises(InvalidInputError, match="no rows"):
+        read_source(str(path))
+
+
+def test_a_missing_package_is_named_with_the_way_to_get_it(tmp_path, monkeypatch):
+    path = tmp_path / "data.parquet"
+    pd.DataFrame({"a": [1.0]}).to_parquet(path)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "pyarrow" else object())
+    with pytest.raises(MissingDependencyError, match=r"pyarrow.*cutwise\[files\]"):
+        read_source(str(path))
+
+
+def test_rows_are_named_by_number_and_line(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(TEXT)
+    assert read_source(str(path)).row(1) == f"row 1 (line 3 of {path}; rows are counted from 0)"

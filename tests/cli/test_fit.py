@@ -1,0 +1,152 @@
+"""``cutwise fit`` clusters a table, says the clusters, and writes what it is asked to."""
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from cutwise import ClusterExplainer, ExplainableKMeans, load_model
+
+
+def read_labels(path):
+    return pd.read_csv(path)["cluster"].to_numpy()
+
+
+def test_an_example_needs_no_file(cutwise):
+    result = cutwise("fit", "--example", "wine")
+    assert result.code == 0
+    assert result.err == ""
+    assert "178 rows, 13 columns" in result.out
+    assert "3 clusters" in result.out
+    assert "scale standard" in result.out
+    assert "cost ratio 1." in result.out
+    assert "proline" in result.out
+
+
+@pytest.mark.parametrize(("name", "k"), [("iris", 3), ("breast_cancer", 2), ("digits", 10)])
+def test_every_example_has_its_number_of_clusters(cutwise, name, k):
+    told = json.loads(cutwise("fit", "--example", name, "--json", "--n-init", 1).out)
+    assert told["n_clusters"] == k == len(told["clusters"])
+    assert sum(cluster["size"] for cluster in told["clusters"]) == told["n_rows"]
+
+
+def test_the_command_line_is_the_library(cutwise, blobs, blobs_csv, tmp_path):
+    labels = tmp_path / "labels.csv"
+    told = json.loads(cutwise("fit", blobs_csv, "-k", 3, "--labels", labels, "--json").out)
+    model = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0).fit(blobs)
+    assert told["cost_ratio"] == model.cost_ratio_
+    assert told["clusters"] == model.rules().to_dict()["clusters"]
+    assert pd.read_csv(labels).to_dict("list") == {"row": list(range(60)), "cluster": model.labels_.tolist()}
+
+
+@pytest.mark.parametrize("scale", ["minmax", "none"])
+def test_scale_decides_the_space_of_the_clustering_alone(cutwise, blobs, blobs_csv, tmp_path, scale):
+    result = cutwise("fit", blobs_csv, "-k", 3, "--scale", scale, "--labels", tmp_path / "labels.csv")
+    preprocessor = MinMaxScaler() if scale == "minmax" else None
+    model = ExplainableKMeans(3, preprocessor=preprocessor, random_state=0).fit(blobs)
+    assert f"scale {scale}" in result.out
+    assert read_labels(tmp_path / "labels.csv").tolist() == model.labels_.tolist()
+
+
+def test_the_tree_options_reach_the_model(cutwise, blobs_csv, tmp_path):
+    out = tmp_path / "model.json"
+    options = ["--algorithm", "imm", "--max-leaves", 5, "--expansion", "expand", "--depth-penalty", 0.1]
+    assert cutwise("fit", blobs_csv, "-k", 3, *options, "--n-init", 2, "--seed", 7, "--jobs", 2, "--out", out).code == 0
+    params = load_model(out).get_params(deep=False)
+    assert (params["algorithm"], params["max_leaves"], params["expansion"]) == ("imm", 5, "expand")
+    assert (params["depth_penalty"], params["n_init"], params["random_state"]) == (0.1, 2, 7)
+
+
+def test_drop_and_only_choose_the_columns(cutwise, blobs_csv, tmp_path):
+    out = tmp_path / "model.json"
+    cutwise("fit", blobs_csv, "-k", 3, "--drop", "noise", "--out", out)
+    assert load_model(out).feature_names_in_.tolist() == ["age", "income, net"]
+    cutwise("fit", blobs_csv, "-k", 3, "--only", "age", "--only", "income, net", "--out", out)
+    assert load_model(out).feature_names_in_.tolist() == ["age", "income, net"]
+
+
+def test_weights_count_rows(cutwise, blobs, tmp_path):
+    blobs["count"] = np.arange(60) % 4 + 1
+    path, out = tmp_path / "weighted.csv", tmp_path / "labels.csv"
+    blobs.to_csv(path, index=False)
+    assert cutwise("fit", path, "-k", 3, "--weights", "count", "--labels", out).code == 0
+    features = blobs.drop(columns="count")
+    model = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0)
+    model.fit(features, sample_weight=blobs["count"].to_numpy())
+    assert read_labels(out).tolist() == model.labels_.tolist()
+
+
+def test_labels_of_a_column_are_explained(cutwise, blobs, tmp_path):
+    blobs["segment"] = np.array(["young", "middle", "rich"])[np.arange(60) % 3]
+    path, out, model = tmp_path / "segments.csv", tmp_path / "labels.csv", tmp_path / "model.json"
+    blobs.to_csv(path, index=False)
+    result = cutwise("fit", path, "--labels-from", "segment", "--labels", out, "--out", model)
+    assert result.code == 0
+    assert "agreement 100 %" in result.out
+    assert read_labels(out).tolist() == blobs["segment"].tolist()
+    assert isinstance(load_model(model), ClusterExplainer)
+
+
+def test_rows_with_missing_values_get_no_cluster(cutwise, blobs, tmp_path):
+    path, out, model = tmp_path / "holes.csv", tmp_path / "labels.csv", tmp_path / "model.json"
+    blobs.loc[[3, 10], "age"] = None
+    blobs.to_csv(path, index=False)
+    result = cutwise("fit", path, "-k", 3, "--drop-missing", "--labels", out, "--out", model)
+    assert result.code == 0
+    assert "2 of 60 rows" in result.err
+    labels = read_labels(out)
+    assert np.flatnonzero(np.isnan(labels)).tolist() == [3, 10]
+    # Ages are whole numbers, though pandas reads them as fractions beside a hole: so are the cuts between them.
+    ages = [
+        condition for cluster in load_model(model).rules() for rule in cluster.rules for condition in rule.conditions
+    ]
+    bounds = [bound for c in ages if c.name == "age" for bound in (c.lower, c.upper) if np.isfinite(bound)]
+    assert all(bound == int(bound) for bound in bounds)
+
+
+@pytest.mark.parametrize("kind", ["tsv", "semicolon", "parquet", "gz", "no header"])
+def test_every_kind_of_file_gives_the_same_clusters(cutwise, blobs, blobs_csv, tmp_path, kind):
+    path, one, other = tmp_path / "other", tmp_path / "one.csv", tmp_path / "other.csv"
+    if kind == "tsv":
+        blobs.to_csv(path, index=False, sep="\t")
+    elif kind == "semicolon":
+        blobs.to_csv(path, index=False, sep=";", decimal=",")
+    elif kind == "parquet":
+        blobs.to_parquet(path)
+    elif kind == "gz":
+        path.write_bytes(gzip.compress(blobs_csv.read_bytes()))
+    else:
+        blobs.to_csv(path, index=False, header=False)
+    assert cutwise("fit", blobs_csv, "-k", 3, "--labels", one).code == 0
+    assert cutwise("fit", path, "-k", 3, "--labels", other).code == 0
+    assert one.read_text() == other.read_text()
+
+
+def test_the_reference_is_k_means_on_the_scaled_table(cutwise, blobs, blobs_csv):
+    told = json.loads(cutwise("fit", blobs_csv, "-k", 3, "--json", "--max-leaves", 12).out)
+    best = KMeans(3, n_init=10, random_state=0).fit(StandardScaler().fit_transform(blobs)).inertia_
+    assert told["cost"] / told["cost_ratio"] <= best * 1.01
+
+
+def test_the_same_seed_gives_the_same_files(cutwise, blobs_csv, tmp_path):
+    for name in ("one", "two"):
+        cutwise("fit", blobs_csv, "-k", 3, "--seed", 3, "--out", tmp_path / f"{name}.json")
+    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
+
+
+def test_verbose_says_on_standard_error_what_takes_how_long(cutwise, blobs_csv):
+    result = cutwise("fit", blobs_csv, "-k", 3, "--verbose")
+    assert "tree" in result.err
+    assert " s" in result.err
+
+
+def test_names_from_a_file_cannot_steer_the_terminal(cutwise, tmp_path):
+    path = tmp_path / "evil.csv"
+    path.write_text("\x1b[31mred,[bold]b\n1,2\n5,9\n1,3\n6,9\n")
+    result = cutwise("fit", path, "-k", 2)
+    assert result.code == 0
+    assert "\x1b" not in result.out + result.err

@@ -1,0 +1,67 @@
+"""Output files appear whole or not at all."""
+
+import os
+
+import pytest
+
+from cutwise.cli._outputs import Outputs
+from cutwise.exceptions import InvalidInputError
+
+
+def paths_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_all_files_appear_at_the_end(tmp_path):
+    one, two = str(tmp_path / "one"), str(tmp_path / "two")
+    with Outputs(one, two, None) as outputs:
+        outputs.write(one, lambda part: part.write_text("1"))
+        outputs.write(two, lambda part: part.write_text("2"))
+        assert not os.path.exists(one)
+    assert paths_in(tmp_path) == ["one", "two"]
+    assert (tmp_path / "two").read_text() == "2"
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_or_interrupt_leaves_what_was_there(tmp_path, error):
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("old")
+
+    def breaks(part):
+        part.write_text("half")
+        raise error
+
+    def write_both():
+        with Outputs(str(one), str(two)) as outputs:
+            outputs.write(str(one), lambda part: part.write_text("new"))
+            outputs.write(str(two), breaks)
+
+    with pytest.raises(error):
+        write_both()
+    assert paths_in(tmp_path) == ["one"]
+    assert one.read_text() == "old"
+
+
+def test_the_file_behind_a_link_is_replaced(tmp_path):
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_text("old")
+    link.symlink_to(real)
+    with Outputs(str(link)) as outputs:
+        outputs.write(str(link), lambda part: part.write_text("new"))
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+
+
+def test_a_device_is_written_to_and_not_replaced():
+    with Outputs("/dev/null") as outputs:
+        outputs.write("/dev/null", lambda part: part.write_text("gone"))
+    assert not os.path.isfile("/dev/null")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [(["no/file"], "does not exist"), ([""], "is a folder"), (["one", "one"], "a file of its own")],
+)
+def test_what_cannot_be_written_is_refused_before_any_work(tmp_path, names, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Outputs(*(str(tmp_path / name) for name in names))

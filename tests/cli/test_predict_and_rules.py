@@ -1,0 +1,112 @@
+"""``cutwise predict`` and ``cutwise rules`` answer from a saved model."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from cutwise import export_text, load_model
+
+
+@pytest.fixture
+def model(cutwise, blobs_csv, tmp_path):
+    path = tmp_path / "model.json"
+    assert cutwise("fit", blobs_csv, "-k", 3, "--drop", "noise", "--out", path).code == 0
+    return path
+
+
+def test_predict_prints_a_line_per_row(cutwise, blobs, blobs_csv, model):
+    result = cutwise("predict", model, blobs_csv)
+    expected = load_model(model).predict(blobs[["age", "income, net"]]).tolist()
+    assert result.out.splitlines() == ["row,cluster", *(f"{row},{cluster}" for row, cluster in enumerate(expected))]
+
+
+def test_predict_gives_the_clusters_that_fit_wrote(cutwise, blobs_csv, tmp_path):
+    model, fitted, predicted = tmp_path / "model.json", tmp_path / "fitted.csv", tmp_path / "predicted.csv"
+    cutwise("fit", blobs_csv, "-k", 3, "--out", model, "--labels", fitted)
+    result = cutwise("predict", model, blobs_csv, "--out", predicted)
+    assert result.out == ""
+    assert fitted.read_text() == predicted.read_text()
+
+
+def test_columns_are_found_by_name_in_any_order(cutwise, blobs, blobs_csv, model, tmp_path):
+    turned = tmp_path / "turned.csv"
+    blobs[["noise", "income, net", "age"]].assign(town="x").to_csv(turned, index=False)
+    assert cutwise("predict", model, turned).out == cutwise("predict", model, blobs_csv).out
+
+
+def test_a_missing_column_is_refused_with_the_nearest_name(refused, blobs, model, tmp_path):
+    renamed = tmp_path / "renamed.csv"
+    blobs.rename(columns={"age": "Age_"}).to_csv(renamed, index=False)
+    line = refused("predict", model, renamed)
+    assert "'age'" in line
+    assert "Did you mean 'Age_'?" in line
+
+
+def test_a_table_without_names_must_have_as_many_columns(cutwise, refused, blobs, model, tmp_path):
+    bare = tmp_path / "bare.csv"
+    blobs.to_csv(bare, index=False, header=False)
+    assert "3 columns" in refused("predict", model, bare, "--no-header")
+    blobs[["age", "income, net"]].to_csv(bare, index=False, header=False)
+    assert len(cutwise("predict", model, bare, "--no-header").out.splitlines()) == 61
+
+
+def test_rows_with_missing_values_can_be_passed_over(cutwise, refused, blobs, model, tmp_path):
+    path = tmp_path / "holes.csv"
+    blobs.loc[1, "age"] = None
+    blobs.to_csv(path, index=False)
+    assert "'age' has 1 missing value" in refused("predict", model, path)
+    lines = cutwise("predict", model, path, "--drop-missing").out.splitlines()
+    assert lines[2] == "1,"
+    assert len(lines) == 61
+
+
+def test_rules_prints_the_table_of_fit(cutwise, blobs_csv, tmp_path):
+    path = tmp_path / "model.json"
+    printed = cutwise("fit", blobs_csv, "-k", 3, "--out", path).out
+    assert cutwise("rules", path).out in printed
+
+
+def test_rules_prints_the_tree(cutwise, model):
+    assert cutwise("rules", model, "--tree").out == export_text(load_model(model)).rstrip("\n") + "\n"
+
+
+def test_rules_prints_json(cutwise, model):
+    assert json.loads(cutwise("rules", model, "--json").out)["n_clusters"] == 3
+
+
+def test_clusters_of_several_leaves_have_a_line_of_totals(cutwise, tmp_path):
+    path = tmp_path / "ends.csv"
+    pd.DataFrame({"a": [0, 1, 2, 10, 11, 12, 20, 21, 22], "kind": list("xxxyyyxxx")}).to_csv(path, index=False)
+    out = cutwise("fit", path, "--labels-from", "kind", "--max-leaves", 3).out
+    assert "any of 2 rules:" in out
+    assert "agreement 100 %" in out
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        ("", "empty|not|read"),
+        ("{}", "model"),
+        ("row,cluster\n0,1\n", "model"),
+    ],
+)
+def test_what_is_no_model_is_refused(refused, tmp_path, blobs_csv, content, word):
+    path = tmp_path / "model.json"
+    path.write_text(content)
+    for command in (["rules", path], ["predict", path, blobs_csv]):
+        line = refused(*command)
+        assert any(part in line for part in word.split("|"))
+
+
+def test_a_model_of_a_newer_version_is_refused(refused, model, blobs_csv):
+    document = json.loads(model.read_text())
+    document["format_version"] = 999
+    model.write_text(json.dumps(document))
+    assert "999" in refused("rules", model)
+    assert "999" in refused("predict", model, blobs_csv)
+
+
+def test_a_missing_model_is_refused(refused, blobs_csv, tmp_path):
+    assert "nowhere.json" in refused("rules", tmp_path / "nowhere.json")
+    assert "nowhere.json" in refused("predict", tmp_path / "nowhere.json", blobs_csv)

@@ -1,0 +1,84 @@
+"""The command as a process: streams, pipes, interrupts, and what it costs to start."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "cutwise"]
+
+
+def run(*args, **more):
+    return subprocess.run([*COMMAND, *map(str, args)], capture_output=True, text=True, timeout=120, **more)
+
+
+def test_standard_input_is_read_and_its_kind_found(blobs):
+    for text in (blobs.to_csv(index=False), blobs.to_csv(index=False, sep=";", decimal=",")):
+        result = run("fit", "-", "-k", 3, input=text)
+        assert result.returncode == 0
+        assert "standard input: 60 rows, 3 columns" in result.stdout
+
+
+def test_the_version_is_printed():
+    import cutwise
+
+    assert run("--version").stdout == f"cutwise {cutwise.__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "rules"])
+def test_help_shows_an_example(command):
+    result = run(command, "--help")
+    assert result.returncode == 0
+    assert f"cutwise {command} " in result.stdout.split("Examples:")[1]
+
+
+def test_a_pipe_that_closes_early_is_no_error(blobs_csv, tmp_path):
+    model = tmp_path / "model.json"
+    assert run("fit", blobs_csv, "-k", 3, "--out", model).returncode == 0
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as closed:
+        result = subprocess.run(
+            [*COMMAND, "rules", model], stdout=closed, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert result.stderr == ""
+    assert result.returncode == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="interrupts are sent another way on Windows")
+def test_an_interrupt_ends_with_130_and_without_files(tmp_path):
+    # Standard input that never ends keeps the command waiting.
+    model = tmp_path / "model.json"
+    process = subprocess.Popen(
+        [*COMMAND, "fit", "-", "-k", "3", "--out", model],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_output_survives_a_terminal_that_lacks_the_letters(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("größe,年\n1,1\n2,2\n8,8\n9,9\n", encoding="utf-8")
+    result = run("fit", path, "-k", 2, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert result.returncode == 0
+
+
+def test_without_typer_the_message_says_how_to_get_it(tmp_path):
+    (tmp_path / "typer.py").write_text("raise ModuleNotFoundError(\"No module named 'typer'\", name='typer')")
+    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    result = run("--version", env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+    assert 'pip install "cutwise[cli]"' in result.stderr

@@ -1,0 +1,53 @@
+"""People get ruled tables, pipes get plain text, and nobody gets control characters."""
+
+import io
+
+import pytest
+
+from cutwise.cli._screen import one_line, print_line, print_table, working
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+def test_plain_tables_are_aligned(capsys):
+    print_table(["name", "n"], [["a", "1"], ["long name", "1,000"]], right=[1])
+    assert capsys.readouterr().out == "name           n\na              1\nlong name  1,000\n"
+
+
+def test_plain_lines_are_never_wrapped(capsys):
+    print_table(["rule"], [["x <= 1 and " * 100]])
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_a_terminal_gets_a_ruled_table_without_markup(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr("sys.stdout", screen)
+    print_table(["name", "n"], [["[bold]a[/bold]", "1"]], right=[1])
+    assert "[bold]a[/bold]" in screen.getvalue()
+    assert "─" in screen.getvalue()
+
+
+def test_control_characters_are_spelled_out(capsys):
+    print_line("a\x1b[31mb\u202ec")
+    assert capsys.readouterr().out == "a\\x1b[31mb\\u202ec\n"
+
+
+def test_several_lines_become_one():
+    assert one_line("a\n  b\tc") == "a b c"
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_progress_is_shown_only_where_a_person_watches(monkeypatch, capsys, silent):
+    with working("counting", silent=silent):
+        pass
+    assert capsys.readouterr().err == ""
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    with working("counting [1/2]", silent=silent):
+        pass
+    assert ("counting [1/2]" in screen.getvalue()) != silent
