@@ -298,8 +298,14 @@ CUTWISE_CLONES double second_of_row(const double *row, int64_t padded) {
   double a[2 * kLanes];
   store(a, first);
   store(a + kLanes, second);
-  std::partial_sort(a, a + 2, a + 2 * kLanes);
-  return a[1];
+  // Spelled out: a library function is built without AVX, and calling it with AVX registers in use costs hundreds of cycles.
+  double smallest = a[0], next = std::numeric_limits<double>::infinity();
+  for (int i = 1; i < 2 * kLanes; ++i) {
+    const double larger = a[i] > smallest ? a[i] : smallest;
+    smallest = a[i] > smallest ? smallest : a[i];
+    next = larger < next ? larger : next;
+  }
+  return next;
 }
 
 // The number of binary digits of a non-negative number below 2^52.
