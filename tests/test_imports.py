@@ -23,7 +23,8 @@ LAYERS = [
     {"readouts"},
     {"metrics", "estimators", "baselines", "datasets"},
     {"__init__"},
-    {"cli", "__main__"},
+    {"cli"},
+    {"__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
