@@ -206,3 +206,14 @@ def hold_by_nearest(
 def partition(
     encoded: Encoded, matrix: Matrix, rows: _Int32, feature: int, threshold: float
 ) -> tuple[int, float, float]: ...
+def lloyd(
+    matrix: Matrix,
+    centers: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.int64] | None,
+    max_iter: int,
+    tolerance: float,
+    n_jobs: int,
+) -> tuple[npt.NDArray[np.float64], int]: ...
+def kmeans_plusplus(
+    matrix: Matrix, weights: npt.NDArray[np.int64] | None, uniforms: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int64]: ...

@@ -19,7 +19,8 @@
 #include <vector>
 
 #include "lanes.hpp"
-#include "tiles.hpp"
+#include "parallel.hpp"
+#include "rows.hpp"
 
 namespace cutwise {
 
@@ -116,94 +117,49 @@ class CenterPanels {
   std::vector<int64_t> n_stored_;
 };
 
-// The inner loops; distances.cpp. `panel_width` is 8 or 4, `costs` is row-major with `cost_stride` between rows.
-void dense_costs(Objective objective, const Tile &tile, int64_t n, int64_t d, const double *panel, int64_t panel_width,
-                 const double *start, double *costs, int64_t cost_stride);
-void sparse_costs(Objective objective, const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
-                  const double *absent, int64_t panel_width, const double *start, double *costs);
+// The second smallest cost of a row (equal to the smallest on a tie); infinity when there is one center only.
+double second_of_row(const double *row, int64_t padded);
 
 // Costs of the rows of a table by every center, a tile at a time. One per thread.
-template <class Table>
-class CostTile;
-
-template <class T>
-class CostTile<Dense<T>> {
+class CostTile {
  public:
-  CostTile(const Dense<T> &x, const CenterPanels &centers)
-      : x_(x), c_(centers), capacity_(tile_rows(std::max(x.n_cols, centers.padded()))) {
-    costs_.resize(capacity_ * c_.padded());
-  }
-  int64_t capacity() const { return capacity_; }
+  CostTile(const RowReader &x, const CenterPanels &centers);
+
+  int64_t capacity() const { return capacity_; }  // rows
 
   // Row-major, `centers.padded()` wide; valid until the next call.
-  double *compute(int64_t first, int64_t n) {
-    const Tile tile = load_tile(x_, first, n, scratch_);
-    for (int64_t lane = 0; lane < c_.padded(); lane += CenterPanels::kPanel)
-      dense_costs(c_.objective(), tile, n, c_.n_cols(), c_.panel(lane), std::min(CenterPanels::kPanel, c_.padded() - lane),
-                  c_.start() + lane, costs_.data() + lane, c_.padded());
-    return costs_.data();
-  }
+  const double *compute(int64_t first, int64_t n);
+  // The same for dense rows that are at hand.
+  const double *compute(const Tile &tile, int64_t n);
+
+  // The rows of the last call by number: dense, and the last of them when sparse.
+  const Tile &tile() const { return tile_; }
+  const StoredRow &stored() const { return stored_; }
 
  private:
-  const Dense<T> x_;
+  void sparse_row(int64_t row, double *costs);
+  void add_absent_direct(double *costs) const;
+  bool equals(const double *center) const;
+
+  const RowReader &x_;
   const CenterPanels &c_;
   int64_t capacity_;
+  Tile tile_{nullptr, 0};
+  StoredRow stored_{nullptr, nullptr, 0};
   std::vector<double> scratch_, costs_;
 };
 
-template <class T>
-class CostTile<Csr<T>> {
- public:
-  CostTile(const Csr<T> &x, const CenterPanels &centers)
-      : x_(x), c_(centers), capacity_(tile_rows(centers.padded())) {
-    costs_.resize(capacity_ * c_.padded());
-  }
-  int64_t capacity() const { return capacity_; }
-
-  double *compute(int64_t first, int64_t n) {
-    for (int64_t r = 0; r < n; ++r) row_costs(first + r, costs_.data() + r * c_.padded());
-    return costs_.data();
-  }
-
- private:
-  void row_costs(int64_t row, double *costs) {
-    const int64_t begin = x_.indptr[row], n_stored = x_.indptr[row + 1] - begin;
-    const int32_t *columns = x_.indices + begin;
-    if (values_.size() < static_cast<size_t>(n_stored)) values_.resize(n_stored);
-    for (int64_t p = 0; p < n_stored; ++p) values_[p] = static_cast<double>(x_.data[begin + p]);
-    for (int64_t lane = 0; lane < c_.padded(); lane += CenterPanels::kPanel)
-      sparse_costs(c_.objective(), values_.data(), columns, n_stored, c_.panel(lane), c_.absent(lane),
-                   std::min(CenterPanels::kPanel, c_.padded() - lane), c_.start() + lane, costs + lane);
-    if (!c_.direct().empty()) add_absent_direct(columns, n_stored, costs);
-    for (int64_t j = 0; j < c_.k(); ++j) {
-      // A row that equals its center costs nothing, to the bit, whatever rounding left of the cancelled terms.
-      if (costs[j] <= 0x1p-40 * c_.start()[j] && n_stored == c_.n_stored(j) && equals(columns, n_stored, c_.center(j)))
-        costs[j] = 0.0;
-      if (costs[j] < 0.0) costs[j] = 0.0;
+// Runs work(first row, number of rows, tile) over all rows on up to n_jobs threads.
+template <class Work>
+void for_each_tile(const RowReader &x, const CenterPanels &centers, int n_jobs, Work &&work) {
+  parallel_for(n_jobs, count_blocks(x.n_rows()), [&](int64_t block) {
+    CostTile tile(x, centers);
+    const int64_t last = std::min(x.n_rows(), (block + 1) * kBlockRows);
+    for (int64_t row = block * kBlockRows; row < last; row += tile.capacity()) {
+      const int64_t n = std::min(tile.capacity(), last - row);
+      work(row, n, tile.compute(row, n));
     }
-  }
-
-  void add_absent_direct(const int32_t *columns, int64_t n_stored, double *costs) {
-    uint32_t seen = 0;
-    for (int64_t p = 0; p < n_stored; ++p) {
-      const int8_t place = c_.direct_place()[columns[p]];
-      if (place >= 0) seen |= uint32_t{1} << place;
-    }
-    for (size_t place = 0; place < c_.direct().size(); ++place)
-      if (!(seen >> place & 1))
-        for (int64_t j = 0; j < c_.k(); ++j) costs[j] += c_.term(c_.center(j)[c_.direct()[place]]);
-  }
-
-  bool equals(const int32_t *columns, int64_t n_stored, const double *center) const {
-    for (int64_t p = 0; p < n_stored; ++p)
-      if (values_[p] != center[columns[p]]) return false;
-    return true;
-  }
-
-  const Csr<T> x_;
-  const CenterPanels &c_;
-  int64_t capacity_;
-  std::vector<double> values_, costs_;
-};
+  });
+}
 
 }  // namespace cutwise

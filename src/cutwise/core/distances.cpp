@@ -1,4 +1,4 @@
-// Costs of rows by centers: nearest centers, and fixed-point costs for the searches. The conventions are in centers.hpp.
+// Nearest centers, and costs in fixed point for the searches; from centers, or from costs that are given.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -22,8 +23,9 @@
 #include "lanes.hpp"
 #include "matrix.hpp"
 #include "parallel.hpp"
-#include "tiles.hpp"
+#include "rows.hpp"
 
+void bind_lloyd(nanobind::module_ &m);
 void bind_sums(nanobind::module_ &m);
 
 namespace cutwise {
@@ -31,93 +33,6 @@ namespace {
 
 using nb::literals::operator""_a;
 using Centers = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// ---- the inner loops
-
-template <bool squares>
-CUTWISE_INLINE void make_term(Lanes &difference) {
-  if constexpr (squares) square(difference);
-  else absolute(difference);
-}
-
-// R rows against V * 4 centers: R * V running sums stay in registers.
-template <bool squares, int R, int V>
-CUTWISE_INLINE void dense_rows(const double *row, int64_t stride, int64_t d, const double *panel, const double *start,
-                               double *costs, int64_t cost_stride) {
-  Lanes sum[R][V];
-  for (int r = 0; r < R; ++r)
-    for (int v = 0; v < V; ++v) load(sum[r][v], start + v * kLanes);
-  for (int64_t f = 0; f < d; ++f) {
-    Lanes center[V];
-    for (int v = 0; v < V; ++v) load(center[v], panel + (f * V + v) * kLanes);
-    for (int r = 0; r < R; ++r) {
-      const double x = row[r * stride + f];
-      for (int v = 0; v < V; ++v) {
-        Lanes term;
-        subtract_from(term, x, center[v]);
-        make_term<squares>(term);
-        add(sum[r][v], term);
-      }
-    }
-  }
-  for (int r = 0; r < R; ++r)
-    for (int v = 0; v < V; ++v) store(costs + r * cost_stride + v * kLanes, sum[r][v]);
-}
-
-template <bool squares, int V>
-CUTWISE_INLINE void dense_panel(const Tile &tile, int64_t n, int64_t d, const double *panel, const double *start,
-                                double *costs, int64_t cost_stride) {
-  int64_t r = 0;
-  for (; r + 4 <= n; r += 4)
-    dense_rows<squares, 4, V>(tile.rows + r * tile.stride, tile.stride, d, panel, start, costs + r * cost_stride, cost_stride);
-  for (; r < n; ++r)
-    dense_rows<squares, 1, V>(tile.rows + r * tile.stride, tile.stride, d, panel, start, costs + r * cost_stride, cost_stride);
-}
-
-CUTWISE_CLONES void dense_squares(const Tile &tile, int64_t n, int64_t d, const double *panel, bool wide,
-                                  const double *start, double *costs, int64_t cost_stride) {
-  if (wide) dense_panel<true, 2>(tile, n, d, panel, start, costs, cost_stride);
-  else dense_panel<true, 1>(tile, n, d, panel, start, costs, cost_stride);
-}
-
-CUTWISE_CLONES void dense_distances(const Tile &tile, int64_t n, int64_t d, const double *panel, bool wide,
-                                    const double *start, double *costs, int64_t cost_stride) {
-  if (wide) dense_panel<false, 2>(tile, n, d, panel, start, costs, cost_stride);
-  else dense_panel<false, 1>(tile, n, d, panel, start, costs, cost_stride);
-}
-
-template <bool squares, int V>
-CUTWISE_INLINE void sparse_panel(const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
-                                 const double *absent, const double *start, double *costs) {
-  Lanes sum[V];
-  for (int v = 0; v < V; ++v) load(sum[v], start + v * kLanes);
-  for (int64_t p = 0; p < n_stored; ++p) {
-    const double x = values[p];
-    const int64_t at = static_cast<int64_t>(columns[p]) * V * kLanes;
-    for (int v = 0; v < V; ++v) {
-      Lanes center, without, term;
-      load(center, panel + at + v * kLanes);
-      load(without, absent + at + v * kLanes);
-      subtract_from(term, x, center);
-      make_term<squares>(term);
-      subtract(term, without);
-      add(sum[v], term);
-    }
-  }
-  for (int v = 0; v < V; ++v) store(costs + v * kLanes, sum[v]);
-}
-
-CUTWISE_CLONES void sparse_squares(const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
-                                   const double *absent, bool wide, const double *start, double *costs) {
-  if (wide) sparse_panel<true, 2>(values, columns, n_stored, panel, absent, start, costs);
-  else sparse_panel<true, 1>(values, columns, n_stored, panel, absent, start, costs);
-}
-
-CUTWISE_CLONES void sparse_distances(const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
-                                     const double *absent, bool wide, const double *start, double *costs) {
-  if (wide) sparse_panel<false, 2>(values, columns, n_stored, panel, absent, start, costs);
-  else sparse_panel<false, 1>(values, columns, n_stored, panel, absent, start, costs);
-}
 
 // ---- what is made of a tile of costs
 
@@ -176,27 +91,6 @@ CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, 
 
 // ---- tables of costs: by centers, or given
 
-// Costs that the caller gives, padded as the centers' costs are.
-template <class Table>
-class GivenTile {
- public:
-  explicit GivenTile(const Table &costs)
-      : x_(costs), padded_((costs.n_cols + kLanes - 1) / kLanes * kLanes), capacity_(tile_rows(padded_)),
-        costs_(capacity_ * padded_, std::numeric_limits<double>::infinity()) {}
-  int64_t capacity() const { return capacity_; }
-
-  const double *compute(int64_t first, int64_t n) {
-    for (int64_t r = 0; r < n; ++r)
-      for (int64_t j = 0; j < x_.n_cols; ++j) costs_[r * padded_ + j] = x_(first + r, j);
-    return costs_.data();
-  }
-
- private:
-  const Table x_;
-  int64_t padded_, capacity_;
-  std::vector<double> costs_;
-};
-
 const double *checked_centers(const Matrix &x, const Centers &centers) {
   if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
   if (static_cast<int64_t>(centers.shape(1)) != x.n_cols())
@@ -208,59 +102,56 @@ const double *checked_centers(const Matrix &x, const Centers &centers) {
 class CostsByCenters {
  public:
   CostsByCenters(const Matrix &x, const Centers &centers, const std::string &objective)
-      : x_(x), panels_(checked_centers(x, centers), centers.shape(0), centers.shape(1), read_objective(objective), x.is_sparse()) {}
+      : rows_(RowReader::of(x)),
+        panels_(checked_centers(x, centers), centers.shape(0), centers.shape(1), read_objective(objective), x.is_sparse()) {}
 
-  int64_t n() const { return x_.n_rows(); }
+  int64_t n() const { return rows_->n_rows(); }
   int64_t k() const { return panels_.k(); }
   int64_t padded() const { return panels_.padded(); }
+  const RowReader &rows() const { return *rows_; }
+  const CenterPanels &panels() const { return panels_; }
 
-  // work(piece, first row, number of rows, costs); rows of one piece come in order, on one thread.
+  // work(first row, number of rows, costs)
   template <class Work>
-  void for_each_tile(int n_jobs, Work &&work) const {
-    x_.visit([&](const auto &table) {
-      parallel_for(n_jobs, count_blocks(n()), [&](int64_t piece) {
-        CostTile<std::decay_t<decltype(table)>> tile(table, panels_);
-        const int64_t last = std::min(n(), (piece + 1) * kBlockRows);
-        for (int64_t row = piece * kBlockRows; row < last; row += tile.capacity()) {
-          const int64_t rows = std::min(tile.capacity(), last - row);
-          work(piece, row, rows, tile.compute(row, rows));
-        }
-      });
-    });
+  void each_tile(int n_jobs, Work &&work) const {
+    for_each_tile(*rows_, panels_, n_jobs, work);
   }
 
  private:
-  const Matrix &x_;
+  std::unique_ptr<RowReader> rows_;
   CenterPanels panels_;
 };
 
+// Costs that the caller gives, padded as the centers' costs are.
 class CostsGiven {
  public:
-  explicit CostsGiven(const Matrix &costs) : x_(costs) {
+  explicit CostsGiven(const Matrix &costs) : rows_(RowReader::of(costs)) {
     if (costs.n_cols() == 0) throw std::invalid_argument("there is at least one column of costs");
     if (costs.is_sparse()) throw std::invalid_argument("given costs are a dense array");
   }
 
-  int64_t n() const { return x_.n_rows(); }
-  int64_t k() const { return x_.n_cols(); }
+  int64_t n() const { return rows_->n_rows(); }
+  int64_t k() const { return rows_->n_cols(); }
   int64_t padded() const { return (k() + kLanes - 1) / kLanes * kLanes; }
 
   template <class Work>
-  void for_each_tile(int n_jobs, Work &&work) const {
-    x_.visit([&](const auto &table) {
-      parallel_for(n_jobs, count_blocks(n()), [&](int64_t piece) {
-        GivenTile<std::decay_t<decltype(table)>> tile(table);
-        const int64_t last = std::min(n(), (piece + 1) * kBlockRows);
-        for (int64_t row = piece * kBlockRows; row < last; row += tile.capacity()) {
-          const int64_t rows = std::min(tile.capacity(), last - row);
-          work(piece, row, rows, tile.compute(row, rows));
-        }
-      });
+  void each_tile(int n_jobs, Work &&work) const {
+    const int64_t capacity = tile_rows(padded());
+    parallel_for(n_jobs, count_blocks(n()), [&](int64_t block) {
+      std::vector<double> costs(capacity * padded(), std::numeric_limits<double>::infinity()), scratch;
+      const int64_t last = std::min(n(), (block + 1) * kBlockRows);
+      for (int64_t row = block * kBlockRows; row < last; row += capacity) {
+        const int64_t rows = std::min(capacity, last - row);
+        const Tile tile = rows_->tile(row, rows, scratch);
+        for (int64_t r = 0; r < rows; ++r)
+          std::copy(tile.rows + r * tile.stride, tile.rows + r * tile.stride + k(), costs.begin() + r * padded());
+        work(row, rows, costs.data());
+      }
     });
   }
 
  private:
-  const Matrix &x_;
+  std::unique_ptr<RowReader> rows_;
 };
 
 // ---- the kernels
@@ -273,39 +164,13 @@ nb::tuple nearest(const Costs &costs, int n_jobs) {
   {
     nb::gil_scoped_release release;
     std::vector<double> largest(count_blocks(costs.n()), 0.0);
-    costs.for_each_tile(n_jobs, [&](int64_t piece, int64_t first, int64_t n, const double *c) {
-      nearest_of_tile(c, n, costs.k(), costs.padded(), label.data() + first, min_cost.data() + first, largest[piece]);
+    costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c) {
+      nearest_of_tile(c, n, costs.k(), costs.padded(), label.data() + first, min_cost.data() + first,
+                      largest[first / kBlockRows]);
     });
     for (double l : largest) max_excess = std::max(max_excess, l);
   }
   return nb::make_tuple(label.to_numpy(), min_cost.to_numpy(), max_excess);
-}
-
-// The second smallest cost of a row (equal to the smallest on a tie); infinity when there is one center only.
-CUTWISE_CLONES double second_of_row(const double *row, int64_t padded) {
-  Lanes first, second, lanes;
-  load(first, row);
-  const double none[kLanes] = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),
-                               std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-  load(second, none);
-  for (int64_t j = kLanes; j < padded; j += kLanes) {
-    load(lanes, row + j);
-    Lanes larger = lanes;
-    keep_larger(larger, first);
-    keep_smaller(first, lanes);
-    keep_smaller(second, larger);
-  }
-  double a[2 * kLanes];
-  store(a, first);
-  store(a + kLanes, second);
-  // Spelled out: a library function is built without AVX, and calling it with AVX registers in use costs hundreds of cycles.
-  double smallest = a[0], next = std::numeric_limits<double>::infinity();
-  for (int i = 1; i < 2 * kLanes; ++i) {
-    const double larger = a[i] > smallest ? a[i] : smallest;
-    smallest = a[i] > smallest ? smallest : a[i];
-    next = larger < next ? larger : next;
-  }
-  return next;
 }
 
 // The number of binary digits of a non-negative number below 2^52.
@@ -323,8 +188,8 @@ nb::tuple fixed(const Costs &costs, double scale, const int64_t *weights, int n_
   {
     nb::gil_scoped_release release;
     std::mutex adding;
-    costs.for_each_tile(n_jobs, [&](int64_t, int64_t first, int64_t n, const double *c) {
-      double low[256];  // as many rows as a tile has at most
+    costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c) {
+      double low[kMostTileRows];
       double most = 0.0;
       nearest_of_tile(c, n, k, costs.padded(), nullptr, low, most);
       if (!(scale * most <= (sizeof(Unit) == 4 ? 0x1p30 : 0x1p51))) throw std::invalid_argument(kTooLarge);
@@ -380,7 +245,7 @@ nb::object center_costs(const Matrix &x, const Centers &centers, const std::stri
   NewArray<double, 2> out(costs.n(), costs.k());
   {
     nb::gil_scoped_release release;
-    costs.for_each_tile(n_jobs, [&](int64_t, int64_t first, int64_t n, const double *c) {
+    costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c) {
       for (int64_t r = 0; r < n; ++r)
         std::copy(c + r * costs.padded(), c + r * costs.padded() + costs.k(), out.data() + (first + r) * costs.k());
     });
@@ -389,14 +254,13 @@ nb::object center_costs(const Matrix &x, const Centers &centers, const std::stri
 }
 
 // One center per row instead of all: the same sums in the same order.
-template <class T>
-void label_costs_of(const Dense<T> &x, const CenterPanels &centers, const int32_t *labels, int64_t first, int64_t last,
-                    double *out) {
+void dense_label_costs(const RowReader &rows, const CenterPanels &centers, const int32_t *labels, int64_t first,
+                       int64_t last, double *out) {
   std::vector<double> scratch;
-  const int64_t d = x.n_cols, step = tile_rows(d);
+  const int64_t d = rows.n_cols(), step = tile_rows(d);
   for (int64_t row = first; row < last; row += step) {
     const int64_t n = std::min(step, last - row);
-    const Tile tile = load_tile(x, row, n, scratch);
+    const Tile tile = rows.tile(row, n, scratch);
     for (int64_t r = 0; r < n; ++r) {
       const int32_t label = labels[row + r];
       double sum = 0.0;
@@ -407,47 +271,31 @@ void label_costs_of(const Dense<T> &x, const CenterPanels &centers, const int32_
   }
 }
 
-template <class T>
-void label_costs_of(const Csr<T> &x, const CenterPanels &centers, const int32_t *labels, int64_t first, int64_t last,
-                    double *out) {
-  CostTile<Csr<T>> tile(x, centers);
+void sparse_label_costs(const RowReader &rows, const CenterPanels &centers, const int32_t *labels, int64_t first,
+                        int64_t last, double *out) {
+  CostTile tile(rows, centers);
   for (int64_t row = first; row < last; ++row) out[row] = labels[row] < 0 ? 0.0 : tile.compute(row, 1)[labels[row]];
 }
 
 nb::object label_costs(const Matrix &x, const Centers &centers, const Vector<int32_t> &labels,
                        const std::string &objective, int n_jobs) {
-  const CenterPanels panels(checked_centers(x, centers), centers.shape(0), centers.shape(1), read_objective(objective),
-                            x.is_sparse());
-  const int64_t n = x.n_rows();
+  const CostsByCenters costs(x, centers, objective);
+  const int64_t n = costs.n();
   if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
   for (int64_t i = 0; i < n; ++i)
-    if (labels(i) >= panels.k()) throw std::invalid_argument("a label names a center that does not exist");
+    if (labels(i) >= costs.k()) throw std::invalid_argument("a label names a center that does not exist");
   NewArray<double, 1> out(n);
   {
     nb::gil_scoped_release release;
-    x.visit([&](const auto &table) {
-      parallel_for(n_jobs, count_blocks(n), [&](int64_t piece) {
-        label_costs_of(table, panels, labels.data(), piece * kBlockRows, std::min(n, (piece + 1) * kBlockRows), out.data());
-      });
+    const auto kernel = x.is_sparse() ? sparse_label_costs : dense_label_costs;
+    parallel_for(n_jobs, count_blocks(n), [&](int64_t block) {
+      kernel(costs.rows(), costs.panels(), labels.data(), block * kBlockRows, std::min(n, (block + 1) * kBlockRows), out.data());
     });
   }
   return nb::cast(out.to_numpy());
 }
 
 }  // namespace
-
-void dense_costs(Objective objective, const Tile &tile, int64_t n, int64_t d, const double *panel, int64_t panel_width,
-                 const double *start, double *costs, int64_t cost_stride) {
-  const auto kernel = objective == Objective::kmeans ? dense_squares : dense_distances;
-  kernel(tile, n, d, panel, panel_width == CenterPanels::kPanel, start, costs, cost_stride);
-}
-
-void sparse_costs(Objective objective, const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
-                  const double *absent, int64_t panel_width, const double *start, double *costs) {
-  const auto kernel = objective == Objective::kmeans ? sparse_squares : sparse_distances;
-  kernel(values, columns, n_stored, panel, absent, panel_width == CenterPanels::kPanel, start, costs);
-}
-
 }  // namespace cutwise
 
 void bind_distances(nanobind::module_ &m) {
@@ -460,4 +308,5 @@ void bind_distances(nanobind::module_ &m) {
   m.def("center_costs", &cutwise::center_costs, "matrix"_a, "centers"_a, "objective"_a, "n_jobs"_a);
   m.def("label_costs", &cutwise::label_costs, "matrix"_a, "centers"_a, "labels"_a, "objective"_a, "n_jobs"_a);
   bind_sums(m);
+  bind_lloyd(m);
 }

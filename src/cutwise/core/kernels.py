@@ -31,7 +31,9 @@ __all__ = [
     "exact_sum",
     "fixed_costs",
     "fixed_costs_from_array",
+    "kmeans_plusplus",
     "label_costs",
+    "lloyd",
     "merge_duplicates",
 ]
 
@@ -340,6 +342,69 @@ def exact_sum(
 ) -> float:
     """The (weighted) sum of finite values, independent of their order; an int64 weight is a repeated value exactly."""
     return _core.exact_sum(values, weights)
+
+
+def lloyd(
+    matrix: Matrix,
+    centers: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.int64] | None = None,
+    max_iter: int = 300,
+    tolerance: float = 0.0,
+    n_jobs: int = 1,
+) -> tuple[npt.NDArray[np.float64], int]:
+    """Lloyd's k-means iterations, with bounds that leave out rows whose center cannot have changed.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    centers : ndarray of shape (k, n_columns), float64
+        Where to start. Distances are direct differences in float64 and means are exact sums, so the data need not be
+        centered, and the result depends neither on the number of threads nor on the order of the rows.
+    weights : ndarray of shape (n_rows,), int64, optional
+        Positive; a weight is a repeated row to the bit.
+    max_iter : int, default 300
+    tolerance : float, default 0.0
+        Stop when moving the centers lowers the cost by no more than this share of the first iteration's; 0 goes on
+        until no row changes its center.
+    n_jobs : int, default 1
+
+    Returns
+    -------
+    centers : ndarray of shape (k, n_columns), float64
+        A center that loses all its rows starts again at the row farthest from every center.
+    n_iter : int
+
+    References
+    ----------
+    Hamerly (2010), *Making k-means even faster*.
+    """
+    return _core.lloyd(matrix, _float64(centers), weights, max_iter, tolerance, n_jobs)
+
+
+def kmeans_plusplus(
+    matrix: Matrix, uniforms: npt.NDArray[np.float64], weights: npt.NDArray[np.int64] | None = None
+) -> npt.NDArray[np.int64]:
+    """Rows to start k-means from: greedy k-means++.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    uniforms : ndarray of shape (k, n_trials), float64
+        Random numbers in [0, 1), one for each candidate; of the candidates of a seed, each drawn by its share of the
+        cost, the one that lowers the cost most is kept.
+    weights : ndarray of shape (n_rows,), int64, optional
+        Positive.
+
+    Returns
+    -------
+    rows : ndarray of shape (k,), int64
+        Distinct points as long as there are any.
+
+    References
+    ----------
+    Arthur, Vassilvitskii (2007), *k-means++: the advantages of careful seeding*.
+    """
+    return _core.kmeans_plusplus(matrix, weights, uniforms)
 
 
 def _float64(centers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <variant>
@@ -18,8 +19,8 @@
 #include "exact_sums.hpp"
 #include "matrix.hpp"
 #include "parallel.hpp"
+#include "rows.hpp"
 #include "sums.hpp"
-#include "tiles.hpp"
 
 namespace cutwise {
 
@@ -32,23 +33,23 @@ CUTWISE_CLONES void keep_largest(const double *row, int64_t d, double *largest) 
   }
 }
 
-template <class T>
-void size_columns(const Dense<T> &x, int64_t first, int64_t last, double *largest) {
+void size_columns(const RowReader &x, int64_t first, int64_t last, double *largest) {
   std::vector<double> scratch;
-  const int64_t step = tile_rows(x.n_cols);
+  if (x.is_sparse()) {
+    for (int64_t row = first; row < last; ++row) {
+      const StoredRow stored = x.stored(row, scratch);
+      for (int64_t p = 0; p < stored.n; ++p) {
+        double &most = largest[stored.columns[p]];
+        most = std::max(most, std::fabs(stored.values[p]));
+      }
+    }
+    return;
+  }
+  const int64_t step = tile_rows(x.n_cols());
   for (int64_t row = first; row < last; row += step) {
     const int64_t n = std::min(step, last - row);
-    const Tile tile = load_tile(x, row, n, scratch);
-    for (int64_t r = 0; r < n; ++r) keep_largest(tile.rows + r * tile.stride, x.n_cols, largest);
-  }
-}
-
-template <class T>
-void size_columns(const Csr<T> &x, int64_t first, int64_t last, double *largest) {
-  for (int64_t p = x.indptr[first]; p < x.indptr[last]; ++p) {
-    const double size = std::fabs(static_cast<double>(x.data[p]));
-    double &most = largest[x.indices[p]];
-    most = size > most ? size : most;
+    const Tile tile = x.tile(row, n, scratch);
+    for (int64_t r = 0; r < n; ++r) keep_largest(tile.rows + r * tile.stride, x.n_cols(), largest);
   }
 }
 
@@ -57,15 +58,6 @@ CUTWISE_CLONES void add_terms(const double *row, const double *scale, int64_t d,
     const SplitTerm term = split_term(row[f] * scale[f], unit);
     high[f] += term.high;
     low[f] += term.low;
-  }
-}
-
-CUTWISE_CLONES void add_terms(const double *row, const double *scale, int64_t d, double unit, int64_t weight, int64_t *high,
-                              int64_t *low) {
-  for (int64_t f = 0; f < d; ++f) {
-    const SplitTerm term = split_term(row[f] * scale[f], unit);
-    high[f] += weight * term.high;
-    low[f] += weight * term.low;
   }
 }
 
@@ -78,15 +70,36 @@ CUTWISE_CLONES void add_products(const double *row, const double *scale, int64_t
   }
 }
 
+CUTWISE_CLONES void add_weighted_terms(const double *row, const double *scale, int64_t d, double unit, int64_t weight, int64_t *high,
+                              int64_t *low) {
+  for (int64_t f = 0; f < d; ++f) {
+    const SplitTerm term = split_term(row[f] * scale[f], unit);
+    high[f] += weight * term.high;
+    low[f] += weight * term.low;
+  }
+}
+
 }  // namespace
 
-std::vector<double> column_sizes(const Matrix &x, int n_jobs) {
+void add_row(const double *row, const double *scale, int64_t d, double unit, int64_t weight, int64_t *high, int64_t *low) {
+  if (weight == 1) add_terms(row, scale, d, unit, high, low);
+  else add_weighted_terms(row, scale, d, unit, weight, high, low);
+}
+
+void add_row(const StoredRow &row, const double *scale, double unit, int64_t weight, int64_t *high, int64_t *low) {
+  for (int64_t p = 0; p < row.n; ++p) {
+    const int32_t f = row.columns[p];
+    const SplitTerm term = split_term(row.values[p] * scale[f], unit);
+    high[f] += weight * term.high;
+    low[f] += weight * term.low;
+  }
+}
+
+std::vector<double> column_sizes(const RowReader &x, int n_jobs) {
   const int64_t d = x.n_cols(), n = x.n_rows(), n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
   std::vector<double> largest(n_pieces * d, 0.0);
-  x.visit([&](const auto &table) {
-    parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
-      size_columns(table, n * piece / n_pieces, n * (piece + 1) / n_pieces, largest.data() + piece * d);
-    });
+  parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
+    size_columns(x, n * piece / n_pieces, n * (piece + 1) / n_pieces, largest.data() + piece * d);
   });
   for (int64_t piece = 1; piece < n_pieces; ++piece)
     for (int64_t f = 0; f < d; ++f) largest[f] = std::max(largest[f], largest[piece * d + f]);
@@ -152,7 +165,7 @@ struct SumPlan {
   double weight_scale, unit;
 };
 
-// Adds one row of `width` stored values to one cluster; `at` maps a stored value to its column (dense: the identity).
+// Adds one row to one cluster.
 struct RowAdder {
   const SumPlan &plan;
   const Weights &weights;
@@ -173,54 +186,39 @@ struct RowAdder {
   void add_dense(ClusterSums &sums, int64_t row, int32_t label, const double *values) const {
     int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
     if (const auto *w = std::get_if<Vector<int64_t>>(&weights))
-      add_terms(values, plan.scale.data(), d, plan.unit, (*w)(row), high, low);
+      add_row(values, plan.scale.data(), d, plan.unit, (*w)(row), high, low);
     else if (const auto *v = std::get_if<Vector<double>>(&weights))
       add_products(values, plan.scale.data(), d, plan.unit, (*v)(row), high, low);
     else
-      add_terms(values, plan.scale.data(), d, plan.unit, high, low);
+      add_row(values, plan.scale.data(), d, plan.unit, 1, high, low);
   }
 
-  template <class T>
-  void add_sparse(ClusterSums &sums, int64_t row, int32_t label, const Csr<T> &x) const {
+  void add_sparse(ClusterSums &sums, int64_t row, int32_t label, StoredRow stored, std::vector<double> &scratch) const {
     int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
     const auto *w = std::get_if<Vector<int64_t>>(&weights);
-    const auto *v = std::get_if<Vector<double>>(&weights);
-    const int64_t times = w != nullptr ? (*w)(row) : 1;
-    const double factor = v != nullptr ? (*v)(row) : 1.0;
-    for (int64_t p = x.indptr[row]; p < x.indptr[row + 1]; ++p) {
-      const int32_t f = x.indices[p];
-      const SplitTerm term = split_term(factor * static_cast<double>(x.data[p]) * plan.scale[f], plan.unit);
-      high[f] += times * term.high;
-      low[f] += times * term.low;
+    if (const auto *v = std::get_if<Vector<double>>(&weights)) {
+      if (scratch.size() < static_cast<size_t>(stored.n)) scratch.resize(stored.n);
+      for (int64_t p = 0; p < stored.n; ++p) scratch[p] = (*v)(row)*stored.values[p];
+      stored.values = scratch.data();
     }
+    add_row(stored, plan.scale.data(), plan.unit, w != nullptr ? (*w)(row) : 1, high, low);
   }
 };
 
-template <class T>
-void sum_rows(const Dense<T> &x, const Vector<int32_t> &labels, const RowAdder &adder, int64_t first, int64_t last,
+void sum_rows(const RowReader &x, const Vector<int32_t> &labels, const RowAdder &adder, int64_t first, int64_t last,
               ClusterSums &sums) {
-  std::vector<double> scratch;
-  const int64_t step = tile_rows(x.n_cols);
+  std::vector<double> scratch, products;
+  const int64_t step = x.is_sparse() ? 1 : tile_rows(x.n_cols());
   for (int64_t row = first; row < last; row += step) {
     const int64_t n = std::min(step, last - row);
-    const Tile tile = load_tile(x, row, n, scratch);
+    const Tile tile = x.is_sparse() ? Tile{nullptr, 0} : x.tile(row, n, scratch);
     for (int64_t r = 0; r < n; ++r) {
       const int32_t label = labels(row + r);
       if (label < 0) continue;
       adder.add_weight(sums, row + r, label);
-      adder.add_dense(sums, row + r, label, tile.rows + r * tile.stride);
+      if (x.is_sparse()) adder.add_sparse(sums, row, label, x.stored(row, scratch), products);
+      else adder.add_dense(sums, row + r, label, tile.rows + r * tile.stride);
     }
-  }
-}
-
-template <class T>
-void sum_rows(const Csr<T> &x, const Vector<int32_t> &labels, const RowAdder &adder, int64_t first, int64_t last,
-              ClusterSums &sums) {
-  for (int64_t row = first; row < last; ++row) {
-    const int32_t label = labels(row);
-    if (label < 0) continue;
-    adder.add_weight(sums, row, label);
-    adder.add_sparse(sums, row, label, x);
   }
 }
 
@@ -235,18 +233,17 @@ nb::tuple cluster_means(const Matrix &x, const Vector<int32_t> &labels, const We
   NewArray<double, 1> totals(k);
   {
     nb::gil_scoped_release release;
+    const std::unique_ptr<RowReader> rows = RowReader::of(x);
     const bool fractional = std::holds_alternative<Vector<double>>(weights);
     const WeightRange range = range_of(weights, n);
     const int bits = term_bits(range.total);
-    SumPlan plan{column_sizes(x, n_jobs), term_scale(range.largest, bits), std::ldexp(1.0, bits)};
+    SumPlan plan{column_sizes(*rows, n_jobs), term_scale(range.largest, bits), std::ldexp(1.0, bits)};
     for (double &s : plan.scale) s = term_scale(s * range.largest, bits);
     const RowAdder adder{plan, weights, d};
     const int64_t n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
     std::vector<ClusterSums> parts(n_pieces, ClusterSums(k, d));
-    x.visit([&](const auto &table) {
-      parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
-        sum_rows(table, labels, adder, n * piece / n_pieces, n * (piece + 1) / n_pieces, parts[piece]);
-      });
+    parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
+      sum_rows(*rows, labels, adder, n * piece / n_pieces, n * (piece + 1) / n_pieces, parts[piece]);
     });
     ClusterSums &sums = parts[0];
     for (int64_t piece = 1; piece < n_pieces; ++piece) sums.add(parts[piece]);
