@@ -1,0 +1,175 @@
+"""k-means in the core: Lloyd's iterations and seeds, against their plain twins."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from cutwise.core.kernels import as_matrix, assign, center_costs, cluster_means, kmeans_plusplus, lloyd
+
+
+def plain_lloyd(values, centers, weights, max_iter):
+    """Every row against every center, every time."""
+    x = as_matrix(values)
+    labels = None
+    for n_iter in range(1, max_iter + 1):
+        before, (labels, _, _) = labels, assign(x, centers)
+        means, totals = cluster_means(x, labels, len(centers), weights)
+        assert (totals > 0).all(), "the twin knows no empty clusters"
+        if before is not None and (labels == before).all():
+            return means, n_iter
+        if (means == centers).all():
+            return means, n_iter
+        centers = means
+    return centers, max_iter
+
+
+LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_array}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("max_iter", [1, 2, 5, 300])
+def test_bounds_skip_rows_and_change_nothing(layout, dtype, weighted, max_iter):
+    rng = np.random.default_rng(0)
+    values = np.concatenate([rng.normal(c, 1.0, (900, 6)) for c in (10, 12, 14, 17)])
+    values = np.round(values * 4).astype(dtype)
+    values[rng.random(values.shape) < 0.2] = 0
+    weights = rng.integers(1, 5, len(values)) if weighted else None
+    start = values[rng.choice(len(values), 9, replace=False)].astype(float)
+    # Stored zeros cost a sparse row no less than the same sums in another order: compare a layout with itself.
+    table = LAYOUTS[layout](values)
+    expected, n_iter = plain_lloyd(table, start, weights, max_iter)
+    got, n_got = lloyd(as_matrix(table), start, weights, max_iter)
+    np.testing.assert_array_equal(got, expected)
+    assert n_got == n_iter
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_iterations_do_not_depend_on_threads_or_row_order(layout):
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(9000, 5))
+    values[rng.random(values.shape) < 0.3] = 0
+    start = values[:8].copy()
+    centers, n_iter = lloyd(as_matrix(LAYOUTS[layout](values)), start)
+    order = rng.permutation(9000)
+    for n_jobs in (1, 2, 5):
+        again = lloyd(as_matrix(LAYOUTS[layout](values[order])), start, n_jobs=n_jobs)
+        np.testing.assert_array_equal(again[0], centers)
+        assert again[1] == n_iter
+
+
+def test_a_weight_is_a_repeated_row():
+    rng = np.random.default_rng(2)
+    values, weights = rng.normal(size=(800, 3)), rng.integers(1, 6, 800)
+    weighted = lloyd(as_matrix(values), values[:5], weights)
+    repeated = lloyd(as_matrix(np.repeat(values, weights, axis=0)), values[:5])
+    np.testing.assert_array_equal(weighted[0], repeated[0])
+    assert weighted[1] == repeated[1]
+
+
+@pytest.mark.parametrize("offset", [1e9, 1e10])
+def test_an_offset_changes_nothing(offset):
+    rng = np.random.default_rng(3)
+    values = np.round(rng.normal(size=(2000, 2)) * 1024) / 1024
+    plain, _ = lloyd(as_matrix(values), values[:6])
+    shifted, _ = lloyd(as_matrix(values + offset), values[:6] + offset)
+    np.testing.assert_allclose(shifted - offset, plain, atol=4e-6)  # float64's own step there is 2e-6
+
+
+def test_a_center_that_lost_its_rows_starts_again_far_away():
+    values = np.array([[0.0], [0.1], [10.0], [10.1], [50.0]])
+    centers, _ = lloyd(as_matrix(values), np.array([[0.0], [1000.0], [2000.0]]))
+    assert sorted(centers[:, 0].round(6)) == [0.05, 10.05, 50.0]
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_as_many_centers_as_distinct_rows_cost_nothing(make):
+    rng = np.random.default_rng(4)
+    points = rng.normal(size=(30, 3))
+    values = points[rng.integers(0, 30, 2000)]
+    values[:30] = points
+    x = as_matrix(make(values))
+    centers, _ = lloyd(x, np.repeat(points[:1], 30, axis=0))  # all start at one point
+    assert not assign(x, centers)[1].any()
+
+
+def test_a_tolerance_stops_early():
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(5000, 4))
+    x = as_matrix(values)
+    exact, n_exact = lloyd(x, values[:10])
+    rough, n_rough = lloyd(x, values[:10], tolerance=1e-2)
+    assert n_rough < n_exact
+    cost = [assign(x, c)[1].sum() for c in (exact, rough)]
+    assert cost[0] <= cost[1] <= 1.2 * cost[0]
+
+
+def test_one_center_is_the_mean():
+    values = np.random.default_rng(6).normal(size=(100, 3))
+    centers, _ = lloyd(as_matrix(values), values[:1])
+    np.testing.assert_allclose(centers[0], values.mean(axis=0), rtol=1e-12)
+
+
+# ---- seeds
+
+
+def plain_seeds(values, uniforms, weights):
+    """Greedy k-means++ by its definition."""
+    closest, seeds = None, []
+    for s, draws in enumerate(uniforms):
+        share = weights if closest is None else weights * closest
+        running = np.cumsum(share)
+        candidates = [int(np.searchsorted(running, u * running[-1], side="right")) for u in draws[: None if s else 1]]
+        costs = center_costs(as_matrix(values), values[candidates].astype(float))
+        lowered = costs if closest is None else np.minimum(costs, closest[:, None])
+        best = int((weights[:, None] * lowered).sum(axis=0).argmin()) if s else 0
+        seeds.append(candidates[best])
+        closest = lowered[:, best]
+    return seeds
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_seeds_are_those_of_greedy_kmeans_plusplus(weighted):
+    rng = np.random.default_rng(7)
+    # Whole numbers: sums are exact in every order.
+    values = rng.integers(0, 30, (700, 3)).astype(np.float32)
+    weights = rng.integers(1, 9, 700) if weighted else None
+    uniforms = rng.random((12, 4))
+    expected = plain_seeds(values, uniforms, np.ones(700) if weights is None else weights.astype(float))
+    assert kmeans_plusplus(as_matrix(values), uniforms, weights).tolist() == expected
+    assert kmeans_plusplus(as_matrix(sparse.csr_array(values)), uniforms, weights).tolist() == expected
+
+
+def test_seeds_are_distinct_points_while_there_are_any():
+    points = np.arange(10.0)[:, None]
+    values = points[np.random.default_rng(8).integers(0, 10, 500)]
+    for seed in range(20):
+        uniforms = np.random.default_rng(seed).random((10, 3))
+        rows = kmeans_plusplus(as_matrix(values), uniforms)
+        assert len(set(values[rows, 0])) == len(set(values[:, 0]))
+    rows = kmeans_plusplus(as_matrix(values), np.random.default_rng(9).random((14, 3)))
+    assert ((rows >= 0) & (rows < 500)).all()
+
+
+@pytest.mark.parametrize("edge", [0.0, np.nextafter(1.0, 0.0)])
+def test_the_ends_of_the_uniform_range_draw_rows_too(edge):
+    values = np.array([[3.0], [3.0], [4.0], [9.0], [9.0]])
+    rows = kmeans_plusplus(as_matrix(values), np.full((3, 2), edge))
+    assert len(set(values[rows, 0])) == 3
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    x = as_matrix(np.zeros((4, 3)))
+    with pytest.raises(ValueError, match="columns of the rows"):
+        lloyd(x, np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="at least one center"):
+        lloyd(x, np.zeros((0, 3)))
+    with pytest.raises(ValueError, match="one weight for each row"):
+        lloyd(x, np.zeros((2, 3)), np.ones(3, np.int64))
+    with pytest.raises(ValueError, match="weights are positive"):
+        lloyd(x, np.zeros((2, 3)), np.array([1, 0, 1, 1]))
+    with pytest.raises(ValueError, match=r"uniforms are in \[0, 1\)"):
+        kmeans_plusplus(x, np.ones((2, 2)))
+    with pytest.raises(ValueError, match="needs a row, a seed and a trial"):
+        kmeans_plusplus(x, np.ones((0, 2)))
