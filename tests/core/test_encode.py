@@ -10,82 +10,9 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from cutwise.core import kernels
+from tests.core.encoding_twin import check, decode, encode, same
 
 DTYPES = [np.float32, np.float64, np.int32, np.int64, np.uint8]
-
-
-def decode(encoded):
-    """The bin of every value, (n_rows, n_cols), from nothing but slots and the columns' fields."""
-    n_slots = encoded.n_bins - (encoded.default_bin >= 0)
-    owner = np.full(encoded.n_slots, -1)
-    for f, (first, n) in enumerate(zip(encoded.slot_begin, n_slots, strict=True)):
-        assert (owner[first : first + n] == -1).all(), "slots of two columns overlap"
-        owner[first : first + n] = f
-    if encoded.is_sparse:
-        rows = np.repeat(np.arange(encoded.n_rows), np.diff(encoded.indptr))
-        slots = encoded.slots
-    else:
-        rows = np.repeat(np.arange(encoded.n_rows), encoded.n_groups)
-        slots = (encoded.group_begin + encoded.codes.astype(np.int64)).ravel()
-    assert (np.diff(slots)[np.diff(rows) == 0] > 0).all(), "the slots of a row increase"
-    f = owner[slots]
-    rows, slots, f = rows[f >= 0], slots[f >= 0], f[f >= 0]  # else: "all at their default"
-    b = slots - encoded.slot_begin[f]
-    bins = np.repeat(encoded.default_bin[None, :].astype(np.int64), encoded.n_rows, axis=0)
-    bins[rows, f] = b + ((encoded.default_bin[f] >= 0) & (b >= encoded.default_bin[f]))
-    return bins
-
-
-def check(values, encoded):
-    """The whole definition of an encoding of ``values``."""
-    values = values.astype(np.float64)
-    n, d = values.shape
-    assert (encoded.n_rows, encoded.n_cols) == (n, d)
-    bins = decode(encoded)
-    assert (bins >= 0).all()
-    assert (bins < encoded.n_bins).all()
-    assert encoded.low.size == encoded.high.size == encoded.n_bins.sum()
-    for f in range(d):
-        column = values[:, f]
-        here = slice(encoded.value_begin[f], encoded.value_begin[f] + encoded.n_bins[f])
-        low, high = encoded.low[here], encoded.high[here]
-        distinct = np.unique(column)
-        assert encoded.exact[f] == (distinct.size <= 256)
-        assert low.size <= 256
-        if encoded.exact[f]:
-            np.testing.assert_array_equal(low, distinct + 0.0)
-            np.testing.assert_array_equal(high, distinct + 0.0)
-            np.testing.assert_array_equal(low[bins[:, f]], column)
-        else:
-            assert (low <= high).all()
-            assert (high[:-1] < low[1:]).all()
-            smallest, largest = np.full(low.size, np.inf), np.full(low.size, -np.inf)
-            np.minimum.at(smallest, bins[:, f], column)
-            np.maximum.at(largest, bins[:, f], column)
-            np.testing.assert_array_equal(low, smallest)  # an empty bin would have no smallest value
-            np.testing.assert_array_equal(high, largest)
-        assert not np.signbit(low[low == 0]).any()
-        assert not np.signbit(high[high == 0]).any()
-    if encoded.is_sparse:
-        np.testing.assert_array_equal(encoded.column_group, np.full(d, -1))
-        for f in range(d):
-            if (values[:, f] == 0).any():
-                assert encoded.high[encoded.value_begin[f] + encoded.default_bin[f]] == 0
-            else:
-                assert encoded.default_bin[f] == -1
-
-
-def same(a, b):
-    """Whether two encodings are the same bits."""
-    for name in ("low", "high", "codes", "group_begin", "indptr", "slots", "column_group", "slot_begin", "n_bins"):
-        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
-    for name in ("default_bin", "value_begin", "exact"):
-        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
-    assert a.n_slots == b.n_slots
-
-
-def encode(values, **options):
-    return kernels.encode(kernels.as_matrix(values), **options)
 
 
 def mixed(n, seed=0, dtype=np.float32):
@@ -153,18 +80,6 @@ def test_a_column_is_exact_up_to_256_distinct_values(n_distinct, step):
         encoded = encode(X)
         check(X, encoded)
         assert encoded.exact[0] == (n_distinct <= 256)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
-@pytest.mark.parametrize("n_distinct", [200, 256, 257])
-def test_values_that_a_sample_misses_get_bins_of_their_own(dtype, n_distinct):
-    # One row each for most values, among 100,000 rows: a sample sees next to none of them.
-    n = 100_000
-    X = np.zeros((n, 2), dtype=dtype)
-    rows = np.random.default_rng(1).permutation(n)[: n_distinct - 1]
-    X[rows, 0] = np.arange(1, n_distinct)
-    X[:, 1] = np.arange(n) % 3
-    check(X, encode(X))
 
 
 def test_outliers_and_subnormals_are_bracketed():
@@ -240,17 +155,6 @@ def test_bundles_take_any_default_and_several_other_values():
     assert (encoded.default_bin >= 0).all()
 
 
-@pytest.mark.parametrize("where", [0, 7777, 149_999])
-def test_a_conflict_in_a_single_row_is_found(where):
-    rng = np.random.default_rng(7)
-    n = 150_000
-    X = np.eye(6, dtype=np.float32)[rng.integers(0, 6, n)]
-    X[where] = [0, 1, 0, 0, 1, 0]
-    encoded = encode(X)
-    assert encoded.n_groups == 2
-    check(X, encoded)
-
-
 def test_columns_that_are_not_exclusive_never_share_a_group():
     rng = np.random.default_rng(8)
     X = (rng.random((12000, 50)) < 1e-3).astype(np.float32)
@@ -322,37 +226,6 @@ def test_take_gives_the_same_codes_of_some_rows():
         assert encoded.take(rows[:0]).n_rows == 0
         with pytest.raises(ValueError, match="outside"):
             encoded.take(np.array([9000], dtype=np.int32))
-
-
-def test_duplicates_are_merged_in_order_of_first_occurrence():
-    rng = np.random.default_rng(12)
-    distinct = mixed(500, dtype=np.float64)
-    X = distinct[rng.integers(0, 500, 30000)]
-    for values in (X, sparse.csr_array(np.where(np.abs(X) > 0.1, X, 0))):
-        raw = values.toarray() if sparse.issparse(values) else values
-        merged = kernels.merge_duplicates(kernels.as_matrix(values), encode(values))
-        assert merged is not None
-        first_row, group_of_row = merged
-        assert first_row.dtype == group_of_row.dtype == np.int32
-        assert (np.diff(first_row) > 0).all()
-        np.testing.assert_array_equal(raw[first_row[group_of_row]], raw)
-        assert np.unique(raw[first_row], axis=0).shape[0] == first_row.size
-
-
-def test_rows_of_equal_codes_and_different_values_stay_apart():
-    rng = np.random.default_rng(13)
-    X = rng.normal(size=(20000, 1))
-    assert kernels.merge_duplicates(kernels.as_matrix(X), encode(X)) is None
-    X = np.repeat(X, 3, axis=0)
-    first_row, group_of_row = kernels.merge_duplicates(kernels.as_matrix(X), encode(X))
-    np.testing.assert_array_equal(first_row, np.arange(0, 60000, 3))
-    np.testing.assert_array_equal(group_of_row, np.repeat(np.arange(20000), 3))
-
-
-def test_merging_needs_the_matrix_that_was_encoded():
-    X = mixed(50)
-    with pytest.raises(ValueError, match="was encoded"):
-        kernels.merge_duplicates(kernels.as_matrix(X), encode(X[:40]))
 
 
 VALUES = st.sampled_from([0.0, -0.0, 1.0, 2.0, 2.5, -1.0, 1e300, -1e300, 5e-324, 1e8, 1e8 + 1, 16777217.0])

@@ -104,14 +104,18 @@ struct Recoding {
 
 std::vector<Recoding> recodings(const Encoded &before, const std::vector<Bins> &bins_before, const Encoded &now,
                                 const std::vector<Bins> &bins) {
+  const auto leaves = [&](int32_t c) { return before.columns[c].default_bin >= 0 && now.columns[c].default_bin < 0; };
+  std::vector<bool> bundle_stays(now.n_groups, false);
+  for (int32_t c = 0; c < now.n_cols(); ++c)
+    if (now.columns[c].default_bin >= 0) bundle_stays[now.columns[c].group] = true;
+
   std::vector<Recoding> all(now.n_groups);
   for (Recoding &recoding : all) std::iota(recoding.of, recoding.of + 256, uint8_t{0});
   for (int32_t c = 0; c < now.n_cols(); ++c) {
     const Column &old = before.columns[c], &column = now.columns[c];
     Recoding &recoding = all[column.group];
     recoding.from = old.group;
-    const bool leaves = column.group != old.group;
-    if (leaves) {  // it is at its default wherever the old code says nothing else
+    if (leaves(c)) {  // it is at its default wherever the old code says nothing else
       const double value = bins_before[c].high[old.default_bin];
       std::fill(recoding.of, recoding.of + 256, code_of(now, column, bin_of(bins[c], value)));
     }
@@ -119,28 +123,29 @@ std::vector<Recoding> recodings(const Encoded &before, const std::vector<Bins> &
       if (b == old.default_bin) continue;
       const uint8_t code = code_of(before, old, b);
       recoding.of[code] = code_of(now, column, bin_of(bins[c], bins_before[c].high[b]));
-      if (leaves) all[old.group].of[code] = 0;
+      if (leaves(c) && bundle_stays[old.group]) all[old.group].of[code] = 0;
     }
   }
-  for (int32_t g = 0; g < now.n_groups; ++g) {
-    if (g < before.n_groups) all[g].from = g;  // also where every column left
-    for (int code = 0; code < 256; ++code) all[g].changes |= all[g].of[code] != code;
-  }
+  for (Recoding &recoding : all)
+    for (int code = 0; code < 256; ++code) recoding.changes |= recoding.of[code] != code;
   return all;
 }
 
 }  // namespace
 
-bool number_slots(const std::vector<Bins> &bins, Encoded &encoded) {
+bool number_slots(const std::vector<Bins> &bins, Encoded &encoded, const Encoded *before) {
   std::vector<int32_t> n_codes(encoded.n_groups, 0);
-  for (int32_t c = 0; c < encoded.n_cols(); ++c) {
-    Column &column = encoded.columns[c];
-    column.n_bins = bins[c].size();
-    column.exact = bins[c].exact;
-    int32_t &used = n_codes[column.group];
-    if (column.default_bin >= 0 && used == 0) used = 1;
-    column.slot_begin = used;
-    used += column.n_slots();
+  for (const bool late : {false, true}) {
+    for (int32_t c = 0; c < encoded.n_cols(); ++c) {
+      if (late != (before != nullptr && before->columns[c].n_slots() == 0)) continue;
+      Column &column = encoded.columns[c];
+      column.n_bins = bins[c].size();
+      column.exact = bins[c].exact;
+      int32_t &used = n_codes[column.group];
+      if (column.default_bin >= 0 && used == 0) used = 1;
+      column.slot_begin = used;
+      used += column.n_slots();
+    }
   }
   if (std::any_of(n_codes.begin(), n_codes.end(), [](int32_t n) { return n > kMaxBins; })) return false;
   int64_t n_slots = 0;
@@ -179,15 +184,20 @@ void amend(std::vector<Surprise> surprises, std::vector<Bins> &bins, Encoded &en
   const auto place_columns = [&] {
     now.columns = encoded.columns;
     now.n_groups = encoded.n_groups;
+    // A bundle that all columns leave is left to the first of them: a group without codes would have another's slots.
+    std::vector<bool> vacant(encoded.n_groups, true);
+    for (int32_t c = 0; c < now.n_cols(); ++c)
+      if (!std::binary_search(leaving.begin(), leaving.end(), c)) vacant[encoded.columns[c].group] = false;
     for (int32_t c = 0; c < now.n_cols(); ++c) {
       Column &column = now.columns[c];
       if (column.default_bin < 0) continue;
       column.default_bin = bin_of(bins[c], bins_before[c].high[column.default_bin]);
       if (!std::binary_search(leaving.begin(), leaving.end(), c)) continue;
-      column.group = now.n_groups++;
       column.default_bin = -1;
+      if (vacant[column.group]) vacant[column.group] = false;
+      else column.group = now.n_groups++;
     }
-    return number_slots(bins, now);
+    return number_slots(bins, now, &encoded);
   };
   if (!place_columns()) {
     // A bundle has grown out of its byte: the columns that made it grow leave it.

@@ -10,8 +10,9 @@
 namespace cutwise {
 
 // Fills slot_begin, n_bins and exact of every column, group_begin and n_slots from each column's group and default_bin (-1:
-// the column has the group to itself) and its bins. False when a bundle needs more codes than a byte has.
-bool number_slots(const std::vector<Bins> &bins, Encoded &encoded);
+// the column has the group to itself) and its bins. False when a bundle needs more codes than a byte has. Columns without a
+// slot in `before`, if given, come last in their groups, so that the codes of the others stay as they are.
+bool number_slots(const std::vector<Bins> &bins, Encoded &encoded, const Encoded *before = nullptr);
 
 // The code of a bin of a column, in its group.
 inline uint8_t code_of(const Encoded &encoded, const Column &column, int32_t bin) {

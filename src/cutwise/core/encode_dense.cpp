@@ -20,8 +20,8 @@ namespace cutwise {
 namespace {
 
 constexpr int64_t kMinSampled = 4096, kMaxSampled = 8192;
-constexpr int64_t kColumnsAtOnce = 16;  // sampled together: the columns of a cache line
-constexpr int64_t kTileBytes = 256 << 10;
+constexpr int64_t kSampleBytes = 2 << 20;  // of the columns sampled together, so that a row is visited once
+constexpr int64_t kTileBytes = 128 << 10;  // with the next one: a share of the second cache
 constexpr int64_t kMaxTileRows = 1024;
 constexpr int64_t kPieceRows = 16384;
 constexpr int64_t kMinSurprises = 1024;  // allowed in a column, or a row in 64
@@ -73,6 +73,16 @@ void mark_off_default(const Bundled<T> &bundled, const T *x, int64_t row_stride,
   }
 }
 
+// Asks for memory ahead of its use.
+inline void prefetch(const void *memory, int64_t n_bytes) {
+#if defined(__GNUC__)
+  for (int64_t at = 0; at < n_bytes; at += 64) __builtin_prefetch(static_cast<const char *>(memory) + at);
+#else
+  static_cast<void>(memory);
+  static_cast<void>(n_bytes);
+#endif
+}
+
 template <class T>
 class DenseEncoder {
  public:
@@ -99,25 +109,33 @@ class DenseEncoder {
 
  private:
   void plan_bins() {
-    const int64_t n_chunks = (x_.n_cols + kColumnsAtOnce - 1) / kColumnsAtOnce;
-    parallel_for(n_jobs_, n_chunks, [&](int64_t chunk) {
-      const int64_t first = chunk * kColumnsAtOnce, last = std::min(x_.n_cols, first + kColumnsAtOnce);
-      // Columns a power of two apart would share a few lines of the cache.
-      const int64_t apart = n_sampled_ + 16;
-      std::vector<V> sample((last - first) * apart), values(n_sampled_);
-      for (int64_t i = 0; i < n_sampled_; ++i) {
-        const T *row = x_.data + sampled_row(i, n_sampled_, x_.n_rows) * x_.row_stride;
-        for (int64_t c = first; c < last; ++c) sample[(c - first) * apart + i] = static_cast<V>(row[c * x_.col_stride]);
-      }
+    std::vector<int64_t> rows(n_sampled_);
+    for (int64_t i = 0; i < n_sampled_; ++i) rows[i] = sampled_row(i, n_sampled_, x_.n_rows);
+    const int64_t at_once = std::max<int64_t>(16, kSampleBytes / (n_sampled_ * static_cast<int64_t>(sizeof(T))));
+    for (int64_t first = 0; first < x_.n_cols; first += at_once)
+      plan_bins(rows, first, std::min(x_.n_cols, first + at_once));
+  }
+
+  void plan_bins(const std::vector<int64_t> &rows, int64_t first, int64_t last) {
+    // The rows lie far apart in memory: each is asked for well before its turn.
+    constexpr int64_t ahead = 16;
+    const int64_t width = last - first;
+    std::vector<T> sample(n_sampled_ * width);
+    const T *from = x_.data + first * x_.col_stride;
+    for (int64_t i = 0; i < n_sampled_; ++i) {
+      if (x_.col_stride == 1 && i + ahead < n_sampled_)
+        prefetch(from + rows[i + ahead] * x_.row_stride, width * static_cast<int64_t>(sizeof(T)));
+      for (int64_t j = 0; j < width; ++j) sample[i * width + j] = from[rows[i] * x_.row_stride + j * x_.col_stride];
+    }
+    parallel_for(n_jobs_, width, [&](int64_t j) {
+      std::vector<V> values(n_sampled_), sampled(n_sampled_);
+      for (int64_t i = 0; i < n_sampled_; ++i) values[i] = sampled[i] = static_cast<V>(sample[i * width + j]);
       Tally tally;
-      for (int64_t c = first; c < last; ++c) {
-        const V *sampled = sample.data() + (c - first) * apart;
-        std::copy(sampled, sampled + n_sampled_, values.begin());
-        tally_values(values.data(), n_sampled_, tally);
-        if (expect_surprises(tally)) add_unseen(c, tally);
-        finders_[c] = Finder<T>(tally, x_.n_rows, bins_[c]);
-        if (bundle_) add_candidate(c, sampled, tally);
-      }
+      tally_values(values.data(), n_sampled_, tally);
+      const int64_t c = first + j;
+      if (expect_surprises(tally)) add_unseen(c, tally);
+      finders_[c] = Finder<T>(tally, x_.n_rows, bins_[c]);
+      if (bundle_) add_candidate(c, sampled.data(), tally);
     });
   }
 
@@ -263,8 +281,16 @@ class DenseEncoder {
       const int64_t n = std::min(tile_rows, last - first);
       const T *tile = x_.data + first * x_.row_stride;
       uint8_t *codes = out_.codes.data() + first * n_groups;
+      // The next tile's share of the memory that one column's turn may ask for.
+      const int64_t next_bytes = x_.col_stride != 1 || x_.row_stride < x_.n_cols || x_.row_stride > 2 * x_.n_cols || first + n >= last
+                                     ? 0
+                                     : std::min(n, last - first - n) * x_.row_stride * static_cast<int64_t>(sizeof(T));
+      const int64_t share = alone_.empty() ? 0 : next_bytes / static_cast<int64_t>(alone_.size());
+      const char *next = reinterpret_cast<const char *>(tile + n * x_.row_stride);
       if (!bundled_.members.empty()) std::memset(codes, 0, static_cast<size_t>(n * n_groups));
       for (const int32_t c : alone_) {
+        prefetch(next, share);
+        next += share;
         const T *values = tile + c * x_.col_stride;
         uint8_t *of_group = codes + out_.columns[c].group;
         if (finders_[c].find(values, x_.row_stride, n, pass.ends.data() + ends_begin_[c], of_group, n_groups))

@@ -30,14 +30,15 @@ struct ByteCells {
 
 template <class V>
 struct EqualCells {
-  V first, per_value, last;
+  V first, last;  // values
+  V per_value;
 
-  int size() const { return static_cast<int>(last) + 1; }
+  int size() const { return static_cast<int>((last - first) * per_value) + 1; }
   int operator()(V v) const {
-    V at = (v - first) * per_value;
-    at = at > V(0) ? at : V(0);
-    at = at < last ? at : last;
-    return static_cast<int>(at);
+    // Bounds from memory, for a constant tempts the compiler into a branch on the data.
+    V inside = v > first ? v : first;
+    inside = inside < last ? inside : last;
+    return static_cast<int>((inside - first) * per_value);
   }
 };
 
@@ -80,7 +81,8 @@ class Finder {
   bool exact() const { return exact_; }
 
   // Writes the bins of n values that are `stride` apart to codes that are `code_stride` apart. Coarse: ends[2 * b] and
-  // ends[2 * b + 1], the smallest and the largest value of bin b, follow. Exact: true when some value is no bin's.
+  // ends[2 * b + 1], the smallest and the largest value of bin b, follow. Exact: true when some value may be no bin's, which
+  // knows() then tells.
   bool find(const T *values, int64_t stride, int64_t n, V *ends, uint8_t *codes, int64_t code_stride) const {
     return std::visit(
         [&](const auto &cells) {
@@ -117,19 +119,26 @@ class Finder {
   static constexpr int kMinCells = 1024;
   static constexpr double kMaxWhole = 1 << 24;  // whole numbers up to here are exact in float32
 
+  using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
+  static Bits bits_of(V v) {
+    Bits bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    return bits;
+  }
+
   template <class Find>
   bool write(Find &&find_bin, const T *values, int64_t stride, int64_t n, V *ends, uint8_t *codes,
              int64_t code_stride) const {
     if (exact_) {
       const V *value = value_.data();
-      bool surprised = false;
+      Bits different = 0;
       for (int64_t i = 0; i < n; ++i) {
         const T v = values[i * stride];
         const int b = find_bin(v);
-        surprised |= value[b] != static_cast<V>(v);
+        different |= bits_of(value[b]) ^ bits_of(static_cast<V>(v));  // -0.0 is a false alarm
         codes[i * code_stride] = static_cast<uint8_t>(b);
       }
-      return surprised;
+      return different != 0;
     }
     for (int64_t i = 0; i < n; ++i) {
       const T v = values[i * stride];
@@ -158,17 +167,16 @@ class Finder {
       const double first = tally.value.front(), last = tally.value.back();
       const bool near = first >= -kMaxWhole && last <= kMaxWhole;
       if (near && last - first < static_cast<double>(std::min<int64_t>(kMaxCells, 256 + n_rows)) && all_whole(tally))
-        return try_cells(EqualCells<V>{static_cast<V>(first), V(1), static_cast<V>(last - first)}, tally, bins);
+        return try_cells(EqualCells<V>{static_cast<V>(first), static_cast<V>(last), V(1)}, tally, bins);
       if (n_rows < kMinRows || n_bins_ < 2) return false;
       // The first and the last bin may stretch far: their other ends make the range.
       const V from = static_cast<V>(bins.high[0]), to = static_cast<V>(bins.low[n_bins_ - 1]);
       for (int n_cells = kMinCells; n_cells <= kMaxCells; n_cells *= 2) {
-        const V last_cell = static_cast<V>(n_cells - 1), per_value = last_cell / (to - from);
+        const V per_value = static_cast<V>(n_cells - 1) / (to - from);
         if (!std::isfinite(per_value) || !(per_value > 0)) break;
-        if (try_cells(EqualCells<V>{from, per_value, last_cell}, tally, bins)) return true;
+        if (try_cells(EqualCells<V>{from, to, per_value}, tally, bins)) return true;
       }
-      using Bits = typename BitCells<V>::Bits;
-      const Bits low = BitCells<V>::ordered(from), high = BitCells<V>::ordered(to);
+      const auto low = BitCells<V>::ordered(from), high = BitCells<V>::ordered(to);
       int shift = 8 * static_cast<int>(sizeof(V)) - 2;
       for (; shift >= 0 && (high >> shift) - (low >> shift) < kMaxCells; --shift) {
         if ((high >> shift) - (low >> shift) < kMinCells) continue;

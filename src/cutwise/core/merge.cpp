@@ -8,8 +8,7 @@
 namespace cutwise {
 namespace {
 
-constexpr int64_t kAlwaysTried = 4096;   // rows; fewer are merged without asking a sample
-constexpr int64_t kMinRepeats = 5;       // in a sample of 4 sqrt(n) rows: a table with every row twice shows 8 on average
+constexpr int64_t kAlwaysTried = 4096;  // rows; fewer are merged without asking a sample
 
 inline uint64_t mix(uint64_t hash, uint64_t word) {
   hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
@@ -38,16 +37,8 @@ class Rows {
     int64_t n;
     span(row, bytes, n);
     h = mix(h, static_cast<uint64_t>(n));
-    for (; n >= 8; n -= 8, bytes += 8) {
-      uint64_t word;
-      std::memcpy(&word, bytes, 8);
-      h = mix(h, word);
-    }
-    if (n > 0) {
-      uint64_t word = 0;
-      std::memcpy(&word, bytes, static_cast<size_t>(n));
-      h = mix(h, word);
-    }
+    for (; n >= 8; n -= 8, bytes += 8) h = mix(h, word(bytes, 8));
+    if (n > 0) h = mix(h, word(bytes, n));
     for_each_raw(row, [&](double value) { h = mix(h, value); });
     return mix(h, uint64_t{0});
   }
@@ -57,11 +48,25 @@ class Rows {
     int64_t n_a, n_b;
     span(a, bytes_a, n_a);
     span(b, bytes_b, n_b);
-    if (n_a != n_b || (n_a > 0 && std::memcmp(bytes_a, bytes_b, static_cast<size_t>(n_a)) != 0)) return false;
+    if (n_a != n_b) return false;
+    for (; n_a >= 8; n_a -= 8, bytes_a += 8, bytes_b += 8)
+      if (word(bytes_a, 8) != word(bytes_b, 8)) return false;
+    if (n_a > 0 && word(bytes_a, n_a) != word(bytes_b, n_a)) return false;
     return raw_equal(a, b);
   }
 
  private:
+  // The next n <= 8 bytes; rows are short, and calls for a few bytes cost more than the bytes.
+  static uint64_t word(const char *bytes, int64_t n) {
+    uint64_t whole = 0;
+    if (n == 8) {
+      std::memcpy(&whole, bytes, 8);
+    } else {
+      for (int64_t i = 0; i < n; ++i) whole = whole << 8 | static_cast<unsigned char>(bytes[i]);
+    }
+    return whole;
+  }
+
   void span(int64_t row, const char *&bytes, int64_t &n) const {
     if (encoded_.sparse) {
       bytes = reinterpret_cast<const char *>(encoded_.slots.data() + encoded_.indptr[row]);
@@ -111,18 +116,17 @@ class Rows {
 template <class Table>
 class Groups {
  public:
-  explicit Groups(const Rows<Table> &rows) : rows_(rows), slots_(1024, -1) {}
+  explicit Groups(const Rows<Table> &rows) : rows_(rows), slots_(1024, Slot{0, -1}) {}
 
   int32_t add(int64_t row) {
     const uint64_t hash = rows_.hash(row);
+    const uint32_t tag = static_cast<uint32_t>(hash >> 32);
     const uint64_t mask = slots_.size() - 1;
     uint64_t at = hash & mask;
-    for (; slots_[at] >= 0; at = (at + 1) & mask) {
-      const int32_t group = slots_[at];
-      if (hashes_[group] == hash && rows_.equal(first_rows_[group], row)) return group;
-    }
+    for (; slots_[at].group >= 0; at = (at + 1) & mask)
+      if (slots_[at].tag == tag && rows_.equal(first_rows_[slots_[at].group], row)) return slots_[at].group;
     const int32_t group = static_cast<int32_t>(first_rows_.size());
-    slots_[at] = group;
+    slots_[at] = {tag, group};
     hashes_.push_back(hash);
     first_rows_.push_back(static_cast<int32_t>(row));
     if (2 * first_rows_.size() > slots_.size()) grow();
@@ -133,18 +137,23 @@ class Groups {
   std::vector<int32_t> take_first_rows() { return std::move(first_rows_); }
 
  private:
+  struct Slot {
+    uint32_t tag;  // more of the hash, so that rows are compared only when they are almost surely equal
+    int32_t group;
+  };
+
   void grow() {
-    slots_.assign(4 * slots_.size(), -1);
+    slots_.assign(4 * slots_.size(), Slot{0, -1});
     const uint64_t mask = slots_.size() - 1;
     for (size_t group = 0; group < hashes_.size(); ++group) {
       uint64_t at = hashes_[group] & mask;
-      while (slots_[at] >= 0) at = (at + 1) & mask;
-      slots_[at] = static_cast<int32_t>(group);
+      while (slots_[at].group >= 0) at = (at + 1) & mask;
+      slots_[at] = {static_cast<uint32_t>(hashes_[group] >> 32), static_cast<int32_t>(group)};
     }
   }
 
   const Rows<Table> &rows_;
-  std::vector<int32_t> slots_;
+  std::vector<Slot> slots_;
   std::vector<uint64_t> hashes_;
   std::vector<int32_t> first_rows_;
 };
@@ -159,6 +168,27 @@ std::vector<int64_t> sample_rows(int64_t n) {
   return rows;
 }
 
+// Whether at most about half of the rows are distinct, from how often a small sample repeats itself. Rows seen once stand for
+// a share of all rows; the pairs among them, those seen twice, tell how often such a row occurs: with c copies of each, two
+// of n rows are equal with probability (c - 1) / n.
+template <class Table>
+bool seems_to_pay(const Rows<Table> &rows, int64_t n) {
+  const std::vector<int64_t> sampled = sample_rows(n);
+  Groups<Table> groups(rows);
+  std::vector<int32_t> count;
+  for (const int64_t row : sampled) {
+    const size_t group = static_cast<size_t>(groups.add(row));
+    if (group == count.size()) count.push_back(0);
+    ++count[group];
+  }
+  const double once = static_cast<double>(std::count(count.begin(), count.end(), 1));
+  const double twice = static_cast<double>(std::count(count.begin(), count.end(), 2));
+  if (once == 0) return true;
+  const double share = once / static_cast<double>(sampled.size());
+  const double copies = 1 + 2 * twice * share * static_cast<double>(n) / (once * once);
+  return share <= 0.55 * copies;
+}
+
 struct MergeTyped {
   const Encoded &encoded;
 
@@ -166,12 +196,7 @@ struct MergeTyped {
   std::optional<MergedRows> operator()(const Table &x) const {
     const Rows<Table> rows(x, encoded);
     const int64_t n = encoded.n_rows;
-    if (n > kAlwaysTried) {
-      const std::vector<int64_t> sampled = sample_rows(n);
-      Groups<Table> sample(rows);
-      for (const int64_t row : sampled) sample.add(row);
-      if (static_cast<int64_t>(sampled.size()) - sample.size() < kMinRepeats) return std::nullopt;
-    }
+    if (n > kAlwaysTried && !seems_to_pay(rows, n)) return std::nullopt;
     Groups<Table> groups(rows);
     MergedRows merged;
     merged.group_of_row.resize(n);
