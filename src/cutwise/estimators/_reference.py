@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.core import kernels
+from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
 from cutwise.reference import Reference, from_centers, from_estimator, kmeans_reference
 from cutwise.table import Table
@@ -38,7 +39,11 @@ class ReferenceRecipe:
 
 
 def make_reference(
-    recipe: ReferenceRecipe, table: Table, space: MetricSpace, sample_weight: npt.NDArray[np.float64] | None
+    recipe: ReferenceRecipe,
+    table: Table,
+    space: MetricSpace,
+    sample_weight: npt.NDArray[np.float64] | None,
+    stages: Stages,
 ) -> tuple[FitRows, Reference, npt.NDArray[np.int32]]:
     """Find the reference, and encode the rows that take part.
 
@@ -50,6 +55,7 @@ def make_reference(
     space : MetricSpace
         The same rows where distances are measured.
     sample_weight : ndarray of shape (n,), float64, or None
+    stages : Stages
 
     Returns
     -------
@@ -62,26 +68,32 @@ def make_reference(
     """
     k, n_jobs = recipe.n_clusters, recipe.n_jobs
     if _is_clusterer(recipe.given):
-        full = from_estimator(recipe.given, space.table, k, X=space.rows, sample_weight=sample_weight, n_jobs=n_jobs)
-        noise = full.labels < 0
-        keep = ~noise if noise.any() else None
-        # A clusterer may label equal rows differently; then they cannot be one row.
-        rows = encode_rows(table, space.table, sample_weight, keep=keep, shared=full.labels, n_jobs=n_jobs)
+        with stages.stage("reference clustering"):
+            full = from_estimator(
+                recipe.given, space.table, k, X=space.rows, sample_weight=sample_weight, n_jobs=n_jobs
+            )
+        with stages.stage("encoding"):
+            noise = full.labels < 0
+            keep = ~noise if noise.any() else None
+            # A clusterer may label equal rows differently; then they cannot be one row.
+            rows = encode_rows(table, space.table, sample_weight, keep=keep, shared=full.labels, n_jobs=n_jobs)
         return rows, replace(full, labels=rows.compress(full.labels)), full.labels
 
-    rows = encode_rows(table, space.table, sample_weight, n_jobs=n_jobs)
-    if recipe.given is None:
-        reference = kmeans_reference(
-            rows.metric,
-            k,
-            n_init=recipe.n_init,
-            random_state=recipe.random_state,
-            sample_weight=rows.sample_weight,
-            n_jobs=n_jobs,
-            verbose=recipe.verbose,
-        )
-    else:
-        reference = from_centers(rows.metric, recipe.given, k, sample_weight=rows.sample_weight, n_jobs=n_jobs)
+    with stages.stage("encoding"):
+        rows = encode_rows(table, space.table, sample_weight, n_jobs=n_jobs)
+    with stages.stage("reference clustering"):
+        if recipe.given is None:
+            reference = kmeans_reference(
+                rows.metric,
+                k,
+                n_init=recipe.n_init,
+                random_state=recipe.random_state,
+                sample_weight=rows.sample_weight,
+                n_jobs=n_jobs,
+                verbose=recipe.verbose,
+            )
+        else:
+            reference = from_centers(rows.metric, recipe.given, k, sample_weight=rows.sample_weight, n_jobs=n_jobs)
     labels = rows.spread(reference.labels)
     if len(rows.left_out):
         left_out = kernels.as_matrix(space.table.values[rows.left_out])

@@ -32,8 +32,8 @@ def export_text(model: TreeEstimator) -> str:
     >>> print(export_text(model))
     2 leaves, depth 1; grown by expand, agreement 100 %
     4 rows
-    |-- x0 <= 5: cluster a (2 rows, 50.0 %; purity 100 %)
-    |-- x0 > 5: cluster b (2 rows, 50.0 %; purity 100 %)
+    |-- x0 <= 4: cluster a (2 rows, 50.0 %; purity 100 %)
+    |-- x0 > 4: cluster b (2 rows, 50.0 %; purity 100 %)
     """
     if not isinstance(model, TreeEstimator):
         raise UnsupportedInputError(

@@ -196,9 +196,8 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             check_n_clusters(k, table, sample_weight)
         with stages.stage("preprocessor"):
             space = fit_metric_space(self.preprocessor, X, table, sample_weight)
-        with stages.stage("encoding and reference clustering"):
-            recipe = ReferenceRecipe(self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose))
-            rows, reference, full_labels = make_reference(recipe, table, space, sample_weight)
+        recipe = ReferenceRecipe(self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose))
+        rows, reference, full_labels = make_reference(recipe, table, space, sample_weight, stages)
         with stages.stage("tree"):
             grown = grow_tree(
                 rows.encoded,

@@ -1,0 +1,52 @@
+"""The names that ``import cutwise`` offers, and the examples of their documentation."""
+
+import doctest
+import importlib
+
+import pytest
+
+import cutwise
+
+
+def test_every_public_name_resolves():
+    for name in cutwise.__all__:
+        assert getattr(cutwise, name) is not None
+        assert name in dir(cutwise)
+
+
+def test_nothing_is_public_by_accident():
+    assert sorted(cutwise.__all__) == [
+        "ClusterExplainer",
+        "ExplainableKMeans",
+        "ThresholdTree",
+        "export_text",
+        "load_model",
+        "metrics",
+    ]
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'ExplainableKNothing'"):
+        _ = cutwise.ExplainableKNothing
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "cutwise.estimators.explainable_kmeans",
+        "cutwise.estimators.cluster_explainer",
+        "cutwise.estimators._persist",
+        "cutwise.estimators._text",
+    ],
+)
+def test_the_examples_are_true(module):
+    outcome = doctest.testmod(importlib.import_module(module), raise_on_error=False)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+@pytest.mark.parametrize("name", ["ExplainableKMeans", "ClusterExplainer"])
+def test_every_parameter_is_documented(name):
+    estimator = getattr(cutwise, name)
+    for parameter in estimator().get_params():
+        assert f"\n    {parameter} : " in estimator.__doc__
