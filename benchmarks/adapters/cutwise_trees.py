@@ -1,10 +1,10 @@
 """cutwise: trees from a given reference, and whole fits.
 
-``tree-...`` does what a DecisionTreeClassifier does for the same rows and labels: it takes the rows, the reference labels
-and the reference centers, and checks the rows, encodes them, finds each row's costs by the centers where the algorithm
-needs them, and grows the tree. Finding the reference is not part of it, and neither are the figures that an estimator
-works out after the tree is grown. ``given-...`` is a whole ``fit`` with the centers given, ``whole-...`` one from rows
-alone: reference, tree and all fitted attributes.
+``tree-...`` does what a DecisionTreeClassifier does for the same rows and labels: it takes the rows, the reference
+labels and the reference centers, and checks the rows, encodes them, finds each row's costs by the centers where the
+algorithm needs them, and grows the tree. Finding the reference is not part of it, and neither are the figures that an
+estimator works out after the tree is grown. ``given-...`` is a whole ``fit`` with the centers given, ``whole-...``
+one from rows alone: reference, tree and all fitted attributes.
 """
 
 from __future__ import annotations
