@@ -99,24 +99,31 @@ CUTWISE_CLONES void sparse_distances(const double *values, const int32_t *column
 
 }  // namespace
 
-CUTWISE_CLONES double second_of_row(const double *row, int64_t padded) {
-  Lanes first, second, lanes;
-  load(first, row);
-  const double none[kLanes] = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),
-                               std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-  load(second, none);
+CUTWISE_CLONES NearestTwo nearest_two(const double *row, int64_t padded) {
+  Lanes smallest, second, lanes;
+  double part[2 * kLanes];
+  for (double &p : part) p = std::numeric_limits<double>::infinity();
+  load(smallest, row);
+  load(second, part);
   for (int64_t j = kLanes; j < padded; j += kLanes) {
     load(lanes, row + j);
     Lanes larger = lanes;
-    keep_larger(larger, first);
-    keep_smaller(first, lanes);
+    keep_larger(larger, smallest);
+    keep_smaller(smallest, lanes);
     keep_smaller(second, larger);
   }
-  double a[2 * kLanes];
-  store(a, first);
-  store(a + kLanes, second);
-  std::partial_sort(a, a + 2, a + 2 * kLanes);
-  return a[1];
+  store(part, smallest);
+  store(part + kLanes, second);
+  // Spelled out: a library function is built without AVX, and calling it with AVX registers in use costs hundreds of
+  // cycles.
+  NearestTwo two{0, part[0], std::numeric_limits<double>::infinity()};
+  for (int i = 1; i < 2 * kLanes; ++i) {
+    const double larger = part[i] > two.cost ? part[i] : two.cost;
+    two.cost = part[i] < two.cost ? part[i] : two.cost;
+    two.second = larger < two.second ? larger : two.second;
+  }
+  while (two.center + 1 < padded && row[two.center] != two.cost) ++two.center;
+  return two;
 }
 
 CostTile::CostTile(const RowReader &x, const CenterPanels &centers)

@@ -117,8 +117,13 @@ class CenterPanels {
   std::vector<int64_t> n_stored_;
 };
 
-// The second smallest cost of a row (equal to the smallest on a tie); infinity when there is one center only.
-double second_of_row(const double *row, int64_t padded);
+// The first center of the smallest cost of a row, and the second smallest cost: equal to the smallest on a tie, infinite
+// when there is one center only.
+struct NearestTwo {
+  int32_t center;
+  double cost, second;
+};
+NearestTwo nearest_two(const double *row, int64_t padded);
 
 // Costs of the rows of a table by every center, a tile at a time. One per thread.
 class CostTile {

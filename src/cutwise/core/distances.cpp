@@ -203,7 +203,7 @@ nb::tuple fixed(const Costs &costs, double scale, const int64_t *weights, int n_
         if constexpr (sizeof(Unit) == 4) excess_of_row(row, k, scale, low[r], out, tile_sums.data());
         else excess_of_row(row, k, scale, low[r], weight, out, tile_sums.data());
         base.data()[first + r] = weight * std::llrint(units);
-        if (k > 1) tile_magnitude += weight * digits(round_small(scale * (second_of_row(row, costs.padded()) - low[r])));
+        if (k > 1) tile_magnitude += weight * digits(round_small(scale * (nearest_two(row, costs.padded()).second - low[r])));
       }
       std::lock_guard<std::mutex> lock(adding);
       for (int64_t j = 0; j < k; ++j) sums.data()[j] += tile_sums[j];

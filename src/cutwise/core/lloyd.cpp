@@ -281,12 +281,10 @@ class Lloyd {
 
     // Label, bounds and sums of a row, from its costs; gives the smallest.
     double settle(int64_t row, const double *costs, const double *values) {
-      const int64_t k = o.k_;
-      int32_t nearest = 0;
-      for (int64_t j = 1; j < k; ++j)
-        if (costs[j] < costs[nearest]) nearest = static_cast<int32_t>(j);
-      o.upper_[row] = round_up(std::sqrt(costs[nearest]));
-      o.lower_[row] = round_down(std::sqrt(second_of_row(costs, panels.padded())));
+      const NearestTwo two = nearest_two(costs, panels.padded());
+      const int32_t nearest = two.center;
+      o.upper_[row] = round_up(std::sqrt(two.cost));
+      o.lower_[row] = round_down(std::sqrt(two.second));
       const int32_t label = o.labels_[row];
       if (nearest != label) {
         changed = true;
@@ -295,7 +293,7 @@ class Lloyd {
         move(nearest, weight, values);
         o.labels_[row] = nearest;
       }
-      return costs[nearest];
+      return two.cost;
     }
 
     void move(int32_t label, int64_t weight, const double *values) {
