@@ -28,19 +28,17 @@ _FITTED = ("imm", "exshallow", "exkmc")
 
 def _tree(algorithm: str, leaves_per_cluster: int, jobs: int) -> Callable[[Task], Callable[[], Any]]:
     def prepare(task: Task) -> Callable[[], Any]:
-        from cutwise.estimators._rows import encode_rows
-        from cutwise.reference import FixedCosts
-        from cutwise.table import read_table
+        from cutwise.reference import fixed_costs
+        from cutwise.table import encode_table, read_table
         from cutwise.tree.grower import grow_tree
 
         def work() -> Any:
-            table = read_table(task.X)
-            rows = encode_rows(table, table, None, n_jobs=jobs)
+            table = encode_table(read_table(task.X), n_jobs=jobs)
             return grow_tree(
-                rows.encoded,
-                rows.compress(task.labels),
+                table,
+                task.labels if table.row_of is None else task.labels[table.row_of],
                 task.centers,
-                lambda: FixedCosts.of_centers(rows.metric.matrix, task.centers, rows.weights, n_jobs=jobs),
+                lambda: fixed_costs(table.matrix, task.centers, weights=table.weights, n_jobs=jobs),
                 algorithm=algorithm,
                 max_leaves=leaves_per_cluster * task.n_clusters,
                 n_jobs=jobs,
@@ -105,7 +103,7 @@ def _contestants(jobs: int) -> list[Contestant]:
 
 def contestants() -> list[Contestant]:
     try:
-        import cutwise.estimators  # noqa: F401
+        import cutwise.tree.grower  # noqa: F401
     except ImportError as error:
         raise UnavailableError(
             f"cutwise cannot be imported ({error}); `pip install .` in the project's root"
