@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from adapters import Contestant, Task
 
-__all__ = ["Measurement", "few_rows", "measure_rounds", "seconds"]
+__all__ = ["Measurement", "Turn", "few_rows", "measure_rounds", "take_turn"]
 
 # Rows of the untimed call that comes before the first round: imports and lazy set-up are not part of a fit.
 _WARM_UP_ROWS = 5_000
@@ -66,8 +66,17 @@ class Measurement:
         return float(np.median(values)) if values else float("nan")
 
 
-def seconds(work: Callable[[], Any]) -> tuple[float, float, Any]:
+@dataclass(frozen=True)
+class Turn:
     """CPU and wall seconds of a call, and what it returned."""
+
+    cpu: float
+    wall: float
+    result: Any
+
+
+def take_turn(work: Callable[[], Any]) -> Turn:
+    """Run and time some work, with Python's own garbage collection held back."""
     gc.collect()
     gc.disable()
     try:
@@ -80,7 +89,7 @@ def seconds(work: Callable[[], Any]) -> tuple[float, float, Any]:
     finally:
         gc.enable()
     children = (after.children_user - before.children_user) + (after.children_system - before.children_system)
-    return cpu + children, wall, result
+    return Turn(cpu + children, wall, result)
 
 
 def few_rows(task: Task) -> Task:
@@ -96,6 +105,7 @@ def measure_rounds(
     rounds: int,
     heavy_rounds: int,
     say: Callable[[str], None],
+    first: dict[str, Turn] | None = None,
 ) -> dict[str, Measurement]:
     """Let the contestants take turns.
 
@@ -108,6 +118,8 @@ def measure_rounds(
         Turns of each contestant, and of each heavy one.
     say : callable
         Told, in a line, what is being run.
+    first : dict of str to Turn, optional
+        What some contestants' first turns took, where they were run already.
 
     Returns
     -------
@@ -122,12 +134,14 @@ def measure_rounds(
         for contestant in running:
             if contestant.heavy and number >= heavy_rounds:
                 continue
-            turn = replace(task, seed=task.seed + number)
-            cpu, wall, result = seconds(contestant.prepare(turn))
+            seeded = replace(task, seed=task.seed + number)
+            turn = (first or {}).get(contestant.key) if number == 0 else None
+            if turn is None:
+                turn = take_turn(contestant.prepare(seeded))
             measurement = measurements[contestant.key]
-            measurement.cpu.append(cpu)
-            measurement.wall.append(wall)
-            measurement.outcomes.append(contestant.outcome(result, turn))
-            say(f"round {number + 1}: {contestant.title}: {cpu:.3f} s CPU")
-            del result
+            measurement.cpu.append(turn.cpu)
+            measurement.wall.append(turn.wall)
+            measurement.outcomes.append(contestant.outcome(turn.result, seeded))
+            say(f"round {number + 1}: {contestant.title}: {turn.cpu:.3f} s CPU")
+            del turn
     return measurements
