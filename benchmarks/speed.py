@@ -112,6 +112,8 @@ def _run_shape(name: str, contestants: list[Contestant], options: argparse.Names
         f"{distinct:,} distinct rows"
     )
     print("\n".join(shape_table(contestants, measurements, peaks)))
+    if options.scale < 1:
+        print("  (the goals are meant for full size; on fewer rows fixed costs weigh more)")
     print("\n".join(verdict_lines(verdicts)), flush=True)
     return {
         "shape": name,
