@@ -90,7 +90,7 @@ def make_reference(
                 random_state=recipe.random_state,
                 sample_weight=rows.sample_weight,
                 n_jobs=n_jobs,
-                verbose=recipe.verbose,
+                verbose=max(recipe.verbose - 1, 0),
             )
         else:
             reference = from_centers(rows.metric, recipe.given, k, sample_weight=rows.sample_weight, n_jobs=n_jobs)

@@ -67,7 +67,8 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     n_jobs : int, default=None
         Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
     verbose : int, default=0
-        1 prints each stage and its seconds to standard error, 2 also the leaves as they come.
+        1 prints each stage and its seconds to standard error, 2 also the reference's restarts and the leaves as they
+        come.
 
     Attributes
     ----------

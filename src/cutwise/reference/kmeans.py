@@ -10,6 +10,7 @@ the result depends on neither the number of threads nor the machine's libraries.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ def kmeans_reference(
     n_jobs : int, default 1
         Threads; the result does not depend on it.
     verbose : int, default 0
-        Above 0, stages are printed.
+        Above 0, stages are printed to standard error.
 
     Returns
     -------
@@ -102,7 +103,7 @@ def kmeans_reference(
     """
     points = _distinct_points(table, sample_weight)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
-    say: Callable[[str], None] = partial(print, flush=True) if verbose else _silent
+    say: Callable[[str], None] = partial(print, file=sys.stderr, flush=True) if verbose else _silent
     if points.n_rows == n_clusters:
         centers = points.rows(np.arange(n_clusters))
     else:
