@@ -14,6 +14,7 @@ from _environment import install, make_environment, say
 def main():
     """Install, then run the command line where the user stands, so that relative file names mean what they say."""
     programs = make_environment(".venv-demo")
+    say("compiling the core takes a minute or two the first time")
     install(programs, ".[cli]")
     arguments = sys.argv[1:] or ["fit", "--example", "wine"]
     say("running cutwise " + " ".join(arguments))

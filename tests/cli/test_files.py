@@ -4,6 +4,8 @@ import bz2
 import gzip
 import io
 import lzma
+import os
+import threading
 from types import SimpleNamespace
 
 import pandas as pd
@@ -45,6 +47,17 @@ def test_parquet_comes_through_standard_input(monkeypatch):
     pd.DataFrame({"a": [1, 3]}).to_parquet(buffer)
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(buffer.getvalue())))
     assert read_source("-").frame["a"].tolist() == [1, 3]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no named pipes in the file system")
+def test_a_pipe_is_read_once(tmp_path):
+    # What a shell passes for <(zcat data.csv.gz).
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=lambda: path.write_bytes(gzip.compress(TEXT)))
+    writer.start()
+    assert read_source(str(path)).frame["b"].tolist() == [2, 4]
+    writer.join()
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,9 @@ def exit_code_of(job: Callable[[], Any]) -> int:
     except MemoryError as error:
         return _fail(f"not enough memory{f': {error}' if str(error) else ''}")
     except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    if code == INTERRUPTED:  # newer versions of typer turn an interrupt into this code themselves
         note("interrupted")
-        return INTERRUPTED
     return code if isinstance(code, int) else 0
 
 

@@ -83,16 +83,11 @@ def read_source(path: str, *, separator: str | None = None, header: bool | None 
         Missing or unreadable.
     """
     _need("pandas", "Reading files")
-    if path == STANDARD_INPUT:
-        name, content = "standard input", sys.stdin.buffer.read()
+    name = "standard input" if path == STANDARD_INPUT else path
+    content = _read_once(path)
 
-        def opened() -> IO[bytes]:
-            return io.BytesIO(content)
-    else:
-        name = path
-
-        def opened() -> IO[bytes]:
-            return open(path, "rb")
+    def opened() -> IO[bytes]:
+        return open(path, "rb") if content is None else io.BytesIO(content)
 
     with opened() as file:
         start = file.read(8)
@@ -117,6 +112,14 @@ def read_source(path: str, *, separator: str | None = None, header: bool | None 
             return Source(frame, name, first_line, has_names)
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise InvalidInputError(f"{name} is compressed and damaged or cut short: {error}. Copy it again.") from error
+
+
+def _read_once(path: str) -> bytes | None:
+    """All of standard input or of a pipe, which can be read once only; None for files."""
+    if path == STANDARD_INPUT:
+        return sys.stdin.buffer.read()
+    with open(path, "rb") as file:
+        return None if file.seekable() else file.read()
 
 
 def _read_parquet(file: IO[bytes], name: str) -> Source:
