@@ -99,7 +99,7 @@ CUTWISE_CLONES void sparse_distances(const double *values, const int32_t *column
 
 }  // namespace
 
-CUTWISE_CLONES NearestTwo nearest_two(const double *row, int64_t padded) {
+CUTWISE_CLONES SmallestTwo smallest_two(const double *row, int64_t padded) {
   Lanes smallest, second, lanes;
   double part[2 * kLanes];
   for (double &p : part) p = std::numeric_limits<double>::infinity();
@@ -116,13 +116,12 @@ CUTWISE_CLONES NearestTwo nearest_two(const double *row, int64_t padded) {
   store(part + kLanes, second);
   // Spelled out: a library function is built without AVX, and calling it with AVX registers in use costs hundreds of
   // cycles.
-  NearestTwo two{0, part[0], std::numeric_limits<double>::infinity()};
+  SmallestTwo two{part[0], std::numeric_limits<double>::infinity()};
   for (int i = 1; i < 2 * kLanes; ++i) {
     const double larger = part[i] > two.cost ? part[i] : two.cost;
     two.cost = part[i] < two.cost ? part[i] : two.cost;
     two.second = larger < two.second ? larger : two.second;
   }
-  while (two.center + 1 < padded && row[two.center] != two.cost) ++two.center;
   return two;
 }
 

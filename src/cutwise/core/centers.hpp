@@ -117,13 +117,18 @@ class CenterPanels {
   std::vector<int64_t> n_stored_;
 };
 
-// The first center of the smallest cost of a row, and the second smallest cost: equal to the smallest on a tie, infinite
-// when there is one center only.
-struct NearestTwo {
-  int32_t center;
+// The smallest cost of a row and the second smallest: equal on a tie, infinite when there is one center only.
+struct SmallestTwo {
   double cost, second;
 };
-NearestTwo nearest_two(const double *row, int64_t padded);
+SmallestTwo smallest_two(const double *row, int64_t padded);
+
+// The first center of that cost.
+inline int32_t first_of(const double *row, int64_t padded, double cost) {
+  int32_t center = 0;
+  while (center + 1 < padded && row[center] != cost) ++center;
+  return center;
+}
 
 // Costs of the rows of a table by every center, a tile at a time. One per thread.
 class CostTile {

@@ -61,9 +61,7 @@ CUTWISE_CLONES void nearest_of_tile(const double *costs, int64_t n, int64_t k, i
       low = row[j] < low ? row[j] : low;
       high = row[j] > high ? row[j] : high;
     }
-    int32_t first = 0;
-    while (first + 1 < k && row[first] != low) ++first;
-    if (label != nullptr) label[r] = first;
+    if (label != nullptr) label[r] = first_of(row, k, low);
     min_cost[r] = low;
     // Infinity less infinity: costs beyond float64 show in the largest excess, whichever row they are in.
     const double excess = high - low == high - low ? high - low : std::numeric_limits<double>::infinity();
@@ -203,7 +201,7 @@ nb::tuple fixed(const Costs &costs, double scale, const int64_t *weights, int n_
         if constexpr (sizeof(Unit) == 4) excess_of_row(row, k, scale, low[r], out, tile_sums.data());
         else excess_of_row(row, k, scale, low[r], weight, out, tile_sums.data());
         base.data()[first + r] = weight * std::llrint(units);
-        if (k > 1) tile_magnitude += weight * digits(round_small(scale * (nearest_two(row, costs.padded()).second - low[r])));
+        if (k > 1) tile_magnitude += weight * digits(round_small(scale * (smallest_two(row, costs.padded()).second - low[r])));
       }
       std::lock_guard<std::mutex> lock(adding);
       for (int64_t j = 0; j < k; ++j) sums.data()[j] += tile_sums[j];

@@ -281,8 +281,8 @@ class Lloyd {
 
     // Label, bounds and sums of a row, from its costs; gives the smallest.
     double settle(int64_t row, const double *costs, const double *values) {
-      const NearestTwo two = nearest_two(costs, panels.padded());
-      const int32_t nearest = two.center;
+      const SmallestTwo two = smallest_two(costs, panels.padded());
+      const int32_t nearest = first_of(costs, panels.padded(), two.cost);
       o.upper_[row] = round_up(std::sqrt(two.cost));
       o.lower_[row] = round_down(std::sqrt(two.second));
       const int32_t label = o.labels_[row];
