@@ -12,6 +12,7 @@
 
 #include "bins.hpp"
 #include "bundle.hpp"
+#include "clones.hpp"
 #include "codes.hpp"
 #include "finder.hpp"
 #include "parallel.hpp"
@@ -62,15 +63,26 @@ struct Bundled {
 
 // off[i][j] = 1 where a member is off its default; rows of `off` are padded with zeros to full words.
 template <class T>
-void mark_off_default(const Bundled<T> &bundled, const T *x, int64_t row_stride, int64_t n, uint8_t *off, int64_t off_stride) {
-  const int64_t width = static_cast<int64_t>(bundled.row_default.size());
-  const T *defaults = bundled.row_default.data();
-  const uint8_t *is_member = bundled.is_member.data();
+CUTWISE_INLINE void mark_rows(const T *x, int64_t row_stride, int64_t n, const T *defaults, const uint8_t *is_member,
+                              int64_t width, uint8_t *off, int64_t off_stride) {
   for (int64_t i = 0; i < n; ++i) {
     const T *row = x + i * row_stride;
     uint8_t *off_row = off + i * off_stride;
     for (int64_t j = 0; j < width; ++j) off_row[j] = static_cast<uint8_t>(row[j] != defaults[j]) & is_member[j];
   }
+}
+template <class T>
+void mark_off_default(const T *x, int64_t row_stride, int64_t n, const T *defaults, const uint8_t *is_member, int64_t width,
+                      uint8_t *off, int64_t off_stride) {
+  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
+}
+CUTWISE_CLONES void mark_off_default(const float *x, int64_t row_stride, int64_t n, const float *defaults,
+                                     const uint8_t *is_member, int64_t width, uint8_t *off, int64_t off_stride) {
+  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
+}
+CUTWISE_CLONES void mark_off_default(const double *x, int64_t row_stride, int64_t n, const double *defaults,
+                                     const uint8_t *is_member, int64_t width, uint8_t *off, int64_t off_stride) {
+  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
 }
 
 // Asks for memory ahead of its use.
@@ -313,43 +325,63 @@ class DenseEncoder {
     }
   }
 
-  // A bundled column's value that is not its default.
-  void place(const typename Bundled<T>::Member &member, int64_t row, T value, uint8_t *codes, Pass<V> &pass) const {
-    const V v = static_cast<V>(value);
-    uint8_t &code = codes[member.group];
-    for (int32_t i = member.first; i < member.last && code == 0; ++i) {
-      if (bundled_.value[i] != v) continue;
-      code = bundled_.code[i];
-      return;
+  // Writes the codes of bundled columns' values that are not their defaults. Keeps its pointers, for the compiler must
+  // believe that a byte written could change those of the encoder.
+  struct Placer {
+    const DenseEncoder &encoder;
+    Pass<V> &pass;
+    const V *value;
+    const uint8_t *code;
+
+    Placer(const DenseEncoder &e, Pass<V> &p)
+        : encoder(e), pass(p), value(e.bundled_.value.data()), code(e.bundled_.code.data()) {}
+
+    CUTWISE_INLINE void operator()(const typename Bundled<T>::Member &member, int64_t row, T x, uint8_t *codes) const {
+      const V v = static_cast<V>(x);
+      uint8_t &held = codes[member.group];
+      if (held == 0) {
+        for (int32_t i = member.first; i < member.last; ++i) {
+          if (value[i] != v) continue;
+          held = code[i];
+          return;
+        }
+      }
+      encoder.note(member.column, row, v, pass);
     }
-    note(member.column, row, v, pass);
-  }
+  };
 
   void encode_bundled_columns(int64_t first, const T *tile, int64_t n, uint8_t *codes, Pass<V> &pass) const {
+    const Placer place(*this, pass);
+    const int64_t n_groups = out_.n_groups, stride = x_.row_stride;
     for (const auto &member : bundled_.members) {
       const T *values = tile + member.column * x_.col_stride;
+      const T default_value = member.default_value;
       for (int64_t i = 0; i < n; ++i) {
-        const T v = values[i * x_.row_stride];
-        if (v != member.default_value) place(member, first + i, v, codes + i * out_.n_groups, pass);
+        const T v = values[i * stride];
+        if (v != default_value) place(member, first + i, v, codes + i * n_groups);
       }
     }
   }
 
   void encode_bundled_rows(int64_t first, const T *tile, int64_t n, uint8_t *codes, Pass<V> &pass) const {
+    const Placer place(*this, pass);
     const int64_t width = static_cast<int64_t>(bundled_.row_default.size()), n_words = (width + 7) / 8;
-    const int64_t rows_at_once = std::max<int64_t>(1, 1024 / n_words);
+    const int64_t rows_at_once = std::max<int64_t>(1, 1024 / n_words), n_groups = out_.n_groups, stride = x_.row_stride;
+    const int32_t *member_at = bundled_.member_at.data();
+    const auto *members = bundled_.members.data();
     std::vector<uint64_t> off(rows_at_once * n_words, 0);
+    tile += bundled_.first_column;
     for (int64_t begin = 0; begin < n; begin += rows_at_once) {
       const int64_t end = std::min(n, begin + rows_at_once);
-      mark_off_default(bundled_, tile + begin * x_.row_stride + bundled_.first_column, x_.row_stride, end - begin,
-                       reinterpret_cast<uint8_t *>(off.data()), 8 * n_words);
+      mark_off_default(tile + begin * stride, stride, end - begin, bundled_.row_default.data(), bundled_.is_member.data(),
+                       width, reinterpret_cast<uint8_t *>(off.data()), 8 * n_words);
       for (int64_t i = begin; i < end; ++i) {
-        const T *row = tile + i * x_.row_stride + bundled_.first_column;
+        const T *row = tile + i * stride;
         const uint64_t *words = off.data() + (i - begin) * n_words;
         for (int64_t w = 0; w < n_words; ++w) {
           for (uint64_t word = words[w]; word != 0; word &= word - 1) {
             const int64_t at = 8 * w + lowest_byte(word);
-            place(bundled_.members[bundled_.member_at[at]], first + i, row[at], codes + i * out_.n_groups, pass);
+            place(members[member_at[at]], first + i, row[at], codes + i * n_groups);
           }
         }
       }
