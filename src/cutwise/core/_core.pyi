@@ -112,8 +112,14 @@ _Float64 = npt.NDArray[np.float64]
 _Flags = npt.NDArray[np.uint8]
 _Costs = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
+class PackedCodes:
+    @property
+    def n_packs(self) -> int: ...
+
+def pack_codes(encoded: Encoded, n_jobs: int) -> PackedCodes: ...
 def cluster_histogram(
     encoded: Encoded,
+    packed: PackedCodes | None,
     rows: _Int32,
     cluster: _Int32,
     first: _Int64 | None,
@@ -124,7 +130,13 @@ def cluster_histogram(
     n_jobs: int,
 ) -> None: ...
 def cost_histogram(
-    encoded: Encoded, rows: _Int32, costs: _Costs, histogram: _Int64 | None, totals: _Int64, n_jobs: int
+    encoded: Encoded,
+    packed: PackedCodes | None,
+    rows: _Int32,
+    costs: _Costs,
+    histogram: _Int64 | None,
+    totals: _Int64,
+    n_jobs: int,
 ) -> None: ...
 def parted_rows(rows: _Int32, cluster: _Int32, survivors: _Int32, k: int) -> tuple[_Int32, _Int32]: ...
 def fewest_mistakes(
@@ -191,6 +203,7 @@ def best_induced_cut(
 ) -> tuple[float, int, int, float] | None: ...
 def hold_by_nearest(
     encoded: Encoded,
+    packed: PackedCodes | None,
     rows: _Int32,
     excess: _Costs,
     survivors: _Int32,

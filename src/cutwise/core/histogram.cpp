@@ -12,6 +12,7 @@
 #include "clones.hpp"
 #include "encoded.hpp"
 #include "histogram.hpp"
+#include "pack.hpp"
 #include "parallel.hpp"
 
 namespace cutwise {
@@ -20,23 +21,54 @@ namespace {
 // Cells of a piece of groups that stay in the second-level cache while the rows stream by.
 constexpr int64_t kCachedBytes = 400 * 1024;
 
-// Splits the groups into runs whose part of the histogram is cached, and into at least n_jobs runs when it pays.
-std::vector<int32_t> group_runs(const Encoded &encoded, int64_t bytes_per_slot, int n_jobs) {
+// The bytes of a row and where each byte's cells begin: the groups of a table, or its packs.
+struct ByteTable {
+  const uint8_t *codes;
+  int32_t n_bytes, n_slots;
+  std::vector<int32_t> begin;
+
+  explicit ByteTable(const Encoded &encoded)
+      : codes(encoded.codes.data()), n_bytes(encoded.n_groups), n_slots(encoded.n_slots), begin(encoded.group_begin) {}
+  explicit ByteTable(const PackedCodes &packed)
+      : codes(packed.codes.data()), n_bytes(packed.n_packs()), n_slots(256 * packed.n_packs()), begin(packed.n_packs()) {
+    for (int32_t p = 0; p < n_bytes; ++p) begin[p] = 256 * p;
+  }
+};
+
+// Splits the bytes into runs whose part of the histogram is cached, and into at least n_jobs runs when it pays.
+std::vector<int32_t> byte_runs(const ByteTable &table, int64_t bytes_per_slot, int n_jobs) {
   std::vector<int32_t> runs{0};
-  const int64_t total = static_cast<int64_t>(encoded.n_slots) * bytes_per_slot;
+  const int64_t total = static_cast<int64_t>(table.n_slots) * bytes_per_slot;
   const int64_t limit = std::max<int64_t>(1, std::min(kCachedBytes, total / std::max(1, n_jobs)));
   int64_t filled = 0;
-  for (int32_t g = 0; g < encoded.n_groups; ++g) {
-    const int32_t end = g + 1 < encoded.n_groups ? encoded.group_begin[g + 1] : encoded.n_slots;
-    const int64_t bytes = (end - encoded.group_begin[g]) * bytes_per_slot;
+  for (int32_t g = 0; g < table.n_bytes; ++g) {
+    const int32_t end = g + 1 < table.n_bytes ? table.begin[g + 1] : table.n_slots;
+    const int64_t bytes = (end - table.begin[g]) * bytes_per_slot;
     if (filled > 0 && filled + bytes > limit) {
       runs.push_back(g);
       filled = 0;
     }
     filled += bytes;
   }
-  runs.push_back(encoded.n_groups);
+  runs.push_back(table.n_bytes);
   return runs;
+}
+
+// Adding over packs and then spreading their cells over the groups' pays from so many rows on.
+bool packs_pay(const Encoded &encoded, const PackedCodes *packed, int64_t n) {
+  if (!packed || packed->n_packs() == 0) return false;
+  return n * (encoded.n_groups - packed->n_packs()) > 4 * 256 * encoded.n_groups;
+}
+
+void spread(const Encoded &encoded, const PackedCodes &packed, const std::vector<int64_t> &cells, int64_t width,
+            int64_t *histogram) {
+  for (int32_t p = 0; p < packed.n_packs(); ++p)
+    for (const auto &member : packed.packs[p])
+      for (int32_t code = 0; code < 256; ++code) {
+        const int64_t *from = cells.data() + (256 * p + code) * width;
+        int64_t *to = histogram + (encoded.group_begin[member.group] + member.code_in(code)) * width;
+        for (int64_t j = 0; j < width; ++j) to[j] += from[j];
+      }
 }
 
 int jobs_worth(int n_jobs, int64_t additions) {
@@ -45,7 +77,7 @@ int jobs_worth(int n_jobs, int64_t additions) {
 }
 
 template <int width>
-void add_clusters(const Encoded &encoded, const int32_t *rows, int64_t n, PerRow<int32_t> cluster, PerRow<int64_t> first,
+void add_clusters(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, PerRow<int32_t> cluster, PerRow<int64_t> first,
                   PerRow<int64_t> second, int64_t k, int64_t sign, int64_t *histogram, int n_jobs) {
   auto value = [&](const PerRow<int64_t> &values, int32_t row) { return values ? sign * values[row] : sign; };
   auto add = [&](int64_t *cells, int64_t slot, int64_t offset, int64_t v0, int64_t v1) {
@@ -63,19 +95,23 @@ void add_clusters(const Encoded &encoded, const int32_t *rows, int64_t n, PerRow
     }
     return;
   }
-  n_jobs = jobs_worth(n_jobs, n * encoded.n_groups);
-  const auto runs = group_runs(encoded, k * width * 8, n_jobs);
+  const bool with_packs = packs_pay(encoded, packed, n);
+  const ByteTable table = with_packs ? ByteTable(*packed) : ByteTable(encoded);
+  std::vector<int64_t> cells(with_packs ? table.n_slots * k * width : 0, 0);
+  int64_t *target = with_packs ? cells.data() : histogram;
+  n_jobs = jobs_worth(n_jobs, n * table.n_bytes);
+  const auto runs = byte_runs(table, k * width * 8, n_jobs);
   parallel_for(n_jobs, static_cast<int64_t>(runs.size()) - 1, [&](int64_t run) {
     const int32_t begin = runs[run], end = runs[run + 1];
-    const int32_t *group_begin = encoded.group_begin.data();
     for (int64_t i = 0; i < n; ++i) {
       const int32_t row = rows[i], c = cluster[row];
       if (c < 0) continue;
       const int64_t v0 = value(first, row), v1 = width == 2 ? value(second, row) : 0;
-      const uint8_t *code = encoded.codes.data() + static_cast<int64_t>(row) * encoded.n_groups;
-      for (int32_t g = begin; g < end; ++g) add(histogram, group_begin[g] + code[g], c, v0, v1);
+      const uint8_t *code = table.codes + static_cast<int64_t>(row) * table.n_bytes;
+      for (int32_t g = begin; g < end; ++g) add(target, table.begin[g] + code[g], c, v0, v1);
     }
   });
+  if (with_packs) spread(encoded, *packed, cells, k * width, histogram);
 }
 
 template <class Cost>
@@ -100,7 +136,7 @@ CUTWISE_CLONES void add_costs_run(const uint8_t *codes, const int32_t *group_beg
 }
 
 template <class Cost>
-void add_costs(const Encoded &encoded, const int32_t *rows, int64_t n, const Cost *costs, int64_t k, int64_t *histogram,
+void add_costs(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, const Cost *costs, int64_t k, int64_t *histogram,
                int64_t *totals, int n_jobs) {
   if (encoded.sparse || !histogram) {
     for (int64_t i = 0; i < n; ++i) {
@@ -112,12 +148,16 @@ void add_costs(const Encoded &encoded, const int32_t *rows, int64_t n, const Cos
     }
     return;
   }
-  n_jobs = jobs_worth(n_jobs, n * encoded.n_groups * k);
-  const auto runs = group_runs(encoded, k * 8, n_jobs);
+  const bool with_packs = packs_pay(encoded, packed, n);
+  const ByteTable table = with_packs ? ByteTable(*packed) : ByteTable(encoded);
+  std::vector<int64_t> cells(with_packs ? table.n_slots * k : 0, 0);
+  int64_t *target = with_packs ? cells.data() : histogram;
+  n_jobs = jobs_worth(n_jobs, n * table.n_bytes * k);
+  const auto runs = byte_runs(table, k * 8, n_jobs);
   parallel_for(n_jobs, static_cast<int64_t>(runs.size()) - 1, [&](int64_t run) {
-    add_costs_run(encoded.codes.data(), encoded.group_begin.data(), encoded.n_groups, runs[run], runs[run + 1], rows, n,
-                  costs, k, histogram);
+    add_costs_run(table.codes, table.begin.data(), table.n_bytes, runs[run], runs[run + 1], rows, n, costs, k, target);
   });
+  if (with_packs) spread(encoded, *packed, cells, k, histogram);
   // Every row has exactly one slot in the first group, so that group's lines add up to the totals.
   const int64_t end = encoded.n_groups > 1 ? encoded.group_begin[1] : encoded.n_slots;
   std::fill(totals, totals + k, 0);
@@ -126,7 +166,7 @@ void add_costs(const Encoded &encoded, const int32_t *rows, int64_t n, const Cos
 
 }  // namespace
 
-void add_cluster_histogram(const Encoded &encoded, const int32_t *rows, int64_t n, PerRow<int32_t> cluster,
+void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, PerRow<int32_t> cluster,
                            PerRow<int64_t> first, PerRow<int64_t> second, int64_t k, int64_t width, int64_t sign,
                            int64_t *histogram, int64_t *totals, int n_jobs) {
   for (int64_t i = 0; i < n; ++i) {
@@ -137,9 +177,9 @@ void add_cluster_histogram(const Encoded &encoded, const int32_t *rows, int64_t 
   }
   if (!histogram) return;
   if (width == 1)
-    add_clusters<1>(encoded, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
+    add_clusters<1>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
   else
-    add_clusters<2>(encoded, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
+    add_clusters<2>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
 }
 
 }  // namespace cutwise
@@ -149,7 +189,7 @@ using namespace cutwise;
 void bind_histogram(nb::module_ &m) {
   m.def(
       "cluster_histogram",
-      [](const Encoded &encoded, In1<int32_t> rows, In1<int32_t> cluster, std::optional<In1<int64_t>> first,
+      [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In1<int32_t> cluster, std::optional<In1<int64_t>> first,
          std::optional<In1<int64_t>> second, std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals, int64_t sign,
          int n_jobs) {
         require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
@@ -162,20 +202,20 @@ void bind_histogram(nb::module_ &m) {
                      histogram->shape(1) == totals.shape(0) && histogram->shape(2) == totals.shape(1)),
                 "histogram has one line per slot, and as many cells as totals");
         nb::gil_scoped_release release;
-        add_cluster_histogram(encoded, rows.data(), static_cast<int64_t>(rows.size()),
+        add_cluster_histogram(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()),
                               PerRow<int32_t>{cluster.data()}, PerRow<int64_t>{first ? first->data() : nullptr},
                               PerRow<int64_t>{second ? second->data() : nullptr},
                               static_cast<int64_t>(totals.shape(0)), static_cast<int64_t>(totals.shape(1)), sign,
                               histogram ? histogram->data() : nullptr, totals.data(), n_jobs);
       },
-      nb::arg("encoded"), nb::arg("rows"), nb::arg("cluster"), nb::arg("first").none(), nb::arg("second").none(),
+      nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("cluster"), nb::arg("first").none(), nb::arg("second").none(),
       nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("sign"), nb::arg("n_jobs"));
 
   auto cost_histogram = [&](auto zero) {
     using Cost = decltype(zero);
     m.def(
         "cost_histogram",
-        [](const Encoded &encoded, In1<int32_t> rows, In2<Cost> costs, std::optional<Out2<int64_t>> histogram,
+        [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In2<Cost> costs, std::optional<Out2<int64_t>> histogram,
            Out1<int64_t> totals, int n_jobs) {
           require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
           require(totals.shape(0) == costs.shape(1), "totals has one entry per cluster");
@@ -183,11 +223,11 @@ void bind_histogram(nb::module_ &m) {
                                  histogram->shape(1) == costs.shape(1)),
                   "histogram has one line per slot and one column per cluster");
           nb::gil_scoped_release release;
-          add_costs(encoded, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
+          add_costs(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
                     static_cast<int64_t>(costs.shape(1)), histogram ? histogram->data() : nullptr, totals.data(),
                     n_jobs);
         },
-        nb::arg("encoded"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").noconvert().none(),
+        nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").noconvert().none(),
         nb::arg("totals").noconvert(), nb::arg("n_jobs"));
   };
   cost_histogram(int32_t{});

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "encoded.hpp"
+#include "pack.hpp"
 
 namespace cutwise {
 
@@ -18,8 +19,9 @@ struct PerRow {
 
 // Adds sign * (first[row], second[row]) into cell (slot, cluster[row]) of a (n_slots, k, width) histogram, for every slot
 // of every given row whose cluster is not negative. A null array of values stands for
-// ones, a null histogram for none; totals is the same summed over slots, of shape (k, width).
-void add_cluster_histogram(const Encoded &encoded, const int32_t *rows, int64_t n, PerRow<int32_t> cluster,
+// ones, a null histogram for none; totals is the same summed over slots, of shape (k, width). packed: the
+// same table in fewer bytes, or null; it changes the time, not the sums.
+void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, PerRow<int32_t> cluster,
                            PerRow<int64_t> first, PerRow<int64_t> second, int64_t k, int64_t width, int64_t sign,
                            int64_t *histogram, int64_t *totals, int n_jobs);
 

@@ -37,6 +37,7 @@ void two_nearest(const Cost *cost, const std::vector<int32_t> &survivors, int32_
 template <class Cost>
 struct Reassignment {
   const Encoded &encoded;
+  const PackedCodes *packed;
   const int32_t *rows;
   int64_t n;
   const Cost *excess;
@@ -56,7 +57,7 @@ struct Reassignment {
       const RowState &state = states[some[i]];
       if (state.nearest >= 0) held[state.nearest] += sign * state.cost;
     }
-    add_cluster_histogram(encoded, some, n_some, RowState::nearest_of(states), RowState::loss_of(states), {count}, k,
+    add_cluster_histogram(encoded, packed, some, n_some, RowState::nearest_of(states), RowState::loss_of(states), {count}, k,
                           width, sign, histogram, totals, n_jobs);
   }
 
@@ -139,7 +140,7 @@ void bind_holding(nb::module_ &m) {
     using Cost = decltype(zero);
     m.def(
         "hold_by_nearest",
-        [](const Encoded &encoded, In1<int32_t> rows, In2<Cost> excess, In1<int32_t> survivors,
+        [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In2<Cost> excess, In1<int32_t> survivors,
            In1<int64_t> base, std::optional<In1<int64_t>> weights, Out2<int64_t> states,
            std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals, Out1<int64_t> held,
            const std::string &stage, int n_jobs) {
@@ -149,7 +150,7 @@ void bind_holding(nb::module_ &m) {
                   "costs and states have one line per encoded row");
           nb::gil_scoped_release release;
           const Reassignment<Cost> reassignment{
-              encoded, rows.data(), static_cast<int64_t>(rows.size()), excess.data(),
+              encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), excess.data(),
               static_cast<int64_t>(excess.shape(1)),
               std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size()),
               weights ? weights->data() : nullptr, base.data(), reinterpret_cast<RowState *>(states.data()),
@@ -160,7 +161,7 @@ void bind_holding(nb::module_ &m) {
           else if (stage == "hold") reassignment.hold();
           else throw std::invalid_argument("stage is root, release or hold");
         },
-        nb::arg("encoded"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("survivors"), nb::arg("base"),
+        nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("survivors"), nb::arg("base"),
         nb::arg("weights").none(), nb::arg("states").noconvert(), nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(),
         nb::arg("held").noconvert(), nb::arg("stage"),
         nb::arg("n_jobs"));

@@ -8,6 +8,7 @@ namespace nb = nanobind;
 void bind_encode(nb::module_ &m);
 void bind_distances(nb::module_ &m);
 void bind_apply(nb::module_ &m);
+void bind_pack(nb::module_ &m);
 void bind_histogram(nb::module_ &m);
 void bind_mistakes(nb::module_ &m);
 void bind_surrogate(nb::module_ &m);
@@ -26,6 +27,7 @@ NB_MODULE(_core, m) {
   bind_encode(m);
   bind_distances(m);
   bind_apply(m);
+  bind_pack(m);
   bind_histogram(m);
   bind_mistakes(m);
   bind_surrogate(m);

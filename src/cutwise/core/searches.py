@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._core import Encoded, Matrix
+from ._core import Encoded, Matrix, PackedCodes
 
 __all__ = [
     "add_to_cluster_histogram",
@@ -24,6 +24,7 @@ __all__ = [
     "cheapest_tied_cut",
     "fewest_mistakes",
     "hold_by_nearest",
+    "pack_codes",
     "parted_rows",
     "partition",
 ]
@@ -37,6 +38,7 @@ Costs = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 def add_to_cluster_histogram(
     encoded: Encoded,
+    packed: PackedCodes | None,
     rows: Int32,
     cluster: Int32,
     first: Int64 | None,
@@ -51,6 +53,8 @@ def add_to_cluster_histogram(
     Parameters
     ----------
     encoded : Encoded
+    packed : PackedCodes or None
+        The same table in fewer bytes: changes the time, not the sums.
     rows : ndarray, int32
     cluster : ndarray of shape (n_rows,), int32
         Rows of a negative cluster are passed over.
@@ -64,17 +68,25 @@ def add_to_cluster_histogram(
         -1 takes the rows out again.
     n_jobs : int
     """
-    _core.cluster_histogram(encoded, rows, cluster, first, second, histogram, totals, sign, n_jobs)
+    _core.cluster_histogram(encoded, packed, rows, cluster, first, second, histogram, totals, sign, n_jobs)
 
 
 def add_to_cost_histogram(
-    encoded: Encoded, rows: Int32, costs: Costs, histogram: Int64 | None, totals: Int64, n_jobs: int = 1
+    encoded: Encoded,
+    packed: PackedCodes | None,
+    rows: Int32,
+    costs: Costs,
+    histogram: Int64 | None,
+    totals: Int64,
+    n_jobs: int = 1,
 ) -> None:
     """Add every row's vector of costs into each of its slots.
 
     Parameters
     ----------
     encoded : Encoded
+    packed : PackedCodes or None
+        The same table in fewer bytes: changes the time, not the sums.
     rows : ndarray, int32
     costs : ndarray of shape (n_rows, k), int32 or int64
     histogram : ndarray of shape (n_slots, k), int64, or None
@@ -83,7 +95,7 @@ def add_to_cost_histogram(
         Zeros, which become the sums over all given rows.
     n_jobs : int
     """
-    _core.cost_histogram(encoded, rows, costs, histogram, totals, n_jobs)
+    _core.cost_histogram(encoded, packed, rows, costs, histogram, totals, n_jobs)
 
 
 def parted_rows(rows: Int32, cluster: Int32, survivors: Int32, k: int) -> tuple[Int32, Int32]:
@@ -106,6 +118,22 @@ def parted_rows(rows: Int32, cluster: Int32, survivors: Int32, k: int) -> tuple[
         These, and the rows of cluster -1.
     """
     return _core.parted_rows(rows, cluster, survivors, k)
+
+
+def pack_codes(encoded: Encoded, n_jobs: int = 1) -> PackedCodes:
+    """Small groups of a table, several to a byte, for histograms over many rows.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    n_jobs : int
+
+    Returns
+    -------
+    packed : PackedCodes
+        Without packs where these would not save a quarter of the bytes.
+    """
+    return _core.pack_codes(encoded, n_jobs)
 
 
 def fewest_mistakes(
@@ -318,6 +346,7 @@ def best_induced_cut(
 
 def hold_by_nearest(
     encoded: Encoded,
+    packed: PackedCodes | None,
     rows: Int32,
     excess: Costs,
     survivors: Int32,
@@ -336,6 +365,7 @@ def hold_by_nearest(
     ----------
     encoded, rows, excess, survivors, base, weights
         As in :func:`best_induced_cut`; one survivor will do.
+    packed : PackedCodes or None
     states, histogram, totals, held
         Changed in place.
     stage : {"root", "release", "hold"}
@@ -344,7 +374,7 @@ def hold_by_nearest(
     n_jobs : int
     """
     _core.hold_by_nearest(
-        encoded, rows, excess, survivors, base, weights, states, histogram, totals, held, stage, n_jobs
+        encoded, packed, rows, excess, survivors, base, weights, states, histogram, totals, held, stage, n_jobs
     )
 
 

@@ -104,6 +104,7 @@ class SurrogateCriterion:
     def __init__(self, table: EncodedTable, costs: FixedCosts, n_jobs: int = 1) -> None:
         self._table = table
         self._excess = costs.excess
+        self._packed = searches.pack_codes(table.encoded, n_jobs)
         self._n_jobs = n_jobs
         silent = ~costs.excess.any(axis=1)
         self._silent = silent.view(np.uint8) if silent.any() else None
@@ -112,7 +113,7 @@ class SurrogateCriterion:
         """See :class:`ExpansionCriterion`; costs in fixed-point units above the base cost."""
         sums = _new_sums(self._table, len(rows), self._excess.shape[1])
         searches.add_to_cost_histogram(
-            self._table.encoded, rows, self._excess, sums.histogram, sums.totals, self._n_jobs
+            self._table.encoded, self._packed, rows, self._excess, sums.histogram, sums.totals, self._n_jobs
         )
         return sums
 
@@ -167,8 +168,8 @@ class DisagreementCriterion:
         sums = _new_sums(self._table, len(rows), self._k)
         histogram = None if sums.histogram is None else sums.histogram[:, :, np.newaxis]
         searches.add_to_cluster_histogram(
-            self._table.encoded, rows, self._labels, self._table.weights, None, histogram, sums.totals[:, np.newaxis],
-            1, self._n_jobs,
+            self._table.encoded, None, rows, self._labels, self._table.weights, None, histogram,
+            sums.totals[:, np.newaxis], 1, self._n_jobs,
         )  # fmt: skip
         return sums
 

@@ -135,8 +135,8 @@ class MistakeCriterion:
 
     def _add(self, rows: Int32, sign: int) -> None:
         searches.add_to_cluster_histogram(
-            self._table.encoded, rows, self._cluster, self._table.weights, None, self._histogram, self._totals, sign,
-            self._n_jobs,
+            self._table.encoded, None, rows, self._cluster, self._table.weights, None, self._histogram,
+            self._totals, sign, self._n_jobs,
         )  # fmt: skip
 
 
@@ -175,6 +175,7 @@ class InducedCriterion:
         width = 2 if self._penalty else 1
         self._histogram, self._totals = _new_histogram(table, len(coordinates), width=width)
         self._held = np.zeros(len(coordinates), dtype=np.int64)
+        self._packed = searches.pack_codes(table.encoded, n_jobs)
         self._states = np.zeros((table.n_rows, 3), dtype=np.int64)
         every_row, every_cluster = (np.arange(n, dtype=np.int32) for n in (table.n_rows, len(coordinates)))
         self._hold(SeparationNode(every_row, every_cluster), "root")
@@ -198,8 +199,8 @@ class InducedCriterion:
 
     def _hold(self, node: SeparationNode, stage: Literal["root", "release", "hold"]) -> None:
         searches.hold_by_nearest(
-            self._table.encoded, node.rows, self._costs.excess, node.survivors, self._costs.base, self._table.weights,
-            self._states, self._histogram, self._totals, self._held, stage, self._n_jobs,
+            self._table.encoded, self._packed, node.rows, self._costs.excess, node.survivors, self._costs.base,
+            self._table.weights, self._states, self._histogram, self._totals, self._held, stage, self._n_jobs,
         )  # fmt: skip
 
 
