@@ -3,6 +3,7 @@
 Lower is better throughout. ``tree_cost`` over ``partition_cost`` of the reference labels is the price of explaining.
 """
 
+from cutwise.readouts.guarantee import imm_guarantee
 from cutwise.readouts.metrics import (
     n_mistakes,
     partition_cost,
@@ -13,6 +14,7 @@ from cutwise.readouts.metrics import (
 )
 
 __all__ = [
+    "imm_guarantee",
     "n_mistakes",
     "partition_cost",
     "surrogate_cost",

@@ -44,8 +44,11 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     depth_: int
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
+    preprocessor_: Any
     _leaf_counts: LeafCounts
     _gaps: npt.NDArray[np.float64] | None
+    _imm_applies: bool
+    _weight_scale: float
 
     # What a fitted tree answers ---------------------------------------------------------------------------------------
 
@@ -242,7 +245,7 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         sample_weight: npt.NDArray[np.float64] | None,
         costs: npt.NDArray[np.float64] | None = None,
     ) -> None:
-        """Set what follows from a grown tree; ``classes_`` is set before.
+        """Set what follows from a grown tree; ``classes_`` and ``preprocessor_`` are set before.
 
         Parameters
         ----------
@@ -260,6 +263,10 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
         self.reference_ = replace(reference, labels=full_labels)
         self._gaps = grown.gaps
+        # IMM's guarantee is about distances in the columns that are cut, and about leaves that lower them.
+        by_disagreement = self.expansion == "expand" and tree.n_leaves > k
+        self._imm_applies = self.preprocessor_ is None and costs is None and not by_disagreement
+        self._weight_scale = rows.weight_scale
         self._place_all(rows, grown, reference, sample_weight)
         codes = tree.cluster[grown.leaf_of_row]
         centers = rows.means(codes, k)
@@ -319,6 +326,8 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 "cost": pack_float(self.reference_.cost),
                 "objective": self.reference_.objective,
             },
+            "weight_scale": pack_float(self._weight_scale),
+            "imm_applies": self._imm_applies,
             "cost": pack_float(self.cost_),
             "surrogate_cost": pack_float(self.surrogate_cost_),
             "cost_ratio": pack_float(self.cost_ratio_),
@@ -344,6 +353,8 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             unpack_float(packed["cost"]),
             packed["objective"],
         )
+        self._weight_scale = unpack_float(state["weight_scale"])
+        self._imm_applies = bool(state["imm_applies"])
         self.cost_ = unpack_float(state["cost"])
         self.surrogate_cost_ = unpack_float(state["surrogate_cost"])
         self.cost_ratio_ = unpack_float(state["cost_ratio"])

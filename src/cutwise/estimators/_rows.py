@@ -53,6 +53,8 @@ class FitRows:
         The same m rows where distances are measured.
     sample_weight : ndarray of shape (m,), float64, or None
         What each of them counts for, as it was given; None where each counts once.
+    weight_scale : float
+        ``encoded.weights`` in units of ``sample_weight``: weight 1 in the latter is this much in the former.
     n_jobs : int
     """
 
@@ -60,6 +62,7 @@ class FitRows:
     encoded: EncodedTable
     metric: Table
     sample_weight: npt.NDArray[np.float64] | None
+    weight_scale: float
     n_jobs: int
 
     @property
@@ -145,14 +148,14 @@ def encode_rows(
     -------
     rows : FitRows
     """
-    weights, _ = integer_weights(sample_weight)
+    weights, scale = integer_weights(sample_weight)
     encoded = encode_table(table, weights=weights, keep=keep, merge=merge, n_jobs=n_jobs)
     if shared is not None and _differs_within(encoded, shared):
         encoded = encode_table(table, weights=weights, keep=keep, merge=False, n_jobs=n_jobs)
     if encoded.row_of is None:
-        return FitRows(table, encoded, metric, sample_weight, n_jobs)
+        return FitRows(table, encoded, metric, sample_weight, scale, n_jobs)
     metric = replace(metric, values=metric.values[encoded.row_of])
-    return FitRows(table, encoded, metric, _merged_weights(encoded, sample_weight), n_jobs)
+    return FitRows(table, encoded, metric, _merged_weights(encoded, sample_weight), scale, n_jobs)
 
 
 def _differs_within(encoded: EncodedTable, values: npt.NDArray[Any]) -> bool:

@@ -1,0 +1,89 @@
+"""IMM's guarantee: the bound written out, and trees that keep it."""
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from cutwise import ClusterExplainer, ExplainableKMeans, load_model
+from cutwise.exceptions import InvalidInputError
+from cutwise.metrics import imm_guarantee
+
+# Random centers: some cluster may lose all its rows.
+pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
+
+
+def problem(seed, n=150, d=3, k=6):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 30, size=(n, d)).astype(float)
+    centers = X[rng.choice(n, k, replace=False)] + rng.random((k, d)) * 0.5
+    return rng, X, centers
+
+
+def written_out(X, centers, tree, weights):
+    """Lemma 5.5 from its definition: rows leave the count when they are first parted from their center."""
+    labels = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
+    cost = float(weights @ ((X - centers[labels]) ** 2).sum(axis=1))
+    total = 0.0
+    pending = [(0, np.arange(len(X)), np.arange(len(centers)))]
+    while pending:
+        node, rows, inside = pending.pop()
+        if tree.feature[node] < 0:
+            continue
+        f, t = tree.feature[node], tree.threshold[node]
+        parted = (X[rows, f] <= t) != (centers[labels[rows], f] <= t)
+        diagonal = np.ptp(centers[inside], axis=0)
+        total += weights[rows[parted]].sum() * float(diagonal @ diagonal)
+        for child, left in ((tree.children_left[node], True), (tree.children_right[node], False)):
+            stays = rows[~parted & ((X[rows, f] <= t) == left)]
+            pending.append((child, stays, inside[(centers[inside, f] <= t) == left]))
+    return min((8 * tree.depth * len(centers) + 2) * cost, 2 * cost + 2 * total)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_bound_is_its_definition_and_holds(seed):
+    rng, X, centers = problem(seed)
+    for weights in (None, rng.integers(1, 4, len(X)), rng.integers(1, 9, len(X)) / 8, np.full(len(X), 3.0)):
+        model = ExplainableKMeans(6, algorithm="imm", reference=centers).fit(X, sample_weight=weights)
+        bound = imm_guarantee(model)
+        expected = written_out(X, centers, model.tree_, np.ones(len(X)) if weights is None else weights)
+        assert bound == pytest.approx(expected, rel=1e-9)
+        assert model.cost_ <= model.surrogate_cost_ <= bound
+
+
+def test_leaves_added_by_cost_do_no_harm():
+    _, X, centers = problem(0)
+    small = ExplainableKMeans(6, algorithm="imm", reference=centers).fit(X)
+    large = ExplainableKMeans(6, algorithm="imm", reference=centers, max_leaves=15).fit(X)
+    assert large.cost_ <= imm_guarantee(large) == pytest.approx(imm_guarantee(small))
+
+
+def test_it_is_nan_where_the_theory_says_nothing(tmp_path):
+    _, X, centers = problem(1)
+    scaled = ExplainableKMeans(6, algorithm="imm", preprocessor=StandardScaler(), random_state=0).fit(X)
+    assert np.isnan(imm_guarantee(scaled))
+    scaled.save(tmp_path / "m.json")
+    assert np.isnan(imm_guarantee(load_model(tmp_path / "m.json")))
+    expanded = ExplainableKMeans(6, algorithm="imm", reference=centers, max_leaves=12, expansion="expand").fit(X)
+    assert np.isnan(imm_guarantee(expanded))
+    labels = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
+    costs = np.abs(X[:, None] - centers).sum(axis=2)
+    assert np.isnan(imm_guarantee(ClusterExplainer(algorithm="imm").fit(X, labels, costs=costs)))
+
+
+def test_it_survives_a_file(tmp_path):
+    _, X, centers = problem(2)
+    model = ExplainableKMeans(6, algorithm="imm", reference=centers).fit(X)
+    model.save(tmp_path / "m.json")
+    assert imm_guarantee(load_model(tmp_path / "m.json")) == imm_guarantee(model)
+
+
+@pytest.mark.parametrize("model", [ExplainableKMeans(2), "no model"])
+def test_it_takes_a_fitted_model(model):
+    with pytest.raises(InvalidInputError, match="fitted model"):
+        imm_guarantee(model)
+
+
+def test_it_is_about_imm_only():
+    _, X, centers = problem(3)
+    with pytest.raises(InvalidInputError, match="exshallow"):
+        imm_guarantee(ExplainableKMeans(6, reference=centers).fit(X))
