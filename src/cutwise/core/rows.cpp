@@ -1,3 +1,4 @@
+// Reading rows of every dtype and layout as float64.
 #include "rows.hpp"
 
 #include <nanobind/nanobind.h>
