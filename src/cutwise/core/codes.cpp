@@ -13,7 +13,8 @@ namespace cutwise {
 
 namespace {
 
-constexpr int64_t kPieceRows = 16384;
+constexpr int64_t kTileBytes = 64 << 10;  // of codes: they are written column by column while they are near
+constexpr int64_t kMaxTileRows = 16384;
 
 using Range = std::pair<const Surprise *, const Surprise *>;
 
@@ -213,13 +214,16 @@ void amend(std::vector<Surprise> surprises, std::vector<Bins> &bins, Encoded &en
   if (!in_place) now.codes.resize(now.n_rows * now.n_groups);
   uint8_t *to = in_place ? encoded.codes.data() : now.codes.data();
   const uint8_t *from = encoded.codes.data();
-  const int64_t n_pieces = (now.n_rows + kPieceRows - 1) / kPieceRows;
-  parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
-    const int64_t last = std::min(now.n_rows, (piece + 1) * kPieceRows);
-    for (int32_t g = 0; g < now.n_groups; ++g) {
+  std::vector<int32_t> changed;
+  for (int32_t g = 0; g < now.n_groups; ++g)
+    if (!in_place || recoding[g].changes) changed.push_back(g);
+  const int64_t tile_rows = std::clamp<int64_t>(kTileBytes / now.n_groups, 16, kMaxTileRows);
+  const int64_t n_tiles = changed.empty() ? 0 : (now.n_rows + tile_rows - 1) / tile_rows;
+  parallel_for(n_jobs, n_tiles, [&](int64_t tile) {
+    const int64_t first = tile * tile_rows, last = std::min(now.n_rows, first + tile_rows);
+    for (const int32_t g : changed) {
       const Recoding &of_group = recoding[g];
-      if (in_place && !of_group.changes) continue;
-      for (int64_t row = piece * kPieceRows; row < last; ++row)
+      for (int64_t row = first; row < last; ++row)
         to[row * now.n_groups + g] = of_group.of[from[row * encoded.n_groups + of_group.from]];
     }
   });

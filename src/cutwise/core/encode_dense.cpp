@@ -16,6 +16,7 @@
 #include "codes.hpp"
 #include "finder.hpp"
 #include "parallel.hpp"
+#include "prefetch.hpp"
 
 namespace cutwise {
 namespace {
@@ -85,16 +86,6 @@ CUTWISE_CLONES void mark_off_default(const double *x, int64_t row_stride, int64_
   mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
 }
 
-// Asks for memory ahead of its use.
-inline void prefetch(const void *memory, int64_t n_bytes) {
-#if defined(__GNUC__)
-  for (int64_t at = 0; at < n_bytes; at += 64) __builtin_prefetch(static_cast<const char *>(memory) + at);
-#else
-  static_cast<void>(memory);
-  static_cast<void>(n_bytes);
-#endif
-}
-
 template <class T>
 class DenseEncoder {
  public:
@@ -132,23 +123,55 @@ class DenseEncoder {
     // The rows lie far apart in memory: each is asked for well before its turn.
     constexpr int64_t ahead = 16;
     const int64_t width = last - first;
-    std::vector<T> sample(n_sampled_ * width);
+    const int64_t apart = width | 1;  // columns of rows a power of two apart would share a few lines of the cache
+    std::vector<T> sample(n_sampled_ * apart);
     const T *from = x_.data + first * x_.col_stride;
     for (int64_t i = 0; i < n_sampled_; ++i) {
       if (x_.col_stride == 1 && i + ahead < n_sampled_)
         prefetch(from + rows[i + ahead] * x_.row_stride, width * static_cast<int64_t>(sizeof(T)));
-      for (int64_t j = 0; j < width; ++j) sample[i * width + j] = from[rows[i] * x_.row_stride + j * x_.col_stride];
+      for (int64_t j = 0; j < width; ++j) sample[i * apart + j] = from[rows[i] * x_.row_stride + j * x_.col_stride];
     }
+    const std::vector<uint8_t> seen = bytes_seen(first, last);
     parallel_for(n_jobs_, width, [&](int64_t j) {
       std::vector<V> values(n_sampled_), sampled(n_sampled_);
-      for (int64_t i = 0; i < n_sampled_; ++i) values[i] = sampled[i] = static_cast<V>(sample[i * width + j]);
+      for (int64_t i = 0; i < n_sampled_; ++i) values[i] = sampled[i] = static_cast<V>(sample[i * apart + j]);
       Tally tally;
       tally_values(values.data(), n_sampled_, tally);
       const int64_t c = first + j;
-      if (expect_surprises(tally)) add_unseen(c, tally);
+      if (!seen.empty()) add_bytes(seen.data() + j * 256, tally);
+      else if (expect_surprises(tally)) add_unseen(c, tally);
       finders_[c] = Finder<T>(tally, x_.n_rows, bins_[c]);
       if (bundle_) add_candidate(c, sampled.data(), tally);
     });
+  }
+
+  // Which of the 256 values each column of bytes has; nothing for other dtypes. Bytes are read so fast that knowing all values
+  // beforehand is cheaper than to recode columns for the rare ones.
+  std::vector<uint8_t> bytes_seen(int64_t first, int64_t last) const {
+    std::vector<uint8_t> seen;
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      if (n_sampled_ == x_.n_rows) return seen;
+      seen.assign((last - first) * 256, 0);
+      constexpr int64_t at_once = 64;
+      parallel_for(n_jobs_, (last - first + at_once - 1) / at_once, [&](int64_t block) {
+        const int64_t begin = first + block * at_once, end = std::min(last, begin + at_once);
+        for (int64_t row = 0; row < x_.n_rows; ++row)
+          for (int64_t c = begin; c < end; ++c)
+            seen[(c - first) * 256 + x_.data[row * x_.row_stride + c * x_.col_stride]] = 1;
+      });
+    } else {
+      static_cast<void>(first);
+      static_cast<void>(last);
+    }
+    return seen;
+  }
+
+  static void add_bytes(const uint8_t *seen, Tally &tally) {
+    for (int value = 0, at = 0; value < 256; ++value) {
+      const bool known = at < tally.size() && tally.value[at] == value;
+      if (seen[value] != 0 && !known) tally.add_new(value, at);
+      at += known || seen[value] != 0;
+    }
   }
 
   // Values seen once stand for as large a share of values not seen at all (Good and Turing).

@@ -9,13 +9,16 @@
 #include "bins.hpp"
 #include "compared.hpp"
 #include "parallel.hpp"
+#include "prefetch.hpp"
 
 namespace cutwise {
 namespace {
 
 constexpr int64_t kSampled = 8192;
+constexpr int64_t kSortedWhole = 65536;  // stored values of a column: sorting them costs no more than finding their bins
 constexpr int64_t kColumnsAtOnce = 1024;
 constexpr int64_t kRowsAtOnce = 4096;
+constexpr int64_t kAhead = 16;  // memory is asked for so many values before its use: columns of a row lie far apart
 
 template <class T>
 class SparseEncoder {
@@ -56,7 +59,10 @@ class SparseEncoder {
     std::vector<int64_t> next(begin_.begin(), begin_.end() - 1);
     const int64_t n_stored = x_.indptr[x_.n_rows];
     values_.resize(n_stored);
-    for (int64_t p = 0; p < n_stored; ++p) values_[next[x_.indices[p]]++] = static_cast<V>(x_.data[p]);
+    for (int64_t p = 0; p < n_stored; ++p) {
+      if (p + kAhead < n_stored) prefetch(&next[x_.indices[p + kAhead]], 1);
+      values_[next[x_.indices[p]]++] = static_cast<V>(x_.data[p]);
+    }
   }
 
   void choose_all_bins() {
@@ -69,6 +75,11 @@ class SparseEncoder {
       Tally tally;
       for (int64_t c = i * kColumnsAtOnce; c < std::min(x_.n_cols, (i + 1) * kColumnsAtOnce); ++c) {
         const bool has_zero = begin_[c + 1] - begin_[c] < x_.n_rows;
+        if (begin_[c + 1] - begin_[c] < kMaxBins) {
+          take_short_column(out_.columns[c], values_.data() + begin_[c], begin_[c + 1] - begin_[c], has_zero, chunks[i].low);
+          chunks[i].high.insert(chunks[i].high.end(), chunks[i].low.end() - out_.columns[c].n_bins, chunks[i].low.end());
+          continue;
+        }
         const Bins bins = bins_of_column(values_.data() + begin_[c], begin_[c + 1] - begin_[c], has_zero, tally);
         Column &column = out_.columns[c];
         column.group = -1;
@@ -101,10 +112,24 @@ class SparseEncoder {
     }
   }
 
+  // Most columns of most sparse tables: few enough values for exact bins, however they are, appended to `ends`.
+  static void take_short_column(Column &column, V *values, int64_t n, bool has_zero, std::vector<double> &ends) {
+    std::sort(values, values + n);
+    const V *last = std::unique(values, values + n);
+    const V *zero = std::lower_bound(static_cast<const V *>(values), last, V(0));
+    column.group = -1;
+    column.exact = true;
+    column.default_bin = has_zero ? static_cast<int32_t>(zero - values) : -1;
+    column.n_bins = static_cast<int32_t>(last - values) + (has_zero ? 1 : 0);
+    ends.insert(ends.end(), static_cast<const V *>(values), zero);
+    if (has_zero) ends.push_back(0.0);
+    ends.insert(ends.end(), zero, last);
+  }
+
   // Reorders the values.
   static Bins bins_of_column(V *values, int64_t n, bool has_zero, Tally &tally) {
     std::vector<V> sample;
-    const bool all = n <= kSampled;
+    const bool all = n <= kSortedWhole;
     if (all) {
       tally_values(values, n, tally);
     } else {
@@ -149,16 +174,29 @@ class SparseEncoder {
     }
   }
 
+  // The number of ends below a value, without branches on the data; a value above all is in the last bin.
+  static int32_t bin_of(const double *high, int32_t n_bins, T value) {
+    const double v = static_cast<double>(value);
+    const double *first = high;
+    for (int32_t n = n_bins; n > 1;) {
+      const int32_t half = n / 2;
+      first += first[half - 1] < v ? half : 0;
+      n -= half;
+    }
+    return static_cast<int32_t>(first - high);
+  }
+
   void write_slots() {
     out_.slots.resize(x_.indptr[x_.n_rows]);
     const int64_t n_pieces = (x_.n_rows + kRowsAtOnce - 1) / kRowsAtOnce;
     parallel_for(n_jobs_, n_pieces, [&](int64_t piece) {
       const int64_t last_row = std::min(x_.n_rows, (piece + 1) * kRowsAtOnce);
-      for (int64_t p = x_.indptr[piece * kRowsAtOnce]; p < x_.indptr[last_row]; ++p) {
+      const int64_t end = x_.indptr[last_row];
+      for (int64_t p = x_.indptr[piece * kRowsAtOnce]; p < end; ++p) {
+        if (p + 2 * kAhead < end) prefetch(&out_.columns[x_.indices[p + 2 * kAhead]], sizeof(Column));
+        if (p + kAhead < end) prefetch(&out_.high[out_.columns[x_.indices[p + kAhead]].value_begin], 1);
         const Column &column = out_.columns[x_.indices[p]];
-        const double *high = out_.high.data() + column.value_begin;
-        const double *found = std::lower_bound(high, high + column.n_bins - 1, static_cast<double>(x_.data[p]));
-        out_.slots[p] = column.slot_of(static_cast<int32_t>(found - high));
+        out_.slots[p] = column.slot_of(bin_of(out_.high.data() + column.value_begin, column.n_bins, x_.data[p]));
       }
     });
   }
