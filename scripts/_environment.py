@@ -45,8 +45,10 @@ def make_environment(name):
 def install(programs, *wanted):
     """Install with pip; ``wanted`` are pip's own arguments."""
     say("installing " + " ".join(wanted))
+    # A build folder of its own for every environment: two of them may be made at the same time.
+    build = "--config-settings=build-dir=build/" + os.path.basename(os.path.dirname(programs)).lstrip(".")
     python = os.path.join(programs, "python")
-    run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted])
+    run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", build, *wanted])
 
 
 def run(command, **more):

@@ -12,7 +12,7 @@ python=.venv-oldest/bin/python
 [ -x "$python" ] || "$base" -m venv .venv-oldest
 "$python" -m pip install --quiet --disable-pip-version-check "pip>=25.1"
 # CUTWISE_WHEEL: a wheel built already, to save the compiler's time.
-"$python" -m pip install --quiet "${CUTWISE_WHEEL:-.}" --group test --constraint scripts/oldest.txt
+"$python" -m pip install --quiet --config-settings=build-dir=build/oldest "${CUTWISE_WHEEL:-.}" --group test --constraint scripts/oldest.txt
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 if [ $# -eq 0 ]; then set -- -n auto -m "not slow"; fi
 exec "$python" -m pytest "$@"
