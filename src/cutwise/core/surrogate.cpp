@@ -33,6 +33,35 @@ CUTWISE_CLONES int64_t least_rest(const int64_t *total, const int64_t *part, int
   return result;
 }
 
+// The least sum of an entry of one list and an entry of another that stands elsewhere in it; none in lists of one.
+class LeastApart {
+ public:
+  void add(int64_t j, int64_t left, int64_t right) {
+    left_.add(j, left);
+    right_.add(j, right);
+  }
+  int64_t value() const {
+    if (left_.second == kNone) return kNone;
+    if (left_.where != right_.where) return left_.first + right_.first;
+    return std::min(left_.first + right_.second, left_.second + right_.first);
+  }
+
+ private:
+  struct TwoLeast {
+    int64_t first = kNone, second = kNone, where = -1;
+    void add(int64_t j, int64_t value) {
+      if (value < first) {
+        second = first;
+        first = value;
+        where = j;
+      } else if (value < second) {
+        second = value;
+      }
+    }
+  };
+  TwoLeast left_, right_;
+};
+
 // What rows add, and what a cut costs, when every cluster has its own cost per row.
 template <class Cost>
 struct CostSums {
@@ -46,6 +75,13 @@ struct CostSums {
   int64_t left(const int64_t *part) const { return least(part, k); }
   int64_t right(const int64_t *total, const int64_t *part) const { return least_rest(total, part, k); }
   double second(const int64_t *, const int64_t *) const { return 0.0; }
+  bool has_second() const { return false; }
+  // The least that rows up to `before` and rows after `after` can cost under two different clusters.
+  int64_t apart(const int64_t *total, const int64_t *before, const int64_t *after) const {
+    LeastApart apart;
+    for (int64_t j = 0; j < k; ++j) apart.add(j, before[j], total[j] - after[j]);
+    return apart.value();
+  }
   int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::min_element(part, part + k) - part); }
 };
 
@@ -72,6 +108,17 @@ struct LabelCounts {
       most = std::max(most, total[j] - part[j]);
     }
     return sum - most;
+  }
+  bool has_second() const { return gini; }
+  int64_t apart(const int64_t *total, const int64_t *before, const int64_t *after) const {
+    int64_t n_left = 0, n_right = 0;
+    for (int64_t j = 0; j < k; ++j) {
+      n_left += before[j];
+      n_right += total[j] - after[j];
+    }
+    LeastApart apart;
+    for (int64_t j = 0; j < k; ++j) apart.add(j, n_left - before[j], n_right - (total[j] - after[j]));
+    return apart.value();
   }
   // Gini impurity of the two sides, weighted by size: tells apart cuts that disagree equally.
   double second(const int64_t *total, const int64_t *part) const {
@@ -158,6 +205,7 @@ struct SurrogateSearch {
   struct ClosedBin {
     int32_t feature, bin;
     int64_t bound;
+    bool is_first;  // of the bins that hold rows of the node
   };
 
   const int64_t *cells(const Column &column, int32_t bin, const std::vector<int64_t> &rest) const {
@@ -182,22 +230,32 @@ struct SurrogateSearch {
     const std::vector<int64_t> rest = default_cells(column);
     std::vector<uint8_t> present(column.n_bins, 0);
     for (int32_t row : silent_rows) present[encoded.bin(row, column)] = 1;
-    int32_t last = -1;
+    int32_t first = -1, last = -1;
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
       const int64_t *here = cells(column, bin, rest);
       for (int64_t j = 0; j < k && !present[bin]; ++j) present[bin] = here[j] != 0;
-      if (present[bin]) last = bin;
+      if (!present[bin]) continue;
+      if (first < 0) first = bin;
+      last = bin;
     }
-    std::vector<int64_t> part(k, 0);
+    std::vector<int64_t> part(k, 0), before(k, 0);
     for (int32_t bin = 0; bin <= last; ++bin) {
       if (!present[bin]) continue;
       const int64_t *here = cells(column, bin, rest);
-      const int64_t before = sums.left(part.data());
+      const bool is_closed = encoded.low[column.value_begin + bin] < encoded.high[column.value_begin + bin];
+      if (is_closed) before = part;
       for (int64_t j = 0; j < k; ++j) part[j] += here[j];
-      if (encoded.low[column.value_begin + bin] < encoded.high[column.value_begin + bin])
-        closed.push_back({feature, bin, before + sums.right(total.data(), part.data())});
+      if (is_closed) closed.push_back({feature, bin, bound_inside(before.data(), part.data()), bin == first});
       if (bin < last) offer(feature, encoded.high[column.value_begin + bin], part.data(), mine);
     }
+  }
+
+  // Lower bound on the cost of every cut inside a bin. Both sides under one label cost what the uncut node costs under it,
+  // wherever the cut lies, so without a second score only different labels count: else the bins of a pure node, which no
+  // cut improves, would all have to be opened.
+  int64_t bound_inside(const int64_t *before, const int64_t *after) const {
+    if (sums.has_second()) return sums.left(before) + sums.right(total.data(), after);
+    return sums.apart(total.data(), before, after);
   }
 
   void open(int32_t feature, std::vector<int32_t> bins, BestCut &mine) const {
@@ -231,28 +289,42 @@ struct SurrogateSearch {
         sort_column(feature, mine);
       share(mine);
     });
+    // No cut costs more than the uncut node. One that costs as much has both sides under one label, which bounds leave out.
+    const int64_t uncut = sums.left(total.data());
+    auto limit = [&] {
+      std::lock_guard<std::mutex> lock(best_mutex);
+      return sums.has_second() || best.score < uncut ? best.score : uncut - 1;
+    };
     std::vector<std::pair<int64_t, int32_t>> order;
     for (int32_t f = 0; f < d; ++f) {
       int64_t bound = kNone;
       for (const ClosedBin &bin : closed[f]) bound = std::min(bound, bin.bound);
-      if (bound <= best.score && !closed[f].empty()) order.emplace_back(bound, f);
+      if (bound <= limit() && !closed[f].empty()) order.emplace_back(bound, f);
     }
     std::sort(order.begin(), order.end());
     parallel_for(n_jobs, static_cast<int64_t>(order.size()), [&](int64_t i) {
       const int32_t feature = order[i].second;
-      int64_t limit;
-      {
-        std::lock_guard<std::mutex> lock(best_mutex);
-        limit = best.score;
-      }
+      const int64_t known = limit();
       std::vector<int32_t> bins;
       for (const ClosedBin &bin : closed[feature])
-        if (bin.bound <= limit) bins.push_back(bin.bin);
+        if (bin.bound <= known) bins.push_back(bin.bin);
       if (bins.empty()) return;
       BestCut mine;
       open(feature, std::move(bins), mine);
       share(mine);
     });
+    if (!sums.has_second() && best.score >= uncut) take_lowest(closed);
+  }
+
+  // All cuts cost the same: the lowest of the lowest column is wanted, and lies behind the node's lowest value.
+  void take_lowest(const std::vector<std::vector<ClosedBin>> &closed) {
+    for (int32_t f = 0; f < encoded.n_cols(); ++f) {
+      if (best.score != kNone && best.cut.feature < f) return;
+      if (closed[f].empty() || !closed[f].front().is_first) continue;
+      BestCut mine;
+      open(f, {closed[f].front().bin}, mine);
+      share(mine);
+    }
   }
 };
 
