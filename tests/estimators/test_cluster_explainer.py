@@ -1,5 +1,7 @@
 """ClusterExplainer: labels from anywhere, and at least as faithful as a DecisionTreeClassifier with as many leaves."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from cutwise import ClusterExplainer, export_text
 from cutwise.exceptions import EmptyClusterWarning
 
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
 ALGORITHMS = ("auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "cart")
 
 
@@ -88,6 +91,21 @@ class TestAuto:
         inside = y >= 0
         for extra in (0, 2, 8):
             leaves = len(np.unique(y[inside])) + extra
+            model = ClusterExplainer(leaves).fit(X, y)
+            assert model.agreement_ >= agreement_of_cart(X[inside], y[inside], leaves)
+
+    @pytest.mark.data
+    @pytest.mark.parametrize("name", ["aggregation", "flame", "halfmoons", "pathbased"])
+    def test_it_agrees_at_least_as_well_as_cart_on_labels_of_hdbscan_on_known_shapes(self, name):
+        path = DATA / f"{name}.npz"
+        if not path.exists():
+            pytest.skip(f"{path} is not there: the data folder beside the checkout is needed")
+        with np.load(path) as file:
+            X = file["X"]
+        y = HDBSCAN(min_cluster_size=8, copy=True).fit_predict(X)
+        inside = y >= 0
+        for factor in (1, 2, 4):
+            leaves = factor * len(np.unique(y[inside]))
             model = ClusterExplainer(leaves).fit(X, y)
             assert model.agreement_ >= agreement_of_cart(X[inside], y[inside], leaves)
 

@@ -188,6 +188,11 @@ class TestPreprocessor:
 
 
 class TestReference:
+    def test_a_frame_of_centers_is_no_clusterer_whatever_its_columns_are_called(self, blobs):
+        X, centers = blobs
+        model = ExplainableKMeans(5, reference=pd.DataFrame(centers, columns=["fit", "predict", "b"])).fit(X)
+        assert np.array_equal(model.reference_.centers, centers)
+
     def test_a_fitted_clusterer_is_used_as_it_is(self, blobs):
         X, _ = blobs
         clusterer = KMeans(5, n_init=1, random_state=1).fit(X)

@@ -127,5 +127,7 @@ def cut_coordinates(rows: FitRows, reference: Reference, space: MetricSpace) -> 
 
 
 def _is_clusterer(given: Any) -> bool:
-    """Whether ``reference`` is meant as a clusterer: anything that is neither None nor numbers."""
-    return given is not None and (isinstance(given, type) or hasattr(given, "fit") or hasattr(given, "predict"))
+    """Whether ``reference`` is meant as a clusterer: neither None nor numbers (a frame may have a column ``fit``)."""
+    if given is None or (hasattr(given, "__array__") and not isinstance(given, type)):
+        return False
+    return isinstance(given, type) or hasattr(given, "fit") or hasattr(given, "predict")
