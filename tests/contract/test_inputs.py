@@ -1,0 +1,123 @@
+"""Every container and memory layout of the same table grows the same tree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from cutwise import ExplainableKMeans
+from tests.oracle.models import fit_quietly, same_tree
+
+RNG = np.random.default_rng(0)
+VALUES = RNG.normal(size=(80, 3)).round(3)
+COUNTS = RNG.integers(0, 50, (80, 3))
+CENTERS = VALUES[:4] + 0.01
+NAMES = ["height", "width", "depth"]
+
+
+def _fit(X, centers=CENTERS, algorithm="exshallow"):
+    return fit_quietly(ExplainableKMeans(len(centers), algorithm=algorithm, reference=centers, max_leaves=7), X)
+
+
+def _layouts(values, tmp_path):
+    stored = tmp_path / "rows.npy"
+    np.save(stored, values)
+    read_only = values.copy()
+    read_only.flags.writeable = False
+    padded = np.zeros((len(values), 2 * values.shape[1]), dtype=values.dtype)
+    padded[:, ::2] = values
+    return {
+        "Fortran order": np.asfortranarray(values),
+        "read-only": read_only,
+        "memory map": np.load(stored, mmap_mode="r"),
+        "every other column": padded[:, ::2],
+        "reversed twice": values[::-1].copy()[::-1],
+        "nested lists": values.tolist(),
+        "other byte order": values.astype(values.dtype.newbyteorder(">")),
+    }
+
+
+def test_memory_layouts_do_not_matter(tmp_path):
+    expected = _fit(VALUES)
+    for name, X in _layouts(VALUES, tmp_path).items():
+        model = _fit(X)
+        assert same_tree(expected.tree_, model.tree_), name
+        assert np.array_equal(model.predict(X), expected.labels_), name
+        assert np.array_equal(model.transform(X), expected.transform(VALUES)), name
+
+
+def _frames(values):
+    columns = dict(zip(NAMES, values.T, strict=True))
+    plain = pd.DataFrame(values, columns=NAMES)
+    return {
+        "pandas": plain,
+        "pandas, nullable": plain.convert_dtypes(),
+        "pandas, Arrow": plain.convert_dtypes(dtype_backend="pyarrow"),
+        "pandas, odd index": plain.set_index(np.arange(len(values))[::-1] * 7),
+        "polars": pl.DataFrame({name: np.ascontiguousarray(column) for name, column in columns.items()}),
+        "pyarrow": pa.table({name: pa.array(column) for name, column in columns.items()}),
+    }
+
+
+@pytest.mark.parametrize("values", [VALUES, COUNTS], ids=["floats", "integers"])
+def test_data_frames_of_any_make_keep_their_names_and_grow_the_same_tree(values):
+    centers = values[[0, 20, 40, 60]] + 0.25
+    expected = _fit(values, centers)
+    for name, X in _frames(values).items():
+        model = _fit(X, centers)
+        assert same_tree(expected.tree_, model.tree_), name
+        assert list(model.feature_names_in_) == NAMES, name
+        assert np.array_equal(model.predict(X), expected.labels_), name
+
+
+def test_columns_of_different_types_are_each_printed_by_their_own():
+    frame = pd.DataFrame(
+        {
+            "age": pd.array([20, 30, 40, 50, 60, 70], dtype="Int64"),
+            "income": np.array([1.5, 2.5, 3.5, 60.25, 61.5, 62.5], dtype=np.float32),
+            "member": [True, False, True, False, True, False],
+        }
+    )
+    centers = np.array([[30, 2.5, 0.5], [60, 61.5, 0.5]])
+    model = _fit(frame, centers, "imm")
+    assert model.tree_.feature[0] in (0, 1)
+    assert list(model.predict(frame)) == [0, 0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "f2", "f4", "f8"]
+)
+def test_every_number_type_grows_the_tree_of_its_values(dtype):
+    values = RNG.integers(0, 2 if dtype == "bool" else 9, (50, 4)).astype(dtype)
+    centers = RNG.integers(0, 5, (3, 4)) / 4
+    expected, model = _fit(values.astype(np.float64), centers), _fit(values, centers)
+    assert np.array_equal(expected.labels_, model.labels_)
+    assert np.array_equal(expected.tree_.feature, model.tree_.feature)
+    for node in np.flatnonzero(model.tree_.feature >= 0):
+        whole = model.tree_.threshold[node].is_integer()
+        assert whole or np.dtype(dtype).kind == "f" or not _has_integer(values, centers, model.tree_, node)
+
+
+def _has_integer(values, centers, tree, node) -> bool:
+    """Whether any integer would part the same rows and centers of the whole table at that threshold."""
+    column = np.concatenate([values[:, tree.feature[node]].astype(float), centers[:, tree.feature[node]]])
+    threshold = tree.threshold[node]
+    return np.ceil(column[column <= threshold].max()) < column[column > threshold].min()
+
+
+def test_big_integers_are_compared_as_float64():
+    values = np.array([[2**53], [2**53 + 2], [2**53 + 8], [2**53 + 10]], dtype=np.int64)
+    model = _fit(values, values[[0, 2]].astype(float) + 1, "imm")
+    assert list(model.labels_) == [0, 0, 1, 1]
+
+
+def test_input_is_never_written_to():
+    for X in (VALUES.copy(), COUNTS.copy(), np.asfortranarray(VALUES), VALUES.astype(np.float32)):
+        before = X.copy()
+        model = _fit(X, X[[0, 20, 40, 60]].astype(float))
+        model.predict(X)
+        model.transform(X)
+        assert np.array_equal(X, before)

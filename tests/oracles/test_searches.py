@@ -1,0 +1,133 @@
+"""Fitted trees against every cut they could have taken, on hundreds of random small problems of every awkward kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.oracle.cases import SMALL, Case, many_values, many_values_continuous, small_case
+from tests.oracle.models import fit_case
+from tests.oracle.verify import (
+    check_empty_base,
+    check_expansion,
+    check_imm,
+    check_induced,
+    check_measures,
+    check_reference,
+    expansion_problem,
+    problem_of,
+)
+
+N_SEEDS = 14
+KINDS = pytest.mark.parametrize("kind", range(len(SMALL)), ids=lambda kind: SMALL[kind].__name__)
+
+
+def _cases(kind: int) -> list[tuple[int, Case]]:
+    return [(seed, small_case(kind, seed)) for seed in range(N_SEEDS)]
+
+
+@KINDS
+def test_every_imm_node_has_the_fewest_mistakes_of_all_cuts(kind):
+    for seed, case in _cases(kind):
+        model = fit_case(case, "imm")
+        try:
+            check_reference(model, case.values, weights=case.weights)
+            check_imm(model.tree_, problem_of(model, case.values, weights=case.weights), exact=case.exact)
+            check_measures(model, case.values, weights=case.weights)
+        except AssertionError as error:
+            raise AssertionError(f"{case}, seed {seed}: {error}") from error
+
+
+@KINDS
+def test_every_exgreedy_node_has_the_least_induced_cost_of_all_cuts(kind):
+    for seed, case in _cases(kind):
+        model = fit_case(case, "exgreedy")
+        try:
+            check_induced(model.tree_, problem_of(model, case.values, weights=case.weights), None, exact=case.exact)
+            check_measures(model, case.values, weights=case.weights)
+        except AssertionError as error:
+            raise AssertionError(f"{case}, seed {seed}: {error}") from error
+
+
+@KINDS
+def test_every_exshallow_node_has_the_least_price_and_depth_of_all_cuts(kind):
+    for seed, case in _cases(kind):
+        # With fractions as weights the depth term's count of rows is open: only the price is checked there.
+        fractions = SMALL[kind].__name__ == "fractional_weights"
+        penalties = [0.0] if fractions else [0.03, [0.0, 0.3, 2.0][seed % 3]]
+        for penalty in penalties:
+            model = fit_case(case, "exshallow", depth_penalty=penalty)
+            try:
+                given = problem_of(model, case.values, weights=case.weights)
+                check_induced(model.tree_, given, penalty, exact=case.exact)
+                check_measures(model, case.values, weights=case.weights)
+            except AssertionError as error:
+                raise AssertionError(f"{case}, seed {seed}, depth_penalty={penalty}: {error}") from error
+
+
+@KINDS
+def test_exkmc_takes_the_largest_gain_at_every_leaf_it_adds(kind):
+    for seed, case in _cases(kind):
+        k = len(case.centers)
+        models = [fit_case(case, "exkmc", max_leaves=m) for m in range(k, k + 4)]
+        try:
+            given = problem_of(models[0], case.values, weights=case.weights)
+            check_expansion([model.tree_ for model in models], given, exact=case.exact)
+            for model in models:
+                check_measures(model, case.values, weights=case.weights)
+            costs = [model.surrogate_cost_ for model in models]
+            assert all(np.diff(costs) <= 1e-9 * max(costs)), costs
+        except AssertionError as error:
+            raise AssertionError(f"{case}, seed {seed}: {error}") from error
+
+
+@KINDS
+@pytest.mark.parametrize("expansion", ["exkmc", "expand"])
+@pytest.mark.parametrize("algorithm", ["imm", "exshallow"])
+def test_expansion_takes_the_largest_gain_at_every_leaf_it_adds(kind, algorithm, expansion):
+    for seed, case in _cases(kind)[:6]:
+        k = len(case.centers)
+        models = [fit_case(case, algorithm, expansion=expansion, max_leaves=m) for m in (None, *range(k + 1, k + 5))]
+        try:
+            given = expansion_problem(problem_of(models[0], case.values, weights=case.weights), expansion)
+            # Centers that cannot be parted share a leaf: their base tree has fewer leaves, and is grown at once.
+            base = models[0].n_leaves_ == k
+            trees = [model.tree_ for model in models] if base else [model.tree_ for model in models[1:]]
+            check_expansion(trees, given, exact=case.exact or expansion == "expand")
+        except AssertionError as error:
+            raise AssertionError(f"{case}, seed {seed}: {error}") from error
+
+
+def test_a_single_cluster_grows_from_one_leaf_without_gain():
+    case = small_case([make.__name__ for make in SMALL].index("one_cluster"), 0)
+    for algorithm in ("imm", "exgreedy", "exshallow", "exkmc"):
+        model = fit_case(case, algorithm)
+        assert model.n_leaves_ == 1
+        check_empty_base(model.tree_, problem_of(model, case.values), exact=True)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("make", [many_values, many_values_continuous])
+def test_columns_of_hundreds_of_values_are_searched_exactly(make, seed):
+    case = make(seed)
+    is_integer = np.full(case.values.shape[1], case.values.dtype.kind == "i")
+
+    def given(model):
+        found = problem_of(model, case.values, is_integer=is_integer, costs="float")
+        if case.exact:
+            found = found.with_costs(found.costs.astype(np.int64))
+        return found
+
+    model = fit_case(case, "imm")
+    check_reference(model, case.values)
+    check_imm(model.tree_, given(model), exact=case.exact)
+    model = fit_case(case, "exgreedy")
+    check_induced(model.tree_, given(model), None, exact=case.exact)
+    model = fit_case(case, "exshallow")
+    check_induced(model.tree_, given(model), 0.03, exact=case.exact)
+    models = [fit_case(case, "imm", max_leaves=m) for m in range(len(case.centers), len(case.centers) + 4)]
+    check_expansion([m.tree_ for m in models], given(models[0]), exact=case.exact)
+    models = [
+        fit_case(case, "imm", max_leaves=m, expansion="expand") for m in range(len(case.centers), len(case.centers) + 4)
+    ]
+    check_expansion([m.tree_ for m in models], expansion_problem(given(models[0]), "expand"), exact=True)
