@@ -61,7 +61,7 @@ def test_imm_stays_within_its_bound_of_the_enumerated_optimum(k):
 
 
 def test_the_guarantee_of_an_imm_tree_lies_between_its_cost_and_the_worst_case():
-    """IMM paper, Lemma 5.5: cost(T) <= 2 cost(centers) + 2 sum of a node's mistakes * squared diameter of its centers."""
+    """IMM paper, Lemma 5.5: cost(T) <= 2 cost(centers) + 2 sum of mistakes * squared diameter of the centers."""
     rng = np.random.default_rng(11)
     for _ in range(20):
         n, d, k = 60, 3, int(rng.integers(2, 7))
