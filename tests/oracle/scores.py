@@ -48,11 +48,16 @@ def induced(problem: Problem, rows: np.ndarray, centers: np.ndarray, cut: Cut) -
     )
 
 
+def fraction(number: Any) -> Fraction:
+    """A cost as an exact fraction; NumPy's integers must become Python's first, or they overflow."""
+    return Fraction(number.item() if isinstance(number, np.generic) else number)
+
+
 def price(induced_cost: Any, current: Any) -> Fraction | float:
     """InducedCost / CurrentCost (ExShallow, equation 5); 1 when both are 0, infinite when only the current one is."""
     if current == 0:
         return Fraction(1) if induced_cost == 0 else float("inf")
-    return Fraction(induced_cost) / Fraction(current)
+    return fraction(induced_cost) / fraction(current)
 
 
 def _ceiling(numerator: int, denominator: int) -> int:

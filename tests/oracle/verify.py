@@ -31,6 +31,7 @@ from .scores import (
     best_center,
     current_cost,
     depth_expectation,
+    fraction,
     induced,
     mistakes,
     price,
@@ -103,7 +104,7 @@ def rounding(problem: Problem) -> Any:
     """
     excess = problem.costs - problem.costs.min(axis=1)[:, None]
     largest = (excess * problem.weights[:, None]).max()
-    return Fraction(largest) * Fraction(problem.weights.sum()) / 2**29 if largest else 0
+    return fraction(largest) * fraction(problem.weights.sum()) / 2**29 if largest else 0
 
 
 @dataclass
@@ -246,7 +247,7 @@ def check_induced(tree: Any, problem: Problem, depth_penalty: float | None, *, e
             # A score is two divisions, a product and a sum of float64.
             float_error = Fraction(2**-50) * Fraction(max(map(abs, finite), default=0.0))
             # Both numerator and denominator of Price carry the costs' rounding.
-            price_error = Fraction(slack) / Fraction(current) * Fraction(max(finite, default=0.0) + 1) if current else 0
+            price_error = fraction(slack) / fraction(current) * Fraction(max(finite, default=0.0) + 1) if current else 0
             allowed = float_error + price_error
         score, best = scores[cuts.index(taken)], min(scores)
         _require(
