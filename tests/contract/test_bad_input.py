@@ -50,11 +50,11 @@ def test_values_that_are_not_finite_are_named_by_column_and_first_row(model, val
     word = "NaN" if np.isnan(value) else "infinity"
     bad = _with(X, 17, 2, value)
     bad[20, 1] = value
-    _says(model, word, "x1", "20", X=_with(X, 20, 1, value), **y)
-    _says(model, word, ("x2", "x1"), ("17", "20"), X=bad, **y)
+    _says(model, word, ("x1", "column 1"), "row 20", X=_with(X, 20, 1, value), **y)
+    _says(model, word, ("column 1, row 20", "column 2, row 17"), X=bad, **y)
     _says(model, word, "height", "17", X=pd.DataFrame(_with(X, 17, 2, value), columns=FRAME.columns), **y)
     sparse = scipy.sparse.csr_array(_with(X, 17, 2, value))
-    _says(model, word, "x2", "17", X=sparse, **y)
+    _says(model, word, ("x2", "column 2"), "row 17", X=sparse, **y)
 
 
 def test_missing_values_of_nullable_columns_are_named():

@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cutwise import ClusterExplainer, ExplainableKMeans
@@ -23,28 +23,14 @@ ESTIMATORS = [
     ExplainableKMeans(n_clusters=2, algorithm="imm"),
     ExplainableKMeans(n_clusters=2, algorithm="exgreedy", max_leaves=3, expansion="expand"),
     ExplainableKMeans(n_clusters=2, algorithm="exkmc", max_leaves=4),
-    ExplainableKMeans(n_clusters=2, preprocessor=StandardScaler()),
+    ExplainableKMeans(n_clusters=2, preprocessor=MaxAbsScaler()),
     ClusterExplainer(),
     ClusterExplainer(algorithm="imm"),
     ClusterExplainer(max_leaves=4),
 ]
 
 
-def expected_failed_checks(estimator):
-    """Checks that cannot hold, each with its reason."""
-    if isinstance(estimator, ExplainableKMeans):
-        reason = (
-            "k-means++ draws its seeds from the rows, so repeated rows and weights draw different ones; "
-            "scikit-learn's KMeans fails it for the same reason"
-        )
-        return {
-            "check_sample_weight_equivalence_on_dense_data": reason,
-            "check_sample_weight_equivalence_on_sparse_data": reason,
-        }
-    return {}
-
-
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failed_checks)
+@parametrize_with_checks(ESTIMATORS)
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

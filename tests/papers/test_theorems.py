@@ -96,7 +96,7 @@ def test_basis_vectors_are_split_exactly_by_a_caterpillar(k, algorithm):
     assert model.depth_ == k - 1
 
 
-@pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc"])
+@pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow"])
 def test_far_outliers_keep_their_own_leaf_where_entropy_splits_them(algorithm):
     """IMM paper, Section 3, Figure 2(b): entropy cuts between the clouds, and its cost grows with the distance."""
     ratios = []
