@@ -141,7 +141,7 @@ def test_disagreement_costs_are_zero_and_one():
 # ---- integer weights
 
 
-@pytest.mark.parametrize("weight", [1.0, 0.5, 3.0, 0.1, 1e-300])
+@pytest.mark.parametrize("weight", [1.0, 0.5, 1.5, 0.1, 1e-300])
 def test_equal_weights_are_no_weights(weight):
     weights, scale = integer_weights(np.full(7, weight))
     assert weights is None
@@ -152,11 +152,10 @@ def test_equal_weights_are_no_weights(weight):
     ("given", "expected"),
     [
         ([1, 2, 5], [1, 2, 5]),
-        ([2, 4, 10], [1, 2, 5]),
         ([0.25, 0.5, 1.25], [1, 2, 5]),
         ([0.1, 0.2, 0.3], [1, 2, 3]),
         ([3e-9, 0.0, 6e-9], [1, 0, 2]),
-        ([0.0, 7.0, 7.0], [0, 1, 1]),
+        ([0.0, 0.7, 0.7], [0, 1, 1]),
         ([0.75, 0.5, 1.0], [3, 2, 4]),
         ([6, 10, 15], [6, 10, 15]),
         ([3e15, 6e15], [1, 2]),
@@ -167,6 +166,13 @@ def test_weights_with_a_common_unit_become_multiples_of_it(given, expected):
     assert weights.dtype == np.int64
     assert weights.tolist() == expected
     np.testing.assert_allclose(np.array(given) * scale, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("given", [[2, 4, 10], [0.0, 7.0, 7.0], [2, 2, 2], [3, 6, 9]])
+def test_whole_weights_stay_as_they_are_each_a_row_repeated(given):
+    weights, scale = integer_weights(np.array(given, dtype=float))
+    assert weights.tolist() == given
+    assert scale == 1.0
 
 
 def test_other_weights_are_rounded_within_the_bound_and_none_vanishes():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -128,17 +129,22 @@ def wrong_number(what: str, found: int, n_clusters: int) -> InvalidInputError:
     )
 
 
+def _in_short(value: Any) -> str:
+    """A value as Python writes it, on one line of at most some 40 characters."""
+    return " ".join(reprlib.repr(value).split())
+
+
 def _read_centers(centers: Any, what: str) -> npt.NDArray[np.float64]:
     try:
         array = np.array(centers, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"{what} must be an array of numbers with one row per center, or a clusterer, not {type(centers).__name__}."
+            f"{what}={_in_short(centers)} must be an array of numbers with one row per center, or a clusterer."
         ) from error
     if array.ndim != 2 or array.size == 0:
         raise InvalidInputError(
-            f"{what} must have one row per center and one column per column of X: shape (n_clusters, n_columns), not "
-            f"{array.shape}."
+            f"{what}={_in_short(centers)} has shape {array.shape}, but needs one row per center and one column per "
+            "column of X: shape (n_clusters, n_columns)."
         )
     wrong = np.argwhere(~np.isfinite(array))
     if len(wrong):
