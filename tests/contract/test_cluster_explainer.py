@@ -91,12 +91,16 @@ def test_one_label_gives_one_leaf():
         assert set(model.predict(X)) == {y[-1]}
 
 
-def test_every_cluster_has_a_leaf_unless_its_rows_cannot_be_parted():
+def test_every_cluster_has_a_leaf():
+    """With "auto" agreement comes first, so there only where no cluster has to give way to it."""
     for seed in range(10):
         X, codes = _blobs(k=6, n=60, d=2, seed=seed)
-        model = fit_quietly(ClusterExplainer(), X, codes)
-        leaves = model.tree_.cluster[model.tree_.cluster >= 0]
-        assert set(leaves) == set(range(6)), seed
+        for algorithm in ("imm", "exgreedy", "exshallow"):
+            tree = fit_quietly(ClusterExplainer(algorithm=algorithm), X, codes).tree_
+            assert set(tree.cluster[tree.cluster >= 0]) == set(range(6)), (seed, algorithm)
+        apart = X + 40 * np.column_stack([codes, codes % 2])
+        tree = fit_quietly(ClusterExplainer(), apart, codes).tree_
+        assert set(tree.cluster[tree.cluster >= 0]) == set(range(6)), seed
 
 
 # costs and centers

@@ -30,7 +30,15 @@ ESTIMATORS = [
 ]
 
 
-@parametrize_with_checks(ESTIMATORS)
+def expected_failed_checks(estimator):
+    """Checks that cannot hold, each with its reason."""
+    if getattr(estimator, "preprocessor", None) is None:
+        return {}
+    reason = "the scaler itself takes no weights: it sees rows of weight 0, and so scales otherwise than without them"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failed_checks)
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -109,6 +109,7 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         -------
         sentences : list of n_samples str
         """
+        check_is_fitted(self)
         return explain_rows(self.tree_, self._columns_of_fit().names, self._read(X), self.classes_)
 
     def rules(self) -> Rules:
