@@ -17,6 +17,7 @@ namespace cutwise {
 namespace {
 
 constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+constexpr size_t kAhead = 8;  // rows in order of value lie anywhere in memory: their costs are asked for ahead of use
 
 CUTWISE_CLONES int64_t least(const int64_t *values, int64_t k) {
   int64_t result = kNone;
@@ -72,6 +73,13 @@ struct CostSums {
     const Cost *cost = costs + row * k;
     for (int64_t j = 0; j < k; ++j) sums[j] += cost[j];
   }
+  void prefetch(int32_t row) const {
+#if defined(__GNUC__)
+    __builtin_prefetch(costs + static_cast<int64_t>(row) * k);
+#else
+    (void)row;
+#endif
+  }
   int64_t left(const int64_t *part) const { return least(part, k); }
   int64_t right(const int64_t *total, const int64_t *part) const { return least_rest(total, part, k); }
   double second(const int64_t *, const int64_t *) const { return 0.0; }
@@ -93,6 +101,7 @@ struct LabelCounts {
   bool gini;
 
   void add_row(int64_t *sums, int32_t row) const { sums[labels[row]] += weights ? weights[row] : 1; }
+  void prefetch(int32_t) const {}
   int64_t left(const int64_t *part) const {
     int64_t sum = 0, most = 0;
     for (int64_t j = 0; j < k; ++j) {
@@ -190,7 +199,10 @@ struct SurrogateSearch {
             BestCut &mine) const {
     for (size_t i = 0; i < placed.size();) {
       const double value = placed[i].value;
-      while (i < placed.size() && placed[i].value == value) sums.add_row(part.data(), placed[i++].row);
+      while (i < placed.size() && placed[i].value == value) {
+        if (i + kAhead < placed.size()) sums.prefetch(placed[i + kAhead].row);
+        sums.add_row(part.data(), placed[i++].row);
+      }
       if (i < placed.size() || with_last) offer(feature, value, part.data(), mine);
     }
   }

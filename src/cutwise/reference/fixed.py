@@ -28,7 +28,7 @@ Units = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Weights = npt.NDArray[np.int64] | None
 Nearest = tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], float]
 
-SMALL = 2**22
+SMALL = 2**20
 """Total weight times number of centers up to which memory does not matter and costs get all the bits there are."""
 COARSE_BITS = 30
 FINE_BITS = 50

@@ -106,8 +106,8 @@ class SurrogateCriterion:
         self._excess = costs.excess
         self._packed = searches.pack_codes(table.encoded, n_jobs)
         self._n_jobs = n_jobs
-        silent = ~costs.excess.any(axis=1)
-        self._silent = silent.view(np.uint8) if silent.any() else None
+        silent = np.asarray(costs.excess.any(axis=1)) == 0
+        self._silent = silent.astype(np.uint8) if silent.any() else None
 
     def sums(self, rows: Int32) -> LeafSums:
         """See :class:`ExpansionCriterion`; costs in fixed-point units above the base cost."""
