@@ -70,10 +70,11 @@ class Finder {
 
   // Chooses the bins as well, from (a sample of) the values. `n_rows` values will be looked up.
   Finder(const Tally &tally, int64_t n_rows, Bins &bins) {
-    bins = choose_bins(tally, kMaxBins);
-    exact_ = bins.exact;
-    n_bins_ = bins.size();
-    if (!use_cells(tally, n_rows, bins)) use_search(bins);
+    exact_ = tally.size() <= kMaxBins;
+    if (!use_cells(tally, n_rows, bins)) {
+      bins = choose_bins(tally, kMaxBins);
+      use_search(bins);
+    }
     value_.assign(bins.high.begin(), bins.high.end());
   }
 
@@ -153,7 +154,7 @@ class Finder {
 
   void use_search(const Bins &bins) {
     Search search{{}, 0};
-    while ((1 << search.n_steps) < n_bins_) ++search.n_steps;
+    while ((1 << search.n_steps) < bins.size()) ++search.n_steps;
     search.end.assign(bins.high.begin(), bins.high.end() - 1);
     // No value is above these, so none is placed after the last bin.
     search.end.resize((size_t{1} << search.n_steps) - 1, std::numeric_limits<V>::infinity());
@@ -168,9 +169,13 @@ class Finder {
       const bool near = first >= -kMaxWhole && last <= kMaxWhole;
       if (near && last - first < static_cast<double>(std::min<int64_t>(kMaxCells, 256 + n_rows)) && all_whole(tally))
         return try_cells(EqualCells<V>{static_cast<V>(first), static_cast<V>(last), V(1)}, tally, bins);
-      if (n_rows < kMinRows || n_bins_ < 2) return false;
-      // The first and the last bin may stretch far: their other ends make the range.
-      const V from = static_cast<V>(bins.high[0]), to = static_cast<V>(bins.low[n_bins_ - 1]);
+      if (n_rows < kMinRows || tally.size() < 2) return false;
+      // The first and the last bin of a coarse column may stretch far: the range is that of the others.
+      const int64_t left_out = exact_ ? 0 : n_counted(tally) / kMaxBins;
+      int64_t low_at = 0, high_at = tally.size() - 1;
+      for (int64_t n = tally.count[low_at]; n <= left_out; n += tally.count[low_at]) ++low_at;
+      for (int64_t n = tally.count[high_at]; n <= left_out; n += tally.count[high_at]) --high_at;
+      const V from = static_cast<V>(tally.value[low_at]), to = static_cast<V>(tally.value[high_at]);
       for (int n_cells = kMinCells; n_cells <= kMaxCells; n_cells *= 2) {
         const V per_value = static_cast<V>(n_cells - 1) / (to - from);
         if (!std::isfinite(per_value) || !(per_value > 0)) break;
@@ -186,6 +191,12 @@ class Finder {
     }
   }
 
+  static int64_t n_counted(const Tally &tally) {
+    int64_t n = 0;
+    for (const int32_t count : tally.count) n += count;
+    return n;
+  }
+
   static bool all_whole(const Tally &tally) {
     return std::all_of(tally.value.begin(), tally.value.end(), [](double v) { return v == std::floor(v); });
   }
@@ -197,15 +208,14 @@ class Finder {
     std::vector<int32_t> count;
     std::vector<int64_t> last_value;  // of every cell that holds values
     std::vector<int> cell;
-    int64_t n = 0;
-    for (const int32_t c : tally.count) n += c;
+    const int64_t most = 2 * n_counted(tally) / kMaxBins;
     for (int64_t i = 0; i < tally.size(); ++i) {
       const int at = cells(static_cast<CellValue>(tally.value[i]));
       if (!cell.empty() && cell.back() == at) {
         if (exact_) return false;
         count.back() += tally.count[i];
         last_value.back() = i;
-        if (count.back() > 2 * n / kMaxBins) return false;
+        if (count.back() > most) return false;
         continue;
       }
       cell.push_back(at);
@@ -226,7 +236,6 @@ class Finder {
     }
     for (; next < cells.size(); ++next) table_[next] = static_cast<uint8_t>(of_cells.size() - 1);
     bins = std::move(of_cells);
-    n_bins_ = bins.size();
     cells_ = cells;
     return true;
   }
@@ -235,7 +244,6 @@ class Finder {
                                       std::variant<Search, EqualCells<V>, BitCells<V>>>;
 
   bool exact_ = true;
-  int n_bins_ = 0;
   std::vector<V> value_;  // exact: of every bin
   std::vector<uint8_t> table_;  // the bin of every cell
   AllCells cells_;
