@@ -78,7 +78,6 @@ class Finder {
     value_.assign(bins.high.begin(), bins.high.end());
   }
 
-  int n_bins() const { return n_bins_; }
   bool exact() const { return exact_; }
 
   // Writes the bins of n values that are `stride` apart to codes that are `code_stride` apart. Coarse: ends[2 * b] and
