@@ -1,0 +1,266 @@
+"""The searches against every possible cut, on tables with exact and coarse columns, bundles, packs and CSR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from cutwise.core import kernels, searches
+
+
+@dataclass
+class Case:
+    """A node: some rows of a table, with costs by k clusters and the clusters' coordinates."""
+
+    values: np.ndarray
+    rows: np.ndarray
+    excess: np.ndarray
+    base: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray | None
+    coordinates: np.ndarray
+    survivors: np.ndarray
+    matrix: kernels.Matrix
+    encoded: kernels.Encoded
+
+    def weight(self, rows: np.ndarray) -> np.ndarray:
+        return np.ones(len(rows), dtype=np.int64) if self.weights is None else self.weights[rows]
+
+
+def make_case(seed: int, *, with_weights: bool = False, as_csr: bool = False, n: int = 120) -> Case:
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 6))
+    one_hot = np.eye(5)[rng.integers(0, 5, n)]
+    small = rng.integers(0, 4, (n, 3))
+    wide = np.round(rng.normal(size=(n, 2)), 2)
+    values = np.column_stack([one_hot, small, wide, np.full(n, 7.0)])
+    excess = rng.integers(0, 50, (n, k))
+    excess -= excess.min(axis=1, keepdims=True)
+    weights = rng.integers(1, 4, n) if with_weights else None
+    if weights is not None:
+        excess *= weights[:, None]
+    coordinates = values[rng.choice(n, k, replace=False)] + rng.choice([0.0, 0.25], (k, values.shape[1]))
+    rows = np.sort(rng.choice(n, int(rng.integers(2, n)), replace=False)).astype(np.int32)
+    survivors = np.sort(rng.choice(k, int(rng.integers(2, k + 1)), replace=False)).astype(np.int32)
+    matrix = kernels.as_matrix(sparse.csr_array(values) if as_csr else values)
+    labels = rng.integers(0, k, n).astype(np.int32)
+    base = rng.integers(0, 9, n)
+    return Case(
+        values, rows, excess.astype(np.int64), base.astype(np.int64), labels, weights, coordinates, survivors, matrix,
+        kernels.encode(matrix),
+    )  # fmt: skip
+
+
+def coarse_case(seed: int) -> Case:
+    """Columns of more than 256 distinct values: bins have to be opened."""
+    rng = np.random.default_rng([9, seed])
+    n, k = 900, 4
+    values = np.column_stack([rng.permutation(n) / 8, rng.normal(size=n), rng.integers(0, 600, n)])
+    coordinates = values[rng.choice(n, k, replace=False)].astype(np.float64)
+    costs = np.rint(16 * ((values[:, None] - coordinates) ** 2).sum(axis=2)).astype(np.int64)
+    base = costs.min(axis=1)
+    matrix = kernels.as_matrix(values)
+    rows = np.sort(rng.choice(n, 700, replace=False)).astype(np.int32)
+    survivors = np.arange(k, dtype=np.int32)
+    labels = costs.argmin(axis=1).astype(np.int32)
+    return Case(
+        values, rows, costs - base[:, None], base, labels, None, coordinates, survivors, matrix, kernels.encode(matrix)
+    )
+
+
+CASES = [
+    *(make_case(seed) for seed in range(8)),
+    *(make_case(seed, with_weights=True) for seed in range(8, 12)),
+    *(make_case(seed, as_csr=True) for seed in range(12, 16)),
+    *(coarse_case(seed) for seed in range(2)),
+]
+
+
+def cuts(case: Case, *, with_centers: bool) -> Iterator[tuple[int, float, np.ndarray]]:
+    """Every cut of the node: column, left end of its gap, which rows lie left."""
+    for feature in range(case.values.shape[1]):
+        column = case.values[case.rows, feature]
+        ends = [column, case.coordinates[case.survivors, feature]] if with_centers else [column]
+        for threshold in np.unique(np.concatenate(ends))[:-1]:
+            yield feature, float(threshold), column <= threshold
+
+
+def histogram_of(case: Case, cluster: np.ndarray, first: np.ndarray | None, second: np.ndarray | None, width: int):
+    k = case.excess.shape[1]
+    histogram = np.zeros((case.encoded.n_slots, k, width), dtype=np.int64)
+    totals = np.zeros((k, width), dtype=np.int64)
+    searches.add_to_cluster_histogram(case.encoded, None, case.rows, cluster, first, second, histogram, totals, 1)
+    return histogram, totals
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rows_taken_out_of_a_histogram_leave_nothing(case: Case) -> None:
+    histogram, totals = histogram_of(case, case.labels, case.weights, None, 1)
+    assert totals.sum() == case.weight(case.rows).sum()
+    searches.add_to_cluster_histogram(
+        case.encoded, None, case.rows, case.labels, case.weights, None, histogram, totals, -1
+    )
+    assert not histogram.any()
+    assert not totals.any()
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_packs_and_threads_change_no_sum(case: Case, n_jobs: int) -> None:
+    every = np.tile(case.rows, 300)  # enough rows for packs and threads to be used
+    packed = searches.pack_codes(case.encoded)
+    plain, with_packs = (np.zeros((case.encoded.n_slots, case.excess.shape[1]), dtype=np.int64) for _ in range(2))
+    totals, packed_totals = (np.zeros(case.excess.shape[1], dtype=np.int64) for _ in range(2))
+    searches.add_to_cost_histogram(case.encoded, None, every, case.excess, plain, totals)
+    searches.add_to_cost_histogram(case.encoded, packed, every, case.excess, with_packs, packed_totals, n_jobs)
+    np.testing.assert_array_equal(packed_totals, 300 * case.excess[case.rows].sum(axis=0))
+    np.testing.assert_array_equal(totals, packed_totals)
+    used = np.zeros(case.encoded.n_slots, dtype=bool)
+    columns = zip(case.encoded.slot_begin, case.encoded.n_bins, case.encoded.default_bin, strict=True)
+    for begin, n_bins, default in columns:
+        used[begin : begin + n_bins - (default >= 0)] = True
+    np.testing.assert_array_equal(plain[used], with_packs[used])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_partition_keeps_order_and_tells_its_gap(case: Case) -> None:
+    for feature, threshold, is_left in list(cuts(case, with_centers=False))[::7]:
+        rows = case.rows.copy()
+        n_left, left_max, right_min = searches.partition(case.encoded, case.matrix, rows, feature, threshold)
+        np.testing.assert_array_equal(rows, np.concatenate([case.rows[is_left], case.rows[~is_left]]))
+        column = case.values[case.rows, feature]
+        assert (n_left, left_max, right_min) == (is_left.sum(), column[is_left].max(), column[~is_left].min())
+
+
+@pytest.mark.parametrize("with_histogram", [True, False])
+@pytest.mark.parametrize("case", CASES)
+def test_fewest_mistakes_are_those_of_all_cuts(case: Case, with_histogram: bool) -> None:
+    cluster = np.where(np.isin(case.labels, case.survivors), case.labels, -1).astype(np.int32)
+    histogram, totals = histogram_of(case, cluster, case.weights, None, 1)
+    uncounted = case.rows[cluster[case.rows] < 0]
+    least, features, thresholds = searches.fewest_mistakes(
+        case.encoded, case.matrix, case.rows, cluster, case.weights, uncounted, histogram if with_histogram else None,
+        totals, case.coordinates, case.survivors, 2,
+    )  # fmt: skip
+
+    held = cluster[case.rows] >= 0
+    expected: dict[int, list[tuple[int, float]]] = {}
+    for feature, threshold, is_left in cuts(case, with_centers=True):
+        center_left = case.coordinates[:, feature] <= threshold
+        if center_left[case.survivors].all() or not center_left[case.survivors].any():
+            continue
+        parted = held & (is_left != center_left[cluster[case.rows]])
+        expected.setdefault(int(case.weight(case.rows)[parted].sum()), []).append((feature, threshold))
+    if not expected:
+        assert least == -1
+        return
+    assert least == min(expected)
+    assert (int(features[0]), float(thresholds[0])) >= expected[least][0]  # a bin's end stands for its largest row
+    assert len(features) == len(expected[least])
+
+
+@pytest.mark.parametrize("with_histogram", [True, False])
+@pytest.mark.parametrize("case", CASES)
+def test_the_best_surrogate_cut_is_that_of_all_cuts(case: Case, with_histogram: bool) -> None:
+    k = case.excess.shape[1]
+    histogram = np.zeros((case.encoded.n_slots, k), dtype=np.int64) if with_histogram else None
+    totals = np.zeros(k, dtype=np.int64)
+    searches.add_to_cost_histogram(case.encoded, None, case.rows, case.excess, histogram, totals)
+    silent = (~case.excess.any(axis=1)).astype(np.uint8)
+    found = searches.best_surrogate_cut(case.encoded, case.matrix, case.rows, case.excess, histogram, totals, silent, 2)
+    costs = case.excess[case.rows]
+    scores = [
+        (int(costs[is_left].sum(axis=0).min() + costs[~is_left].sum(axis=0).min()), feature)
+        for feature, _, is_left in cuts(case, with_centers=False)
+    ]
+    assert found is not None
+    assert (found[0], found[2]) == min(scores)
+    is_left = case.values[case.rows, found[2]] <= found[3]
+    assert found[4] == costs[is_left].sum(axis=0).argmin()
+    assert found[5] == costs[~is_left].sum(axis=0).argmin()
+
+
+@pytest.mark.parametrize("gini", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_the_best_disagreement_cut_is_that_of_all_cuts(case: Case, gini: bool) -> None:
+    histogram, totals = histogram_of(case, case.labels, case.weights, None, 1)
+    found = searches.best_disagreement_cut(
+        case.encoded, case.matrix, case.rows, case.labels, case.weights, histogram[:, :, 0], totals[:, 0], gini, 2
+    )
+    k = case.excess.shape[1]
+    weight = case.weight(case.rows)
+    scores = []
+    for feature, _, is_left in cuts(case, with_centers=False):
+        disagreement, impurity = 0, 0.0
+        for side in (is_left, ~is_left):
+            counts = np.bincount(case.labels[case.rows][side], weights=weight[side], minlength=k)
+            disagreement += int(counts.sum() - counts.max())
+            impurity += counts.sum() - (counts**2).sum() / counts.sum()
+        scores.append((disagreement, impurity if gini else 0.0, feature))
+    assert found is not None
+    best = min(scores)
+    assert found[0] == best[0]
+    assert found[1] == pytest.approx(best[1], rel=1e-12)
+    if not gini:
+        assert found[2] == best[2]
+
+
+@pytest.mark.parametrize("with_histogram", [True, False])
+@pytest.mark.parametrize("penalty", [0.0, 0.5])
+@pytest.mark.parametrize("case", CASES)
+def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, with_histogram: bool) -> None:
+    n, k = case.excess.shape
+    width = 2 if penalty else 1
+    histogram = np.zeros((case.encoded.n_slots, k, width), dtype=np.int64) if with_histogram else None
+    totals, held = np.zeros((k, width), dtype=np.int64), np.zeros(k, dtype=np.int64)
+    states = np.zeros((n, 3), dtype=np.int64)
+    searches.hold_by_nearest(
+        case.encoded, None, case.rows, case.excess, case.survivors, case.base, case.weights, states, histogram, totals,
+        held, "root",
+    )  # fmt: skip
+    no_kills = np.zeros(case.values.shape[1], dtype=np.uint8)
+    found = searches.best_induced_cut(
+        case.encoded, case.matrix, case.rows, case.excess, case.base, states, case.weights, histogram, totals, held,
+        case.coordinates, case.survivors, penalty, no_kills, no_kills, 2,
+    )  # fmt: skip
+
+    costs = case.excess[case.rows] + case.base[case.rows, None]
+    current = int(costs[:, case.survivors].min(axis=1).sum())
+    weight = case.weight(case.rows)
+    scores = []
+    for feature, threshold, is_left in cuts(case, with_centers=True):
+        along = case.coordinates[case.survivors, feature]
+        left, right = case.survivors[along <= threshold], case.survivors[along > threshold]
+        if len(left) == 0 or len(right) == 0:
+            continue
+        induced = int(costs[is_left][:, left].min(axis=1).sum() + costs[~is_left][:, right].min(axis=1).sum())
+        n_points = int(weight.sum())
+        depth = total_depth(n_points, int(weight[is_left].sum()), len(case.survivors), len(left)) / n_points
+        scores.append((induced / current + penalty * depth, induced, feature))
+    if not scores:
+        assert found is None
+        return
+    assert found is not None
+    assert found[:3] == min(scores)
+
+
+def total_depth(points: int, left_points: int, centers: int, left_centers: int) -> int:
+    """EvalWAD times the number of points, as written down: every node splits points and centers as the cut does."""
+
+    def below(n: int, k: int, *, root: bool = False) -> int:
+        if k == 1 or n == 0:
+            return 0
+        k_left = left_centers if root else min(max(-(-k * left_centers // centers), 1), k - 1)
+        if root:
+            n_left = left_points
+        elif n == 1:
+            n_left = int(k_left > k - k_left)
+        else:
+            n_left = min(max(-(-n * left_points // points), 1), n - 1)
+        return n + below(n_left, k_left) + below(n - n_left, k - k_left)
+
+    return below(points, centers, root=True)
