@@ -114,9 +114,15 @@ class TestAuto:
         X = np.array([[x] for x in (1, 2, 3, 4, 5, 6, 9, 20, 21)], dtype=float)
         y = np.array(list("aaabaaacc"))
         with pytest.warns(EmptyClusterWarning, match="b"):
-            model = ClusterExplainer().fit(X, y)
+            model = ClusterExplainer(max_leaves=3).fit(X, y)
         assert model.agreement_ == pytest.approx(8 / 9)
         assert "no rule" in str(model.rules()[1])
+
+    def test_a_cluster_inside_another_gets_its_leaf_by_a_few_more_leaves(self):
+        X = np.array([[x] for x in (1, 2, 3, 4, 5, 6, 9, 20, 21)], dtype=float)
+        model = ClusterExplainer().fit(X, np.array(list("aaabaaacc")))
+        assert model.agreement_ == 1.0
+        assert model.n_leaves_ == 4
 
     def test_every_cluster_gets_a_leaf_where_that_costs_nothing(self, iris):
         model = ClusterExplainer().fit(*iris)

@@ -15,7 +15,17 @@ from cutwise.tree.cart import cart_trees
 from cutwise.tree.grower import GrownTree, grow_tree
 from cutwise.tree.prune import prune_to_agreement
 
-__all__ = ["Candidate", "LabelProblem", "best_candidate", "grow_candidate", "grow_candidates"]
+__all__ = [
+    "Candidate",
+    "LabelProblem",
+    "best_candidate",
+    "grow_candidate",
+    "grow_candidates",
+    "grow_until_every_cluster_has_a_leaf",
+]
+
+
+_ATTEMPTS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +117,23 @@ def grow_candidates(problem: LabelProblem) -> dict[str, Candidate]:
         "cart, pruned": _prune(problem, overgrown_cart),
     }
     return {name: _judge(problem, name, _with_majorities(tree, problem)) for name, tree in grown.items()}
+
+
+def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Candidate]:
+    """Grow every tree of ``"auto"``, with a few more leaves where the best tree leaves a cluster without one.
+
+    A small cluster may have no leaf in the tree that agrees best: its rows disagree least inside another's. The tree
+    is then let grow further, rather than made to agree worse. Clusters that the columns cannot tell apart never get
+    leaves of their own, so the attempts are few.
+    """
+    candidates = grow_candidates(problem)
+    for attempt in range(_ATTEMPTS):
+        missing = best_candidate(candidates).n_without_leaf
+        if missing == 0:
+            break
+        problem = replace(problem, max_leaves=problem.max_leaves + (missing << attempt))
+        candidates = grow_candidates(problem)
+    return candidates
 
 
 def best_candidate(candidates: dict[str, Candidate]) -> Candidate:

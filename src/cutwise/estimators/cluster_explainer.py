@@ -9,7 +9,13 @@ import numpy.typing as npt
 
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._given import read_centers, read_costs
-from cutwise.estimators._growth import LabelProblem, best_candidate, grow_candidate, grow_candidates
+from cutwise.estimators._growth import (
+    LabelProblem,
+    best_candidate,
+    grow_candidate,
+    grow_candidates,
+    grow_until_every_cluster_has_a_leaf,
+)
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import FitRows, encode_rows, fit_metric_space
 from cutwise.exceptions import InvalidInputError
@@ -41,7 +47,8 @@ class ClusterExplainer(TreeEstimator):
     Parameters
     ----------
     max_leaves : int, default=None
-        Number of leaves at most, at least one a cluster. None means one leaf a cluster.
+        Number of leaves at most, at least one a cluster. None means one leaf a cluster, and with ``"auto"`` a few more
+        where the tree that agrees best would leave a cluster without one.
     algorithm : {"auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "cart"}, default="auto"
         How the tree grows. ``"auto"`` grows several, takes the one that agrees with ``y`` on most rows (of these, one
         that gives every cluster a leaf; of these, one with the shortest rules), and says in ``growth_`` which it was.
@@ -195,7 +202,8 @@ class ClusterExplainer(TreeEstimator):
                 stages.leaves,
             )
             if self.algorithm == "auto":
-                tried = grow_candidates(problem)
+                grow = grow_until_every_cluster_has_a_leaf if self.max_leaves is None else grow_candidates
+                tried = grow(problem)
             else:
                 tried = {self.algorithm: grow_candidate(problem, self.algorithm)}
             chosen = best_candidate(tried)
