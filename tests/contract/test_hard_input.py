@@ -155,22 +155,28 @@ def test_a_cluster_without_rows_keeps_its_number():
         assert model.predict([[1e6, 1e6]]) == [1]
 
 
-@pytest.mark.slow
-def test_two_thousand_clusters_in_a_chain():
-    k = 2000
+def test_unit_vectors_are_parted_one_by_one():
+    k = 250
     X = scipy.sparse.eye_array(k, format="csr")
     model = fit_quietly(ExplainableKMeans(k, algorithm="imm", reference=X.toarray()), X)
-    assert model.n_leaves_ == k
     assert model.depth_ == k - 1
     assert np.array_equal(model.labels_, np.arange(k))
     assert model.cost_ == 0
-    again = pickle.loads(pickle.dumps(model))
-    assert same_tree(model.tree_, again.tree_)
-    assert len(cutwise.export_text(model)) > k
-    assert len(model.rules()) >= k
 
 
 @pytest.mark.slow
+def test_a_chain_deeper_than_python_recurses():
+    k = 1300
+    X = (1.1 ** np.arange(k))[:, None]
+    model = fit_quietly(ExplainableKMeans(k, algorithm="imm", reference=X), X)
+    assert model.n_leaves_ == k
+    assert model.depth_ > 1000
+    assert np.array_equal(model.labels_, np.arange(k))
+    assert same_tree(model.tree_, pickle.loads(pickle.dumps(model)).tree_)
+    assert cutwise.export_text(model).count("cluster") >= k
+    assert len(model.rules()) >= k
+
+
 @pytest.mark.parametrize("algorithm", ["imm", "exkmc"])
 def test_two_thousand_clusters_on_a_line(algorithm):
     k = 2000
