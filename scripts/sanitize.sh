@@ -14,7 +14,8 @@ rm -rf build/sanitized
 # overruns, and what it keeps until exit would be reported as leaks.
 preload=$("${CXX:-c++}" -print-file-name=libasan.so)
 case "$preload" in /*) ;; *) echo "sanitize: ${CXX:-c++} has no libasan.so; on Debian: apt-get install libasan8" >&2; exit 2 ;; esac
-export LD_PRELOAD="$preload" PYTHONMALLOC=malloc OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# libstdc++ beside it: AddressSanitizer looks up the function behind `throw` when it starts, and Python has none to offer.
+export LD_PRELOAD="$preload $("${CXX:-c++}" -print-file-name=libstdc++.so.6)" PYTHONMALLOC=malloc OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export PYTHONPATH="$PWD/build/sanitized"
 
