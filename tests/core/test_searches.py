@@ -219,8 +219,8 @@ def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, wi
     totals, held = np.zeros((k, width), dtype=np.int64), np.zeros(k, dtype=np.int64)
     states = np.zeros((n, 3), dtype=np.int64)
     searches.hold_by_nearest(
-        case.encoded, None, case.rows, case.excess, case.survivors, case.base, case.weights, states, histogram, totals,
-        held, "root",
+        case.encoded, None, case.excess, case.base, case.weights, [case.rows], [case.survivors], states, histogram,
+        totals, held,
     )  # fmt: skip
     no_kills = np.zeros(case.values.shape[1], dtype=np.uint8)
     found = searches.best_induced_cut(

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -204,16 +206,15 @@ def best_induced_cut(
 def hold_by_nearest(
     encoded: Encoded,
     packed: PackedCodes | None,
-    rows: _Int32,
     excess: _Costs,
-    survivors: _Int32,
     base: _Int64,
     weights: _Int64 | None,
+    rows: Sequence[_Int32],
+    survivors: Sequence[_Int32],
     states: _Int64,
     histogram: _Int64 | None,
     totals: _Int64,
     held: _Int64,
-    stage: str,
     n_jobs: int,
 ) -> None: ...
 def partition(

@@ -42,8 +42,10 @@ inline int64_t total_depth(int64_t points, int64_t left_low, int64_t left_high, 
         n_right = 1 - n_left;
       } else {
         auto share = [&](int64_t left) {
-          const auto product = static_cast<__int128>(part.points) * left + points - 1;
-          return std::clamp<int64_t>(static_cast<int64_t>(product / points), 1, part.points - 1);
+          // Both factors are at most 2^31 and a few more, so the product fits without a sign.
+          const uint64_t product = static_cast<uint64_t>(part.points) * static_cast<uint64_t>(left);
+          const uint64_t ceiling = product / points + (product % points != 0);
+          return std::clamp<int64_t>(static_cast<int64_t>(ceiling), 1, part.points - 1);
         };
         n_left = share(left_low);
         n_right = part.points - share(left_high);

@@ -1,10 +1,12 @@
 // Follows rows down a tree that parts centers: nearest clusters, losses, and the histogram of losses.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
-#include <string>
+#include <utility>
+#include <vector>
 
 #include "arrays.hpp"
 #include "histogram.hpp"
@@ -17,19 +19,16 @@ namespace {
 // Nearest and second nearest surviving cluster of one row, lowest number first among equals.
 template <class Cost>
 void two_nearest(const Cost *cost, const std::vector<int32_t> &survivors, int32_t &nearest, int32_t &second) {
-  Cost least = std::numeric_limits<Cost>::max(), next = std::numeric_limits<Cost>::max();
+  // No branch depends on the costs, which come in no order; every cost is below the largest of its type.
+  Cost least = std::numeric_limits<Cost>::max(), next = least;
   nearest = second = -1;
   for (int32_t c : survivors) {
     const Cost here = cost[c];
-    if (nearest < 0 || here < least) {
-      second = nearest;
-      next = least;
-      nearest = c;
-      least = here;
-    } else if (second < 0 || here < next) {
-      second = c;
-      next = here;
-    }
+    const bool is_least = here < least, is_next = here < next;
+    second = is_least ? nearest : (is_next ? c : second);
+    next = is_least ? least : (is_next ? here : next);
+    nearest = is_least ? c : nearest;
+    least = is_least ? here : least;
   }
 }
 
@@ -98,27 +97,33 @@ struct Reassignment {
     return flags;
   }
 
-  // Rows parted from their nearest cluster stand in cells of the other child: taken out before either child is rebuilt.
-  void release() const {
+  std::vector<int32_t> parted, changed;  // rows that lost their nearest cluster; these and those that lost the second
+
+  bool is_leaf() const { return survivors.size() == 1; }
+  bool is_rebuilt() const { return 2 * static_cast<int64_t>(changed.size()) > n; }
+  // Whether cells of these clusters will be read as they stand.
+  bool keeps_cells() const { return !is_leaf() && !is_rebuilt(); }
+
+  void look() {
     const std::vector<uint8_t> alive = survives();
-    std::vector<int32_t> parted;
-    for (int64_t i = 0; i < n; ++i)
-      if (!alive[states[rows[i]].nearest]) parted.push_back(rows[i]);
-    add(parted.data(), static_cast<int64_t>(parted.size()), -1);
+    for (int64_t i = 0; i < n; ++i) {
+      const RowState &state = states[rows[i]];
+      const bool is_parted = !alive[state.nearest];
+      if (is_parted) parted.push_back(rows[i]);
+      if (is_parted || !alive[state.second]) changed.push_back(rows[i]);
+    }
+  }
+
+  // Parted rows stand in cells of the other child.
+  void release(bool from_kept_cells) {
+    if (from_kept_cells) add(parted.data(), static_cast<int64_t>(parted.size()), -1);
     for (int32_t row : parted) states[row].nearest = -1;
   }
 
   void hold() const {
-    const std::vector<uint8_t> alive = survives();
-    std::vector<int32_t> changed;
-    for (int64_t i = 0; i < n; ++i) {
-      const RowState &state = states[rows[i]];
-      if (state.nearest < 0 || !alive[state.second]) changed.push_back(rows[i]);
-    }
+    if (is_leaf()) return;
     const int64_t n_changed = static_cast<int64_t>(changed.size());
-    if (survivors.size() == 1) {
-      find_nearest(changed.data(), n_changed);
-    } else if (2 * n_changed > n) {
+    if (is_rebuilt()) {
       find_nearest(changed.data(), n_changed);
       clear_cells();
       add(rows, n, 1);
@@ -140,30 +145,37 @@ void bind_holding(nb::module_ &m) {
     using Cost = decltype(zero);
     m.def(
         "hold_by_nearest",
-        [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In2<Cost> excess, In1<int32_t> survivors,
-           In1<int64_t> base, std::optional<In1<int64_t>> weights, Out2<int64_t> states,
-           std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals, Out1<int64_t> held,
-           const std::string &stage, int n_jobs) {
+        [](const Encoded &encoded, const PackedCodes *packed, In2<Cost> excess, In1<int64_t> base,
+           std::optional<In1<int64_t>> weights, const std::vector<In1<int32_t>> &rows,
+           const std::vector<In1<int32_t>> &survivors, Out2<int64_t> states, std::optional<Out3<int64_t>> histogram,
+           Out2<int64_t> totals, Out1<int64_t> held, int n_jobs) {
           const size_t n_rows = static_cast<size_t>(encoded.n_rows);
           require(excess.shape(0) == n_rows && base.size() == n_rows && states.shape(0) == n_rows &&
                       states.shape(1) == RowState::width,
                   "costs and states have one line per encoded row");
+          require(rows.size() == survivors.size() && (rows.size() == 1 || rows.size() == 2),
+                  "a root, or the two children of a node");
+          std::vector<Reassignment<Cost>> nodes;
+          for (size_t i = 0; i < rows.size(); ++i)
+            nodes.push_back({encoded, packed, rows[i].data(), static_cast<int64_t>(rows[i].size()), excess.data(),
+                             static_cast<int64_t>(excess.shape(1)),
+                             std::vector<int32_t>(survivors[i].data(), survivors[i].data() + survivors[i].size()),
+                             weights ? weights->data() : nullptr, base.data(),
+                             reinterpret_cast<RowState *>(states.data()), histogram ? histogram->data() : nullptr,
+                             totals.data(), held.data(), static_cast<int64_t>(totals.shape(1)), n_jobs, {}, {}});
           nb::gil_scoped_release release;
-          const Reassignment<Cost> reassignment{
-              encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), excess.data(),
-              static_cast<int64_t>(excess.shape(1)),
-              std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size()),
-              weights ? weights->data() : nullptr, base.data(), reinterpret_cast<RowState *>(states.data()),
-              histogram ? histogram->data() : nullptr, totals.data(), held.data(),
-              static_cast<int64_t>(totals.shape(1)), n_jobs};
-          if (stage == "root") reassignment.first_time();
-          else if (stage == "release") reassignment.release();
-          else if (stage == "hold") reassignment.hold();
-          else throw std::invalid_argument("stage is root, release or hold");
+          if (nodes.size() == 1) {
+            nodes[0].first_time();
+            return;
+          }
+          for (auto &node : nodes) node.look();
+          nodes[0].release(nodes[1].keeps_cells());
+          nodes[1].release(nodes[0].keeps_cells());
+          for (auto &node : nodes) node.hold();
         },
-        nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("survivors"), nb::arg("base"),
-        nb::arg("weights").none(), nb::arg("states").noconvert(), nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(),
-        nb::arg("held").noconvert(), nb::arg("stage"),
+        nb::arg("encoded"), nb::arg("packed").none(), nb::arg("excess").noconvert(), nb::arg("base"),
+        nb::arg("weights").none(), nb::arg("rows"), nb::arg("survivors"), nb::arg("states").noconvert(),
+        nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("held").noconvert(),
         nb::arg("n_jobs"));
   };
   for_costs(int32_t{});

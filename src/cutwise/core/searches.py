@@ -7,7 +7,7 @@ table; all costs, losses and weights are integers (fixed point), so no result de
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -347,34 +347,32 @@ def best_induced_cut(
 def hold_by_nearest(
     encoded: Encoded,
     packed: PackedCodes | None,
-    rows: Int32,
     excess: Costs,
-    survivors: Int32,
     base: Int64,
     weights: Int64 | None,
+    rows: Sequence[Int32],
+    survivors: Sequence[Int32],
     states: Int64,
     histogram: Int64 | None,
     totals: Int64,
     held: Int64,
-    stage: Literal["root", "release", "hold"],
     n_jobs: int = 1,
 ) -> None:
     """Keep every row's two nearest surviving clusters, and the histogram of losses, true to the tree.
 
     Parameters
     ----------
-    encoded, rows, excess, survivors, base, weights
-        As in :func:`best_induced_cut`; one survivor will do.
+    encoded, excess, base, weights
+        As in :func:`best_induced_cut`.
     packed : PackedCodes or None
+    rows, survivors : sequences of ndarray, int32
+        Of the root, with zeros in all that is changed; then of the two children of every node that was cut.
     states, histogram, totals, held
-        Changed in place.
-    stage : {"root", "release", "hold"}
-        "root" once, with all rows and an empty histogram. After a cut "release" for both children, which takes rows
-        parted from their nearest cluster out of the other child's cells; then "hold" for both, which finds new ones.
+        Changed in place. What they say of a child with one survivor is not kept true: it is never cut.
     n_jobs : int
     """
     _core.hold_by_nearest(
-        encoded, packed, rows, excess, survivors, base, weights, states, histogram, totals, held, stage, n_jobs
+        encoded, packed, excess, base, weights, rows, survivors, states, histogram, totals, held, n_jobs
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -178,7 +178,7 @@ class InducedCriterion:
         self._packed = searches.pack_codes(table.encoded, n_jobs)
         self._states = np.zeros((table.n_rows, 3), dtype=np.int64)
         every_row, every_cluster = (np.arange(n, dtype=np.int32) for n in (table.n_rows, len(coordinates)))
-        self._hold(SeparationNode(every_row, every_cluster), "root")
+        self.follow([SeparationNode(every_row, every_cluster)])
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
@@ -192,15 +192,10 @@ class InducedCriterion:
 
     def follow(self, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows that lost their nearest or second nearest center find new ones."""
-        for child in children:
-            self._hold(child, "release")
-        for child in children:
-            self._hold(child, "hold")
-
-    def _hold(self, node: SeparationNode, stage: Literal["root", "release", "hold"]) -> None:
         searches.hold_by_nearest(
-            self._table.encoded, self._packed, node.rows, self._costs.excess, node.survivors, self._costs.base,
-            self._table.weights, self._states, self._histogram, self._totals, self._held, stage, self._n_jobs,
+            self._table.encoded, self._packed, self._costs.excess, self._costs.base, self._table.weights,
+            [node.rows for node in children], [node.survivors for node in children], self._states, self._histogram,
+            self._totals, self._held, self._n_jobs,
         )  # fmt: skip
 
 
