@@ -55,12 +55,12 @@ def test_a_cluster_without_weight_is_named():
     [
         ([[0.0, 0.0]], r"reference has 1 cluster, but n_clusters=2\.\s.*n_clusters=1"),
         ([[0.0], [1.0]], "1 columns, but the rows have 2"),
-        ([0.0, 1.0], r"shape \(n_clusters, n_columns\), not \(2,\)"),
+        ([0.0, 1.0], r"has shape \(2,\), but needs .* shape \(n_clusters, n_columns\)"),
         ([[0.0, 1.0], [np.nan, 2.0]], "center 1 has nan in column 0"),
         ([[0.0, 1.0], [np.inf, 2.0]], "center 1 has inf in column 0"),
         ("kmeans", "must be an array of numbers"),
         ([["a", "b"]], "must be an array of numbers"),
-        ({"a": 1}, "not dict"),
+        ({"a": 1}, "must be an array of numbers"),
     ],
 )
 def test_centers_that_cannot_be_used_say_why(centers, message):
