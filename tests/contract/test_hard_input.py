@@ -157,7 +157,7 @@ def test_a_cluster_without_rows_keeps_its_number():
 
 def test_unit_vectors_are_parted_one_by_one():
     k = 250
-    X = scipy.sparse.eye_array(k, format="csr")
+    X = scipy.sparse.csr_array(scipy.sparse.identity(k))
     model = fit_quietly(ExplainableKMeans(k, algorithm="imm", reference=X.toarray()), X)
     assert model.depth_ == k - 1
     assert np.array_equal(model.labels_, np.arange(k))

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -17,6 +18,8 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cutwise import ClusterExplainer, ExplainableKMeans
+
+sklearn_version = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
 # n_clusters=2 because the checks' tables are small, as scikit-learn does for its KMeans.
 CHECKED = [
@@ -51,6 +54,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.skipif(sklearn_version < (1, 7), reason="scikit-learn 1.6 has no such check")
 @pytest.mark.parametrize("make", ["ExplainableKMeans(n_clusters=2, n_init=2)", "ClusterExplainer()"])
 def test_the_check_of_array_api_input_that_needs_a_switch_before_scipy_is_imported(make):
     script = f"""

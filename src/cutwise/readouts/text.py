@@ -151,7 +151,7 @@ def _node_sizes(
     else:
         size = _sum_up(tree, counts.n_rows)
         weight = _sum_up(tree, counts.weight)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return size, weight / weight[0]
 
 

@@ -111,7 +111,8 @@ def _convert(
             leaf_of_row[rows] = number[node]
             continue
         column = _column(columns, int(feature[node]), rows)
-        goes_left = _as_float32(column) <= limit[node]
+        # float32 against float64, as scikit-learn compares; older NumPy would round a scalar limit to float32 first.
+        goes_left = _as_float32(column).astype(np.float64) <= limit[node]
         gaps[node] = column[goes_left].max(), column[~goes_left].min()
         left_max, right_min = gaps[node].tolist()
         threshold[node] = choose_threshold(left_max, right_min, bool(is_integer[feature[node]]))
