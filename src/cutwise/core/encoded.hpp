@@ -70,16 +70,6 @@ struct Encoded {
 
   int32_t n_cols() const { return static_cast<int32_t>(columns.size()); }
 
-  template <class F>
-  void for_each_slot(int64_t row, F &&f) const {
-    if (sparse) {
-      for (int64_t p = indptr[row]; p < indptr[row + 1]; ++p) f(slots[p]);
-    } else {
-      const uint8_t *code = codes.data() + row * n_groups;
-      for (int32_t g = 0; g < n_groups; ++g) f(group_begin[g] + code[g]);
-    }
-  }
-
   // The bin of one value: one byte read when dense, a search among the row's slots when sparse.
   int32_t bin(int64_t row, const Column &column) const {
     int32_t slot = -1;
