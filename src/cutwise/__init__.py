@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cutwise import metrics as metrics
     from cutwise.estimators import ClusterExplainer as ClusterExplainer
+    from cutwise.estimators import CostCurve as CostCurve
     from cutwise.estimators import ExplainableKMeans as ExplainableKMeans
+    from cutwise.estimators import cost_curve as cost_curve
     from cutwise.estimators import export_text as export_text
     from cutwise.estimators import load_model as load_model
     from cutwise.tree.threshold_tree import ThresholdTree as ThresholdTree
@@ -20,8 +22,10 @@ __version__ = "0.1.0"
 # Public name -> the module that has it.
 _HOMES = {
     "ClusterExplainer": "cutwise.estimators",
+    "CostCurve": "cutwise.estimators",
     "ExplainableKMeans": "cutwise.estimators",
     "ThresholdTree": "cutwise.tree.threshold_tree",
+    "cost_curve": "cutwise.estimators",
     "export_text": "cutwise.estimators",
     "load_model": "cutwise.estimators",
     "metrics": "cutwise.metrics",
@@ -29,8 +33,10 @@ _HOMES = {
 
 __all__ = [
     "ClusterExplainer",
+    "CostCurve",
     "ExplainableKMeans",
     "ThresholdTree",
+    "cost_curve",
     "export_text",
     "load_model",
     "metrics",

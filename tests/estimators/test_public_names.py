@@ -17,8 +17,10 @@ def test_every_public_name_resolves():
 def test_nothing_is_public_by_accident():
     assert sorted(cutwise.__all__) == [
         "ClusterExplainer",
+        "CostCurve",
         "ExplainableKMeans",
         "ThresholdTree",
+        "cost_curve",
         "export_text",
         "load_model",
         "metrics",
@@ -35,6 +37,7 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
     [
         "cutwise.estimators.explainable_kmeans",
         "cutwise.estimators.cluster_explainer",
+        "cutwise.estimators._curve",
         "cutwise.estimators._persist",
         "cutwise.estimators._text",
     ],

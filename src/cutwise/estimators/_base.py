@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -49,6 +50,9 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     _gaps: npt.NDArray[np.float64] | None
     _imm_applies: bool
     _weight_scale: float
+
+    # Told what a fit ends in, so that cost_curve can end it anew with every smaller tree of the same growth.
+    _ends_in: Callable[..., None] | None = None
 
     # What a fitted tree answers ---------------------------------------------------------------------------------------
 
@@ -260,6 +264,8 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         costs : ndarray of shape (m, k), float64, optional
             The cost of each row by each cluster where it was given; left out, squared distances count.
         """
+        if self._ends_in is not None:
+            self._ends_in(rows, grown, reference, full_labels, sample_weight, costs)
         k, tree = len(self.classes_), grown.tree
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
         self.reference_ = replace(reference, labels=full_labels)

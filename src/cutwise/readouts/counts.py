@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -57,6 +58,12 @@ class LeafCounts:
     def n_leaves(self) -> int:
         """Number of leaves counted."""
         return len(self.n_rows)
+
+    @property
+    def agreement(self) -> float:
+        """The part of the weight that is in the cluster where the reference has it, from 0 to 1; nan without any."""
+        total = math.fsum(self.weight)
+        return math.fsum(self.agreeing) / total if total > 0 else math.nan
 
     def to_dict(self) -> dict[str, Any]:
         """The counts as lists that JSON can hold."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.tree.grower import GrownTree
+from cutwise.tree.subtree import as_it_was
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
 from cutwise.tree.thresholds import choose_threshold
 
@@ -58,7 +59,9 @@ def cart_trees(
     """
     nodes = _grow(values, labels, max(max_leaves), weights)
     columns = values.tocsc() if sparse.issparse(values) else values
-    return [_convert(_first_nodes(nodes, 2 * n - 1), columns, len(labels), is_integer, counts) for n in max_leaves]
+    # Best-first growth adds two nodes with every split, so the largest tree holds all the smaller ones.
+    largest = _convert(nodes, columns, len(labels), is_integer, counts)
+    return [as_it_was(largest, n) for n in max_leaves]
 
 
 def _grow(
@@ -77,13 +80,6 @@ def _grow(
     cluster = model.classes_[np.argmax(grown.value[:, 0, :], axis=1)].astype(np.int32)
     children = grown.children_left.astype(np.int32), grown.children_right.astype(np.int32)
     return *children, grown.feature.astype(np.int32), grown.threshold, cluster
-
-
-def _first_nodes(nodes: Nodes, n_nodes: int) -> Nodes:
-    """The tree as it was when it had so many nodes: best-first growth adds two with every split."""
-    left, right, *others = (values[:n_nodes] for values in nodes)
-    unsplit = left >= n_nodes
-    return np.where(unsplit, -1, left), np.where(unsplit, -1, right), *others
 
 
 def _convert(
@@ -127,7 +123,7 @@ def _convert(
         n_node_samples=n_samples,
         n_features=int(columns.shape[1]),
     )
-    return GrownTree(tree, leaf_of_row, [], gaps[order])
+    return GrownTree(tree, leaf_of_row, [], gaps[order], order.astype(np.int32), cluster[order].astype(np.int32))
 
 
 def _as_float32(values: Values) -> Values:

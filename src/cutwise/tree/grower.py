@@ -45,12 +45,18 @@ class GrownTree:
         Groups of clusters equal in every column that may be cut; the first of each has the leaf.
     gaps : ndarray of shape (n_nodes, 2), float64
         The two neighboring values that every threshold lies between (centers count as values); nan at leaves.
+    made : ndarray of shape (n_nodes,), int32, or None
+        The order in which the nodes were made: 0 for the root, then two with every split.
+    held : ndarray of shape (n_nodes,), int32, or None
+        The cluster that every node held while it was a leaf, -1 where it never was one of a complete tree.
     """
 
     tree: ThresholdTree
     leaf_of_row: npt.NDArray[np.int32]
     inseparable: list[tuple[int, ...]]
     gaps: npt.NDArray[np.float64]
+    made: npt.NDArray[np.int32] | None = None
+    held: npt.NDArray[np.int32] | None = None
 
 
 def grow_tree(
@@ -133,4 +139,5 @@ def grow_tree(
             leaf_criterion = DisagreementCriterion(table, labels, k, gini=gini, n_jobs=n_jobs)
         expand(tree, leaf_criterion, max_leaves, progress)
     finished, leaf_of_row, gaps = tree.finish()
-    return GrownTree(finished, leaf_of_row, inseparable, gaps)
+    made, held = tree.history()
+    return GrownTree(finished, leaf_of_row, inseparable, gaps, made, held)

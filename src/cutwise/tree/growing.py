@@ -130,3 +130,9 @@ class GrowingTree:
             n_node_mistakes=self._mistakes,
         )
         return tree, leaf_of_row, np.array(self._gap)[order]
+
+    def history(self) -> tuple[Int32, Int32]:
+        """For every node of the finished tree its number here, and the cluster that it held while it was a leaf."""
+        children = np.array(self._children, dtype=np.int32)
+        order = preorder(children[:, 0], children[:, 1])
+        return order.astype(np.int32), np.array(self._cluster, dtype=np.int32)[order]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from cutwise.tree.grower import GrownTree
+from cutwise.tree.subtree import cut_back
 from cutwise.tree.threshold_tree import ThresholdTree
 
 __all__ = ["prune_to_agreement"]
@@ -49,30 +52,7 @@ def prune_to_agreement(
     by_node = _label_weights(grown, labels, n_clusters, weights)
     best, share = _best_agreements(tree, by_node.max(axis=1), max_leaves)
     is_leaf, kept = _chosen_leaves(tree, best[0], share)
-    number = np.full(tree.n_nodes, -1, dtype=np.int32)
-    number[kept] = np.arange(len(kept), dtype=np.int32)
-
-    def links(children: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        return np.where(is_leaf[kept], -1, number[children[kept]]).astype(np.int32)
-
-    heaviest = by_node.argmax(axis=1)
-    pruned = ThresholdTree(
-        children_left=links(tree.children_left),
-        children_right=links(tree.children_right),
-        feature=np.where(is_leaf, -1, tree.feature)[kept],
-        threshold=np.where(is_leaf, np.nan, tree.threshold)[kept],
-        lower=np.where(is_leaf, -np.inf, tree.lower)[kept],
-        cluster=np.where(is_leaf, heaviest, -1)[kept].astype(np.int32),
-        n_node_samples=tree.n_node_samples[kept],
-        n_node_mistakes=np.where(is_leaf, 0, tree.n_node_mistakes)[kept],
-        n_features=tree.n_features,
-    )
-    above = np.arange(tree.n_nodes)  # the kept node at or above each node
-    for node, parent in enumerate(tree.parents.tolist()):
-        if number[node] < 0:
-            above[node] = above[parent]
-    gaps = np.where(is_leaf[:, None], np.nan, grown.gaps)[kept]
-    return GrownTree(pruned, number[above[grown.leaf_of_row]], [], gaps)
+    return replace(cut_back(grown, is_leaf, kept, by_node.argmax(axis=1)), inseparable=[])
 
 
 def _label_weights(

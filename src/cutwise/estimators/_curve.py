@@ -1,0 +1,241 @@
+"""What each further leaf buys: the costs of all trees of one growth."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._persist import Unsaved
+from cutwise.estimators.cluster_explainer import ClusterExplainer
+from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
+from cutwise.table import check_integer, check_number, read_labels, read_table
+from cutwise.tree.grower import BASES, GrownTree
+from cutwise.tree.subtree import as_it_was, smallest_size
+
+__all__ = ["CostCurve", "cost_curve"]
+
+Float64 = npt.NDArray[np.float64]
+ModelOfSize = Callable[[int], TreeEstimator]
+
+
+@dataclass(frozen=True, eq=False)
+class CostCurve:
+    """Costs of the trees of one growth, by their number of leaves.
+
+    Attributes
+    ----------
+    n_leaves : ndarray of shape (n_points,), int64
+        Increasing. The last may be less than ``max_leaves``: growth ends when no cut gains anything.
+    cost : ndarray of shape (n_points,), float64
+        ``cost_`` of a fit with ``max_leaves=n_leaves[i]``, to the bit; the same holds for the rest.
+    surrogate_cost, cost_ratio : ndarray of shape (n_points,), float64
+    agreement : ndarray of shape (n_points,), float64
+        Share of the weight that the tree puts where the reference has it.
+    reference_cost : float
+        The cost of the reference clustering, which the ratio compares with.
+    """
+
+    n_leaves: npt.NDArray[np.int64]
+    cost: Float64
+    surrogate_cost: Float64
+    cost_ratio: Float64
+    agreement: Float64
+    reference_cost: float
+    _model_of_size: ModelOfSize | None = field(default=None, repr=False)
+
+    def smallest(self, within: float) -> int:
+        """The fewest leaves whose cost is at most ``1 + within`` times that of the reference clustering.
+
+        Parameters
+        ----------
+        within : float
+            0.02 stands for two per cent.
+
+        Returns
+        -------
+        n_leaves : int
+
+        Raises
+        ------
+        InvalidInputError
+            None of these trees comes that close; says how close the best one comes.
+        """
+        within = check_number("within", within, minimum=0)
+        close = np.flatnonzero(self.cost <= (1.0 + within) * self.reference_cost)
+        if len(close):
+            return int(self.n_leaves[close[0]])
+        best = int(np.argmin(self.cost))
+        ratio = self.cost[best] / self.reference_cost if self.reference_cost > 0 else math.inf
+        raise InvalidInputError(
+            f"No tree of up to {int(self.n_leaves[-1])} leaves is within {within:.4g} of the reference's cost: the best"
+            f" has {int(self.n_leaves[best])} leaves and costs {ratio:.4f} times as much. "
+            "Allow more leaves (max_leaves), or a larger difference."
+        )
+
+    def model(self, n_leaves: int) -> TreeEstimator:
+        """The fitted model of one point, the same as fitted with ``max_leaves=n_leaves``.
+
+        Parameters
+        ----------
+        n_leaves : int
+            One of ``n_leaves``.
+
+        Returns
+        -------
+        model : estimator
+            Of the class that the curve was made with.
+
+        Raises
+        ------
+        InvalidInputError
+            A size that no point of the curve has.
+        """
+        if self._model_of_size is None or n_leaves not in self.n_leaves:
+            raise InvalidInputError(
+                f"The curve has no tree of {n_leaves} leaves, only those of {self.n_leaves[0]} to {self.n_leaves[-1]}."
+            )
+        return self._model_of_size(int(n_leaves))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The curve as JSON can hold it; ``None`` stands for nan."""
+        return {
+            "reference_cost": self.reference_cost,
+            "n_leaves": self.n_leaves.tolist(),
+            **{
+                name: [value if math.isfinite(value) else None for value in getattr(self, name).tolist()]
+                for name in ("cost", "surrogate_cost", "cost_ratio", "agreement")
+            },
+        }
+
+
+def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int | None = None, **fit: Any) -> CostCurve:
+    """How cost falls with the number of leaves, from one fit.
+
+    Every growth by the best leaf is the beginning of a longer one, so a single tree of ``max_leaves`` leaves holds all
+    the smaller ones.
+
+    Parameters
+    ----------
+    model : ExplainableKMeans or ClusterExplainer
+        Says how to fit; it is not changed. Where it is fitted with a k-means reference of its own, the curve keeps that
+        reference.
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        The rows to fit.
+    y : array-like of shape (n_samples,), default=None
+        The clusters, for ``ClusterExplainer``.
+    max_leaves : int, default=None
+        Where the curve ends. None means four leaves a cluster, at most 30 more than clusters, and no fewer than the
+        model has.
+    **fit
+        Passed on to ``fit``: ``sample_weight``, ...
+
+    Returns
+    -------
+    curve : CostCurve
+        From one leaf a cluster on.
+
+    Raises
+    ------
+    InvalidInputError
+        Fewer leaves than clusters, or what ``fit`` refuses.
+
+    Notes
+    -----
+    With ``ClusterExplainer(algorithm="auto")`` the best way to grow may change with the size; there every point is a
+    fit of its own.
+
+    References
+    ----------
+    Frost, Moshkovitz, Rashtchian (2020), *ExKMC: Expanding Explainable k-Means Clustering*: trees of k' > k leaves.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from cutwise import ExplainableKMeans, cost_curve
+    >>> curve = cost_curve(ExplainableKMeans(3, random_state=0), load_iris().data, max_leaves=8)
+    >>> curve.n_leaves.tolist()
+    [3, 4, 5, 6, 7, 8]
+    >>> curve.model(curve.smallest(within=0.01)).n_leaves_ <= 8
+    True
+    """
+    if not isinstance(model, TreeEstimator):
+        raise UnsupportedInputError(f"cost_curve takes a model of cutwise, fitted or not, not {type(model).__name__}.")
+    if max_leaves is not None:
+        check_integer("max_leaves", max_leaves, minimum=1)
+    fit = fit if y is None else {**fit, "y": y}
+    probe, ends = _unfitted(model), list[tuple[Any, ...]]()
+    probe.set_params(max_leaves=_most_leaves(model, X, y) if max_leaves is None else max_leaves)
+    probe._ends_in = lambda *end: ends.append(end)
+    try:
+        probe.fit(X, **fit)
+    finally:
+        del probe._ends_in
+    k = len(probe.classes_)
+    grown: GrownTree = ends[-1][1]
+    nested = grown.made is not None and getattr(probe, "algorithm", None) != "auto"
+
+    def of_size(max_leaves: int) -> TreeEstimator:
+        if not nested:
+            alone: TreeEstimator = clone(probe).set_params(max_leaves=max_leaves).fit(X, **fit)
+            return alone
+        rows, _, *rest = ends[-1]
+        # A base tree with fewer leaves than clusters is not filled up unless more leaves than clusters are wanted.
+        base_only = max_leaves == k and getattr(probe, "algorithm", None) in BASES
+        point: TreeEstimator = copy(probe).set_params(max_leaves=max_leaves)
+        point._finish(rows, as_it_was(grown, smallest_size(grown) if base_only else max_leaves), *rest)
+        if isinstance(point, ClusterExplainer):
+            point.agreement_ = point._leaf_counts.agreement
+            point.candidates_ = {point.growth_: point.agreement_}
+        return point
+
+    sizes: dict[int, int] = {}  # leaves that a tree has, and the number to ask for
+    figures: list[tuple[float, float, float, float]] = []
+    with warnings.catch_warnings():
+        # What is wrong with one tree was said when it was fitted; the others are on the way to it.
+        warnings.simplefilter("ignore", CutwiseWarning)
+        for wanted in range(k, probe.get_params()["max_leaves"] + 1):
+            if nested and wanted > max(grown.tree.n_leaves, k):
+                break
+            point = of_size(wanted)
+            if point.n_leaves_ in sizes:
+                continue
+            sizes[point.n_leaves_] = wanted
+            figures.append((point.cost_, point.surrogate_cost_, point.cost_ratio_, point._leaf_counts.agreement))
+    order = np.argsort(list(sizes))
+    cost, surrogate_cost, cost_ratio, agreement = np.array(figures, dtype=np.float64)[order].T
+    return CostCurve(
+        n_leaves=np.array(list(sizes), dtype=np.int64)[order],
+        cost=cost,
+        surrogate_cost=surrogate_cost,
+        cost_ratio=cost_ratio,
+        agreement=agreement,
+        reference_cost=probe.reference_.cost,
+        _model_of_size=lambda n_leaves: of_size(sizes[n_leaves]),
+    )
+
+
+def _unfitted(model: TreeEstimator) -> TreeEstimator:
+    """A model to fit in the same way: with the same clustering, where the fitted one made its own by chance."""
+    probe: TreeEstimator = clone(model)
+    fitted = getattr(model, "reference_", None)
+    # A clusterer is asked again, since its labels may be others than those of the nearest center.
+    own = "reference" in model.get_params(deep=False) and isinstance(model.reference, Unsaved | None)
+    if fitted is not None and own:
+        probe.set_params(reference=fitted.centers)
+    return probe
+
+
+def _most_leaves(model: Any, X: Any, y: Any) -> int:
+    k = model.get_params(deep=False).get("n_clusters")
+    if k is None:
+        k = read_labels(y, read_table(X).n_rows, estimator=type(model).__name__).n_clusters
+    return max(min(4 * int(k), int(k) + 30), model.max_leaves or 0)

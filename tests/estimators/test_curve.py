@@ -1,0 +1,132 @@
+"""Every point of a cost curve is a fit of that size, to the bit, though one fit made them all."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
+
+from cutwise import ClusterExplainer, ExplainableKMeans, cost_curve
+from cutwise.exceptions import InvalidInputError
+
+X = load_wine().data
+
+# A short exkmc tree may leave a cluster without rows, and says so.
+pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
+
+
+def assert_same(curve, fit):
+    """Compare every point with the fit of its size."""
+    for i, size in enumerate(curve.n_leaves.tolist()):
+        alone, point = fit(size), curve.model(size)
+        assert alone.n_leaves_ == point.n_leaves_ == size
+        assert point.tree_.equals(alone.tree_)
+        assert curve.cost[i] == alone.cost_ == point.cost_
+        assert curve.surrogate_cost[i] == alone.surrogate_cost_
+        assert curve.cost_ratio[i] == alone.cost_ratio_
+        assert curve.reference_cost == alone.reference_.cost
+        assert np.array_equal(point.labels_, alone.labels_)
+        assert str(point.rules()) == str(alone.rules())
+        weight = sum(c.share * c.purity for c in alone.rules() if c.size)
+        assert curve.agreement[i] == pytest.approx(weight, abs=1e-12)
+        assert point.max_leaves == alone.max_leaves
+
+
+@pytest.mark.parametrize("expansion", ["exkmc", "expand"])
+@pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc"])
+def test_every_point_is_a_fit_of_that_size(algorithm, expansion):
+    options = {"algorithm": algorithm, "expansion": expansion, "preprocessor": StandardScaler(), "random_state": 0}
+    curve = cost_curve(ExplainableKMeans(4, n_init=2, **options), X, max_leaves=10)
+    assert curve.n_leaves.tolist() == list(range(4, 11))
+    assert_same(curve, lambda size: ExplainableKMeans(4, n_init=2, max_leaves=size, **options).fit(X))
+
+
+def test_weights_are_those_of_the_fit():
+    weights = np.random.default_rng(0).integers(0, 4, len(X)) * 0.5
+    model = ExplainableKMeans(3, n_init=2, random_state=0)
+    curve = cost_curve(model, X, max_leaves=6, sample_weight=weights)
+    assert_same(curve, lambda size: clone(model).set_params(max_leaves=size).fit(X, sample_weight=weights))
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "imm", "exkmc", "expand", "cart"])
+def test_given_clusters_have_a_curve_too(algorithm):
+    y = np.array(["a", "b", "c"])[load_wine().target]
+    curve = cost_curve(ClusterExplainer(algorithm=algorithm), X, y, max_leaves=7)
+    assert_same(curve, lambda size: ClusterExplainer(algorithm=algorithm, max_leaves=size).fit(X, y))
+    last = curve.model(int(curve.n_leaves[-1]))
+    assert last.agreement_ == pytest.approx(curve.agreement[-1])
+    assert last.candidates_[last.growth_] == last.agreement_
+
+
+def test_a_fitted_model_keeps_its_reference():
+    model = ExplainableKMeans(5, n_init=1, random_state=np.random.RandomState(3)).fit(X)
+    curve = cost_curve(model, X, max_leaves=9)
+    assert curve.reference_cost == model.reference_.cost
+    assert curve.cost[0] == model.cost_
+
+
+def test_a_clusterer_given_as_reference_is_asked_again():
+    reference = KMeans(3, n_init=1, random_state=0).fit(X)
+    model = ExplainableKMeans(3, reference=reference).fit(X)
+    assert cost_curve(model, X, max_leaves=5).cost[0] == model.cost_
+
+
+def test_a_loaded_model_gives_the_same_curve(tmp_path):
+    from cutwise import load_model
+
+    model = ExplainableKMeans(3, n_init=1, random_state=0).fit(X)
+    model.save(tmp_path / "model.json")
+    assert cost_curve(load_model(tmp_path / "model.json"), X).to_dict() == cost_curve(model, X).to_dict()
+
+
+def test_growth_that_gains_nothing_more_ends_the_curve():
+    few = np.array([[0.0], [1.0], [10.0], [11.0]])
+    curve = cost_curve(ExplainableKMeans(2, random_state=0), few, max_leaves=4)
+    assert curve.n_leaves.tolist() == [2]
+    assert curve.smallest(0) == 2
+
+
+def test_inseparable_centers_leave_no_gap_that_no_fit_has():
+    rows = np.array([[0.0, 0.0], [0.0, 5.0], [4.0, 0.0], [4.0, 5.0], [8.0, 2.0], [9.0, 3.0]])
+    centers = np.array([[0.0, 2.0], [0.0, 2.0], [8.0, 2.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        curve = cost_curve(ExplainableKMeans(3, reference=centers), rows, max_leaves=6)
+        assert_same(curve, lambda s: ExplainableKMeans(3, reference=centers, max_leaves=max(s, 3)).fit(rows))
+    assert curve.n_leaves[0] == 2
+
+
+def test_the_smallest_tree_within_is_the_first_that_is():
+    curve = cost_curve(ExplainableKMeans(4, n_init=2, random_state=1), load_iris().data, max_leaves=16)
+    for within in (0.0, 0.01, 0.05, 0.2, 1.0):
+        close = [
+            n for n, cost in zip(curve.n_leaves, curve.cost, strict=True) if cost <= (1 + within) * curve.reference_cost
+        ]
+        if close:
+            assert curve.smallest(within) == close[0]
+            assert curve.model(close[0]).cost_ratio_ <= 1 + within
+        else:
+            with pytest.raises(InvalidInputError, match=r"the best has \d+ leaves and costs 1\.\d+ times"):
+                curve.smallest(within)
+
+
+def test_a_size_the_curve_lacks_is_refused():
+    curve = cost_curve(ExplainableKMeans(2, random_state=0), load_iris().data, max_leaves=4)
+    with pytest.raises(InvalidInputError, match="no tree of 9 leaves, only those of 2 to 4"):
+        curve.model(9)
+
+
+def test_fewer_leaves_than_clusters_are_refused_and_so_is_another_thing():
+    with pytest.raises(InvalidInputError, match="max_leaves=2 is fewer than n_clusters=3"):
+        cost_curve(ExplainableKMeans(3), X, max_leaves=2)
+    with pytest.raises(TypeError, match="cost_curve takes a model of cutwise"):
+        cost_curve(KMeans(3), X)
+
+
+def test_the_length_of_a_curve_has_a_default():
+    assert cost_curve(ExplainableKMeans(2, n_init=1, random_state=0), X).n_leaves[-1] == 8
+    assert cost_curve(ExplainableKMeans(2, max_leaves=11, n_init=1, random_state=0), X).n_leaves[-1] == 11
+    assert cost_curve(ClusterExplainer(algorithm="expand"), X, X[:, 12] > 600).n_leaves[-1] <= 8

@@ -1,0 +1,65 @@
+"""A smaller tree out of a larger growth is the tree that growing to its size gives."""
+
+import numpy as np
+import pytest
+
+from cutwise.reference import fixed_costs
+from cutwise.table import encode_table, read_table
+from cutwise.tree.cart import cart_trees
+from cutwise.tree.grower import BASES, grow_tree
+from cutwise.tree.subtree import as_it_was, smallest_size
+
+
+def same(a, b):
+    return (
+        a.tree.equals(b.tree)
+        and np.array_equal(a.leaf_of_row, b.leaf_of_row)
+        and np.array_equal(a.gaps, b.gaps, equal_nan=True)
+        and a.inseparable == b.inseparable
+    )
+
+
+@pytest.mark.parametrize("expansion", ["exkmc", "expand"])
+@pytest.mark.parametrize("algorithm", [*BASES, "exkmc", "expand"])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_size_of_one_growth_is_a_growth_of_that_size(seed, algorithm, expansion):
+    rng = np.random.default_rng(seed)
+    k, X = 4, rng.integers(0, 9, size=(80, 3)).astype(float)
+    centers = X[rng.choice(80, k, replace=False)] + rng.random((k, 3))
+    labels = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1).astype(np.int32)
+    table = read_table(X)
+
+    def grow(max_leaves):
+        encoded = encode_table(table)
+        costs = fixed_costs(encoded.matrix, centers, weights=encoded.weights)
+        of_rows = labels if encoded.row_of is None else labels[encoded.row_of]
+        options = {"algorithm": algorithm, "expansion": expansion, "gini": seed == 1}
+        return grow_tree(encoded, of_rows, centers, lambda: costs, max_leaves=max_leaves, **options)
+
+    largest = grow(16)
+    assert smallest_size(largest) == (k if algorithm in BASES else 1)
+    for size in range(smallest_size(largest), largest.tree.n_leaves + 1):
+        cut = as_it_was(largest, size)
+        assert same(cut, grow(size))
+        assert same(as_it_was(cut, smallest_size(largest)), grow(smallest_size(largest)))
+
+
+def test_plain_cart_is_nested_too():
+    rng = np.random.default_rng(3)
+    X, labels = rng.normal(size=(90, 3)), rng.integers(0, 4, 90).astype(np.int32)
+    options = {"is_integer": np.zeros(3, dtype=bool)}
+    sizes = [2, 3, 7, 12]
+    alone = [cart_trees(X, labels, max_leaves=[size], **options)[0] for size in sizes]
+    for cut, whole in zip(cart_trees(X, labels, max_leaves=sizes, **options), alone, strict=True):
+        assert same(cut, whole)
+
+
+def test_a_size_from_before_the_base_tree_was_complete_is_refused():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    table = encode_table(read_table(X))
+    labels = (X[:, 0] > 0).astype(np.int32) + 2 * (X[:, 1] > 0).astype(np.int32)
+    centers = np.array([X[labels == c].mean(axis=0) for c in range(4)])
+    grown = grow_tree(table, labels, centers, None, algorithm="imm", max_leaves=4)
+    with pytest.raises(ValueError, match="4 leaves when it was first complete, not 3"):
+        as_it_was(grown, 3)
