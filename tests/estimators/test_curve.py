@@ -114,8 +114,8 @@ def test_the_smallest_tree_within_is_the_first_that_is():
 
 
 def test_a_size_the_curve_lacks_is_refused():
-    curve = cost_curve(ExplainableKMeans(2, random_state=0), load_iris().data, max_leaves=4)
-    with pytest.raises(InvalidInputError, match="no tree of 9 leaves, only those of 2 to 4"):
+    curve = cost_curve(ExplainableKMeans(3, random_state=0), load_iris().data, max_leaves=4)
+    with pytest.raises(InvalidInputError, match="no tree of 9 leaves, only those of 3 to 4"):
         curve.model(9)
 
 
