@@ -14,7 +14,21 @@ PAGE = ROOT / "CONTRIBUTING.md"
 START, END = "<!-- map: scripts/source_map.py -->\n", "<!-- end of map -->\n"
 
 # From the innermost to the outermost, as imports go.
-ORDER = ["exceptions.py", "core", "table", "reference", "split", "tree", "readouts", "metrics.py", "estimators"]
+ORDER = [
+    "exceptions.py",
+    "core",
+    "table",
+    "reference",
+    "split",
+    "tree",
+    "readouts",
+    "metrics.py",
+    "estimators",
+    "baselines",
+    "datasets",
+    "bench",
+    "cli",
+]
 
 
 def source_map() -> str:

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cutwise import baselines as baselines
     from cutwise import metrics as metrics
     from cutwise.estimators import ClusterExplainer as ClusterExplainer
     from cutwise.estimators import CostCurve as CostCurve
@@ -25,6 +26,7 @@ _HOMES = {
     "CostCurve": "cutwise.estimators",
     "ExplainableKMeans": "cutwise.estimators",
     "ThresholdTree": "cutwise.tree.threshold_tree",
+    "baselines": "cutwise.baselines",
     "cost_curve": "cutwise.estimators",
     "export_text": "cutwise.estimators",
     "load_model": "cutwise.estimators",
@@ -36,6 +38,7 @@ __all__ = [
     "CostCurve",
     "ExplainableKMeans",
     "ThresholdTree",
+    "baselines",
     "cost_curve",
     "export_text",
     "load_model",
@@ -48,7 +51,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(_HOMES[name])
-    value = module if name == "metrics" else getattr(module, name)
+    value = module if _HOMES[name] == f"{__name__}.{name}" else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -20,6 +20,7 @@ def test_nothing_is_public_by_accident():
         "CostCurve",
         "ExplainableKMeans",
         "ThresholdTree",
+        "baselines",
         "cost_curve",
         "export_text",
         "load_model",

@@ -271,7 +271,7 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.reference_ = replace(reference, labels=full_labels)
         self._gaps = grown.gaps
         # IMM's guarantee is about distances in the columns that are cut, and about leaves that lower them.
-        by_disagreement = self.expansion == "expand" and tree.n_leaves > k
+        by_disagreement = getattr(self, "expansion", None) == "expand" and tree.n_leaves > k
         self._imm_applies = self.preprocessor_ is None and costs is None and not by_disagreement
         self._weight_scale = rows.weight_scale
         self._place_all(rows, grown, reference, sample_weight)

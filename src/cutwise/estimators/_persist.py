@@ -11,6 +11,7 @@ import math
 import os
 import uuid
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,14 @@ __all__ = [
 FORMAT = "cutwise model"
 FORMAT_VERSION = 1
 """Raised by one whenever an older release could misread a newer file."""
+
+# Names, not classes: the baselines are built upon the estimators, and are imported only for a file that holds one.
+_HOMES = {
+    "ExplainableKMeans": "cutwise.estimators",
+    "ClusterExplainer": "cutwise.estimators",
+    "CART": "cutwise.baselines",
+    "KDTree": "cutwise.baselines",
+}
 
 
 class Unsaved:
@@ -167,16 +176,13 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _estimator_class(document: dict[str, Any], path: str | os.PathLike[str]) -> type[TreeEstimator]:
-    from cutwise.estimators.cluster_explainer import ClusterExplainer
-    from cutwise.estimators.explainable_kmeans import ExplainableKMeans
-
-    known: dict[str, type[TreeEstimator]] = {c.__name__: c for c in (ExplainableKMeans, ClusterExplainer)}
     name = document.get("estimator")
-    if not isinstance(name, str) or name not in known:
+    if not isinstance(name, str) or name not in _HOMES:
         raise ModelFileError(
-            f"{path} holds a model of the kind {name!r}; this release reads {', '.join(known)}. Upgrade cutwise."
+            f"{path} holds a model of the kind {name!r}; this release reads {', '.join(_HOMES)}. Upgrade cutwise."
         )
-    return known[name]
+    found: type[TreeEstimator] = getattr(import_module(_HOMES[name]), name)
+    return found
 
 
 def pack_float(value: float) -> float | str:

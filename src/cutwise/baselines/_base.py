@@ -1,0 +1,199 @@
+"""What the baselines share: reading, the reference they are priced against, and leaves labeled by surrogate cost."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import ClusterMixin
+
+from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._progress import Stages
+from cutwise.estimators._reference import ReferenceRecipe, make_reference
+from cutwise.estimators._rows import FitRows, fit_metric_space
+from cutwise.reference import Reference, fixed_costs
+from cutwise.table import (
+    check_integer,
+    check_max_leaves,
+    check_n_clusters,
+    check_n_jobs,
+    read_table,
+    read_weights,
+)
+from cutwise.tree.grower import GrownTree
+from cutwise.tree.growing import GrowingTree
+
+__all__ = ["Baseline", "Task", "finish_tree", "label_by_surrogate_cost"]
+
+Float64 = npt.NDArray[np.float64]
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a baseline is given to grow a tree.
+
+    Attributes
+    ----------
+    rows : FitRows
+        The m rows that take part.
+    reference : Reference
+        With their labels.
+    max_leaves : int
+    """
+
+    rows: FitRows
+    reference: Reference
+    max_leaves: int
+
+    @cached_property
+    def values(self) -> Float64:
+        """The rows in the columns that are cut; shape (m, d), dense."""
+        return dense(self.rows.compress(self.rows.table.values))
+
+    @cached_property
+    def positions(self) -> Float64:
+        """The rows where distances are measured; shape (m, n_dimensions), dense."""
+        return dense(self.rows.metric.values)
+
+    @cached_property
+    def weights(self) -> Int64:
+        """Weight of every row; shape (m,)."""
+        weights = self.rows.weights
+        return np.ones(self.rows.n_rows, dtype=np.int64) if weights is None else weights
+
+
+class Baseline(ClusterMixin, TreeEstimator):  # type: ignore[misc]
+    """Parent of the baselines: everything but how the tree grows."""
+
+    n_clusters: int
+    max_leaves: int | None
+    reference: Any
+    preprocessor: Any
+    n_init: int
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+
+    @property
+    def inertia_(self) -> float:
+        """The same as ``cost_``, under scikit-learn's name."""
+        return self.cost_
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the reference clustering, and grow the tree.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Finite numbers. Only CART leaves a sparse matrix sparse.
+        y : ignored
+            There for scikit-learn's sake.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts; none negative, not all 0. Whole numbers count as repeated rows; others are brought
+            to a common scale of whole numbers first.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        InvalidInputError
+            A parameter, a value or a weight that cannot be used.
+
+        Warns
+        -----
+        EmptyClusterWarning
+            A cluster that ended without rows.
+        """
+        self._refuse_unsaved()
+        k = check_n_clusters(self.n_clusters)
+        max_leaves = check_max_leaves(self.max_leaves, k)
+        check_integer("n_init", self.n_init, minimum=1)
+        n_jobs = check_n_jobs(self.n_jobs)
+        self._check_own_parameters()
+        stages = Stages(type(self).__name__, self.verbose)
+
+        with stages.stage("reading the table"):
+            table = read_table(X)
+            sample_weight = read_weights(sample_weight, table.n_rows)
+            check_n_clusters(k, table, sample_weight)
+        with stages.stage("preprocessor"):
+            space = fit_metric_space(self.preprocessor, X, table, sample_weight)
+        recipe = ReferenceRecipe(self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose))
+        rows, reference, full_labels = make_reference(recipe, table, space, sample_weight, stages)
+        with stages.stage("tree"):
+            grown = self._grow(Task(rows, reference, max_leaves))
+        with stages.stage("costs"):
+            self._remember_columns(table)
+            self.preprocessor_ = space.preprocessor
+            self.classes_ = np.arange(k, dtype=np.int32)
+            self._finish(rows, grown, reference, full_labels, sample_weight)
+        stages.say(self._summary())
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:
+        """Fit, and give the cluster of every row.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        labels: npt.NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).labels_
+        return labels
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the cost of rows when each is served by the center of the tree's cluster.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+            Larger is better; 0 at best.
+        """
+        return -self._cost_of(X, sample_weight)
+
+    def _check_own_parameters(self) -> None:
+        """Check what the subclass adds to the common parameters."""
+
+    @abstractmethod
+    def _grow(self, task: Task) -> GrownTree:
+        """Grow a tree with labeled leaves, ``task.max_leaves`` at most."""
+
+    def _summary(self) -> str:
+        return f"{super()._summary()}; cost ratio {self.cost_ratio_:.4g}"
+
+
+def label_by_surrogate_cost(tree: GrowingTree, task: Task) -> None:
+    """Give every leaf the reference cluster whose center serves its rows at the lowest cost, the lowest on ties."""
+    rows, reference = task.rows, task.reference
+    costs = fixed_costs(rows.metric.matrix, reference.centers, weights=rows.weights, n_jobs=rows.n_jobs)
+    for leaf in tree.leaves():
+        tree.label(leaf, int(costs.excess[tree.rows(leaf)].sum(axis=0, dtype=np.int64).argmin()))
+
+
+def finish_tree(tree: GrowingTree) -> GrownTree:
+    """The finished tree as the estimators take it."""
+    finished, leaf_of_row, gaps = tree.finish()
+    return GrownTree(finished, leaf_of_row, [], gaps)
+
+
+def dense(values: Any) -> Float64:
+    """Values as a dense float64 array."""
+    return np.ascontiguousarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
