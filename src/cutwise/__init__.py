@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cutwise import baselines as baselines
+    from cutwise import datasets as datasets
     from cutwise import metrics as metrics
     from cutwise.estimators import ClusterExplainer as ClusterExplainer
     from cutwise.estimators import CostCurve as CostCurve
@@ -28,6 +29,7 @@ _HOMES = {
     "ThresholdTree": "cutwise.tree.threshold_tree",
     "baselines": "cutwise.baselines",
     "cost_curve": "cutwise.estimators",
+    "datasets": "cutwise.datasets",
     "export_text": "cutwise.estimators",
     "load_model": "cutwise.estimators",
     "metrics": "cutwise.metrics",
@@ -40,6 +42,7 @@ __all__ = [
     "ThresholdTree",
     "baselines",
     "cost_curve",
+    "datasets",
     "export_text",
     "load_model",
     "metrics",

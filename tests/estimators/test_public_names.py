@@ -22,6 +22,7 @@ def test_nothing_is_public_by_accident():
         "ThresholdTree",
         "baselines",
         "cost_curve",
+        "datasets",
         "export_text",
         "load_model",
         "metrics",

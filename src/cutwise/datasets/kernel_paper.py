@@ -1,0 +1,102 @@
+"""The counterexamples of the kernel paper: where ExKMC from an empty tree, or any cut at all, has no bound."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+
+from .planted import Float64, KernelSet, PlantedSet, check_size, plant
+
+__all__ = ["make_exkmc_line", "make_neighborhood_clusters", "make_quadratic_cross"]
+
+_PAPER = "Fleissner, Vankadara, Ghoshdastidar (2024), Explaining Kernel Clustering via Decision Trees"
+
+
+def make_exkmc_line(epsilon: float = 0.01, *, n_per_point: int = 10) -> PlantedSet:
+    """Three pairs of points on a line: IMM finds them exactly, ExKMC from an empty tree is arbitrarily bad.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.01
+        Distance of every row from its center, from 1e-9 to 1/4.
+    n_per_point : int, default=10
+        Copies of each of the six points.
+
+    Returns
+    -------
+    planted : PlantedSet
+        ``6 * n_per_point`` rows in 1 column, at -1, 0 and 1 plus and minus ``epsilon``. The planted cost, n epsilon^2,
+        is that of a tree with 3 leaves. ExKMC cuts at 0 first, for it serves each side by a single center, and with
+        3 leaves costs more than (1 - 2 epsilon)^2 / (9 epsilon^2) times as much.
+
+    Notes
+    -----
+    The paper's proof has twice that factor: it divides the sum over ordered pairs of rows by the number of all rows,
+    where it is the sum over unordered pairs.
+
+    References
+    ----------
+    Kernel paper, Theorem 6 and Appendix J.
+    """
+    check_size("epsilon", epsilon, "rows must lie nearer to their own center than to another", least=1e-9, most=0.25)
+    check_size("n_per_point", n_per_point, "there would be no rows", least=1)
+    points = np.array([center + side * epsilon for center in (-1.0, 0.0, 1.0) for side in (-1.0, 1.0)])
+    X = np.repeat(points, n_per_point)[:, None]
+    return plant(X, np.repeat([0, 1, 2], 2 * n_per_point), source=f"{_PAPER}, Theorem 6")
+
+
+def make_quadratic_cross() -> KernelSet:
+    """Four points on the axes that the quadratic kernel clusters at cost 0, and no one-sided cut does.
+
+    Returns
+    -------
+    planted : KernelSet
+        (0, 1), (0, -1) and (1, 0), (-1, 0) with the kernel <x, y>^2. ``lower_bound`` is infinite for cuts
+        ``x <= threshold``. With interval tests the price is 1: -0.5 < x_1 <= 0.5 parts the two clusters.
+
+    References
+    ----------
+    Kernel paper, Theorem 7 and Appendix K, Proposition 1 (which states it for all interpretable trees; it holds for
+    one-sided cuts).
+    """
+    X = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
+    return _with_kernel(X, np.array([0, 0, 1, 1]), (X @ X.T) ** 2, "Theorem 7, quadratic kernel")
+
+
+def make_neighborhood_clusters(epsilon: float = math.sqrt(24.0)) -> KernelSet:
+    """Eight points that the neighborhood kernel clusters at cost 0, and neither a cut nor an interval test does.
+
+    Parameters
+    ----------
+    epsilon : float, default=sqrt(24)
+        Radius of the neighborhood; the points are scaled with it.
+
+    Returns
+    -------
+    planted : KernelSet
+        8 rows in 36 columns, two clusters of 4, with the kernel 1 where rows are at most ``epsilon`` apart, else 0. The
+        columns go through all ways of giving two of the first four points the value 1 and two of the last four the
+        value -1, the others 0. Distances are exactly ``epsilon`` within a cluster (the kernel is computed from the
+        unscaled points, where they are integers) and 1.5 ``epsilon`` between, and ``lower_bound`` is infinite.
+
+    References
+    ----------
+    Kernel paper, Theorem 7 and Appendix K, Proposition 2.
+    """
+    check_size("epsilon", epsilon, "the points would coincide", least=1e-100)
+    pairs = list(combinations(range(4), 2))
+    X = np.zeros((8, len(pairs) ** 2))
+    for column, (positive, negative) in enumerate((p, q) for p in pairs for q in pairs):
+        X[list(positive), column] = 1.0
+        X[[4 + i for i in negative], column] = -1.0
+    squares = ((X[:, None] - X) ** 2).sum(axis=2)
+    kernel = (squares <= 24.0).astype(np.float64)
+    labels = np.repeat([0, 1], 4)
+    return _with_kernel(X * (epsilon / math.sqrt(24.0)), labels, kernel, "Theorem 7, neighborhood kernel")
+
+
+def _with_kernel(X: Float64, labels: np.ndarray, kernel: Float64, place: str) -> KernelSet:
+    flat = plant(X, labels, source=f"{_PAPER}, {place}")
+    return KernelSet(flat.X, flat.labels, flat.centers, 0.0, "kernel", math.inf, flat.source, kernel)
