@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .conditions import Condition
 from .counts import LeafCounts
 from .inputs import check_counts, check_names, class_labels
+from .nodes import condition_towards, node_sizes
 from .words import percent, quoted, rows
 
 if TYPE_CHECKING:  # the rules print themselves with the functions below
@@ -99,7 +99,7 @@ def tree_text(
     if counts is not None:
         check_counts(tree, counts)
     labels = class_labels(tree, classes, None if counts is None else len(counts.cluster_weight))
-    size, share = _node_sizes(tree, counts)
+    size, share = node_sizes(tree, counts)
     counted = counts is not None or size[0] > 0
     purity: dict[int, float] = {}
     if counts is not None:
@@ -111,7 +111,7 @@ def tree_text(
         measures = f"{rows(int(size[node]))}, {percent(float(share[node]))}" if node else rows(int(size[node]))
         if node in purity and size[node]:
             measures += f"; purity {percent(purity[node])}"
-        parts = [str(_test_towards(tree, node, parents[node], names))] if node else []
+        parts = [str(condition_towards(tree, node, parents[node], names))] if node else []
         if tree.feature[node] < 0:
             parts.append(f"cluster {quoted(labels[tree.cluster[node]])}")
         if not counted:
@@ -128,41 +128,6 @@ def _indent(depth: int) -> str:
     if depth <= _DEEPEST_INDENT:
         return "|   " * (depth - 1) + "|-- "
     return "|   " * (_DEEPEST_INDENT - 1) + f"|-- [level {depth}] "
-
-
-def _test_towards(tree: ThresholdTree, node: int, parent: int, names: Sequence[str]) -> Condition:
-    """The condition under which a row at the parent goes to the node."""
-    feature, t, a = int(tree.feature[parent]), float(tree.threshold[parent]), float(tree.lower[parent])
-    name = names[feature]
-    if node == parent + 1:
-        return Condition(feature, name, lower=a, upper=t)
-    if np.isneginf(a):
-        return Condition(feature, name, lower=t)
-    return Condition(feature, name, lower=a, upper=t, outside=True)
-
-
-def _node_sizes(
-    tree: ThresholdTree, counts: LeafCounts | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Rows of every node, and their share of the weight."""
-    if counts is None:
-        size = tree.n_node_samples
-        weight = size.astype(np.float64)
-    else:
-        size = _sum_up(tree, counts.n_rows)
-        weight = _sum_up(tree, counts.weight)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return size, weight / weight[0]
-
-
-def _sum_up(tree: ThresholdTree, of_leaf: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Give every inner node the sum of its leaves."""
-    total = np.zeros(tree.n_nodes, dtype=of_leaf.dtype)
-    total[tree.leaves] = of_leaf
-    sums, parents = total.tolist(), tree.parents.tolist()
-    for node in range(tree.n_nodes - 1, 0, -1):  # children come after their parent
-        sums[parents[node]] += sums[node]
-    return np.array(sums, dtype=of_leaf.dtype)
 
 
 def _measures(of: Rule | ClusterRules, scores: bool) -> str:

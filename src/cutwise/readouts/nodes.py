@@ -1,0 +1,85 @@
+"""What stands at every node of a tree: the test that leads there, and how many rows it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.tree.threshold_tree import ThresholdTree
+
+from .conditions import Condition
+from .counts import LeafCounts
+
+__all__ = ["condition_towards", "node_sizes", "sum_up"]
+
+
+def condition_towards(tree: ThresholdTree, node: int, parent: int, names: Sequence[str]) -> Condition:
+    """The condition under which a row at the parent goes to the node.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    node, parent : int
+        A node and its parent.
+    names : sequence of str, one a column
+
+    Returns
+    -------
+    condition : Condition
+    """
+    feature, t, a = int(tree.feature[parent]), float(tree.threshold[parent]), float(tree.lower[parent])
+    name = names[feature]
+    if node == parent + 1:
+        return Condition(feature, name, lower=a, upper=t)
+    if np.isneginf(a):
+        return Condition(feature, name, lower=t)
+    return Condition(feature, name, lower=a, upper=t, outside=True)
+
+
+def node_sizes(tree: ThresholdTree, counts: LeafCounts | None) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Rows of every node, and their share of the weight.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    counts : LeafCounts or None
+        None: those that the tree was grown with.
+
+    Returns
+    -------
+    size : ndarray of shape (n_nodes,), int64
+    share : ndarray of shape (n_nodes,), float64
+        nan where there is no weight at all.
+    """
+    if counts is None:
+        size = tree.n_node_samples
+        weight = size.astype(np.float64)
+    else:
+        size = sum_up(tree, counts.n_rows)
+        weight = sum_up(tree, counts.weight)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return size, weight / weight[0]
+
+
+def sum_up(tree: ThresholdTree, of_leaf: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Give every inner node the sum of its leaves.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    of_leaf : ndarray of shape (n_leaves,) or (n_leaves, m)
+        In the order of ``tree.leaves``.
+
+    Returns
+    -------
+    of_node : ndarray of shape (n_nodes,) or (n_nodes, m)
+    """
+    total = np.zeros((tree.n_nodes, *of_leaf.shape[1:]), dtype=of_leaf.dtype)
+    total[tree.leaves] = of_leaf
+    parents = tree.parents.tolist()
+    for node in range(tree.n_nodes - 1, 0, -1):  # children come after their parent
+        total[parents[node]] += total[node]
+    return total
