@@ -41,7 +41,8 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
         "cutwise.estimators.cluster_explainer",
         "cutwise.estimators._curve",
         "cutwise.estimators._persist",
-        "cutwise.estimators._text",
+        "cutwise.estimators._base",
+        "cutwise.estimators._exports",
     ],
 )
 def test_the_examples_are_true(module):

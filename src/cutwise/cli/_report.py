@@ -12,8 +12,7 @@ from cutwise.readouts.words import percent, quoted
 
 __all__ = ["print_fit", "print_json", "print_rules"]
 
-HEADER = ("cluster", "rows", "share", "purity", "coverage", "rule")
-MEASURES = (1, 2, 3, 4)  # the columns of HEADER that hold figures
+MEASURES = ("rows", "share", "purity", "coverage")
 
 
 def print_fit(model: Any, *, source: str, n_rows: int, scale: str) -> None:
@@ -42,18 +41,25 @@ def print_fit(model: Any, *, source: str, n_rows: int, scale: str) -> None:
 
 
 def print_rules(model: Any) -> None:
-    """Print a table of the rules: one line a leaf; clusters of several leaves have a line of totals first."""
+    """Print a table of the rules: one line a leaf; clusters of several leaves have a line of totals first.
+
+    The names of clusters, where there are any, have a column of their own: other files and programs speak of labels.
+    """
+    named = bool(model.cluster_names_)
+    who = ("cluster", "name") if named else ("cluster",)
     rows = []
     for cluster in model.rules():
-        name = quoted(cluster.cluster)
+        label = quoted(cluster.cluster)
+        name = (label, "" if cluster.name is None else quoted(cluster.name)) if named else (label,)
         if not cluster.rules:
-            rows.append((name, "0", "", "", "", "(no leaf of the tree holds this cluster)"))
+            rows.append((*name, "0", "", "", "", "(no leaf of the tree holds this cluster)"))
         elif len(cluster.rules) == 1:
-            rows.append((name, *_measures(cluster), str(cluster.rules[0])))
+            rows.append((*name, *_measures(cluster), str(cluster.rules[0])))
         else:
-            rows.append((name, *_measures(cluster), f"any of {len(cluster.rules)} rules:"))
-            rows += [("", *_measures(rule), f"  {rule}") for rule in cluster.rules]
-    print_table(HEADER, rows, right=MEASURES)
+            rows.append((*name, *_measures(cluster), f"any of {len(cluster.rules)} rules:"))
+            rows += [("",) * len(who) + (*_measures(rule), f"  {rule}") for rule in cluster.rules]
+    flush_right = range(len(who), len(who) + len(MEASURES))
+    print_table((*who, *MEASURES, "rule"), rows, right=flush_right)
 
 
 def print_json(model: Any, **about: Any) -> None:

@@ -9,6 +9,7 @@ import typer
 from cutwise.cli._examples import EXAMPLE_TABLES, read_example
 from cutwise.cli._files import Source, read_source
 from cutwise.cli._labels import label_lines, labels_path
+from cutwise.cli._names import NAME_HELP, name_clusters
 from cutwise.cli._outputs import Outputs
 from cutwise.cli._report import print_fit, print_json
 from cutwise.cli._scaling import SCALES, scaler_of
@@ -111,6 +112,9 @@ def command(
     labels: Annotated[
         str | None, typer.Option(metavar="OUT.csv", help="Write every row's cluster.", rich_help_panel=_OUTPUT)
     ] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(metavar="CLUSTER=NAME", help=NAME_HELP, rich_help_panel=_OUTPUT)
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=_OUTPUT)] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Say on standard error what takes how long.", rich_help_panel=_OUTPUT)
@@ -142,10 +146,11 @@ def command(
         )
         with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns", silent=verbose):
             model = _fitted(task, growth, n_clusters, n_init)
+        name_clusters(model, name or [])
         if out is not None:
             outputs.write(out, model.save)
         if labels is not None:
-            lines = label_lines(model.labels_, rows=task.rows, n_rows=len(source.frame))
+            lines = label_lines(model.labels_, rows=task.rows, n_rows=len(source.frame), names=model.cluster_names_)
             outputs.write(labels, lines.write)
     if as_json:
         print_json(model, source=source.name, n_rows=len(task.table), n_columns=task.table.shape[1], scale=scale)

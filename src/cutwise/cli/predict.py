@@ -40,7 +40,8 @@ def command(
 ) -> None:
     """Print the cluster of every row: CSV lines of row number (from 0) and cluster.
 
-    Columns are found by their names; others than the model's are ignored.
+    Columns are found by their names; others than the model's are ignored. Where clusters have names, a third column
+    holds them.
     """
     from cutwise import load_model
 
@@ -52,7 +53,10 @@ def command(
         numeric_columns(source, table)
         complete = complete_rows(source, table, drop_missing=drop_missing)
         labels = label_lines(
-            fitted.predict(_as_fitted(fitted, table[complete])), rows=complete.nonzero()[0], n_rows=len(complete)
+            fitted.predict(_as_fitted(fitted, table[complete])),
+            rows=complete.nonzero()[0],
+            n_rows=len(complete),
+            names=fitted.cluster_names_,
         )
         if out is not None:
             outputs.write(out, labels.write)

@@ -1,8 +1,8 @@
 """The estimators: recipes that put the table, the reference, the engine and the readouts together."""
 
 from cutwise.estimators._curve import CostCurve, cost_curve
+from cutwise.estimators._exports import export_text
 from cutwise.estimators._persist import load_model
-from cutwise.estimators._text import export_text
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.explainable_kmeans import ExplainableKMeans
 

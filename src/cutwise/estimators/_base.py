@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from cutwise.estimators._persist import Unsaved, pack_array, pack_float, save_mo
 from cutwise.estimators._rows import FitRows, read_metric
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError, ModelFileError, UnseparableCentersWarning
 from cutwise.readouts.counts import LeafCounts, count_leaves
+from cutwise.readouts.names import read_cluster_names
 from cutwise.readouts.rules import Rules, build_rules
 from cutwise.readouts.sentences import explain_rows
 from cutwise.readouts.sklearn import to_decision_tree
@@ -46,6 +47,7 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
     preprocessor_: Any
+    cluster_names_: dict[Any, str]
     _leaf_counts: LeafCounts
     _gaps: npt.NDArray[np.float64] | None
     _imm_applies: bool
@@ -102,22 +104,60 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         costs = kernels.center_costs(metric.matrix, self.cluster_centers_, "kmeans", check_n_jobs(self.n_jobs))
         return np.sqrt(costs, out=costs)
 
-    def explain(self, X: Any) -> list[str]:
+    def name_clusters(self, names: Mapping[Any, str | None]) -> Self:
+        """Give clusters names; everything that is read, exported or saved from here on has them.
+
+        Parameters
+        ----------
+        names : mapping of label to str
+            From what ``predict`` gives to what people say: ``{0: "students"}``. Clusters that are left out keep the
+            name they had; None takes a name away.
+
+        Returns
+        -------
+        self : estimator
+            ``cluster_names_`` holds the names. ``predict`` goes on giving labels, and a new fit starts without names.
+
+        Raises
+        ------
+        InvalidInputError
+            A cluster that does not exist, an empty name, one name for two clusters, or another cluster's label.
+
+        Examples
+        --------
+        >>> from cutwise import ClusterExplainer
+        >>> model = ClusterExplainer().fit([[1], [2], [8], [9]], [0, 0, 1, 1])
+        >>> print(model.name_clusters({0: "small", 1: "large ones"}).rules())
+        cluster small (2 rows, 50.0 %; purity 100 %, coverage 100 %): x0 <= 4
+        cluster `large ones` (2 rows, 50.0 %; purity 100 %, coverage 100 %): x0 > 4
+        """
+        check_is_fitted(self)
+        self.cluster_names_ = self._names(names)
+        return self
+
+    def explain(self, X: Any, *, names: Mapping[Any, str | None] | None = None) -> list[str]:
         """A sentence for every row: its cluster, and the conditions that lead there.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        names : mapping of label to str, default=None
+            Names for this time, on top of those of :meth:`name_clusters`.
 
         Returns
         -------
         sentences : list of n_samples str
         """
         check_is_fitted(self)
-        return explain_rows(self.tree_, self._columns_of_fit().names, self._read(X), self.classes_)
+        return explain_rows(self.tree_, self._columns_of_fit().names, self._read(X), self.classes_, self._names(names))
 
-    def rules(self) -> Rules:
+    def rules(self, *, names: Mapping[Any, str | None] | None = None) -> Rules:
         """The tree as rules: for each cluster the conditions that make a row its member, and how well they say it.
+
+        Parameters
+        ----------
+        names : mapping of label to str, default=None
+            Names for this time, on top of those of :meth:`name_clusters`.
 
         Returns
         -------
@@ -126,7 +166,9 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             compare with the reference clustering.
         """
         check_is_fitted(self)
-        return build_rules(self.tree_, self._columns_of_fit().names, self._leaf_counts, self.classes_)
+        return build_rules(
+            self.tree_, self._columns_of_fit().names, self._leaf_counts, self.classes_, self._names(names)
+        )
 
     def to_sklearn(self) -> Any:
         """The tree as a genuine scikit-learn ``DecisionTreeClassifier``, for the tools that take nothing else.
@@ -182,6 +224,10 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if hasattr(self, "feature_names_in_"):
             return Columns(tuple(self.feature_names_in_), has_names=True)
         return Columns(tuple(f"x{i}" for i in range(self.n_features_in_)), has_names=False)
+
+    def _names(self, names: Mapping[Any, str | None] | None) -> dict[Any, str]:
+        """The names of clusters, with these on top."""
+        return read_cluster_names(self.classes_.tolist(), names, self.cluster_names_)
 
     def _summary(self) -> str:
         """A line about the fitted tree."""
@@ -270,6 +316,7 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
         self.reference_ = replace(reference, labels=full_labels)
         self._gaps = grown.gaps
+        self.cluster_names_ = {}  # those of an earlier fit belonged to other clusters
         # IMM's guarantee is about distances in the columns that are cut, and about leaves that lower them.
         by_disagreement = getattr(self, "expansion", None) == "expand" and tree.n_leaves > k
         self._imm_applies = self.preprocessor_ is None and costs is None and not by_disagreement
@@ -324,6 +371,7 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             "n_features_in": self.n_features_in_,
             "feature_names_in": list(columns.names) if columns.has_names else None,
             "classes": pack_array(self.classes_),
+            "cluster_names": [self.cluster_names_.get(label) for label in self.classes_.tolist()],
             "tree": self.tree_.to_dict(),
             "gaps": None if self._gaps is None else pack_array(self._gaps),
             "leaf_counts": self._leaf_counts.to_dict(),
@@ -349,6 +397,9 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if names is not None:
             self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
         self.classes_ = unpack_array(state["classes"])
+        labels = self.classes_.tolist()
+        named = state.get("cluster_names", [None] * len(labels))  # the first files had no names
+        self.cluster_names_ = read_cluster_names(labels, dict(zip(labels, named, strict=True)))
         self._gaps = None if state["gaps"] is None else unpack_array(state["gaps"])
         self._leaf_counts = LeafCounts.from_dict(state["leaf_counts"])
         self.cluster_centers_ = unpack_array(state["cluster_centers"])

@@ -97,6 +97,8 @@ class ClusterExplainer(TreeEstimator):
     preprocessor_ : transformer
         The fitted preprocessor; None without one.
     n_features_in_ : int
+    cluster_names_ : dict of label to str
+        The names that ``name_clusters`` gave; empty after a fit.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Only when ``X`` has column names that are all strings.
 

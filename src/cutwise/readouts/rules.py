@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -49,6 +49,8 @@ class Rule:
         Tests on the path, before they were merged.
     n_features : int
         Columns of the table.
+    name : str or None
+        The name that people gave the cluster.
     """
 
     cluster: Any
@@ -61,6 +63,12 @@ class Rule:
     noise: int
     depth: int
     n_features: int
+    name: str | None = None
+
+    @property
+    def title(self) -> Any:
+        """What the cluster is called: its name, or its label."""
+        return self.cluster if self.name is None else self.name
 
     @property
     def n_conditions(self) -> int:
@@ -96,6 +104,7 @@ class Rule:
         """The rule as JSON can hold it; ``None`` stands for nan."""
         return {
             "cluster": self.cluster,
+            "name": self.name,
             "leaf": self.leaf,
             "text": str(self),
             "conditions": [condition.to_dict() for condition in self.conditions],
@@ -123,6 +132,8 @@ class ClusterRules:
         From left to right in the tree; empty when no leaf holds the cluster.
     size, share, coverage, purity, noise
         Of all rules together, defined as for one ``Rule``.
+    name : str or None
+        The name that people gave the cluster.
     """
 
     cluster: Any
@@ -132,6 +143,12 @@ class ClusterRules:
     coverage: float
     purity: float
     noise: int
+    name: str | None = None
+
+    @property
+    def title(self) -> Any:
+        """What the cluster is called: its name, or its label."""
+        return self.cluster if self.name is None else self.name
 
     def matches(self, X: Any) -> npt.NDArray[np.bool_]:
         """Whether each row satisfies one of the rules.
@@ -154,6 +171,7 @@ class ClusterRules:
         """The cluster as JSON can hold it; ``None`` stands for nan."""
         return {
             "cluster": self.cluster,
+            "name": self.name,
             "size": self.size,
             "share": _or_none(self.share),
             "coverage": _or_none(self.coverage),
@@ -203,6 +221,7 @@ def build_rules(
     names: Sequence[str],
     counts: LeafCounts,
     classes: npt.NDArray[Any] | None = None,
+    cluster_names: Mapping[Any, str] | None = None,
 ) -> Rules:
     """Put a tree into rules.
 
@@ -214,6 +233,8 @@ def build_rules(
         The rows to measure the rules by: those of fit, or held-out ones.
     classes : ndarray of shape (n_clusters,), optional
         The original label of every cluster code; the codes themselves when left out.
+    cluster_names : mapping of label to str, optional
+        Names to show in place of labels, as ``read_cluster_names`` gives them.
 
     Returns
     -------
@@ -227,6 +248,7 @@ def build_rules(
     """
     n_clusters = len(counts.cluster_weight)
     labels = class_labels(tree, classes, n_clusters)
+    name_of = [(cluster_names or {}).get(label) for label in labels]
     check_names(tree, names)
     check_counts(tree, counts)
     total = math.fsum(counts.weight)
@@ -247,6 +269,7 @@ def build_rules(
                 noise=int(counts.n_noise[i]),
                 depth=int(tree.node_depth[leaf]),
                 n_features=tree.n_features,
+                name=name_of[code],
             )
         )
     size, noise = (np.zeros(n_clusters, dtype=np.int64) for _ in range(2))
@@ -264,6 +287,7 @@ def build_rules(
                 coverage=_ratio(agreeing_of[code], counts.cluster_weight[code]),
                 purity=_ratio(agreeing_of[code], weight_of[code]),
                 noise=int(noise[code]),
+                name=name_of[code],
             )
             for code in range(n_clusters)
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import Condition, conditions_of, walk_leaves
 from .inputs import check_names, class_labels, column_of
+from .names import cluster_titles
 from .words import number, quoted
 
 __all__ = ["explain_rows"]
@@ -23,6 +24,7 @@ def explain_rows(
     names: Sequence[str],
     X: Any,
     classes: npt.NDArray[Any] | None = None,
+    cluster_names: Mapping[Any, str] | None = None,
 ) -> list[str]:
     """Say for every row why it is in its cluster.
 
@@ -33,6 +35,8 @@ def explain_rows(
     X : array_like, sparse matrix, data frame or Table, of shape (n_rows, n_features)
     classes : ndarray of shape (n_clusters,), optional
         The original label of every cluster code; the codes themselves when left out.
+    cluster_names : mapping of label to str, optional
+        Names to write in place of labels, as ``read_cluster_names`` gives them.
 
     Returns
     -------
@@ -49,7 +53,7 @@ def explain_rows(
         Names or classes that do not fit the tree, or anything that is no table of finite numbers.
     """
     check_names(tree, names)
-    labels = class_labels(tree, classes)
+    titles = cluster_titles(class_labels(tree, classes), cluster_names)
     table = X if isinstance(X, Table) else read_table(X)
     leaf = tree.apply(table)
     order = np.argsort(leaf, kind="stable")
@@ -61,7 +65,7 @@ def explain_rows(
         rows = order[first[i] : last[i]]
         if len(rows) == 0:
             continue
-        head = f"cluster {quoted(labels[tree.cluster[node]])} because "
+        head = f"cluster {quoted(titles[tree.cluster[node]])} because "
         conditions = conditions_of(regions, names)
         if not conditions:
             told = [f"{head}every row is"] * len(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 from .counts import LeafCounts
 from .inputs import check_counts, check_names, class_labels
+from .names import cluster_titles
 from .nodes import condition_towards, node_sizes
 from .words import percent, quoted, rows
 
@@ -55,7 +56,7 @@ def cluster_text(cluster: ClusterRules, *, scores: bool = True) -> str:
     -------
     text : str
     """
-    head = f"cluster {quoted(cluster.cluster)}"
+    head = f"cluster {quoted(cluster.title)}"
     if not cluster.rules:
         return f"{head}: no rule, because no leaf of the tree holds this cluster"
     measures = _measures(cluster, scores)
@@ -72,6 +73,7 @@ def tree_text(
     names: Sequence[str],
     counts: LeafCounts | None = None,
     classes: npt.NDArray[Any] | None = None,
+    cluster_names: Mapping[Any, str] | None = None,
 ) -> str:
     """Write a tree, a node a line: the test that leads to it, its rows, and at leaves the cluster.
 
@@ -84,6 +86,8 @@ def tree_text(
         left out.
     classes : ndarray of shape (n_clusters,), optional
         The original label of every cluster code; the codes themselves when left out.
+    cluster_names : mapping of label to str, optional
+        Names to write in place of labels, as ``read_cluster_names`` gives them.
 
     Returns
     -------
@@ -99,6 +103,7 @@ def tree_text(
     if counts is not None:
         check_counts(tree, counts)
     labels = class_labels(tree, classes, None if counts is None else len(counts.cluster_weight))
+    titles = cluster_titles(labels, cluster_names)
     size, share = node_sizes(tree, counts)
     counted = counts is not None or size[0] > 0
     purity: dict[int, float] = {}
@@ -113,7 +118,7 @@ def tree_text(
             measures += f"; purity {percent(purity[node])}"
         parts = [str(condition_towards(tree, node, parents[node], names))] if node else []
         if tree.feature[node] < 0:
-            parts.append(f"cluster {quoted(labels[tree.cluster[node]])}")
+            parts.append(f"cluster {quoted(titles[tree.cluster[node]])}")
         if not counted:
             line = ": ".join(parts) or "all rows"
         else:

@@ -1,0 +1,73 @@
+"""``--name``: clusters by the names that people give them."""
+
+import csv
+import json
+
+import pytest
+
+from cutwise import load_model
+
+
+@pytest.fixture
+def model(cutwise, blobs_csv, tmp_path):
+    path = tmp_path / "model.json"
+    assert cutwise("fit", blobs_csv, "-k", 3, "--drop", "noise", "--out", path).code == 0
+    return path
+
+
+def test_fit_keeps_names_in_the_model_and_prints_them(cutwise, blobs_csv, tmp_path):
+    path = tmp_path / "model.json"
+    result = cutwise("fit", blobs_csv, "-k", 3, "--name", "0=students", "--name", "2=the old", "--out", path)
+    header, *rows = result.out.splitlines()[4:8]
+    assert header.split()[:3] == ["cluster", "name", "rows"]
+    assert rows[0].split()[:2] == ["0", "students"]
+    assert rows[1].split()[1].isdigit()
+    assert "`the old`" in rows[2]
+    assert load_model(path).cluster_names_ == {0: "students", 2: "the old"}
+    assert "students" in cutwise("rules", path).out
+
+
+def test_rules_names_clusters_for_once_or_for_good(cutwise, model):
+    before = model.read_bytes()
+    assert "students" in cutwise("rules", model, "--name", "1=students").out
+    assert "students" in cutwise("rules", model, "--name", "1=students", "--tree").out
+    assert model.read_bytes() == before
+    result = cutwise("rules", model, "--name", "1=students", "--keep", "--json")
+    assert [cluster["name"] for cluster in json.loads(result.out)["clusters"]] == [None, "students", None]
+    assert "wrote the names" in result.err
+    assert load_model(model).cluster_names_ == {1: "students"}
+
+
+def test_clusters_of_rows_have_names_beside_the_labels(cutwise, blobs_csv, model, tmp_path):
+    bare = cutwise("predict", model, blobs_csv).out.splitlines()
+    cutwise("rules", model, "--name", '0=a, "b"', "--keep")
+    lines = list(csv.reader(cutwise("predict", model, blobs_csv).out.splitlines()))
+    assert lines[0] == ["row", "cluster", "name"]
+    assert [",".join(line[:2]) for line in lines] == bare
+    assert {(line[1], line[2]) for line in lines[1:]} == {("0", 'a, "b"'), ("1", ""), ("2", "")}
+
+
+def test_labels_that_hold_an_equals_sign_can_be_named(cutwise, blobs, tmp_path):
+    path, model = tmp_path / "kinds.csv", tmp_path / "model.json"
+    kind = blobs["age"].gt(30).map({True: "a", False: "a=b"})
+    blobs[["age"]].assign(kind=kind).to_csv(path, index=False)
+    cutwise("fit", path, "--labels-from", "kind", "--name", "a=b=x=y", "--name", "a=z", "--out", model)
+    assert load_model(model).cluster_names_ == {"a": "z", "a=b": "x=y"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--name", "7=x"], "no such cluster"),
+        (["--name", "students"], "Say CLUSTER=NAME"),
+        (["--name", "0="], "empty"),
+        (["--name", "0=x", "--name", "0=y"], "two names"),
+        (["--name", "0=x", "--name", "1=x"], "both named"),
+        (["--name", "0=1"], "label of another"),
+        (["--keep"], "--name 0=students"),
+    ],
+)
+def test_names_that_cannot_be_are_refused(refused, model, options, words):
+    before = model.read_bytes()
+    assert words in refused("rules", model, *options)
+    assert model.read_bytes() == before
