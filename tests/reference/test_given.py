@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import from_centers, from_labels
+from cutwise.reference import KMEDIANS, from_centers, from_labels
 from cutwise.table import read_table
 
 
@@ -16,7 +16,7 @@ def test_centers_take_the_rows_that_are_nearest():
     assert reference.labels.dtype == np.int32
     assert reference.centers.dtype == np.float64
     assert (reference.cost, reference.objective, reference.n_clusters) == (0 + 1 + 1 + 25, "kmeans", 2)
-    medians = from_centers(table, np.array([[0, 0], [10, 0]]), objective="kmedians")
+    medians = from_centers(table, np.array([[0, 0], [10, 0]]), objective=KMEDIANS)
     assert medians.cost == 0 + 1 + 1 + 5
 
 

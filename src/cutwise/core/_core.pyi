@@ -62,6 +62,13 @@ def cluster_means(
     n_clusters: int,
     n_jobs: int,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+def cluster_medians(
+    matrix: Matrix,
+    labels: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.int64] | npt.NDArray[np.float64] | None,
+    n_clusters: int,
+    n_jobs: int,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
 def exact_sum(
     values: npt.NDArray[np.float64], weights: npt.NDArray[np.int64] | npt.NDArray[np.float64] | None
 ) -> float: ...

@@ -32,14 +32,18 @@ class DenseReader final : public RowReader {
     return {to, d};
   }
 
-  void gather(const int64_t *rows, int64_t n, double *to) const override {
-    const int64_t d = x_.n_cols;
+  void gather(const int64_t *rows, int64_t n, double *to) const override { gather_columns(rows, n, 0, x_.n_cols, to); }
+
+  void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const override {
+    const int64_t width = last - first;
     if (x_.col_stride == 1) {
-      for (int64_t r = 0; r < n; ++r)
-        for (int64_t f = 0; f < d; ++f) to[r * d + f] = static_cast<double>(x_.data[rows[r] * x_.row_stride + f]);
+      for (int64_t r = 0; r < n; ++r) {
+        const T *from = x_.data + rows[r] * x_.row_stride + first;
+        for (int64_t f = 0; f < width; ++f) to[r * width + f] = static_cast<double>(from[f]);
+      }
     } else {
-      for (int64_t f = 0; f < d; ++f)
-        for (int64_t r = 0; r < n; ++r) to[r * d + f] = x_(rows[r], f);
+      for (int64_t f = 0; f < width; ++f)
+        for (int64_t r = 0; r < n; ++r) to[r * width + f] = x_(rows[r], first + f);
     }
   }
 
@@ -58,6 +62,9 @@ class CsrReader final : public RowReader {
 
   Tile tile(int64_t, int64_t, std::vector<double> &) const override { throw std::logic_error("sparse rows make no tile"); }
   void gather(const int64_t *, int64_t, double *) const override { throw std::logic_error("sparse rows make no tile"); }
+  void gather_columns(const int64_t *, int64_t, int64_t, int64_t, double *) const override {
+    throw std::logic_error("sparse rows make no tile");
+  }
 
   StoredRow stored(int64_t row, std::vector<double> &scratch) const override {
     const int64_t begin = x_.indptr[row], n = x_.indptr[row + 1] - begin;

@@ -50,6 +50,8 @@ class RowReader {
   virtual Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const = 0;
   // Dense: the given rows, n_cols() apart.
   virtual void gather(const int64_t *rows, int64_t n, double *to) const = 0;
+  // Dense: columns first .. last - 1 of the given rows, last - first apart.
+  virtual void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const = 0;
   // Sparse.
   virtual StoredRow stored(int64_t row, std::vector<double> &scratch) const = 0;
   // Either.

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise.core import kernels
+from cutwise.estimators._costs import Price, costs_by_centers
 from cutwise.estimators._persist import Unsaved, pack_array, pack_float, save_model, unpack_array, unpack_float
 from cutwise.estimators._rows import FitRows, read_metric
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError, ModelFileError, UnseparableCentersWarning
@@ -22,7 +23,7 @@ from cutwise.readouts.names import read_cluster_names
 from cutwise.readouts.rules import Rules, build_rules
 from cutwise.readouts.sentences import explain_rows
 from cutwise.readouts.sklearn import to_decision_tree
-from cutwise.reference import Reference
+from cutwise.reference import KMEANS, Objective, Reference
 from cutwise.table import Columns, Table, check_n_jobs, read_table, read_weights
 from cutwise.tree.grower import GrownTree
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -32,6 +33,9 @@ __all__ = ["TreeEstimator"]
 
 class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Parent of the estimators: everything a fitted tree answers, whatever grew it."""
+
+    _objective: ClassVar[Objective] = KMEANS
+    """What costs and distances are; estimators that measure otherwise override ``transform`` and ``_cost_of``."""
 
     # Fitted by the subclasses.
     tree_: ThresholdTree
@@ -98,11 +102,12 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters), float64
-            Euclidean distances to ``cluster_centers_``, in the preprocessor's output where there is one.
+            To ``cluster_centers_``, in the preprocessor's output where there is one: Euclidean distances for k-means,
+            l1 distances for k-medians.
         """
         metric = self._metric(X, self._read(X))
-        costs = kernels.center_costs(metric.matrix, self.cluster_centers_, "kmeans", check_n_jobs(self.n_jobs))
-        return np.sqrt(costs, out=costs)
+        costs = self._objective.costs(metric.matrix, self.cluster_centers_, check_n_jobs(self.n_jobs))
+        return self._objective.distances(costs)
 
     def name_clusters(self, names: Mapping[Any, str | None]) -> Self:
         """Give clusters names; everything that is read, exported or saved from here on has them.
@@ -217,7 +222,7 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @property
     def _n_features_out(self) -> int:
         """Columns of ``transform``'s output, for ``get_feature_names_out``."""
-        return len(self.cluster_centers_)
+        return len(self.classes_)
 
     def _columns_of_fit(self) -> Columns:
         """The columns of fit."""
@@ -265,8 +270,8 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         table = self._read(X)
         weights = read_weights(sample_weight, table.n_rows)
         metric = self._metric(X, table)
-        costs = kernels.label_costs(
-            metric.matrix, self.cluster_centers_, self._codes(table), "kmeans", check_n_jobs(self.n_jobs)
+        costs = self._objective.label_costs(
+            metric.matrix, self.cluster_centers_, self._codes(table), check_n_jobs(self.n_jobs)
         )
         return kernels.exact_sum(costs, weights)
 
@@ -294,7 +299,7 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         reference: Reference,
         full_labels: npt.NDArray[np.int32],
         sample_weight: npt.NDArray[np.float64] | None,
-        costs: npt.NDArray[np.float64] | None = None,
+        price: Price | None = None,
     ) -> None:
         """Set what follows from a grown tree; ``classes_`` and ``preprocessor_`` are set before.
 
@@ -307,35 +312,30 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         full_labels : ndarray of shape (n,), int32
             The reference's labels of all rows, -1 for noise.
         sample_weight : ndarray of shape (n,), float64, or None
-        costs : ndarray of shape (m, k), float64, optional
-            The cost of each row by each cluster where it was given; left out, squared distances count.
+        price : callable, optional
+            Gives what clusters of the m rows cost, from their codes; left out, they are served by their own centers.
         """
         if self._ends_in is not None:
-            self._ends_in(rows, grown, reference, full_labels, sample_weight, costs)
+            self._ends_in(rows, grown, reference, full_labels, sample_weight, price)
         k, tree = len(self.classes_), grown.tree
+        costs = costs_by_centers(rows, reference, self._objective, grown.codes) if price is None else price(grown.codes)
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
         self.reference_ = replace(reference, labels=full_labels)
         self._gaps = grown.gaps
         self.cluster_names_ = {}  # those of an earlier fit belonged to other clusters
         # IMM's guarantee is about distances in the columns that are cut, and about leaves that lower them.
         by_disagreement = getattr(self, "expansion", None) == "expand" and tree.n_leaves > k
-        self._imm_applies = self.preprocessor_ is None and costs is None and not by_disagreement
+        self._imm_applies = self.preprocessor_ is None and costs.distances and not by_disagreement
         self._weight_scale = rows.weight_scale
         self._place_all(rows, grown, reference, sample_weight)
-        codes = tree.cluster[grown.leaf_of_row]
-        centers = rows.means(codes, k)
-        empty = np.flatnonzero(rows.weight_of(codes, k) == 0)
-        centers[empty] = reference.centers[empty]
-        self.cluster_centers_ = centers
-        if costs is None:
-            self.surrogate_cost_ = rows.sum(rows.costs(reference.centers, codes))
-            self.cost_ = rows.sum(rows.costs(centers, codes))
-        else:
-            self.surrogate_cost_ = self.cost_ = rows.sum(costs[np.arange(len(codes)), codes])
+        if costs.centers is not None:
+            self.cluster_centers_ = costs.centers
+        self.cost_, self.surrogate_cost_ = costs.cost, costs.surrogate_cost
         self.cost_ratio_ = self.cost_ / reference.cost if reference.cost > 0 else float("nan")
         if grown.inseparable:
             groups = [self.classes_[list(group)].tolist() for group in grown.inseparable]
             warnings.warn(UnseparableCentersWarning.of(groups), stacklevel=3)
+        empty = np.flatnonzero(rows.weight_of(grown.codes, k) == 0)
         if len(empty):
             warnings.warn(EmptyClusterWarning.of(self.classes_[empty].tolist()), stacklevel=3)
 
@@ -375,7 +375,7 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             "tree": self.tree_.to_dict(),
             "gaps": None if self._gaps is None else pack_array(self._gaps),
             "leaf_counts": self._leaf_counts.to_dict(),
-            "cluster_centers": pack_array(self.cluster_centers_),
+            "cluster_centers": pack_array(self.cluster_centers_) if hasattr(self, "cluster_centers_") else None,
             "reference": {
                 "centers": pack_array(self.reference_.centers),
                 "cost": pack_float(self.reference_.cost),
@@ -402,7 +402,8 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.cluster_names_ = read_cluster_names(labels, dict(zip(labels, named, strict=True)))
         self._gaps = None if state["gaps"] is None else unpack_array(state["gaps"])
         self._leaf_counts = LeafCounts.from_dict(state["leaf_counts"])
-        self.cluster_centers_ = unpack_array(state["cluster_centers"])
+        if state["cluster_centers"] is not None:
+            self.cluster_centers_ = unpack_array(state["cluster_centers"])
         packed = state["reference"]
         # The labels belong to the training rows, which the file does not hold.
         self.reference_ = Reference(
@@ -423,7 +424,8 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self.tree_.n_features == self.n_features_in_
             and (names is None or len(names) == self.n_features_in_)
             and int(self.tree_.cluster.max()) < k
-            and len(self.cluster_centers_) == len(self.reference_.centers) == k
+            and self.reference_.n_clusters == k
+            and (state["cluster_centers"] is None or len(self.cluster_centers_) == k)
             and len(self._leaf_counts.cluster_weight) == k
             and self._leaf_counts.n_leaves == self.n_leaves_
             and (self._gaps is None or self._gaps.shape == (self.tree_.n_nodes, 2))

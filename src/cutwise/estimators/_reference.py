@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cutwise.core import kernels
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
-from cutwise.reference import Reference, from_centers, from_estimator, kmeans_reference
+from cutwise.reference import KMEANS, Objective, Reference, from_centers, from_estimator, kmeans_reference
 from cutwise.table import Table
 
 __all__ = ["ReferenceRecipe", "cut_coordinates", "make_reference"]
@@ -24,10 +24,12 @@ class ReferenceRecipe:
     Attributes
     ----------
     given : None, clusterer or array-like of shape (n_clusters, n_columns)
-        None: k-means.
+        None: our own clustering by the objective.
     n_clusters, n_init : int
     random_state : int, RandomState instance or None
     n_jobs, verbose : int
+    objective : Objective, default KMEANS
+        What the reference minimizes, or its centers follow from.
     """
 
     given: Any
@@ -36,6 +38,7 @@ class ReferenceRecipe:
     random_state: Any
     n_jobs: int
     verbose: int
+    objective: Objective = KMEANS
 
 
 def make_reference(
@@ -66,11 +69,17 @@ def make_reference(
     full_labels : ndarray of shape (n,), int32
         Labels of all n rows, -1 for noise; rows without weight have the nearest center's.
     """
-    k, n_jobs = recipe.n_clusters, recipe.n_jobs
+    k, n_jobs, objective = recipe.n_clusters, recipe.n_jobs, recipe.objective
     if _is_clusterer(recipe.given):
         with stages.stage("reference clustering"):
             full = from_estimator(
-                recipe.given, space.table, k, X=space.rows, sample_weight=sample_weight, n_jobs=n_jobs
+                recipe.given,
+                space.table,
+                k,
+                X=space.rows,
+                objective=objective,
+                sample_weight=sample_weight,
+                n_jobs=n_jobs,
             )
         with stages.stage("encoding"):
             noise = full.labels < 0
@@ -93,15 +102,19 @@ def make_reference(
                 verbose=max(recipe.verbose - 1, 0),
             )
         else:
-            reference = from_centers(rows.metric, recipe.given, k, sample_weight=rows.sample_weight, n_jobs=n_jobs)
+            reference = from_centers(
+                rows.metric, recipe.given, k, objective=objective, sample_weight=rows.sample_weight, n_jobs=n_jobs
+            )
     labels = rows.spread(reference.labels)
     if len(rows.left_out):
         left_out = kernels.as_matrix(space.table.values[rows.left_out])
-        labels[rows.left_out] = kernels.assign(left_out, reference.centers, "kmeans", n_jobs)[0]
+        labels[rows.left_out] = objective.assign(left_out, reference.centers, n_jobs)[0]
     return rows, reference, labels
 
 
-def cut_coordinates(rows: FitRows, reference: Reference, space: MetricSpace) -> npt.NDArray[np.float64]:
+def cut_coordinates(
+    rows: FitRows, reference: Reference, space: MetricSpace, objective: Objective
+) -> npt.NDArray[np.float64]:
     """The clusters' coordinates in the columns that may be cut.
 
     Parameters
@@ -110,18 +123,19 @@ def cut_coordinates(rows: FitRows, reference: Reference, space: MetricSpace) -> 
     reference : Reference
         With labels of the m rows.
     space : MetricSpace
+    objective : Objective
 
     Returns
     -------
     coordinates : ndarray of shape (k, d), float64
-        The centers themselves where distances are measured in these very columns, else the means of the clusters' rows.
-        A cluster without rows is put at the row nearest to its center.
+        The centers themselves where distances are measured in these very columns, else the best centers of the
+        clusters' rows in the columns that are cut. A cluster without rows is put at the row nearest to its center.
     """
     if space.preprocessor is None:
         return reference.centers
-    coordinates = rows.means(reference.labels, reference.n_clusters, raw=True)
+    coordinates = rows.centers(objective, reference.labels, reference.n_clusters, raw=True)
     for cluster in np.flatnonzero(np.isnan(coordinates).any(axis=1)):
-        distances = kernels.center_costs(rows.metric.matrix, reference.centers[[cluster]], "kmeans", rows.n_jobs)
+        distances = objective.costs(rows.metric.matrix, reference.centers[[cluster]], rows.n_jobs)
         coordinates[cluster] = rows.raw_row(int(distances.argmin()))
     return coordinates
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from cutwise.core import kernels
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import integer_weights, sum_weights
+from cutwise.reference import Objective, integer_weights, sum_weights
 from cutwise.table import EncodedTable, Table, encode_table, read_table
 
 __all__ = ["FitRows", "MetricSpace", "encode_rows", "fit_metric_space", "read_metric"]
@@ -105,14 +105,18 @@ class FitRows:
         # Weights add up to no more than 2**53, so float64 sums are exact.
         return np.bincount(codes, weights=self.weights, minlength=n_codes).astype(np.int64)
 
-    def means(self, labels: npt.NDArray[np.int32], n_clusters: int, *, raw: bool = False) -> npt.NDArray[np.float64]:
-        """Mean of each cluster's rows where distances are measured, or in the input's columns; nan without rows."""
+    def centers(
+        self, objective: Objective, labels: npt.NDArray[np.int32], n_clusters: int, *, raw: bool = False
+    ) -> npt.NDArray[np.float64]:
+        """Best center of each cluster's rows where distances are measured, or in the input's columns; nan without."""
         matrix = self.encoded.matrix if raw else self.metric.matrix
-        return kernels.cluster_means(matrix, labels, n_clusters, self._summing_weights, self.n_jobs)[0]
+        return objective.centers(matrix, labels, n_clusters, self._summing_weights, self.n_jobs)[0]
 
-    def costs(self, centers: npt.NDArray[np.float64], labels: npt.NDArray[np.int32]) -> npt.NDArray[np.float64]:
-        """Squared distance of each row to the center that it is labeled with."""
-        return kernels.label_costs(self.metric.matrix, centers, labels, "kmeans", self.n_jobs)
+    def costs(
+        self, objective: Objective, centers: npt.NDArray[np.float64], labels: npt.NDArray[np.int32]
+    ) -> npt.NDArray[np.float64]:
+        """Cost of each row by the center that it is labeled with."""
+        return objective.label_costs(self.metric.matrix, centers, labels, self.n_jobs)
 
     @cached_property
     def _summing_weights(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64] | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._costs import costs_given
 from cutwise.estimators._given import read_centers, read_costs
 from cutwise.estimators._growth import (
     LabelProblem,
@@ -20,7 +22,7 @@ from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import FitRows, encode_rows, fit_metric_space
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.words import percent
-from cutwise.reference import FixedCosts, Reference, fixed_costs, fixed_costs_from_array
+from cutwise.reference import KMEANS, FixedCosts, Reference, fixed_costs, fixed_costs_from_array
 from cutwise.table import (
     Labels,
     check_max_leaves,
@@ -189,14 +191,14 @@ class ClusterExplainer(TreeEstimator):
             )
         with stages.stage("costs of the clusters"):
             given = None if costs is None else rows.compress(read_costs(costs, table.n_rows, labels.n_clusters))
-            means = rows.means(codes := rows.compress(labels.codes), labels.n_clusters)
+            means = rows.centers(KMEANS, codes := rows.compress(labels.codes), labels.n_clusters)
             middles = means if centers is None else read_centers(centers, *means.shape)
-            reference = Reference(codes, middles, _reference_cost(rows, codes, middles, given), "kmeans")
+            reference = Reference(codes, middles, _reference_cost(rows, codes, middles, given), KMEANS.name)
         with stages.stage("tree"):
             problem = LabelProblem(
                 rows,
                 codes,
-                middles if space.preprocessor is None else rows.means(codes, labels.n_clusters, raw=True),
+                middles if space.preprocessor is None else rows.centers(KMEANS, codes, labels.n_clusters, raw=True),
                 lambda: _fixed_costs(rows, middles, given),
                 max_leaves,
                 self.expansion,
@@ -217,7 +219,8 @@ class ClusterExplainer(TreeEstimator):
             self.growth_ = chosen.growth
             self.candidates_ = {name: candidate.agreement / total for name, candidate in tried.items()}
             self.agreement_ = chosen.agreement / total
-            self._finish(rows, chosen.grown, reference, labels.codes, weights, given)
+            price = None if given is None else partial(costs_given, rows, reference, self._objective, given)
+            self._finish(rows, chosen.grown, reference, labels.codes, weights, price)
         for name, agreement in self.candidates_.items():
             stages.say(f"  grown by {name}: agreement {percent(agreement)}")
         stages.say(self._summary())
@@ -292,7 +295,7 @@ def _reference_cost(
     costs: npt.NDArray[np.float64] | None,
 ) -> float:
     """What the given clusters cost."""
-    return rows.sum(rows.costs(centers, codes) if costs is None else costs[np.arange(len(codes)), codes])
+    return rows.sum(rows.costs(KMEANS, centers, codes) if costs is None else costs[np.arange(len(codes)), codes])
 
 
 def _fixed_costs(rows: FitRows, centers: npt.NDArray[np.float64], costs: npt.NDArray[np.float64] | None) -> FixedCosts:

@@ -199,14 +199,18 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             check_n_clusters(k, table, sample_weight)
         with stages.stage("preprocessor"):
             space = fit_metric_space(self.preprocessor, X, table, sample_weight)
-        recipe = ReferenceRecipe(self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose))
+        recipe = ReferenceRecipe(
+            self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective
+        )
         rows, reference, full_labels = make_reference(recipe, table, space, sample_weight, stages)
         with stages.stage("tree"):
             grown = grow_tree(
                 rows.encoded,
                 reference.labels,
-                cut_coordinates(rows, reference, space),
-                lambda: fixed_costs(rows.metric.matrix, reference.centers, weights=rows.weights, n_jobs=n_jobs),
+                cut_coordinates(rows, reference, space, self._objective),
+                lambda: fixed_costs(
+                    rows.metric.matrix, reference.centers, self._objective, weights=rows.weights, n_jobs=n_jobs
+                ),
                 algorithm=self.algorithm,
                 max_leaves=max_leaves,
                 expansion=self.expansion,

@@ -7,20 +7,20 @@ on unix timestamps the expansion has no correct digit left.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.core import kernels
+from cutwise.reference import KMEANS, Objective
 from cutwise.table import Table
 
-__all__ = ["cluster_medians", "kernel_cost", "label_cost", "own_cost"]
+__all__ = ["kernel_cost", "label_cost", "own_cost"]
 
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
-Objective = Literal["kmeans", "kmedians"]
 
 # Values held as float64 at once.
 _BLOCK = 1 << 21
@@ -35,8 +35,8 @@ def own_cost(table: Table, labels: Int32, objective: Objective, weights: Float64
         Rows in the space to measure in.
     labels : ndarray of shape (n_rows,), int32
         Cluster codes; rows with a negative one are left out.
-    objective : {"kmeans", "kmedians"}
-        Squared Euclidean distance to the mean, or l1 distance to the median.
+    objective : Objective
+        k-means or k-medians.
     weights : ndarray of shape (n_rows,), float64, optional
         Not negative; 1 for every row when left out.
 
@@ -45,12 +45,10 @@ def own_cost(table: Table, labels: Int32, objective: Objective, weights: Float64
     cost : float
         Independent of the order of the rows; infinite where squares or sums are beyond float64.
     """
-    if objective == "kmedians":
-        return label_cost(table, labels, cluster_medians(table, labels, weights), objective, weights)
-    if isinstance(table.values, sparse.csr_array):
+    if objective is KMEANS and isinstance(table.values, sparse.csr_array):
         return sum(_sparse_squares(table.values[rows], w) for _, rows, w in _clusters(labels, weights))
-    means, _ = kernels.cluster_means(table.matrix, labels, _n_clusters(labels), weights)
-    return label_cost(table, labels, means, objective, weights)
+    centers, _ = objective.centers(table.matrix, labels, int(labels.max(initial=0)) + 1, weights, 1)
+    return label_cost(table, labels, centers, objective, weights)
 
 
 def label_cost(
@@ -69,39 +67,12 @@ def label_cost(
     -------
     cost : float
     """
-    if objective == "kmeans" and isinstance(table.values, sparse.csr_array):
+    if objective is KMEANS and isinstance(table.values, sparse.csr_array):
         return sum(_sparse_squares(table.values[rows], w, centers[c]) for c, rows, w in _clusters(labels, weights))
     if weights is not None:
         labels = np.where(weights > 0, labels, np.int32(-1))  # such rows may have no center, and cost nothing
-    costs = kernels.label_costs(table.matrix, centers, labels, objective)
+    costs = objective.label_costs(table.matrix, centers, labels)
     return kernels.exact_sum(costs, weights) if np.isfinite(costs.max(initial=0.0)) else np.inf
-
-
-def cluster_medians(table: Table, labels: Int32, weights: Float64 | None = None) -> Float64:
-    """Weighted median of every column in every cluster: the lowest value that half of the weight does not exceed.
-
-    Parameters
-    ----------
-    table, labels, weights
-        As in ``own_cost``. A sparse table is made dense block by block.
-
-    Returns
-    -------
-    medians : ndarray of shape (n_clusters, n_columns), float64
-        nan for clusters without weight.
-    """
-    values: Any = table.values
-    if table.is_sparse:
-        values = sparse.csc_array(values)
-    medians = np.full((_n_clusters(labels), table.n_columns), np.nan)
-    for code, rows, w in _clusters(labels, weights):
-        width = max(1, _BLOCK // len(rows))
-        for start in range(0, table.n_columns, width):
-            columns = slice(start, start + width)
-            block = values[:, columns]
-            block = block[rows].toarray() if table.is_sparse else block[rows]
-            medians[code, columns] = _medians(block.astype(np.float64), w)
-    return medians
 
 
 def kernel_cost(kernel: npt.NDArray[Any], labels: Int32, weights: Float64 | None = None) -> float:
@@ -132,10 +103,6 @@ def kernel_cost(kernel: npt.NDArray[Any], labels: Int32, weights: Float64 | None
             within += float(w[part] @ (block @ w))
         total += float(w @ diagonal[rows].astype(np.float64)) - within / float(w.sum())
     return total
-
-
-def _n_clusters(labels: Int32) -> int:
-    return int(labels.max(initial=-1)) + 1
 
 
 def _clusters(labels: Int32, weights: Float64 | None) -> Iterator[tuple[int, npt.NDArray[np.intp], Float64 | None]]:
@@ -173,13 +140,3 @@ def _sparse_squares(values: sparse.csr_array, w: Float64 | None, center: Float64
             left = (column_sums(differences) - zeros * origin) / total
             cost -= total * float(left @ left)
     return max(cost, 0.0) if np.isfinite(cost) else np.inf
-
-
-def _medians(block: Float64, w: Float64 | None) -> Float64:
-    if w is None:
-        middle = (len(block) - 1) // 2
-        return np.asarray(np.partition(block, middle, axis=0)[middle])
-    order = np.argsort(block, axis=0, kind="stable")
-    reached = np.cumsum(w[order], axis=0)
-    at = np.argmax(reached >= reached[-1] / 2, axis=0)
-    return np.asarray(np.take_along_axis(block, np.take_along_axis(order, at[None], axis=0), axis=0)[0])

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cutwise.core import kernels
 from cutwise.exceptions import InvalidInputError
+from cutwise.reference import KMEANS
 from cutwise.tree.threshold_tree import ThresholdTree
 
 __all__ = ["imm_bound", "imm_guarantee"]
@@ -49,7 +50,7 @@ def imm_guarantee(model: Any) -> float:
         )
     reference = model.reference_
     # Fixed by the fit: parameters may have been set since.
-    if not model._imm_applies:
+    if not model._imm_applies or reference.objective != KMEANS.name:
         return math.nan
     return imm_bound(tree, reference.centers, reference.cost, weight_scale=model._weight_scale)
 

@@ -5,17 +5,18 @@ Every function takes a tree, or a fitted estimator that has one, and data: those
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
+from cutwise.reference import OBJECTIVES
 from cutwise.table import Columns, Table, check_option, read_labels, read_table, read_weights
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import explanation_sizes
-from .costs import Objective, kernel_cost, label_cost, own_cost
+from .costs import kernel_cost, label_cost, own_cost
 
 __all__ = [
     "METRICS",
@@ -188,7 +189,7 @@ def surrogate_cost(
     served by the center of its label, which is the best one on every leaf that expansion made.
     """
     # A kernel's feature space has no centers that could be written down as rows.
-    objective = METRICS[check_option("metric", metric, tuple(m for m in METRICS if METRICS[m] != "kernel"))]
+    canonical = METRICS[check_option("metric", metric, tuple(m for m in METRICS if METRICS[m] != "kernel"))]
     table, routed = _read(tree, X)
     weights = read_weights(sample_weight, table.n_rows)
     space = table if Z is None else _read_rows(Z, table.n_rows)
@@ -205,7 +206,7 @@ def surrogate_cost(
             f"There are {len(positions)} centers, but the tree has cluster codes up to {needed - 1}. "
             "Give one center for every code."
         )
-    return label_cost(space, routed.predict(table), positions, cast(Objective, objective), weights)
+    return label_cost(space, routed.predict(table), positions, OBJECTIVES[canonical], weights)
 
 
 def n_mistakes(tree: Any, X: Any, labels: Any, *, classes: Any = None, sample_weight: Any = None) -> int | float:
@@ -339,7 +340,7 @@ def _cost(
     if metric != "kernel":
         if K is not None:
             raise InvalidInputError(f'K is a kernel matrix, and metric={metric!r} has none. Use metric="kernel".')
-        return own_cost(table if Z is None else _read_rows(Z, table.n_rows), codes, metric, weights)
+        return own_cost(table if Z is None else _read_rows(Z, table.n_rows), codes, OBJECTIVES[metric], weights)
     if K is None:
         raise InvalidInputError('metric="kernel" needs the kernel matrix of the rows: pass it as K, of shape (n, n).')
     if Z is not None:

@@ -12,11 +12,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from cutwise.core.kernels import Objective
 from cutwise.exceptions import CutwiseWarning, InvalidInputError
 from cutwise.table import Table, read_labels
 
 from .given import from_centers, from_labels, wrong_number
+from .objective import KMEANS, Objective
 from .result import Reference
 from .threads import one_thread
 
@@ -29,7 +29,7 @@ def from_estimator(
     n_clusters: int,
     *,
     X: Any = None,
-    objective: Objective = "kmeans",
+    objective: Objective = KMEANS,
     sample_weight: npt.NDArray[np.float64] | None = None,
     n_jobs: int = 1,
 ) -> Reference:
@@ -46,7 +46,7 @@ def from_estimator(
         How many clusters it must have.
     X : object, optional
         The same rows as the estimator should be given them (a frame with names, say); ``table.values`` by default.
-    objective : {"kmeans", "kmedians"}, default "kmeans"
+    objective : Objective, default KMEANS
     sample_weight : ndarray of shape (n_rows,), float64, optional
     n_jobs : int, default 1
         For our own part.
@@ -55,7 +55,8 @@ def from_estimator(
     -------
     reference : Reference
         With ``cluster_centers_`` of one row per cluster in the table's columns: those, and every row's nearest of them.
-        Otherwise the labels that ``predict``, or else ``labels_``, gives, and the weighted means of their rows.
+        Otherwise the labels that ``predict``, or else ``labels_``, gives, and the
+        objective's best centers of their rows.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def from_estimator(
     labels = read_labels(_labels(estimator, name, rows, table.n_rows), table.n_rows, what=f"the labels of {name}")
     if labels.n_clusters != n_clusters:
         raise wrong_number(f"reference={name}", labels.n_clusters, n_clusters)
-    return from_labels(table, labels.codes, n_clusters, sample_weight=sample_weight, n_jobs=n_jobs)
+    return from_labels(table, labels.codes, n_clusters, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs)
 
 
 def _is_fitted(estimator: Any) -> bool:

@@ -19,8 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.core import kernels
-from cutwise.core.kernels import FixedDtype, Matrix, Objective
+from cutwise.core.kernels import FixedDtype, Matrix
 from cutwise.exceptions import InvalidInputError
+
+from .objective import KMEANS, Objective
 
 __all__ = ["FixedCosts", "disagreement_costs", "fixed_costs", "fixed_costs_from_array"]
 
@@ -73,7 +75,7 @@ class _Kernel(Protocol):
 def fixed_costs(
     matrix: Matrix,
     centers: npt.NDArray[np.float64],
-    objective: Objective = "kmeans",
+    objective: Objective = KMEANS,
     *,
     weights: Weights = None,
     n_jobs: int = 1,
@@ -86,12 +88,12 @@ def fixed_costs(
     matrix : Matrix
         The rows; noise and rows of weight 0 left out.
     centers : ndarray of shape (k, n_columns), float64
-    objective : {"kmeans", "kmedians"}, default "kmeans"
+    objective : Objective, default KMEANS
     weights : ndarray of shape (n_rows,), int64, optional
         Positive, of ``integer_weights``. Weighted costs are int64, and equal those of repeated rows.
     n_jobs : int, default 1
     nearest : tuple, optional
-        The result of ``kernels.assign`` with these rows, centers and objective, where it is at hand.
+        The result of ``objective.assign`` with these rows and centers, where it is at hand.
 
     Returns
     -------
@@ -102,8 +104,8 @@ def fixed_costs(
     InvalidInputError
         Distances are beyond float64.
     """
-    _, low, largest = kernels.assign(matrix, centers, objective, n_jobs) if nearest is None else nearest
-    kernel = partial(kernels.fixed_costs, matrix, centers, objective)
+    _, low, largest = objective.assign(matrix, centers, n_jobs) if nearest is None else nearest
+    kernel = partial(kernels.fixed_costs, matrix, centers, objective.name)
     return _fixed(kernel, low, largest, len(centers), weights, n_jobs)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core.kernels import Objective, assign, cluster_means, exact_sum, label_costs
+from cutwise.core.kernels import exact_sum
 from cutwise.exceptions import InvalidInputError
 from cutwise.table import Table
 
+from .objective import KMEANS, Objective
 from .result import Reference
 from .weights import sum_weights
 
@@ -23,7 +24,7 @@ def from_centers(
     centers: Any,
     n_clusters: int | None = None,
     *,
-    objective: Objective = "kmeans",
+    objective: Objective = KMEANS,
     sample_weight: npt.NDArray[np.float64] | None = None,
     n_jobs: int = 1,
     what: str = "reference",
@@ -37,7 +38,7 @@ def from_centers(
     centers : array-like of shape (k, n_columns)
     n_clusters : int, optional
         How many centers are due.
-    objective : {"kmeans", "kmedians"}, default "kmeans"
+    objective : Objective, default KMEANS
         Decides which center is nearest, and the cost.
     sample_weight : ndarray of shape (n_rows,), float64, optional
     n_jobs : int, default 1
@@ -61,9 +62,9 @@ def from_centers(
         )
     if n_clusters is not None and len(array) != n_clusters:
         raise wrong_number(what, len(array), n_clusters)
-    labels, low, largest = assign(table.matrix, array, objective, n_jobs)
+    labels, low, largest = objective.assign(table.matrix, array, n_jobs)
     check_distances(low, largest)
-    return Reference(labels, array, exact_sum(low, sum_weights(sample_weight)), objective)
+    return Reference(labels, array, exact_sum(low, sum_weights(sample_weight)), objective.name)
 
 
 def from_labels(
@@ -71,11 +72,12 @@ def from_labels(
     labels: npt.NDArray[np.int32],
     n_clusters: int,
     *,
+    objective: Objective = KMEANS,
     centers: npt.NDArray[np.float64] | None = None,
     sample_weight: npt.NDArray[np.float64] | None = None,
     n_jobs: int = 1,
 ) -> Reference:
-    """The given labels, with the weighted means of their rows as centers.
+    """The given labels, with the best centers of their rows: weighted means, or coordinate-wise medians.
 
     Parameters
     ----------
@@ -84,8 +86,9 @@ def from_labels(
     labels : ndarray of shape (n_rows,), int32
         0 to ``n_clusters - 1``, or -1 for noise, which has no part in centers and cost.
     n_clusters : int
+    objective : Objective, default KMEANS
     centers : ndarray of shape (n_clusters, n_columns), float64, optional
-        In place of the means.
+        In place of the best ones.
     sample_weight : ndarray of shape (n_rows,), float64, optional
     n_jobs : int, default 1
 
@@ -100,16 +103,16 @@ def from_labels(
     """
     weights = sum_weights(sample_weight)
     if centers is None:
-        centers, totals = cluster_means(table.matrix, labels, n_clusters, weights, n_jobs)
+        centers, totals = objective.centers(table.matrix, labels, n_clusters, weights, n_jobs)
         empty = np.flatnonzero(totals <= 0)
         if len(empty):
             raise InvalidInputError(
-                f"Cluster {empty[0]} of {n_clusters} has no row of positive weight, so it has no mean. Label at least "
-                "one row with each cluster, or give the centers."
+                f"Cluster {empty[0]} of {n_clusters} has no row of positive weight, so it has no "
+                f"{objective.center_word}. Label at least one row with each cluster, or give the centers."
             )
-    low = label_costs(table.matrix, centers, labels, "kmeans", n_jobs)
+    low = objective.label_costs(table.matrix, centers, labels, n_jobs)
     check_distances(low, 0.0)
-    return Reference(labels, centers, exact_sum(low, weights), "kmeans")
+    return Reference(labels, centers, exact_sum(low, weights), objective.name)
 
 
 def check_distances(low: npt.NDArray[np.float64], largest: float) -> None:

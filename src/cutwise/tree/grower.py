@@ -58,6 +58,11 @@ class GrownTree:
     made: npt.NDArray[np.int32] | None = None
     held: npt.NDArray[np.int32] | None = None
 
+    @property
+    def codes(self) -> npt.NDArray[np.int32]:
+        """Cluster of every encoded row, shape (m,), int32."""
+        return self.tree.cluster[self.leaf_of_row]
+
 
 def grow_tree(
     table: EncodedTable,

@@ -1,0 +1,82 @@
+"""What a clustering minimizes: how a row costs by a center, and which center serves the rows of a cluster best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.core import kernels
+from cutwise.core.kernels import Matrix, ObjectiveName
+
+__all__ = ["KMEANS", "KMEDIANS", "OBJECTIVES", "Objective"]
+
+Float64 = npt.NDArray[np.float64]
+Int32 = npt.NDArray[np.int32]
+SumWeights = npt.NDArray[np.int64] | npt.NDArray[np.float64] | None
+
+
+class _Centers(Protocol):
+    def __call__(
+        self, matrix: Matrix, labels: Int32, n_clusters: int, weights: SumWeights, n_jobs: int
+    ) -> tuple[Float64, Float64]: ...
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A cost of rows by centers, and the centers that follow from it.
+
+    Attributes
+    ----------
+    name : {"kmeans", "kmedians"}
+        Its name in the core, in metrics and in model files.
+    center_word : str
+        What the best center of a cluster is called: ``"mean"`` or ``"median"``.
+    cost_words : str
+        What costs are, in the plural: ``"squared distances"`` or ``"l1 distances"``.
+    centers : callable
+        ``centers(matrix, labels, n_clusters, weights, n_jobs)`` gives each cluster's best center, shape (n_clusters,
+        n_columns), nan without weight, and each cluster's weight. Rows with a negative label are left out; the result
+        does not depend on the order of the rows.
+    distances : callable
+        Turns an array of costs into the distances that ``transform`` gives, in place where it can.
+    """
+
+    name: ObjectiveName
+    center_word: str
+    cost_words: str
+    centers: _Centers
+    distances: Callable[[Float64], Float64]
+
+    def assign(self, matrix: Matrix, centers: Float64, n_jobs: int = 1) -> tuple[Int32, Float64, float]:
+        """The nearest center of every row, what it costs, and the largest excess: see ``kernels.assign``."""
+        return kernels.assign(matrix, centers, self.name, n_jobs)
+
+    def costs(self, matrix: Matrix, centers: Float64, n_jobs: int = 1) -> Float64:
+        """Cost of every row by every center, shape (n_rows, n_centers)."""
+        return kernels.center_costs(matrix, centers, self.name, n_jobs)
+
+    def label_costs(self, matrix: Matrix, centers: Float64, labels: Int32, n_jobs: int = 1) -> Float64:
+        """Cost of every row by the center it is labeled with, shape (n_rows,); 0 where the label is negative."""
+        return kernels.label_costs(matrix, centers, labels, self.name, n_jobs)
+
+
+def _roots(costs: Float64) -> Float64:
+    return np.sqrt(costs, out=costs)
+
+
+def _as_they_are(costs: Float64) -> Float64:
+    return costs
+
+
+KMEANS = Objective("kmeans", "mean", "squared distances", kernels.cluster_means, _roots)
+"""Squared Euclidean distance to the weighted mean."""
+
+KMEDIANS = Objective("kmedians", "median", "l1 distances", kernels.cluster_medians, _as_they_are)
+"""l1 distance to the coordinate-wise weighted median."""
+
+OBJECTIVES: dict[str, Objective] = {objective.name: objective for objective in (KMEANS, KMEDIANS)}
+"""Every objective by its name."""
