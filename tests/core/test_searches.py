@@ -216,15 +216,15 @@ def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, wi
     n, k = case.excess.shape
     width = 2 if penalty else 1
     histogram = np.zeros((case.encoded.n_slots, k, width), dtype=np.int64) if with_histogram else None
-    totals, held = np.zeros((k, width), dtype=np.int64), np.zeros(k, dtype=np.int64)
-    states = np.zeros((n, 3), dtype=np.int64)
+    totals, held = np.zeros((k, width), dtype=np.int64), np.zeros((k, 2), dtype=np.int64)
+    states = searches.new_states(n, k, case.excess.dtype)
     searches.hold_by_nearest(
         case.encoded, None, case.excess, case.base, case.weights, [case.rows], [case.survivors], states, histogram,
         totals, held,
     )  # fmt: skip
     no_kills = np.zeros(case.values.shape[1], dtype=np.uint8)
     found = searches.best_induced_cut(
-        case.encoded, case.matrix, case.rows, case.excess, case.base, states, case.weights, histogram, totals, held,
+        case.encoded, case.matrix, case.rows, case.excess, states, case.weights, histogram, totals, held,
         case.coordinates, case.survivors, penalty, no_kills, no_kills, 2,
     )  # fmt: skip
 

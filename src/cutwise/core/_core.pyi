@@ -40,11 +40,12 @@ def fixed_costs(
     scale: float,
     weights: npt.NDArray[np.int64] | None,
     wide: bool,
+    wide_base: bool,
     n_jobs: int,
-) -> tuple[npt.NDArray[np.int32] | npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int]: ...
+) -> tuple[_Costs, _Costs, _Int64, int]: ...
 def fixed_costs_given(
-    costs: Matrix, scale: float, weights: npt.NDArray[np.int64] | None, wide: bool, n_jobs: int
-) -> tuple[npt.NDArray[np.int32] | npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int]: ...
+    costs: Matrix, scale: float, weights: npt.NDArray[np.int64] | None, wide: bool, wide_base: bool, n_jobs: int
+) -> tuple[_Costs, _Costs, _Int64, int]: ...
 def center_costs(
     matrix: Matrix, centers: npt.NDArray[np.float64], objective: str, n_jobs: int
 ) -> npt.NDArray[np.float64]: ...
@@ -120,6 +121,7 @@ _Int64 = npt.NDArray[np.int64]
 _Float64 = npt.NDArray[np.float64]
 _Flags = npt.NDArray[np.uint8]
 _Costs = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+_States = npt.NDArray[np.int16] | npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 class PackedCodes:
     @property
@@ -197,8 +199,7 @@ def best_induced_cut(
     matrix: Matrix,
     rows: _Int32,
     excess: _Costs,
-    base: _Int64,
-    states: _Int64,
+    states: _States,
     weights: _Int64 | None,
     histogram: _Int64 | None,
     totals: _Int64,
@@ -214,11 +215,11 @@ def hold_by_nearest(
     encoded: Encoded,
     packed: PackedCodes | None,
     excess: _Costs,
-    base: _Int64,
+    base: _Costs,
     weights: _Int64 | None,
     rows: Sequence[_Int32],
     survivors: Sequence[_Int32],
-    states: _Int64,
+    states: _States,
     histogram: _Int64 | None,
     totals: _Int64,
     held: _Int64,

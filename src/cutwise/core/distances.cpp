@@ -177,10 +177,11 @@ int64_t digits(int64_t units) { return units == 0 ? 0 : (bits_of(static_cast<dou
 
 const char *kTooLarge = "the scale is too large: a cost exceeds the range of its fixed-point number";
 
-template <class Costs, class Unit>
+template <class Costs, class Unit, class Base>
 nb::tuple fixed(const Costs &costs, double scale, const int64_t *weights, int n_jobs) {
   NewArray<Unit, 2> excess(costs.n(), costs.k());
-  NewArray<int64_t, 1> base(costs.n()), sums(costs.k());
+  NewArray<Base, 1> base(costs.n());
+  NewArray<int64_t, 1> sums(costs.k());
   const int64_t k = costs.k();
   std::fill(sums.data(), sums.data() + k, int64_t{0});
   int64_t magnitude = 0;
@@ -197,11 +198,13 @@ nb::tuple fixed(const Costs &costs, double scale, const int64_t *weights, int n_
       for (int64_t r = 0; r < n; ++r) {
         const int64_t weight = weights == nullptr ? 1 : weights[first + r];
         const double *row = c + r * costs.padded(), units = scale * low[r];
-        if (!((std::fabs(units) + scale * most) * static_cast<double>(weight) < 0x1p62)) throw std::invalid_argument(kTooLarge);
+        if (!((std::fabs(units) + scale * most) * static_cast<double>(weight) < 0x1p62) ||
+            (sizeof(Base) == 4 && !(std::fabs(units) < 0x1p31 - 1.0)))
+          throw std::invalid_argument(kTooLarge);
         Unit *out = excess.data() + (first + r) * k;
         if constexpr (sizeof(Unit) == 4) excess_of_row(row, k, scale, low[r], out, tile_sums.data());
         else excess_of_row(row, k, scale, low[r], weight, out, tile_sums.data());
-        base.data()[first + r] = weight * std::llrint(units);
+        base.data()[first + r] = static_cast<Base>(weight * std::llrint(units));
         if (k > 1) tile_magnitude += weight * digits(round_small(scale * (smallest_two(row, costs.padded()).second - low[r])));
       }
       std::lock_guard<std::mutex> lock(adding);
@@ -215,13 +218,16 @@ nb::tuple fixed(const Costs &costs, double scale, const int64_t *weights, int n_
 using Weights = std::optional<Vector<int64_t>>;
 
 template <class Costs>
-nb::tuple fixed_of(const Costs &costs, double scale, const Weights &weights, bool wide, int n_jobs) {
+nb::tuple fixed_of(const Costs &costs, double scale, const Weights &weights, bool wide, bool wide_base, int n_jobs) {
   if (!(scale > 0.0) || !std::isfinite(scale)) throw std::invalid_argument("the scale is a positive number");
   if (weights && static_cast<int64_t>(weights->shape(0)) != costs.n())
     throw std::invalid_argument("there is one weight for each row");
   if (weights && !wide) throw std::invalid_argument("weighted costs are int64");
+  if (wide && !wide_base) throw std::invalid_argument("beside an int64 excess the base is int64 too");
   const int64_t *w = weights ? weights->data() : nullptr;
-  return wide ? fixed<Costs, int64_t>(costs, scale, w, n_jobs) : fixed<Costs, int32_t>(costs, scale, w, n_jobs);
+  if (wide) return fixed<Costs, int64_t, int64_t>(costs, scale, w, n_jobs);
+  return wide_base ? fixed<Costs, int32_t, int64_t>(costs, scale, w, n_jobs)
+                   : fixed<Costs, int32_t, int32_t>(costs, scale, w, n_jobs);
 }
 
 nb::tuple assign(const Matrix &x, const Centers &centers, const std::string &objective, int n_jobs) {
@@ -231,12 +237,12 @@ nb::tuple assign(const Matrix &x, const Centers &centers, const std::string &obj
 nb::tuple assign_given(const Matrix &costs, int n_jobs) { return nearest(CostsGiven(costs), n_jobs); }
 
 nb::tuple fixed_costs(const Matrix &x, const Centers &centers, const std::string &objective, double scale,
-                      const Weights &weights, bool wide, int n_jobs) {
-  return fixed_of(CostsByCenters(x, centers, objective), scale, weights, wide, n_jobs);
+                      const Weights &weights, bool wide, bool wide_base, int n_jobs) {
+  return fixed_of(CostsByCenters(x, centers, objective), scale, weights, wide, wide_base, n_jobs);
 }
 
-nb::tuple fixed_costs_given(const Matrix &costs, double scale, const Weights &weights, bool wide, int n_jobs) {
-  return fixed_of(CostsGiven(costs), scale, weights, wide, n_jobs);
+nb::tuple fixed_costs_given(const Matrix &costs, double scale, const Weights &weights, bool wide, bool wide_base, int n_jobs) {
+  return fixed_of(CostsGiven(costs), scale, weights, wide, wide_base, n_jobs);
 }
 
 nb::object center_costs(const Matrix &x, const Centers &centers, const std::string &objective, int n_jobs) {
@@ -302,8 +308,8 @@ void bind_distances(nanobind::module_ &m) {
   m.def("assign", &cutwise::assign, "matrix"_a, "centers"_a, "objective"_a, "n_jobs"_a);
   m.def("assign_given", &cutwise::assign_given, "costs"_a, "n_jobs"_a);
   m.def("fixed_costs", &cutwise::fixed_costs, "matrix"_a, "centers"_a, "objective"_a, "scale"_a, "weights"_a.none(), "wide"_a,
-        "n_jobs"_a);
-  m.def("fixed_costs_given", &cutwise::fixed_costs_given, "costs"_a, "scale"_a, "weights"_a.none(), "wide"_a, "n_jobs"_a);
+        "wide_base"_a, "n_jobs"_a);
+  m.def("fixed_costs_given", &cutwise::fixed_costs_given, "costs"_a, "scale"_a, "weights"_a.none(), "wide"_a, "wide_base"_a, "n_jobs"_a);
   m.def("center_costs", &cutwise::center_costs, "matrix"_a, "centers"_a, "objective"_a, "n_jobs"_a);
   m.def("label_costs", &cutwise::label_costs, "matrix"_a, "centers"_a, "labels"_a, "objective"_a, "n_jobs"_a);
   bind_sums(m);

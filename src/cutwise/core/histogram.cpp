@@ -76,10 +76,10 @@ int jobs_worth(int n_jobs, int64_t additions) {
   return static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(n_jobs, additions / 100000)));
 }
 
-template <int width>
-void add_clusters(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, PerRow<int32_t> cluster, PerRow<int64_t> first,
-                  PerRow<int64_t> second, int64_t k, int64_t sign, int64_t *histogram, int n_jobs) {
-  auto value = [&](const PerRow<int64_t> &values, int32_t row) { return values ? sign * values[row] : sign; };
+template <int width, class Cluster, class First>
+void add_clusters(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, PerRow<Cluster> cluster,
+                  PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t sign, int64_t *histogram, int n_jobs) {
+  auto value = [&](const auto &values, int32_t row) { return values ? sign * values[row] : sign; };
   auto add = [&](int64_t *cells, int64_t slot, int64_t offset, int64_t v0, int64_t v1) {
     int64_t *cell = cells + (slot * k + offset) * width;
     cell[0] += v0;
@@ -166,9 +166,10 @@ void add_costs(const Encoded &encoded, const PackedCodes *packed, const int32_t 
 
 }  // namespace
 
-void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, PerRow<int32_t> cluster,
-                           PerRow<int64_t> first, PerRow<int64_t> second, int64_t k, int64_t width, int64_t sign,
-                           int64_t *histogram, int64_t *totals, int n_jobs) {
+template <class Cluster, class First>
+void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n,
+                           PerRow<Cluster> cluster, PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t width,
+                           int64_t sign, int64_t *histogram, int64_t *totals, int n_jobs) {
   for (int64_t i = 0; i < n; ++i) {
     const int32_t row = rows[i], c = cluster[row];
     if (c < 0) continue;
@@ -181,6 +182,13 @@ void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, co
   else
     add_clusters<2>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
 }
+
+template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
+                                    PerRow<int64_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
+template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
+                                    PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
+template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int16_t>,
+                                    PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
 
 }  // namespace cutwise
 

@@ -21,8 +21,20 @@ struct PerRow {
 // of every given row whose cluster is not negative. A null array of values stands for
 // ones, a null histogram for none; totals is the same summed over slots, of shape (k, width). packed: the
 // same table in fewer bytes, or null; it changes the time, not the sums.
-void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, PerRow<int32_t> cluster,
-                           PerRow<int64_t> first, PerRow<int64_t> second, int64_t k, int64_t width, int64_t sign,
-                           int64_t *histogram, int64_t *totals, int n_jobs);
+template <class Cluster, class First>
+void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n,
+                           PerRow<Cluster> cluster, PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t width,
+                           int64_t sign, int64_t *histogram, int64_t *totals, int n_jobs);
+
+// Compiled for these.
+extern template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
+                                           PerRow<int64_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *,
+                                           int);
+extern template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
+                                           PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *,
+                                           int);
+extern template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int16_t>,
+                                           PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *,
+                                           int);
 
 }  // namespace cutwise

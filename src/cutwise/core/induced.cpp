@@ -47,18 +47,20 @@ struct Span {
   friend bool operator<(const Span &a, const Span &b) { return b.bound < a.bound; }  // lowest bound on top of a heap
 };
 
-template <class Cost>
+template <class State>
 struct InducedSearch {
-  SeparationNode node;
-  const Cost *excess;     // (n_rows, k)
-  PerRow<int32_t> second;  // second nearest surviving cluster
+  using Cost = typename State::Cost;
+  using Index = typename State::Index;
+
+  SeparationNode<Index, Cost> node;
+  const Cost *excess;    // (n_rows, k)
+  PerRow<Index> second;  // second nearest surviving cluster
   DepthScore depth;
-  int64_t current;  // full cost of the node: base and excess
-  const int64_t *base;
+  int64_t base, current;  // costs of the node that no cut changes, and all its costs
 
   Key best;
 
-  // What a row costs when served from one side only.
+  // What a row costs above its base when served from one side only.
   struct Sides {
     int64_t left, right;
   };
@@ -75,15 +77,14 @@ struct InducedSearch {
 
     int64_t of(int32_t row, bool left) const {
       const Cost *cost = search.excess + row * search.node.k;
-      const int32_t nearest = search.node.cluster[row];
-      const int64_t base = search.base[row];
-      if (static_cast<bool>(is_left[nearest]) == left) return base + cost[nearest];
-      const int32_t next = search.second[row];
-      if (static_cast<bool>(is_left[next]) == left) return base + cost[next];
+      const Index nearest = search.node.cluster[row];
+      if (static_cast<bool>(is_left[nearest]) == left) return cost[nearest];
+      const Index next = search.second[row];
+      if (static_cast<bool>(is_left[next]) == left) return cost[next];
       const size_t begin = left ? 0 : n_left, end = left ? n_left : line.size();
       Cost least = std::numeric_limits<Cost>::max();
       for (size_t r = begin; r < end; ++r) least = std::min(least, cost[line.cluster[r]]);
-      return base + least;
+      return least;
     }
 
     Sides both(int32_t row) const { return {of(row, true), of(row, false)}; }
@@ -107,14 +108,14 @@ struct InducedSearch {
       std::vector<PlacedRow> placed;
       place_all(node.matrix, node.rows, node.n, feature, placed);
       Sweep sweep(node, line);
-      walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double, const Sweep &at) {
+      walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double, const auto &at) {
         add(at.n_left(), at.loss(), at.count(), at.count());
       });
     } else {
       walk_bins(
           node, feature, line, [](int32_t) { return false; },
-          [&](double, const Sweep &at, bool) { add(at.n_left(), at.loss(), at.count(), at.count()); },
-          [&](int32_t, int64_t bound, size_t n_inside, const int64_t *cells, const Sweep &at) {
+          [&](double, const auto &at, bool) { add(at.n_left(), at.loss(), at.count(), at.count()); },
+          [&](int32_t, int64_t bound, size_t n_inside, const int64_t *cells, const auto &at) {
             int64_t inside = 0;
             if (node.width == 2)
               for (int32_t c : node.survivors.clusters) inside += cells[c * 2 + 1];
@@ -184,7 +185,7 @@ struct InducedSearch {
     if (node.prefers_rows(column)) {
       std::vector<PlacedRow> placed;
       place_all(node.matrix, node.rows, node.n, span.feature, placed);
-      int64_t sum = 0;
+      int64_t sum = base;
       for (const PlacedRow &row : placed) sum += sides.of(row.row, false);
       sweep_rows(span, sides, placed, sum, 0, true, mine);
       return;
@@ -199,7 +200,7 @@ struct InducedSearch {
       int64_t left = 0, right = 0, least = 0, count = 0;
     };
     std::vector<Bin> middle(last - first);
-    int64_t sum = 0, count = 0;  // everything in the middle counted as right, once added below
+    int64_t sum = base, count = 0;  // everything in the middle counted as right, once added below
     const BinReader bin_of(node.encoded, column);
     for (int64_t i = 0; i < node.n; ++i) {
       const int32_t row = node.rows[i], bin = bin_of(row);
@@ -291,20 +292,21 @@ struct InducedSearch {
 using namespace cutwise;
 
 void bind_induced(nb::module_ &m) {
-  auto for_costs = [&](auto zero) {
-    using Cost = decltype(zero);
+  auto for_states = [&](auto of_type) {
+    using State = decltype(of_type);
     m.def(
         "best_induced_cut",
-        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> excess, In1<int64_t> base,
-           In2<int64_t> states, std::optional<In1<int64_t>> weights,
-           std::optional<In3<int64_t>> histogram, In2<int64_t> totals, In1<int64_t> held, In2<double> coordinates, In1<int32_t> survivors, double penalty,
+        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<typename State::Cost> excess,
+           In2<typename State::Word> states, std::optional<In1<int64_t>> weights, std::optional<In3<int64_t>> histogram,
+           In2<int64_t> totals, In2<int64_t> held, In2<double> coordinates, In1<int32_t> survivors, double penalty,
            In1<uint8_t> kills_left, In1<uint8_t> kills_right, int n_jobs) -> nb::object {
           const int64_t k = static_cast<int64_t>(excess.shape(1));
           const size_t n_rows = static_cast<size_t>(encoded.n_rows);
-          require(excess.shape(0) == n_rows && base.size() == n_rows && states.shape(0) == n_rows &&
-                      states.shape(1) == RowState::width,
+          require(excess.shape(0) == n_rows && states.shape(0) == n_rows &&
+                      static_cast<int64_t>(states.shape(1)) == State::width(),
                   "costs and states have one line per encoded row");
-          const auto *state = reinterpret_cast<const RowState *>(states.data());
+          const auto *state = reinterpret_cast<const State *>(states.data());
+          require(static_cast<int64_t>(held.shape(0)) == k && held.shape(1) == 2, "held is of shape (k, 2)");
           require(static_cast<int64_t>(coordinates.shape(0)) == k &&
                       static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(),
                   "coordinates is of shape (k, d)");
@@ -312,13 +314,13 @@ void bind_induced(nb::module_ &m) {
           require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
                                  static_cast<int64_t>(histogram->shape(1)) == k),
                   "histogram is of shape (n_slots, k, width)");
-          InducedSearch<Cost> search{
+          InducedSearch<State> search{
               {encoded,
                matrix,
                rows.data(),
                static_cast<int64_t>(rows.size()),
-               RowState::nearest_of(state),
-               RowState::loss_of(state),
+               State::nearest_of(state),
+               State::loss_of(state),
                {weights ? weights->data() : nullptr},
                histogram ? histogram->data() : nullptr,
                totals.data(),
@@ -327,20 +329,20 @@ void bind_induced(nb::module_ &m) {
                {coordinates.data(), encoded.n_cols(),
                 std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size())}},
               excess.data(),
-              RowState::second_of(state),
+              State::second_of(state),
               {},
               0,
-              nullptr,
+              0,
               {}};
           {
             nb::gil_scoped_release release;
             int64_t counted = 0;
             for (size_t j = 0; j < survivors.size(); ++j) {
               const int64_t c = survivors.data()[j];
-              search.current += held.data()[c];
+              search.base += held.data()[2 * c];
+              search.current += held.data()[2 * c] + held.data()[2 * c + 1];
               if (totals.shape(1) == 2) counted += totals.data()[c * 2 + 1];
             }
-            search.base = base.data();
             search.depth = {search.current, counted, static_cast<int64_t>(survivors.size()), penalty, kills_left.data(),
                             kills_right.data()};
             search.run(n_jobs);
@@ -349,11 +351,12 @@ void bind_induced(nb::module_ &m) {
           return nb::make_tuple(search.best.score, search.best.induced, search.best.cut.feature,
                                 search.best.cut.threshold);
         },
-        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("base"), nb::arg("states"),
+        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("states").noconvert(),
         nb::arg("weights").none(), nb::arg("histogram").none(), nb::arg("totals"),
         nb::arg("held"), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"),
         nb::arg("n_jobs"));
   };
-  for_costs(int32_t{});
-  for_costs(int64_t{});
+  for_states(SmallState{});
+  for_states(MiddleState{});
+  for_states(LargeState{});
 }

@@ -184,6 +184,7 @@ ObjectiveName = Literal["kmeans", "kmedians"]
 """Squared Euclidean distance to the center, or l1 distance."""
 
 FixedDtype = type[np.int32] | type[np.int64]
+FixedUnits = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
 def assign(
@@ -230,8 +231,9 @@ def fixed_costs(
     scale: float,
     weights: npt.NDArray[np.int64] | None = None,
     dtype: FixedDtype = np.int64,
+    base_dtype: FixedDtype = np.int64,
     n_jobs: int = 1,
-) -> tuple[npt.NDArray[np.int32] | npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+) -> tuple[FixedUnits, FixedUnits, npt.NDArray[np.int64], int]:
     """Costs of the rows by every center in fixed point.
 
     Parameters
@@ -244,12 +246,14 @@ def fixed_costs(
         Multiplied in after rounding, so that a weight is a repeated row exactly. Needs ``dtype=np.int64``.
     dtype : {np.int32, np.int64}, default np.int64
         Of the excess. A row's unweighted excess may reach 2**30 (int32) or 2**51 (int64) units.
+    base_dtype : {np.int32, np.int64}, default np.int64
+        Of the base; int32 only beside an int32 excess, for bases below 2**31 - 1.
 
     Returns
     -------
     excess : ndarray of shape (n_rows, n_centers), int32 or int64
         ``weight * rint(scale * (cost - smallest cost of the row))``.
-    base : ndarray of shape (n_rows,), int64
+    base : ndarray of shape (n_rows,), int32 or int64
         ``weight * rint(scale * smallest cost of the row)``.
     sums : ndarray of shape (n_centers,), int64
         ``excess`` summed over the rows.
@@ -262,7 +266,9 @@ def fixed_costs(
     ValueError
         A scale that is not positive or takes a cost out of range (sums are the caller's care); arrays that do not fit.
     """
-    return _core.fixed_costs(matrix, _float64(centers), objective, scale, weights, dtype is np.int64, n_jobs)
+    return _core.fixed_costs(
+        matrix, _float64(centers), objective, scale, weights, dtype is np.int64, base_dtype is np.int64, n_jobs
+    )
 
 
 def fixed_costs_from_array(
@@ -270,10 +276,11 @@ def fixed_costs_from_array(
     scale: float,
     weights: npt.NDArray[np.int64] | None = None,
     dtype: FixedDtype = np.int64,
+    base_dtype: FixedDtype = np.int64,
     n_jobs: int = 1,
-) -> tuple[npt.NDArray[np.int32] | npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+) -> tuple[FixedUnits, FixedUnits, npt.NDArray[np.int64], int]:
     """``fixed_costs`` for costs that are given: an array of shape (n_rows, n_centers) of one of ``MATRIX_DTYPES``."""
-    return _core.fixed_costs_given(as_matrix(costs), scale, weights, dtype is np.int64, n_jobs)
+    return _core.fixed_costs_given(as_matrix(costs), scale, weights, dtype is np.int64, base_dtype is np.int64, n_jobs)
 
 
 def center_costs(

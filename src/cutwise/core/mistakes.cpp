@@ -36,13 +36,15 @@ struct ClosedBin {
   int64_t bound;
 };
 
+using MistakeNode = SeparationNode<int32_t, int64_t>;
+
 struct MistakeSearch {
-  const SeparationNode &node;
+  const MistakeNode &node;
   std::vector<int32_t> uncounted;  // rows of the node that no surviving cluster holds: they still tell cuts apart
   std::vector<ColumnBest> best;
   std::vector<std::vector<ClosedBin>> closed;
 
-  MistakeSearch(const SeparationNode &n, std::vector<int32_t> uncounted_rows)
+  MistakeSearch(const MistakeNode &n, std::vector<int32_t> uncounted_rows)
       : node(n), uncounted(std::move(uncounted_rows)), best(n.encoded.columns.size()), closed(n.encoded.columns.size()) {}
 
   // Which cuts differ when rows that no cluster holds lie between them is looked up only where cuts tie: `exact`.
@@ -55,7 +57,7 @@ struct MistakeSearch {
       std::vector<PlacedRow> placed;
       place_all(node.matrix, node.rows, node.n, feature, placed);
       Sweep sweep(node, line);
-      walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double threshold, const Sweep &at) {
+      walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double threshold, const auto &at) {
         if (at.parts_centers()) mine.offer(at.loss(), threshold);
       });
       return;
@@ -67,10 +69,10 @@ struct MistakeSearch {
     }
     walk_bins(
         node, feature, line, [&](int32_t bin) { return has[bin] != 0; },
-        [&](double threshold, const Sweep &at, bool passed) {
+        [&](double threshold, const auto &at, bool passed) {
           if (passed && at.parts_centers()) mine.offer(at.loss(), threshold);
         },
-        [&](int32_t bin, int64_t bound, size_t, const int64_t *, const Sweep &) {
+        [&](int32_t bin, int64_t bound, size_t, const int64_t *, const auto &) {
           closed[feature].push_back({bin, bound});
         });
   }
@@ -87,7 +89,7 @@ struct MistakeSearch {
     for (size_t j = 0; j < bins.size(); ++j) {
       const double high = node.encoded.high[column.value_begin + bins[j]];
       Sweep sweep = sweep_before(node, feature, line, bins[j]);
-      walk_rows(sweep, placed[j], high, [&](double threshold, const Sweep &at) {
+      walk_rows(sweep, placed[j], high, [&](double threshold, const auto &at) {
         if (at.parts_centers()) best[feature].offer(at.loss(), threshold);
       });
     }
@@ -186,7 +188,7 @@ void bind_mistakes(nb::module_ &m) {
         {
           nb::gil_scoped_release release;
           const int64_t k = static_cast<int64_t>(coordinates.shape(0));
-          SeparationNode node{encoded,
+          MistakeNode node{encoded,
                               matrix,
                               rows.data(),
                               static_cast<int64_t>(rows.size()),

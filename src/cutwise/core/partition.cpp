@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "arrays.hpp"
 #include "encoded.hpp"
@@ -25,7 +26,8 @@ Parted part(const Encoded &encoded, const Matrix &matrix, int32_t *rows, int64_t
   const int32_t split =
       static_cast<int32_t>(std::upper_bound(high, high + column.n_bins, threshold) - high);
   const bool inside = split < column.n_bins && low[split] <= threshold;
-  std::vector<int32_t> right(n);
+  // Not initialized: what is never written takes no memory.
+  const std::unique_ptr<int32_t[]> right(new int32_t[n]);
   int64_t n_left = 0, n_right = 0;
   int32_t last_left = -1, first_right = column.n_bins;
   double left_max = -std::numeric_limits<double>::infinity(), right_min = std::numeric_limits<double>::infinity();
@@ -48,7 +50,7 @@ Parted part(const Encoded &encoded, const Matrix &matrix, int32_t *rows, int64_t
       n_left += goes_left;
       n_right += !goes_left;
     }
-    std::copy(right.begin(), right.begin() + n_right, rows + n_left);
+    std::copy(right.get(), right.get() + n_right, rows + n_left);
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
       if (!seen[bin] || (inside && bin == split)) continue;
       if (bin < split) last_left = bin;

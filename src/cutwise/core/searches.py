@@ -8,6 +8,7 @@ table; all costs, losses and weights are integers (fixed point), so no result de
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ __all__ = [
     "cheapest_tied_cut",
     "fewest_mistakes",
     "hold_by_nearest",
+    "new_states",
     "pack_codes",
     "parted_rows",
     "partition",
@@ -34,6 +36,7 @@ Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 Costs = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+States = npt.NDArray[np.int16] | npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
 def add_to_cluster_histogram(
@@ -293,8 +296,7 @@ def best_induced_cut(
     matrix: Matrix,
     rows: Int32,
     excess: Costs,
-    base: Int64,
-    states: Int64,
+    states: States,
     weights: Int64 | None,
     histogram: Int64 | None,
     totals: Int64,
@@ -313,17 +315,16 @@ def best_induced_cut(
     encoded, matrix, rows, coordinates, survivors, weights
         As in :func:`fewest_mistakes`.
     excess : ndarray of shape (n_rows, k), int32 or int64
-        Costs above ``base``.
-    base : ndarray of shape (n_rows,), int64
-    states : ndarray of shape (n_rows, 3), int64
-        Records of :func:`hold_by_nearest`: the two cheapest surviving clusters of every row, what parting it from the
-        first loses, its full cost under the first.
+        Costs above a part that is common to all clusters, the row's base.
+    states : ndarray of :func:`new_states`
+        Records of :func:`hold_by_nearest`: the two cheapest surviving clusters of every row, and what parting it from
+        the first loses.
     histogram : ndarray of shape (n_slots, k, 1 or 2), int64, or None
         Losses, and weights when ``penalty`` is not 0, by slot and nearest cluster.
     totals : ndarray of shape (k, 1 or 2), int64
         The same by nearest cluster.
-    held : ndarray of shape (k,), int64
-        Full cost of the rows by nearest cluster.
+    held : ndarray of shape (k, 2), int64
+        Base, and excess under the nearest cluster, of the rows by nearest cluster.
     penalty : float
     kills_left, kills_right : ndarray of shape (d,), uint8
         1 where the branch makes an ancestor's condition redundant.
@@ -339,20 +340,27 @@ def best_induced_cut(
     Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.
     """
     return _core.best_induced_cut(
-        encoded, matrix, rows, excess, base, states, weights, histogram, totals, held, coordinates,
+        encoded, matrix, rows, excess, states, weights, histogram, totals, held, coordinates,
         survivors, penalty, kills_left, kills_right, n_jobs,
     )  # fmt: skip
+
+
+def new_states(n_rows: int, k: int, dtype: np.dtype[Any]) -> States:
+    """Records for :func:`hold_by_nearest`, one a row: room for costs of this dtype and the numbers of k clusters."""
+    if dtype == np.int64:
+        return np.empty((n_rows, 2), dtype=np.int64)
+    return np.empty((n_rows, 4), dtype=np.int16) if k < 2**15 else np.empty((n_rows, 3), dtype=np.int32)
 
 
 def hold_by_nearest(
     encoded: Encoded,
     packed: PackedCodes | None,
     excess: Costs,
-    base: Int64,
+    base: Costs,
     weights: Int64 | None,
     rows: Sequence[Int32],
     survivors: Sequence[Int32],
-    states: Int64,
+    states: States,
     histogram: Int64 | None,
     totals: Int64,
     held: Int64,
@@ -362,11 +370,12 @@ def hold_by_nearest(
 
     Parameters
     ----------
-    encoded, excess, base, weights
+    encoded, excess, weights
         As in :func:`best_induced_cut`.
     packed : PackedCodes or None
+    base : ndarray of shape (n_rows,), int32 or int64
     rows, survivors : sequences of ndarray, int32
-        Of the root, with zeros in all that is changed; then of the two children of every node that was cut.
+        Of the root, with zeros in all sums; then of the two children of every node that was cut.
     states, histogram, totals, held
         Changed in place. What they say of a child with one survivor is not kept true: it is never cut.
     n_jobs : int

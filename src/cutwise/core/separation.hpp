@@ -14,13 +14,14 @@
 
 namespace cutwise {
 
+template <class Cluster, class Loss>
 struct SeparationNode {
   const Encoded &encoded;
   const Matrix &matrix;
   const int32_t *rows;
   int64_t n;
-  PerRow<int32_t> cluster;   // the surviving cluster that holds a row, -1 when none does
-  PerRow<int64_t> loss;      // none: 1
+  PerRow<Cluster> cluster;   // the surviving cluster that holds a row, -1 when none does
+  PerRow<Loss> loss;         // none: 1
   PerRow<int64_t> count;     // its weight; none: 1
   const int64_t *histogram;  // (n_slots, k, width): loss, and count when width is 2; null: sort every column
   const int64_t *totals;     // (k, width): the same over all rows of the node that a cluster holds
@@ -41,9 +42,10 @@ struct SeparationNode {
 };
 
 // Position on one column: which centers and how much of every cluster lie at or left of it.
+template <class Node>
 class Sweep {
  public:
-  Sweep(const SeparationNode &node, const CenterLine &line)
+  Sweep(const Node &node, const CenterLine &line)
       : node_(node), line_(line), left_(node.k, 0), is_left_(node.k, 0) {}
 
   int64_t loss() const { return loss_; }
@@ -54,7 +56,7 @@ class Sweep {
   double next_center() const { return line_.coordinate[n_left_]; }
 
   void pass_row(int32_t row) {
-    const int32_t c = node_.cluster[row];
+    const auto c = node_.cluster[row];
     count_ += node_.count_of(row);
     if (c < 0) return;
     const int64_t loss = node_.loss_of(row);
@@ -105,7 +107,7 @@ class Sweep {
   }
 
  private:
-  const SeparationNode &node_;
+  const Node &node_;
   const CenterLine &line_;
   std::vector<int64_t> left_;
   std::vector<uint8_t> is_left_;
@@ -114,9 +116,10 @@ class Sweep {
 };
 
 // The cells of every bin of one column; those of the default bin are the node's totals less the rest.
+template <class Node>
 class ColumnCells {
  public:
-  ColumnCells(const SeparationNode &node, const Column &column) : node_(node), column_(column) {
+  ColumnCells(const Node &node, const Column &column) : node_(node), column_(column) {
     if (column.default_bin < 0) return;
     const int width = node.width;
     default_.assign(node.k * width, 0);
@@ -136,7 +139,7 @@ class ColumnCells {
   }
 
  private:
-  const SeparationNode &node_;
+  const Node &node_;
   const Column &column_;
   std::vector<int64_t> default_;
 };
@@ -144,8 +147,8 @@ class ColumnCells {
 // Walks a column bin by bin. on_cut(threshold, sweep, passed) at every cut between bins or centers, `passed` telling
 // whether rows or a center were passed since the cut before; on_inside(bin, bound, n_inside, cells, sweep) before a bin
 // that holds several values.
-template <class OnCut, class OnInside, class HasUncounted>
-void walk_bins(const SeparationNode &node, int32_t feature, const CenterLine &line, HasUncounted &&has_uncounted,
+template <class Node, class OnCut, class OnInside, class HasUncounted>
+void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasUncounted &&has_uncounted,
                OnCut &&on_cut, OnInside &&on_inside) {
   const Column &column = node.encoded.columns[feature];
   const double *low = node.encoded.low.data() + column.value_begin;
@@ -181,8 +184,8 @@ void walk_bins(const SeparationNode &node, int32_t feature, const CenterLine &li
 // Walks rows in order of one column, merging in the centers below `until`. Calls on_cut(threshold, sweep) after every
 // distinct value of a row or center, save a last cut that equals the one at `until` itself: the end of the bin, which the
 // walk over bins has seen. Without that care one cut would pass for two that tie.
-template <class OnCut>
-void walk_rows(Sweep &sweep, const std::vector<PlacedRow> &placed, double until, OnCut &&on_cut) {
+template <class Node, class OnCut>
+void walk_rows(Sweep<Node> &sweep, const std::vector<PlacedRow> &placed, double until, OnCut &&on_cut) {
   size_t i = 0;
   auto center_below = [&] { return sweep.more_centers() && sweep.next_center() < until; };
   while (i < placed.size() || center_below()) {
@@ -197,7 +200,8 @@ void walk_rows(Sweep &sweep, const std::vector<PlacedRow> &placed, double until,
 }
 
 // A sweep that stands just left of a bin, every center below the bin's values passed.
-inline Sweep sweep_before(const SeparationNode &node, int32_t feature, const CenterLine &line, int32_t bin) {
+template <class Node>
+Sweep<Node> sweep_before(const Node &node, int32_t feature, const CenterLine &line, int32_t bin) {
   const Column &column = node.encoded.columns[feature];
   const double low = node.encoded.low[column.value_begin + bin];
   const ColumnCells cells(node, column);

@@ -49,15 +49,15 @@ class FixedCosts:
     ----------
     excess : ndarray of shape (n, k), int32 or int64, C-contiguous
         ``weight * rint(scale * (cost - smallest cost of the row))``. int32 values are below 2**30.
-    base : ndarray of shape (n,), int64
-        ``weight * rint(scale * smallest cost of the row)``.
+    base : ndarray of shape (n,), int32 or int64
+        ``weight * rint(scale * smallest cost of the row)``; as narrow as the largest allows.
     scale : float
         Units per unit of cost (times weight); a power of two. For every center the sum of excess and base over all rows
         is below 2**61 in size.
     """
 
     excess: Units
-    base: npt.NDArray[np.int64]
+    base: Units
     scale: float
 
     @property
@@ -68,8 +68,8 @@ class FixedCosts:
 
 class _Kernel(Protocol):
     def __call__(
-        self, *, scale: float, weights: Weights, dtype: FixedDtype, n_jobs: int
-    ) -> tuple[Units, npt.NDArray[np.int64], npt.NDArray[np.int64], int]: ...
+        self, *, scale: float, weights: Weights, dtype: FixedDtype, base_dtype: FixedDtype, n_jobs: int
+    ) -> tuple[Units, Units, npt.NDArray[np.int64], int]: ...
 
 
 def fixed_costs(
@@ -105,14 +105,17 @@ def fixed_costs(
         Distances are beyond float64.
     """
     _, low, largest = objective.assign(matrix, centers, n_jobs) if nearest is None else nearest
+    largest_base = _largest_size(low)
+    del low, _  # as large as the table on narrow ones, and not needed beside the costs
     kernel = partial(kernels.fixed_costs, matrix, centers, objective.name)
-    return _fixed(kernel, low, largest, len(centers), weights, n_jobs)
+    return _fixed(kernel, largest_base, largest, matrix.n_rows, len(centers), weights, n_jobs)
 
 
 def fixed_costs_from_array(costs: npt.NDArray[np.generic], *, weights: Weights = None, n_jobs: int = 1) -> FixedCosts:
     """Fixed-point costs of given costs: an array of shape (n, k), finite, of a dtype that the core reads."""
     _, low, largest = kernels.assign_from_array(costs, n_jobs)
-    return _fixed(partial(kernels.fixed_costs_from_array, costs), low, largest, costs.shape[1], weights, n_jobs)
+    n, k = costs.shape
+    return _fixed(partial(kernels.fixed_costs_from_array, costs), _largest_size(low), largest, n, k, weights, n_jobs)
 
 
 def disagreement_costs(labels: npt.NDArray[np.int32], n_clusters: int, *, weights: Weights = None) -> FixedCosts:
@@ -125,31 +128,51 @@ def disagreement_costs(labels: npt.NDArray[np.int32], n_clusters: int, *, weight
 
 
 def _fixed(
-    kernel: _Kernel, low: npt.NDArray[np.float64], largest: float, n_clusters: int, weights: Weights, n_jobs: int
+    kernel: _Kernel,
+    largest_base: float,
+    largest: float,
+    n_rows: int,
+    n_clusters: int,
+    weights: Weights,
+    n_jobs: int,
 ) -> FixedCosts:
     if weights is not None and len(weights) and int(weights.min()) < 1:
         raise ValueError("fixed-point costs are for rows of positive weight: leave the others out")
-    largest_base = float(np.abs(low).max(initial=0.0))
     if not math.isfinite(largest) or not math.isfinite(largest_base):
         raise InvalidInputError(
             "Distances to the centers are beyond float64. Scale the columns, for instance with "
             "preprocessor=StandardScaler(), or divide X by a constant."
         )
-    total = len(low) if weights is None else int(weights.sum())
+    total = n_rows if weights is None else int(weights.sum())
     fine = total * n_clusters <= SMALL
     exponent = _exponent(largest, largest_base, total, FINE_BITS if fine else COARSE_BITS)
     dtype: FixedDtype = np.int64 if fine or weights is not None else np.int32
-    excess, base, sums, magnitude = kernel(scale=math.ldexp(1.0, exponent), weights=weights, dtype=dtype, n_jobs=n_jobs)
+    # One bit to spare for the rounding of each row.
+    narrow = dtype is np.int32 and math.ldexp(largest_base, exponent) < 2**30
+    excess, base, sums, magnitude = kernel(
+        scale=math.ldexp(1.0, exponent),
+        weights=weights,
+        dtype=dtype,
+        base_dtype=np.int32 if narrow else np.int64,
+        n_jobs=n_jobs,
+    )
     if not fine and largest > 0.0 and magnitude < ENOUGH_BITS * total:
         # The sums themselves, at most this many units, say how much finer the scale can be.
-        reach = int(sums.max()) + int(np.abs(base).sum()) + 2 * total
+        reach = int(sums.max()) + int(np.abs(base).sum(dtype=np.int64)) + 2 * total
         finer = min(SUM_BITS - reach.bit_length(), FINE_BITS - COARSE_BITS)
         if finer > 0:
             del excess, base
             exponent += finer
             scale = math.ldexp(1.0, exponent)
-            excess, base, _, _ = kernel(scale=scale, weights=weights, dtype=np.int64, n_jobs=n_jobs)
+            excess, base, _, _ = kernel(
+                scale=scale, weights=weights, dtype=np.int64, base_dtype=np.int64, n_jobs=n_jobs
+            )
     return FixedCosts(excess, base, math.ldexp(1.0, exponent))
+
+
+def _largest_size(values: npt.NDArray[np.float64]) -> float:
+    """The largest absolute value; not a number where one is none."""
+    return float(np.maximum(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
 def _exponent(largest: float, largest_base: float, total: int, bits: int) -> int:

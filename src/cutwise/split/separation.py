@@ -55,6 +55,10 @@ class SeparationNode:
 class SeparationCriterion(Protocol):
     """Chooses the cut of a node that holds several centers, and follows the rows down."""
 
+    def start(self, root: SeparationNode) -> None:
+        """Nothing is cut yet: this is the root."""
+        ...
+
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """The best cut of a node of two or more centers, or None when these are equal in every column.
 
@@ -106,7 +110,10 @@ class MistakeCriterion:
         self._costs = costs
         self._n_jobs = n_jobs
         self._histogram, self._totals = _new_histogram(table, len(coordinates), width=1)
-        self._add(np.arange(table.n_rows, dtype=np.int32), sign=1)
+
+    def start(self, root: SeparationNode) -> None:
+        """See :class:`SeparationCriterion`."""
+        self._add(root.rows, sign=1)
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
@@ -174,18 +181,20 @@ class InducedCriterion:
         # Counts beside losses: the depth term depends on how many points a cut leaves on its left.
         width = 2 if self._penalty else 1
         self._histogram, self._totals = _new_histogram(table, len(coordinates), width=width)
-        self._held = np.zeros(len(coordinates), dtype=np.int64)
+        self._held = np.zeros((len(coordinates), 2), dtype=np.int64)
         self._packed = searches.pack_codes(table.encoded, n_jobs)
-        self._states = np.zeros((table.n_rows, 3), dtype=np.int64)
-        every_row, every_cluster = (np.arange(n, dtype=np.int32) for n in (table.n_rows, len(coordinates)))
-        self.follow([SeparationNode(every_row, every_cluster)])
+        self._states = searches.new_states(table.n_rows, len(coordinates), costs.excess.dtype)
+
+    def start(self, root: SeparationNode) -> None:
+        """See :class:`SeparationCriterion`: every row finds its two nearest centers."""
+        self.follow([root])
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
         table = self._table
         found = searches.best_induced_cut(
-            table.encoded, table.matrix, node.rows, self._costs.excess, self._costs.base, self._states,
-            table.weights, self._histogram, self._totals, self._held, self._coordinates, node.survivors,
+            table.encoded, table.matrix, node.rows, self._costs.excess, self._states, table.weights, self._histogram,
+            self._totals, self._held, self._coordinates, node.survivors,
             self._penalty, kills_left, kills_right, self._n_jobs,
         )  # fmt: skip
         return None if found is None else SeparatingCut(found[2], found[3])

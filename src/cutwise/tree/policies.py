@@ -49,6 +49,7 @@ def separate(
     inseparable: list[tuple[int, ...]] = []
     no_kills = np.zeros((2, d), dtype=np.uint8)
     root = SeparationNode(tree.rows(0), np.arange(k, dtype=np.int32))
+    criterion.start(root)
     pending: list[tuple[int, SeparationNode, npt.NDArray[np.uint8]]] = [(0, root, no_kills)]
     n_leaves = 1
     while pending:
