@@ -86,8 +86,11 @@ class FitRows:
         return values if self.encoded.row_of is None else values[self.encoded.row_of]
 
     def spread(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """One value for each of the n rows from one for each of the m rows; undefined where a row is left out."""
-        return values.copy() if self.encoded.position is None else values[self.encoded.position]
+        """One value for each of the n rows from one for each of the m rows; undefined where a row is left out.
+
+        The same array where every row stands for itself; a new one otherwise.
+        """
+        return values if self.encoded.position is None else values[self.encoded.position]
 
     def raw_row(self, row: int) -> npt.NDArray[np.float64]:
         """One of the m rows in the input's columns."""
