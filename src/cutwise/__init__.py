@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cutwise.estimators import ClusterExplainer as ClusterExplainer
     from cutwise.estimators import CostCurve as CostCurve
     from cutwise.estimators import ExplainableKMeans as ExplainableKMeans
+    from cutwise.estimators import KernelKMeans as KernelKMeans
     from cutwise.estimators import cost_curve as cost_curve
     from cutwise.estimators import export_text as export_text
     from cutwise.estimators import load_model as load_model
@@ -26,6 +27,7 @@ _HOMES = {
     "ClusterExplainer": "cutwise.estimators",
     "CostCurve": "cutwise.estimators",
     "ExplainableKMeans": "cutwise.estimators",
+    "KernelKMeans": "cutwise.estimators",
     "ThresholdTree": "cutwise.tree.threshold_tree",
     "baselines": "cutwise.baselines",
     "cost_curve": "cutwise.estimators",
@@ -39,6 +41,7 @@ __all__ = [
     "ClusterExplainer",
     "CostCurve",
     "ExplainableKMeans",
+    "KernelKMeans",
     "ThresholdTree",
     "baselines",
     "cost_curve",

@@ -15,7 +15,8 @@
     CutwiseWarning (UserWarning)
     ├── ColumnNamesWarning                       names on one side only, at fit or at predict
     ├── UnseparableCentersWarning                centers no cut can part
-    └── EmptyClusterWarning                      a cluster that ended without rows
+    ├── EmptyClusterWarning                      a cluster that ended without rows
+    └── NotPositiveDefiniteWarning               a kernel under which a squared distance is below 0
 
 Catch ``CutwiseError`` for all of them, or the built-in parents (``ValueError``, ``TypeError``, ``ImportError``) as with
 scikit-learn. The class methods write the messages, so that one mistake reads the same wherever it is made; instances
@@ -40,6 +41,7 @@ __all__ = [
     "ModelFileError",
     "NotFiniteError",
     "NotNumericError",
+    "NotPositiveDefiniteWarning",
     "UnknownOptionError",
     "UnseparableCentersWarning",
     "UnsupportedInputError",
@@ -240,6 +242,19 @@ class EmptyClusterWarning(CutwiseWarning):
             return cls(f"Cluster {clusters[0]} ended without rows; it keeps its number, and labels_ never holds it.")
         numbers = ", ".join(map(str, clusters))
         return cls(f"Clusters {numbers} ended without rows; they keep their numbers, and labels_ never holds them.")
+
+
+class NotPositiveDefiniteWarning(CutwiseWarning):
+    """A squared distance in feature space is below 0, as under no positive definite kernel."""
+
+    @classmethod
+    def of(cls, *, row: int, cluster: int, squared_distance: float) -> NotPositiveDefiniteWarning:
+        """Names the row and the cluster of the lowest one."""
+        return cls(
+            f"The squared distance of row {row} (counted from 0) to the mean of cluster {cluster} is "
+            f"{squared_distance:.6g}, below 0: the kernel is not positive definite, so costs are no distances and may "
+            "rise while k-means runs. Use a positive definite kernel, or add a constant to the matrix's diagonal."
+        )
 
 
 # The next step for a column that is not numeric, by what it holds.

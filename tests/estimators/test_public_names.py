@@ -19,6 +19,7 @@ def test_nothing_is_public_by_accident():
         "ClusterExplainer",
         "CostCurve",
         "ExplainableKMeans",
+        "KernelKMeans",
         "ThresholdTree",
         "baselines",
         "cost_curve",
@@ -40,6 +41,7 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
         "cutwise.estimators.explainable_kmeans",
         "cutwise.estimators.cluster_explainer",
         "cutwise.estimators._curve",
+        "cutwise.estimators.kernel_kmeans",
         "cutwise.estimators._persist",
         "cutwise.estimators._base",
         "cutwise.estimators._exports",
@@ -51,7 +53,7 @@ def test_the_examples_are_true(module):
     assert outcome.failed == 0
 
 
-@pytest.mark.parametrize("name", ["ExplainableKMeans", "ClusterExplainer"])
+@pytest.mark.parametrize("name", ["ExplainableKMeans", "ClusterExplainer", "KernelKMeans"])
 def test_every_parameter_is_documented(name):
     estimator = getattr(cutwise, name)
     for parameter in estimator().get_params():

@@ -5,5 +5,14 @@ from cutwise.estimators._exports import export_text
 from cutwise.estimators._persist import load_model
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.explainable_kmeans import ExplainableKMeans
+from cutwise.estimators.kernel_kmeans import KernelKMeans
 
-__all__ = ["ClusterExplainer", "CostCurve", "ExplainableKMeans", "cost_curve", "export_text", "load_model"]
+__all__ = [
+    "ClusterExplainer",
+    "CostCurve",
+    "ExplainableKMeans",
+    "KernelKMeans",
+    "cost_curve",
+    "export_text",
+    "load_model",
+]

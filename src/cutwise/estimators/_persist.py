@@ -42,8 +42,6 @@ _HOMES = {
     "ExplainableKMeans": "cutwise.estimators",
     "ClusterExplainer": "cutwise.estimators",
     "CART": "cutwise.baselines",
-    "CLTree": "cutwise.baselines",
-    "CUBT": "cutwise.baselines",
     "KDTree": "cutwise.baselines",
 }
 

@@ -1,27 +1,43 @@
 """Reference clusterings, and their costs in fixed point: what trees are grown against."""
 
+from .feature_space import FeatureSpace, feature_space
 from .fitted import from_estimator
 from .fixed import FixedCosts, disagreement_costs, fixed_costs, fixed_costs_from_array
 from .given import from_centers, from_labels
+from .kernel_centers import KernelCenters, warn_if_negative
+from .kernel_kmeans import INITS, Partition, kernel_kmeans
+from .kernels import KERNELS, PRECOMPUTED, Kernel, check_domain, needs_nonnegative
 from .kmeans import kmeans_reference
 from .objective import KMEANS, KMEDIANS, OBJECTIVES, Objective
 from .result import Reference
 from .weights import integer_weights, sum_weights
 
 __all__ = [
+    "INITS",
+    "KERNELS",
     "KMEANS",
     "KMEDIANS",
     "OBJECTIVES",
+    "PRECOMPUTED",
+    "FeatureSpace",
     "FixedCosts",
+    "Kernel",
+    "KernelCenters",
     "Objective",
+    "Partition",
     "Reference",
+    "check_domain",
     "disagreement_costs",
+    "feature_space",
     "fixed_costs",
     "fixed_costs_from_array",
     "from_centers",
     "from_estimator",
     "from_labels",
     "integer_weights",
+    "kernel_kmeans",
     "kmeans_reference",
+    "needs_nonnegative",
     "sum_weights",
+    "warn_if_negative",
 ]

@@ -1,0 +1,306 @@
+"""Kernel k-means as a clusterer of its own."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from cutwise.estimators._progress import Stages
+from cutwise.exceptions import ColumnMismatchError
+from cutwise.reference import (
+    INITS,
+    PRECOMPUTED,
+    KernelCenters,
+    check_domain,
+    feature_space,
+    kernel_kmeans,
+    needs_nonnegative,
+    warn_if_negative,
+)
+from cutwise.table import (
+    Columns,
+    check_integer,
+    check_n_clusters,
+    check_n_jobs,
+    check_option,
+    read_table,
+    read_weights,
+)
+
+__all__ = ["KernelKMeans"]
+
+APPROXIMATIONS = (None, "nystroem")
+
+
+class KernelKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """k-means in the feature space of a kernel: clusters need not be convex, and centers are no points of the input.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters k.
+    kernel : str or callable, default="rbf"
+        ``"rbf"``: ``exp(-gamma |x - y|^2)``; ``"laplacian"``: ``exp(-gamma |x - y|_1)``; ``"additive_chi2"``: sum of
+        ``2 x y / (x + y)``; ``"chi2"``: ``exp(-gamma * sum of (x - y)^2 / (x + y))``; ``"hellinger"``: sum of
+        ``sqrt(x y)``; ``"histogram_intersection"``: sum of ``min(x^beta, y^beta)``; ``"polynomial"``:
+        ``(gamma x.y + coef0)^degree``; ``"linear"``: ``x.y``; ``"precomputed"``: ``X`` is the kernel matrix. 0/0 is 0.
+        A callable takes arrays of shapes (n, d) and (m, d) and gives one of shape (n, m), or takes two rows and gives
+        a number. scikit-learn's ``additive_chi2_kernel`` is minus a distance; the one here is the kernel of the same
+        distance.
+    gamma : float, default=None
+        None: 1 over the sum of the columns' variances for ``"rbf"`` and ``"polynomial"`` (as scikit-learn's "scale",
+        with each column's own variance), of their standard deviations for ``"laplacian"``, of variance over mean for
+        ``"chi2"``. The other kernels have none.
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial kernel; not negative.
+    beta : float, default=1
+        Of the histogram intersection.
+    init : {"k-means++", "random"}, default="k-means++"
+        Starts from rows far apart in feature space, or from random labels.
+    n_init : int, default=10
+        Number of starts; the clustering of the lowest cost is kept.
+    max_iter : int, default=300
+        Iterations of a start at most, and as many moves of single rows after them.
+    approximation : {None, "nystroem"}, default=None
+        None holds the kernel matrix of all distinct rows. ``"nystroem"`` replaces the kernel by products of
+        ``n_components`` features, for tables whose kernel matrix would not fit in memory.
+    n_components : int, default=100
+        Landmark rows of the approximation. As many as there are rows make it exact.
+    random_state : int, RandomState instance or None, default=None
+        Seeds starts and landmarks.
+    n_jobs : int, default=None
+        Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
+    verbose : int, default=0
+        1 prints each stage and its seconds to standard error, and the error of the approximation; 2 also every start.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each training row.
+    cost_, inertia_ : float
+        Weighted sum of squared distances in feature space to the clusters' means. With an approximation: in the space
+        of its features.
+    n_iter_ : int
+        Iterations of the start that was kept, and moves of single rows.
+    gamma_ : float
+        The gamma that was used.
+    approximation_error_ : float
+        0 without an approximation. Otherwise what the features lack, as a share: the trace norm of the difference of
+        exact and approximate kernel matrix over that of the exact one.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only when ``X`` has column names that are all strings.
+
+    Notes
+    -----
+    Equal rows are merged, and the order of the others is made to depend on their values alone: the same table in
+    another order gives the same clusters, and an integer weight is the same as a repeated row (not so for
+    ``"precomputed"`` with its rows without values). The matrix takes 8 bytes for each pair of distinct rows.
+
+    The labels are those of ``predict``: each row's nearest mean, unless ``max_iter`` stopped the iterations before.
+
+    References
+    ----------
+    Dhillon, Guan, Kulis (2004), *Kernel k-means, spectral clustering and normalized cuts*. Fleissner, Vankadara,
+    Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*, Section 2 and Appendices B and H.
+
+    Examples
+    --------
+    >>> from cutwise import KernelKMeans
+    >>> X = [[0.0, 0.0], [0.1, 0.0], [3.0, 0.0], [3.1, 0.1]]
+    >>> model = KernelKMeans(n_clusters=2, gamma=1.0, random_state=0).fit(X)
+    >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[2])
+    True
+    """
+
+    labels_: npt.NDArray[np.int32]
+    cost_: float
+    n_iter_: int
+    gamma_: float
+    approximation_error_: float
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+    _centers: KernelCenters
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        beta: float = 1,
+        init: str = "k-means++",
+        n_init: int = 10,
+        max_iter: int = 300,
+        approximation: str | None = None,
+        n_components: int = 100,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.beta = beta
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.approximation = approximation
+        self.n_components = n_components
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def inertia_(self) -> float:
+        """The same as ``cost_``, under scikit-learn's name."""
+        return self.cost_
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Cluster the rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Finite numbers. For ``kernel="precomputed"`` the kernel matrix, of shape (n_samples, n_samples).
+        y : ignored
+            There for scikit-learn's sake.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts; none negative, not all 0. Rows of weight 0 get the nearest cluster.
+
+        Returns
+        -------
+        self : KernelKMeans
+
+        Raises
+        ------
+        InvalidInputError
+            A parameter, a value or a weight that cannot be used; negative values for a kernel of histograms; a
+            precomputed kernel that is not square or not symmetric; a kernel matrix that would not fit in memory.
+
+        Warns
+        -----
+        NotPositiveDefiniteWarning
+            A squared distance below 0.
+        """
+        k = check_n_clusters(self.n_clusters)
+        check_option("init", self.init, INITS)
+        check_option("approximation", self.approximation, APPROXIMATIONS)
+        n_init = check_integer("n_init", self.n_init, minimum=1)
+        max_iter = check_integer("max_iter", self.max_iter, minimum=1)
+        n_components = check_integer("n_components", self.n_components, minimum=1)
+        n_jobs = check_n_jobs(self.n_jobs)
+        stages = Stages(type(self).__name__, self.verbose)
+
+        with stages.stage("reading the table"):
+            table = read_table(X)
+            weights = read_weights(sample_weight, table.n_rows)
+            check_n_clusters(k, table, weights)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1, size=4))
+        landmarks, starts = rng.spawn(2)
+        with stages.stage("kernel"):
+            space = feature_space(
+                table,
+                weights,
+                self.kernel,
+                {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0, "beta": self.beta},
+                n_components=None if self.approximation is None else n_components,
+                rng=landmarks,
+                n_jobs=n_jobs,
+            )
+        if self.approximation is not None:
+            stages.say(f"{self.approximation}: the features lack {space.approximation_error:.2%} of the kernel's trace")
+        with stages.stage("iterations"):
+            partition = kernel_kmeans(
+                space,
+                k,
+                init=self.init,
+                n_init=n_init,
+                max_iter=max_iter,
+                rng=starts,
+                n_jobs=n_jobs,
+                verbose=max(int(self.verbose) - 1, 0),
+            )
+        self._centers = space.centers(partition.labels, k)
+        warn_if_negative(space.costs(partition.labels, k), space.scale, space.row_of)
+        self.labels_ = partition.labels[space.position]
+        left_out = np.flatnonzero(space.position < 0)
+        if len(left_out):
+            self.labels_[left_out] = self._centers.nearest(table.values[left_out], n_jobs)
+        self.cost_, self.n_iter_ = partition.cost, partition.n_iter
+        self.gamma_ = space.kernel.constants.gamma
+        self.approximation_error_ = space.approximation_error
+        self.n_features_in_ = table.n_columns
+        if table.has_names:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # from an earlier fit
+        stages.say(f"cost {self.cost_:.6g} after {self.n_iter_} iterations")
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:
+        """Fit, and give the cluster of every row.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def predict(self, X: Any) -> npt.NDArray[np.int32]:
+        """The nearest cluster of every row, by the distance in feature space to the mean of its training rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows with the columns of fit. For ``kernel="precomputed"`` the kernel of each with the training rows, of
+            shape (n_samples, number of training rows).
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+
+        Raises
+        ------
+        ColumnMismatchError
+            Other columns than those of fit.
+        InvalidInputError
+            Values outside the kernel's domain.
+        """
+        check_is_fitted(self)
+        named = hasattr(self, "feature_names_in_")
+        names = self.feature_names_in_ if named else [f"x{i}" for i in range(self.n_features_in_)]
+        try:
+            table = read_table(X, fitted=Columns(tuple(names), has_names=named), estimator=type(self).__name__)
+        except ColumnMismatchError as error:
+            if self.kernel != PRECOMPUTED:
+                raise
+            raise ColumnMismatchError(
+                f'{error}\nFor kernel="precomputed" these are kernel values: one row for each new row, and one column '
+                f"for each of the {self.n_features_in_} training rows."
+            ) from error
+        check_domain(self._centers.kernel.name, table.values, table.columns)
+        return self._centers.nearest(table.values, check_n_jobs(self.n_jobs))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == PRECOMPUTED
+        tags.input_tags.positive_only = needs_nonnegative(self.kernel)
+        return tags

@@ -1,0 +1,234 @@
+"""The rows of a fit in a kernel's feature space: their inner products, and what a partition of them costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cutwise.table import Table
+
+from .gram import FeatureGram, Gram, MatrixGram, check_precomputed, matrix_gram
+from .kernel_centers import KernelCenters
+from .kernels import PRECOMPUTED, Kernel, read_kernel
+from .nystroem import NystroemMap, nystroem_gram, nystroem_map
+from .threads import one_thread
+
+__all__ = ["FeatureSpace", "feature_space"]
+
+Float64 = npt.NDArray[np.float64]
+Int32 = npt.NDArray[np.int32]
+Intp = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSpace:
+    """The m rows that take part in a fit, as points of a feature space.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    rows : ndarray or csr_array of shape (m, d), float64, or None
+        Prepared; None for a precomputed kernel.
+    gram : Gram
+        Inner products of the m points.
+    weights : ndarray of shape (m,), float64
+        Positive.
+    row_of : ndarray of shape (m,), intp
+        The caller's row that each of them is, or the first of those it stands for.
+    position : ndarray of shape (n,), intp
+        Which of the m rows each of the caller's n rows is; -1 where it takes no part.
+    mapping : NystroemMap or None
+    approximation_error : float
+        0 for the kernel itself. For Nystrom features the share of the rows' variance about the origin of feature space
+        that they lack: the trace norm of the difference of the two kernel matrices over that of the exact one.
+    """
+
+    kernel: Kernel
+    rows: Any
+    gram: Gram
+    weights: Float64
+    row_of: Intp
+    position: Intp
+    mapping: NystroemMap | None
+    approximation_error: float
+
+    @property
+    def n_rows(self) -> int:
+        """m, the number of rows that take part."""
+        return len(self.weights)
+
+    @property
+    def scale(self) -> float:
+        """The largest kernel of a row with itself: what rounding is measured by."""
+        return float(np.abs(self.gram.diagonal).max(initial=0.0))
+
+    def indicator(self, labels: Int32, n_clusters: int) -> Float64:
+        """Weights of the rows in their clusters' columns, 0 elsewhere: ndarray of shape (m, k)."""
+        out = np.zeros((self.n_rows, n_clusters))
+        out[np.arange(self.n_rows), labels] = self.weights
+        return out
+
+    def partition_cost(self, labels: Int32, n_clusters: int) -> float:
+        """Weighted sum of squared distances to the means of the rows' own clusters, which may be empty."""
+        indicator = self.indicator(labels, n_clusters)
+        with one_thread():
+            within = (indicator * self.gram.times(indicator)).sum(axis=0)
+        totals = indicator.sum(axis=0)
+        own = float((within[totals > 0] / totals[totals > 0]).sum())
+        return float(self.weights @ self.gram.diagonal) - own
+
+    def costs(self, labels: Int32, n_clusters: int) -> Float64:
+        """Squared distances of the m rows to the means of k clusters, none of them empty; equation (5)."""
+        indicator = self.indicator(labels, n_clusters)
+        with one_thread():
+            products = self.gram.times(indicator)
+        totals = indicator.sum(axis=0)
+        norms = (indicator * products).sum(axis=0) / totals**2
+        return np.asarray(self.gram.diagonal[:, None] + norms - 2 * products / totals)
+
+    def centers(self, labels: Int32, n_clusters: int) -> KernelCenters:
+        """The means of k clusters, none of them empty, as combinations of rows."""
+        indicator = self.indicator(labels, n_clusters)
+        means = indicator / indicator.sum(axis=0)
+        with one_thread():
+            norms = (means * self.gram.times(means)).sum(axis=0)
+            if self.mapping is None:
+                return KernelCenters(self.kernel, self.rows, self.row_of, means, norms, None, self.scale)
+            assert isinstance(self.gram, FeatureGram)
+            coefficients = self.mapping.projection @ (self.gram.features.T @ means)
+        return KernelCenters(
+            self.kernel,
+            None if self.rows is None else self.mapping.rows,
+            self.row_of[self.mapping.landmarks],
+            coefficients,
+            norms,
+            self.mapping.projection,
+            self.scale,
+        )
+
+
+def feature_space(
+    table: Table,
+    sample_weight: Float64 | None,
+    kernel: Any,
+    parameters: dict[str, Any],
+    *,
+    matrix: Any = None,
+    keep: npt.NDArray[np.bool_] | None = None,
+    distinct: bool = True,
+    n_components: int | None = None,
+    rng: np.random.Generator | None = None,
+    n_jobs: int = 1,
+) -> FeatureSpace:
+    """Put the rows of a fit into a kernel's feature space.
+
+    Parameters
+    ----------
+    table : Table
+        The n rows.
+    sample_weight : ndarray of shape (n,), float64, or None
+        Rows of weight 0 take no part.
+    kernel : str, callable or Kernel
+        See ``read_kernel``; a ``Kernel`` is settled already.
+    parameters : dict
+        gamma, degree, coef0 and beta.
+    matrix : ndarray or csr_array of shape (n, n), optional
+        The kernel matrix, for ``"precomputed"``; ``table`` itself by default.
+    keep : ndarray of shape (n,), bool, optional
+        False for rows that take no part.
+    distinct : bool, default True
+        Merge equal rows, and put them into an order that depends on their values alone: then nothing that follows
+        depends on the order of the caller's rows, and a weight is a repeated row. Not for precomputed kernels.
+    n_components : int, optional
+        Nystrom features from so many landmarks; None for the kernel itself.
+    rng : Generator, optional
+        Draws the landmarks.
+    n_jobs : int, default 1
+
+    Returns
+    -------
+    space : FeatureSpace
+
+    Raises
+    ------
+    InvalidInputError
+        Parameters or rows that the kernel cannot use, or a matrix that would not fit in memory.
+    """
+    part = np.ones(table.n_rows, dtype=bool) if keep is None else keep
+    if sample_weight is not None:
+        part = part & (sample_weight > 0)
+    row_of = np.flatnonzero(part)
+    weights = np.ones(len(row_of)) if sample_weight is None else sample_weight[row_of]
+    position = np.full(table.n_rows, -1, dtype=np.intp)
+    given: Float64 | None = None
+    if isinstance(kernel, str) and kernel == PRECOMPUTED:
+        given = check_precomputed(table.values if matrix is None else matrix, what="X" if matrix is None else "K")
+        settled = read_kernel(kernel, table, **parameters)
+        given = given if part.all() else given[np.ix_(row_of, row_of)]
+        position[row_of] = np.arange(len(row_of))
+        rows = None
+    else:
+        if not isinstance(kernel, Kernel):
+            # Checked on the caller's rows, so that messages can number them.
+            settled = read_kernel(kernel, table, sample_weight, **parameters)
+        values = table.values if part.all() else table.values[row_of]
+        if distinct:
+            first, group = _distinct(values)
+            position[row_of] = group
+            weights = np.bincount(group, weights=weights).astype(np.float64, copy=False)
+            row_of, values = row_of[first], values[first]
+        else:
+            position[row_of] = np.arange(len(row_of))
+        if isinstance(kernel, Kernel):
+            settled = kernel
+        elif distinct:
+            # Again on the merged rows: default parameters must not depend on the order of the rows in their last bits.
+            settled = read_kernel(kernel, replace(table, values=values), weights, **parameters)
+        rows = settled.prepare(values)
+    if n_components is None:
+        gram: Gram
+        gram = matrix_gram(settled, rows, n_jobs) if given is None else MatrixGram(given, np.diagonal(given).copy())
+        return FeatureSpace(settled, rows, gram, weights, row_of, position, None, 0.0)
+    stand_in = given if given is not None else rows
+    mapping = nystroem_map(settled, stand_in, n_components, rng or np.random.default_rng(0), given)
+    features, residual = nystroem_gram(settled, stand_in, mapping, given, n_jobs)
+    total = float(weights @ (features.diagonal + residual))
+    error = float(weights @ residual) / total if total > 0 else 0.0
+    return FeatureSpace(settled, rows, features, weights, row_of, position, mapping, error)
+
+
+def _distinct(values: Any) -> tuple[Intp, Intp]:
+    """Distinct rows in an order that depends on their values alone.
+
+    Returns
+    -------
+    first : ndarray of shape (m,), intp
+        The first row of each.
+    group : ndarray of shape (n,), intp
+        Which of them each row is.
+    """
+    factors = np.random.default_rng(0).normal(size=values.shape[1])
+    # Rows are sorted by one number each, added up column by column: a row's has the same bits wherever the row stands.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(values, sparse.csr_array):
+            rows = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
+            keys = np.bincount(rows, values.data * factors[values.indices], minlength=values.shape[0])
+        else:
+            keys = np.zeros(values.shape[0])
+            for j, factor in enumerate(factors):
+                keys += values[:, j] * factor
+    order = np.argsort(keys, kind="stable")
+    ordered = values[order]
+    if isinstance(values, sparse.csr_array):
+        same = np.diff((ordered[1:] != ordered[:-1]).tocsr().indptr) == 0
+    else:
+        same = (ordered[1:] == ordered[:-1]).all(axis=1)
+    number = np.concatenate([[0], np.cumsum(~same)]).astype(np.intp)
+    group = np.empty(len(order), dtype=np.intp)
+    group[order] = number
+    # Of equal keys the stable sort puts the earlier row first.
+    return order[np.concatenate([[True], ~same])], group

@@ -1,0 +1,183 @@
+"""Inner products in feature space: the kernel matrix itself, or features whose products come close to it.
+
+Kernel k-means asks the same few questions of both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cutwise.exceptions import InvalidInputError
+
+from .kernels import Kernel, row_blocks
+from .memory import check_fits
+
+__all__ = ["FeatureGram", "Gram", "MatrixGram", "check_precomputed", "matrix_gram"]
+
+Float64 = npt.NDArray[np.float64]
+Int = npt.NDArray[np.intp]
+
+_ASYMMETRY = 1e-8
+"""Difference of two mirrored entries, relative to the largest one, that rounding does not make."""
+
+
+class Gram(Protocol):
+    """Inner products of n points of a feature space."""
+
+    @property
+    def diagonal(self) -> Float64:
+        """Of every point with itself: ndarray of shape (n,)."""
+
+    def times(self, weights: Float64) -> Float64:
+        """Products of every point with k weighted sums of points: (n, n) times (n, k)."""
+
+    def times_rows(self, rows: Int, weights: Float64) -> Float64:
+        """``times`` with the weights of some points only, which are 0 for all others."""
+
+    def columns(self, points: Int) -> Float64:
+        """Products of every point with some of them: ndarray of shape (n, len(points))."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixGram:
+    """A kernel matrix.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n, n), float64
+        Symmetric.
+    diagonal : ndarray of shape (n,), float64
+    """
+
+    matrix: Float64
+    diagonal: Float64
+
+    def times(self, weights: Float64) -> Float64:
+        """Products of every point with k weighted sums of points."""
+        return np.asarray(self.matrix @ weights)
+
+    def times_rows(self, rows: Int, weights: Float64) -> Float64:
+        """``times`` with the weights of some points only."""
+        return np.asarray(self.matrix[rows].T @ weights)
+
+    def columns(self, points: Int) -> Float64:
+        """Products of every point with some of them."""
+        return self.matrix[points].T
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureGram:
+    """Points with coordinates.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n, m), float64
+    diagonal : ndarray of shape (n,), float64
+    """
+
+    features: Float64
+    diagonal: Float64
+
+    def times(self, weights: Float64) -> Float64:
+        """Products of every point with k weighted sums of points."""
+        return np.asarray(self.features @ (self.features.T @ weights))
+
+    def times_rows(self, rows: Int, weights: Float64) -> Float64:
+        """``times`` with the weights of some points only."""
+        return np.asarray(self.features @ (self.features[rows].T @ weights))
+
+    def columns(self, points: Int) -> Float64:
+        """Products of every point with some of them."""
+        return np.asarray(self.features @ self.features[points].T)
+
+
+def matrix_gram(kernel: Kernel, rows: Any, n_jobs: int = 1) -> MatrixGram:
+    """The kernel matrix of prepared rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Not precomputed.
+    rows : ndarray or csr_array of shape (n, d), float64
+    n_jobs : int, default 1
+
+    Returns
+    -------
+    gram : MatrixGram
+
+    Raises
+    ------
+    InvalidInputError
+        It would not fit in memory; or a callable gives an asymmetric matrix.
+    """
+    n = rows.shape[0]
+    check_fits(
+        8 * n * n,
+        f"The kernel matrix of {n:,} rows ({n:,} x {n:,} numbers)",
+        'Use approximation="nystroem", which needs n_components numbers a row, or fewer rows.',
+    )
+    matrix = kernel.between(rows, rows, n_jobs)
+    diagonal = kernel.diagonal(rows)
+    if kernel.function is not None:
+        check_symmetric(matrix, "The kernel function's matrix")
+    # Blocks are computed apart from each other, and rounding must not put a row at a distance from itself.
+    np.fill_diagonal(matrix, diagonal)
+    return MatrixGram(matrix, diagonal)
+
+
+def check_precomputed(values: Any, *, what: str = "X") -> Float64:
+    """A kernel matrix that the caller computed, as float64.
+
+    Parameters
+    ----------
+    values : ndarray or csr_array
+        Finite numbers.
+    what : str
+        What messages call it.
+
+    Returns
+    -------
+    matrix : ndarray of shape (n, n), float64
+        The caller's own memory where its dtype and layout allow.
+
+    Raises
+    ------
+    InvalidInputError
+        Not square, not symmetric (names the pair that differs most), or a sparse one that would not fit in memory.
+    """
+    n, m = values.shape
+    if n != m:
+        raise InvalidInputError(
+            f"{what} must be the kernel matrix of the rows with themselves, which is square, but its shape is "
+            f"({n}, {m}). Give one row and one column for each of the rows."
+        )
+    if sparse.issparse(values):
+        check_fits(8 * n * n, f"{what} as a dense matrix", "Use a kernel by name with the rows themselves.")
+        values = values.toarray()
+    matrix = np.ascontiguousarray(values, dtype=np.float64)
+    check_symmetric(matrix, what)
+    return matrix
+
+
+def check_symmetric(matrix: Float64, what: str) -> None:
+    """Refuses a matrix with two mirrored entries that differ by more than rounding."""
+    n = len(matrix)
+    largest = max((float(np.abs(matrix[part]).max(initial=0.0)) for part in row_blocks(n, n)), default=0.0)
+    worst, at = 0.0, (0, 0)
+    for part in row_blocks(n, n):
+        difference = np.abs(matrix[part] - matrix[:, part].T)
+        place = int(difference.argmax())
+        if difference.flat[place] > worst:
+            worst, at = float(difference.flat[place]), (part.start + place // n, place % n)
+    if worst > _ASYMMETRY * largest:
+        i, j = at
+        raise InvalidInputError(
+            f"{what} must be symmetric, but entry [{i}, {j}] is {matrix[i, j]:g} and entry [{j}, {i}] is "
+            f"{matrix[j, i]:g}. A kernel of two rows does not depend on their order: compute it between the rows and "
+            "themselves, or take the mean of the matrix and its transpose."
+        )

@@ -1,0 +1,140 @@
+"""Cluster centers in a kernel's feature space: combinations of rows, and the distances of any rows to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.exceptions import NotPositiveDefiniteWarning, warn
+
+from .kernels import Kernel, each_block
+
+__all__ = ["KernelCenters", "nearest_centers", "warn_if_negative"]
+
+Float64 = npt.NDArray[np.float64]
+Int32 = npt.NDArray[np.int32]
+
+TIE = 1e-12
+"""Differences of squared distances that are rounding, as a share of the largest kernel of a row with itself."""
+
+_CLEARLY = 1e-8
+"""The same for a squared distance below 0 that is not rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCenters:
+    """Centers of k clusters: means of rows in feature space, or of their Nystrom features.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    rows : ndarray or csr_array of shape (m, d), float64
+        Prepared; what the centers are combinations of. None for a precomputed kernel.
+    columns : ndarray of shape (m,), intp
+        Which columns of a precomputed kernel these rows are.
+    coefficients : ndarray of shape (m, k), float64
+        Center ``l`` is the sum of ``coefficients[j, l]`` times row ``j``.
+    squared_norms : ndarray of shape (k,), float64
+        Inner product of each center with itself.
+    projection : ndarray of shape (m, p), float64, or None
+        From kernel values with ``rows`` to Nystrom features, where these are what distances are measured in.
+    scale : float
+        The largest kernel of a training row with itself.
+    """
+
+    kernel: Kernel
+    rows: Any
+    columns: npt.NDArray[np.intp]
+    coefficients: Float64
+    squared_norms: Float64
+    projection: Float64 | None
+    scale: float
+
+    @property
+    def n_clusters(self) -> int:
+        """k, the number of centers."""
+        return len(self.squared_norms)
+
+    def costs(self, values: Any, n_jobs: int = 1) -> Float64:
+        """Squared distances in feature space, equation (5) of the kernel paper.
+
+        Parameters
+        ----------
+        values : ndarray or csr_array of shape (n, d)
+            Rows, not prepared.
+        n_jobs : int, default 1
+
+        Returns
+        -------
+        costs : ndarray of shape (n, k), float64
+            ``K(x, x) + (sum of K over pairs of the cluster) / W^2 - 2 (sum of K(x, y) over it) / W``, with weights. For
+            a precomputed kernel without the first term, which its matrix does not hold: comparable within a row.
+        """
+        return self._answer(values, n_jobs, with_self=self.kernel.name != "precomputed")
+
+    def nearest(self, values: Any, n_jobs: int = 1) -> Int32:
+        """The nearest center of every row: ndarray of shape (n,), int32; the lowest number where several are."""
+        return nearest_centers(self._answer(values, n_jobs, with_self=False), self.scale)
+
+    def _answer(self, values: Any, n_jobs: int, *, with_self: bool) -> Float64:
+        rows = self.kernel.prepare(values)
+        out = np.empty((rows.shape[0], self.n_clusters))
+
+        def fill(part: slice) -> None:
+            if self.rows is None:
+                products = rows[part][:, self.columns]
+                products = products.toarray() if hasattr(products, "toarray") else products
+            else:
+                products = self.kernel.between(rows[part], self.rows)
+            out[part] = self.squared_norms - 2 * (products @ self.coefficients)
+            if with_self and self.projection is not None:
+                out[part] += ((products @ self.projection) ** 2).sum(axis=1)[:, None]
+            elif with_self:
+                out[part] += self.kernel.diagonal(rows[part])[:, None]
+
+        each_block(fill, rows.shape[0], len(self.coefficients), n_jobs)
+        return out
+
+
+def nearest_centers(costs: Float64, scale: float) -> Int32:
+    """The number of the smallest cost of every row: the lowest one among those equal up to rounding.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n, k), float64
+        Squared distances, or those less a number per row.
+    scale : float
+        The largest kernel of a row with itself: what rounding is measured by.
+
+    Returns
+    -------
+    labels : ndarray of shape (n,), int32
+    """
+    within = costs <= (costs.min(axis=1) + TIE * scale)[:, None]
+    return np.asarray(within.argmax(axis=1), dtype=np.int32)
+
+
+def warn_if_negative(costs: Float64, scale: float, row_numbers: npt.NDArray[np.integer[Any]]) -> None:
+    """Warn of squared distances that no positive definite kernel has.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n, k), float64
+    scale : float
+        The largest kernel of a row with itself.
+    row_numbers : ndarray of shape (n,), int
+        What the caller calls the rows.
+
+    Warns
+    -----
+    NotPositiveDefiniteWarning
+        Names the row and the cluster of the lowest one.
+    """
+    place = int(costs.argmin())
+    lowest = float(costs.flat[place])
+    if lowest < -_CLEARLY * scale:
+        row, cluster = divmod(place, costs.shape[1])
+        warn(NotPositiveDefiniteWarning.of(row=int(row_numbers[row]), cluster=cluster, squared_distance=lowest))

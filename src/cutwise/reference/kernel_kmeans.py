@@ -1,0 +1,257 @@
+"""k-means in a feature space of which only inner products are known."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.table import count_distinct_rows, read_table
+
+from .feature_space import FeatureSpace
+from .gram import FeatureGram
+from .kernel_centers import TIE, nearest_centers
+from .kmeans import kmeans_reference
+from .threads import one_thread
+
+__all__ = ["INITS", "Partition", "kernel_kmeans"]
+
+Float64 = npt.NDArray[np.float64]
+Int32 = npt.NDArray[np.int32]
+
+INITS = ("k-means++", "random")
+
+MOVING_ROWS = 20_000
+"""Up to so many rows, single ones are moved at the end of a run. In larger tables no row has a weight in its cluster's
+mean that could hold it there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """One clustering of the m points of a feature space.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (m,), int32
+    cost : float
+        Weighted sum of squared distances to the clusters' own means.
+    n_iter : int
+        Iterations it took.
+    """
+
+    labels: Int32
+    cost: float
+    n_iter: int
+
+
+def kernel_kmeans(
+    space: FeatureSpace,
+    n_clusters: int,
+    *,
+    init: str = "k-means++",
+    n_init: int = 10,
+    max_iter: int = 300,
+    rng: np.random.Generator,
+    n_jobs: int = 1,
+    verbose: int = 0,
+) -> Partition:
+    """The best of several runs of kernel k-means.
+
+    Parameters
+    ----------
+    space : FeatureSpace
+    n_clusters : int
+        At most the number of its rows.
+    init : {"k-means++", "random"}
+        A run starts from rows drawn by greedy k-means++ in feature space, or from labels drawn uniformly.
+    n_init : int
+        Runs.
+    max_iter : int
+        Iterations of a run at most.
+    rng : Generator
+    n_jobs : int, default 1
+        Runs at the same time; the result does not depend on it.
+    verbose : int, default 0
+        Above 0, a line a run is printed to standard error.
+
+    Returns
+    -------
+    partition : Partition
+        Every cluster has a row. Where the run converged, no row is nearer to another cluster's mean than to its own.
+
+    Notes
+    -----
+    A row is part of its own cluster's mean, and so nearer to it than it would be otherwise: in feature spaces of many
+    dimensions enough to hold most rows where they happen to start. So when the iterations end, rows are moved one by
+    one while that lowers the cost, which the runs of small tables often need to reach the best clustering they know.
+
+    References
+    ----------
+    Dhillon, Guan, Kogan (2002), *Iterative clustering of high dimensional text data augmented by local search*.
+    Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*, Appendix B.
+    """
+
+    def finish(labels: Int32) -> Partition:
+        partition = _lloyd(space, labels, n_clusters, max_iter)
+        return _move_single_rows(space, partition, n_clusters, max_iter) if space.n_rows <= MOVING_ROWS else partition
+
+    def run(stream: np.random.Generator) -> Partition:
+        if init == "random":
+            return finish(stream.integers(0, n_clusters, space.n_rows).astype(np.int32))
+        return finish(_seeded(space, n_clusters, stream))
+
+    if init == "k-means++" and isinstance(space.gram, FeatureGram) and _tells_apart(space.gram, n_clusters):
+        # Points with coordinates are k-means' own case, and our k-means restarts large tables on samples.
+        features, seed = read_table(space.gram.features), int(rng.integers(2**31 - 1))
+        found = kmeans_reference(
+            features,
+            n_clusters,
+            n_init=n_init,
+            random_state=seed,
+            sample_weight=space.weights,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        with one_thread():
+            return finish(found.labels)
+    streams = rng.spawn(n_init)
+    with one_thread():
+        if min(n_jobs, n_init) <= 1:
+            runs = [run(stream) for stream in streams]
+        else:
+            with ThreadPoolExecutor(min(n_jobs, n_init)) as threads:
+                runs = list(threads.map(run, streams))
+    if verbose:
+        for i, partition in enumerate(runs):
+            line = f"kernel k-means run {i + 1} of {n_init}: cost {partition.cost:.6g}, {partition.n_iter} iterations"
+            print(line, file=sys.stderr, flush=True)
+    return min(runs, key=lambda partition: partition.cost)
+
+
+def _tells_apart(gram: FeatureGram, k: int) -> bool:
+    """Whether the features of at least k rows differ."""
+    return count_distinct_rows(gram.features, k) >= k
+
+
+def _seeded(space: FeatureSpace, k: int, rng: np.random.Generator) -> Int32:
+    """Labels by the nearest of k rows, drawn one by one: of a few drawn by their cost, the one that lowers it most."""
+    gram, weights = space.gram, space.weights
+    diagonal = gram.diagonal
+    n_candidates = 2 + int(np.log(k))
+    first = int(np.searchsorted(np.cumsum(weights), rng.random() * weights.sum(), side="right"))
+    first = min(first, space.n_rows - 1)
+    labels = np.zeros(space.n_rows, dtype=np.int32)
+    nearest = _distances(space, np.array([first]))[:, 0]
+    for seed in range(1, k):
+        running = np.cumsum(weights * nearest)
+        if running[-1] <= 0:
+            break  # all rows are on seeds: the clusters that are left get rows when the iterations find them empty
+        drawn = np.searchsorted(running, rng.random(n_candidates) * running[-1], side="right")
+        candidates = np.minimum(drawn, space.n_rows - 1)
+        distances = np.minimum(_distances(space, candidates), nearest[:, None])
+        best = int((weights @ distances).argmin())
+        # Ties stay with the earlier seed, as everywhere.
+        labels[distances[:, best] < nearest - TIE * diagonal.max()] = seed
+        nearest = distances[:, best]
+    return labels
+
+
+def _distances(space: FeatureSpace, points: npt.NDArray[np.intp]) -> Float64:
+    """Squared distances of all rows to some of them."""
+    diagonal = space.gram.diagonal
+    distances = diagonal[:, None] + diagonal[points] - 2 * space.gram.columns(points)
+    return np.maximum(distances, 0.0)
+
+
+def _lloyd(space: FeatureSpace, labels: Int32, k: int, max_iter: int) -> Partition:
+    """Move every row to the nearest mean until none moves."""
+    gram, weights, n = space.gram, space.weights, space.n_rows
+    scale = space.scale
+    labels, _ = _fill_empty(space, labels, np.ones(n), k)
+    stuck = False
+    indicator = space.indicator(labels, k)
+    products, exact = gram.times(indicator), True
+    n_iter = 0
+    while n_iter < max_iter and not stuck:
+        n_iter += 1
+        totals = indicator.sum(axis=0)
+        relative = (indicator * products).sum(axis=0) / totals**2 - 2 * products / totals
+        moved = nearest_centers(relative, scale)
+        own = gram.diagonal + relative[np.arange(n), moved]
+        moved, stuck = _fill_empty(space, moved, own, k)
+        changed = np.flatnonzero(moved != labels)
+        if len(changed) == 0:
+            if exact:
+                break
+            # What was added up over many iterations carries their rounding: look again with none.
+            products, exact = gram.times(indicator), True
+            continue
+        difference = np.zeros((len(changed), k))
+        difference[np.arange(len(changed)), moved[changed]] = weights[changed]
+        difference[np.arange(len(changed)), labels[changed]] -= weights[changed]
+        labels = moved
+        indicator[changed] += difference
+        if 3 * len(changed) < n:
+            products += gram.times_rows(changed, difference)
+            exact = False
+        else:
+            products, exact = gram.times(indicator), True
+    return Partition(labels, space.partition_cost(labels, k), n_iter)
+
+
+def _move_single_rows(space: FeatureSpace, partition: Partition, k: int, max_moves: int) -> Partition:
+    """Move the row that lowers the cost most, again and again."""
+    gram, weights, every = space.gram, space.weights, np.arange(space.n_rows)
+    labels = partition.labels.copy()
+    indicator = space.indicator(labels, k)
+    products = gram.times(indicator)
+    n_moves = 0
+    while n_moves < max_moves:
+        totals, sizes = indicator.sum(axis=0), np.bincount(labels, minlength=k)
+        distances = gram.diagonal[:, None] + (indicator * products).sum(axis=0) / totals**2 - 2 * products / totals
+        # What the cost of a cluster rises by when a row joins it, and falls by when one leaves that is not alone.
+        joining = distances * (totals * weights[:, None] / (totals + weights[:, None]))
+        joining[every, labels] = np.inf
+        rest = np.where(sizes[labels] > 1, totals[labels] - weights, np.inf)
+        gain = distances[every, labels] * (totals[labels] * weights / rest) - joining.min(axis=1)
+        row = int(gain.argmax())
+        if not gain[row] > TIE * space.scale * weights.sum():
+            break
+        n_moves += 1
+        to = int(joining[row].argmin())
+        difference = np.zeros((1, k))
+        difference[0, [to, labels[row]]] = weights[row], -weights[row]
+        labels[row] = to
+        indicator[row] += difference[0]
+        products += gram.times_rows(np.array([row]), difference)
+    if n_moves == 0:
+        return partition
+    return Partition(labels, space.partition_cost(labels, k), partition.n_iter + n_moves)
+
+
+def _fill_empty(space: FeatureSpace, labels: Int32, own: Float64, k: int) -> tuple[Int32, bool]:
+    """Give every cluster without rows the row that is farthest from its own mean, of those not alone in theirs.
+
+    Returns
+    -------
+    labels : ndarray of shape (m,), int32
+    stuck : bool
+        Only rows that lie on their means were left: more moves would go in circles.
+    """
+    sizes = np.bincount(labels, minlength=k)
+    empty = np.flatnonzero(sizes == 0)
+    if len(empty) == 0:
+        return labels, False
+    labels, stuck = labels.copy(), False
+    farthest: Any = iter(np.argsort(-own, kind="stable").tolist())
+    for cluster in empty.tolist():
+        row = next(row for row in farthest if sizes[labels[row]] > 1)
+        stuck = stuck or bool(own[row] <= TIE * space.scale)
+        sizes[labels[row]] -= 1
+        sizes[cluster] += 1
+        labels[row] = cluster
+    return labels, stuck

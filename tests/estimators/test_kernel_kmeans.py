@@ -1,0 +1,214 @@
+"""KernelKMeans as users meet it."""
+
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import is_clusterer
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_moons
+from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from cutwise import KernelKMeans
+from cutwise.exceptions import ColumnMismatchError, InvalidInputError, NotPositiveDefiniteWarning, UnknownOptionError
+from cutwise.reference import memory
+from cutwise.reference.kernels import KERNELS
+
+RNG = np.random.default_rng(2)
+BLOBS = np.vstack([RNG.normal(size=(15, 2)) + center for center in ([0, 0], [6, 0], [0, 7])])
+HISTOGRAMS = np.abs(BLOBS)
+
+
+def of(kernel):
+    """A kernel's estimator and rows that suit it."""
+    if kernel == "precomputed":
+        return KernelKMeans(3, kernel=kernel, random_state=0), np.exp(-((BLOBS[:, None] - BLOBS) ** 2).sum(axis=2) / 9)
+    return KernelKMeans(3, kernel=kernel, random_state=0), HISTOGRAMS
+
+
+def expected_failures(estimator):
+    """Checks that give a kernel rows that are none of its own, each with the reason."""
+    negative = "the check standardizes its rows, and this kernel takes no negative values"
+    no_matrix = "the check's table is no kernel matrix, and that is what it is told"
+    return {
+        "hellinger": {"check_clustering": negative},
+        "precomputed": {"check_clustering": no_matrix, "check_estimators_nan_inf": no_matrix},
+    }.get(estimator.kernel, {})
+
+
+@parametrize_with_checks(
+    [
+        KernelKMeans(n_clusters=2),
+        KernelKMeans(n_clusters=2, kernel="laplacian", init="random"),
+        KernelKMeans(n_clusters=2, approximation="nystroem", n_components=20),
+        KernelKMeans(n_clusters=2, kernel="hellinger"),
+        KernelKMeans(n_clusters=2, kernel="precomputed"),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_it_is_a_clusterer():
+    assert is_clusterer(KernelKMeans())
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+def test_predict_gives_the_training_rows_their_labels(kernel, approximation):
+    model, rows = of(kernel)
+    model.set_params(approximation=approximation, n_components=30).fit(rows)
+    assert np.array_equal(model.predict(rows), model.labels_)
+    assert model.inertia_ == model.cost_ > 0
+    assert model.labels_.dtype == np.int32
+    assert (model.approximation_error_ == 0.0) == (approximation is None)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_same_seed_gives_the_same_bits_whatever_the_threads(kernel):
+    model, rows = of(kernel)
+    model.fit(rows)
+    again, _ = of(kernel)
+    again.set_params(n_jobs=2).fit(rows)
+    assert np.array_equal(model.labels_, again.labels_)
+    assert (model.cost_, model.n_iter_) == (again.cost_, again.n_iter_)
+
+
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel != "precomputed"])
+def test_the_order_of_the_rows_does_not_matter_and_a_weight_is_a_repeated_row(kernel):
+    model, rows = of(kernel)
+    weights = RNG.integers(0, 4, len(rows))
+    model.fit(rows, sample_weight=weights)
+    shuffled = RNG.permutation(int(weights.sum()))
+    repeated = np.repeat(np.arange(len(rows)), weights)[shuffled]
+    again, _ = of(kernel)
+    again.fit(rows[repeated])
+    assert np.array_equal(again.labels_, model.labels_[repeated])
+    assert again.cost_ == model.cost_
+    assert np.array_equal(again.predict(rows), model.labels_)
+
+
+def test_the_linear_kernel_is_k_means():
+    model = KernelKMeans(3, kernel="linear", random_state=0).fit(BLOBS)
+    plain = KMeans(3, n_init=10, random_state=0).fit(BLOBS)
+    assert model.cost_ == pytest.approx(plain.inertia_)
+    assert adjusted_rand_score(model.labels_, plain.labels_) == 1.0
+
+
+def test_it_finds_clusters_that_k_means_does_not():
+    X, truth = make_moons(300, noise=0.05, random_state=0)
+    found = KernelKMeans(2, gamma=7.5, init="random", n_init=30, random_state=2).fit(X)
+    plain = KMeans(2, n_init=10, random_state=0).fit(X)
+    assert adjusted_rand_score(truth, found.labels_) > 0.95
+    assert adjusted_rand_score(truth, plain.labels_) < 0.3
+
+
+def test_a_precomputed_kernel_gives_what_the_kernel_itself_gives():
+    named = KernelKMeans(3, kernel="rbf", gamma=0.1, random_state=0).fit(BLOBS)
+    matrix = np.exp(-0.1 * ((BLOBS[:, None] - BLOBS) ** 2).sum(axis=2))
+    weights = np.ones(len(BLOBS))
+    weights[[3, 20]] = 0
+    for w in (None, weights):
+        given = KernelKMeans(3, kernel="precomputed", random_state=0).fit(matrix, sample_weight=w)
+        assert adjusted_rand_score(given.labels_, named.labels_) == 1.0
+        new = RNG.normal(size=(9, 2))
+        across = np.exp(-0.1 * ((new[:, None] - BLOBS) ** 2).sum(axis=2))
+        pairs = set(zip(given.predict(across).tolist(), named.predict(new).tolist(), strict=True))
+        assert pairs <= set(zip(given.labels_.tolist(), named.labels_.tolist(), strict=True))
+    assert given.__sklearn_tags__().input_tags.pairwise
+
+
+def test_a_callable_is_used_for_fit_and_for_new_rows():
+    def kernel(A, B):
+        return np.exp(-0.1 * ((A[:, None] - B) ** 2).sum(axis=2))
+
+    named = KernelKMeans(3, gamma=0.1, random_state=0).fit(BLOBS)
+    for approximation in (None, "nystroem"):
+        model = KernelKMeans(3, kernel=kernel, approximation=approximation, n_components=45, random_state=0).fit(BLOBS)
+        assert adjusted_rand_score(model.labels_, named.labels_) == 1.0
+        assert model.cost_ == pytest.approx(named.cost_)
+        assert model.predict(BLOBS[:1] + 0.01)[0] == model.labels_[0]
+
+
+def test_frames_and_sparse_matrices_are_read():
+    frame = pd.DataFrame(HISTOGRAMS, columns=["a", "b"])
+    for kernel in ("rbf", "laplacian", "additive_chi2", "chi2", "hellinger", "histogram_intersection"):
+        model = KernelKMeans(3, kernel=kernel, random_state=0).fit(frame)
+        assert list(model.feature_names_in_) == ["a", "b"]
+        assert np.array_equal(model.predict(frame), model.labels_)
+        loose = KernelKMeans(3, kernel=kernel, random_state=0).fit(sparse.csr_array(HISTOGRAMS))
+        assert adjusted_rand_score(loose.labels_, model.labels_) == 1.0
+        assert np.array_equal(loose.predict(sparse.csc_matrix(HISTOGRAMS)), loose.labels_)
+
+
+def test_as_many_clusters_as_distinct_rows_cost_nothing():
+    values = np.repeat(np.arange(6.0)[:, None], 3, axis=0)
+    for init in ("k-means++", "random"):
+        model = KernelKMeans(6, gamma=1.0, init=init, random_state=0).fit(values)
+        assert model.cost_ == pytest.approx(0.0, abs=1e-12)
+        assert len(np.unique(model.labels_)) == 6
+
+
+def test_rows_that_one_kernel_value_cannot_tell_apart_still_fill_every_cluster():
+    X = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
+    model = KernelKMeans(3, kernel="polynomial", degree=2, coef0=0, gamma=1, random_state=0).fit(X)
+    assert model.cost_ == pytest.approx(0.0, abs=1e-12)
+    assert len(np.unique(model.labels_)) == 3
+
+
+def test_the_quadratic_kernel_puts_opposite_points_together():
+    X = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
+    model = KernelKMeans(2, kernel="polynomial", degree=2, coef0=0, gamma=1, random_state=0).fit(X)
+    assert model.cost_ == pytest.approx(0.0, abs=1e-12)
+    assert adjusted_rand_score(model.labels_, [0, 0, 1, 1]) == 1.0
+
+
+def test_a_kernel_that_is_not_positive_definite_is_named_with_row_and_cluster():
+    matrix = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    with pytest.warns(NotPositiveDefiniteWarning, match=r"row 0 .* mean of cluster \d is -0\.5"):
+        KernelKMeans(2, kernel="precomputed", random_state=0).fit(matrix)
+
+
+def test_what_cannot_be_used_is_refused(monkeypatch):
+    with pytest.raises(UnknownOptionError, match="'rbf', 'laplacian'"):
+        KernelKMeans(2, kernel="gaussian").fit(BLOBS)
+    with pytest.raises(UnknownOptionError, match="nystroem"):
+        KernelKMeans(2, approximation="nystrom").fit(BLOBS)
+    with pytest.raises(UnknownOptionError, match="init"):
+        KernelKMeans(2, init="kmeans").fit(BLOBS)
+    with pytest.raises(InvalidInputError, match="n_clusters=46 is more than the 45 distinct"):
+        KernelKMeans(46).fit(BLOBS)
+    frame = pd.DataFrame(BLOBS, columns=["height", "width"])
+    with pytest.raises(InvalidInputError, match=re.escape("column 'height' of X holds")):
+        KernelKMeans(2, kernel="chi2").fit(frame)
+    model = KernelKMeans(2, kernel="chi2", random_state=0).fit(HISTOGRAMS)
+    with pytest.raises(InvalidInputError, match="row 1"):
+        model.predict([[1.0, 1.0], [1.0, -1.0]])
+    with pytest.raises(InvalidInputError, match="square"):
+        KernelKMeans(2, kernel="precomputed").fit(BLOBS)
+    given = KernelKMeans(2, kernel="precomputed", random_state=0).fit(np.eye(4))
+    with pytest.raises(ColumnMismatchError, match="one column for each of the 4 training rows"):
+        given.predict(np.eye(3))
+    monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
+    with pytest.raises(InvalidInputError, match="nystroem"):
+        KernelKMeans(2).fit(BLOBS)
+    assert KernelKMeans(2, approximation="nystroem", n_components=5, random_state=0).fit(BLOBS).n_iter_ > 0
+
+
+def test_verbose_says_how_good_the_approximation_is(capsys):
+    options = {"approximation": "nystroem", "n_components": 5, "init": "random", "n_init": 3}
+    KernelKMeans(2, **options, verbose=2, random_state=0).fit(BLOBS)
+    told = capsys.readouterr().err
+    assert re.search(r"nystroem: the features lack \d+\.\d+% of the kernel's trace", told)
+    assert told.count("kernel k-means run") == 3
+
+
+def test_a_pickled_model_predicts_alike():
+    model = KernelKMeans(3, random_state=0).fit(BLOBS)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(BLOBS + 0.1), model.predict(BLOBS + 0.1))
