@@ -1,10 +1,13 @@
-"""What trees of clusters are compared with: CART and KDTree, each ending in the same ``tree_``.
+"""What trees of clusters are compared with: CART, KDTree, CLTree and CUBT, each ending in the same ``tree_``.
 
-They are baselines of the ExKMC paper, from their definitions. All metrics, rules and exports work on them. Every one
-also makes (or takes) a reference clustering: to grow on, to label leaves, or to be priced.
+They are the baselines of the ExKMC paper, from their definitions. All metrics, rules and exports work on them. Every
+one also makes (or takes) a reference clustering: to grow on, to label or number leaves, and to be priced.
 """
 
 from cutwise.baselines.cart import CART
+from cutwise.baselines.cltree import CLTree
+from cutwise.baselines.cubt import CUBT
+from cutwise.baselines.grids import CLTREE_GRID, CUBT_GRID
 from cutwise.baselines.kdtree import KDTree
 
-__all__ = ["CART", "KDTree"]
+__all__ = ["CART", "CLTREE_GRID", "CUBT", "CUBT_GRID", "CLTree", "KDTree"]

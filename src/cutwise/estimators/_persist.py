@@ -42,6 +42,8 @@ _HOMES = {
     "ExplainableKMeans": "cutwise.estimators",
     "ClusterExplainer": "cutwise.estimators",
     "CART": "cutwise.baselines",
+    "CLTree": "cutwise.baselines",
+    "CUBT": "cutwise.baselines",
     "KDTree": "cutwise.baselines",
 }
 
