@@ -228,6 +228,60 @@ def hold_by_nearest(
 def partition(
     encoded: Encoded, matrix: Matrix, rows: _Int32, feature: int, threshold: float
 ) -> tuple[int, float, float]: ...
+def partition_interval(
+    matrix: Matrix, rows: _Int32, feature: int, lower: float, upper: float
+) -> tuple[int, float, float, float, float]: ...
+
+class Ranks:
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_cols(self) -> int: ...
+
+def rank_columns(matrix: Matrix, n_jobs: int) -> Ranks: ...
+def best_surrogate_interval(
+    ranks: Ranks,
+    rows: _Int32,
+    weights: _Int64 | None,
+    costs: _Costs,
+    totals: _Int64,
+    limit: int,
+    n_jobs: int,
+) -> tuple[int, float, int, float, float, int, int] | None: ...
+def best_disagreement_interval(
+    ranks: Ranks,
+    rows: _Int32,
+    weights: _Int64 | None,
+    labels: _Int32,
+    totals: _Int64,
+    gini: bool,
+    limit: int,
+    second_limit: float,
+    n_jobs: int,
+) -> tuple[int, float, int, float, float, int, int] | None: ...
+
+class FeatureTable:
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_clusters(self) -> int: ...
+    @property
+    def n_cols(self) -> int: ...
+    def values(self, column: int) -> _Float64: ...
+    def is_exact(self, column: int) -> bool: ...
+    def add_features(self, column: int, values: _Float64) -> None: ...
+
+def feature_table(ranks: Ranks, labels: _Int32, weights: _Int64 | None, k: int, n_jobs: int) -> FeatureTable: ...
+def fewest_feature_mistakes(
+    table: FeatureTable,
+    rows: _Int32,
+    cluster: _Int32,
+    weights: _Int64 | None,
+    survivors: _Int32,
+    costs: _Costs | None,
+    one_sided: bool,
+    n_jobs: int,
+) -> tuple[int, int, int, float, float, _Int32] | None: ...
 def lloyd(
     matrix: Matrix,
     centers: npt.NDArray[np.float64],

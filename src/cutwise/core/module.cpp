@@ -16,6 +16,9 @@ void bind_ties(nb::module_ &m);
 void bind_induced(nb::module_ &m);
 void bind_holding(nb::module_ &m);
 void bind_partition(nb::module_ &m);
+void bind_ranks(nb::module_ &m);
+void bind_intervals(nb::module_ &m);
+void bind_feature_cuts(nb::module_ &m);
 
 NB_MODULE(_core, m) {
   using cutwise::Matrix;
@@ -36,4 +39,7 @@ NB_MODULE(_core, m) {
   bind_induced(m);
   bind_holding(m);
   bind_partition(m);
+  bind_ranks(m);
+  bind_intervals(m);
+  bind_feature_cuts(m);
 }

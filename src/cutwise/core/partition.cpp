@@ -77,6 +77,39 @@ Parted part(const Encoded &encoded, const Matrix &matrix, int32_t *rows, int64_t
   return {n_left, left_max, right_min};
 }
 
+struct PartedInterval {
+  int64_t n_inside = 0;
+  // The values next to the two ends: infinite where no row is.
+  double below_max = -std::numeric_limits<double>::infinity(), inside_min = std::numeric_limits<double>::infinity();
+  double inside_max = -std::numeric_limits<double>::infinity(), above_min = std::numeric_limits<double>::infinity();
+};
+
+// The same for an interval: rows with lower < value <= upper first. Reads raw values: codes
+// would leave up to four bins to look through.
+PartedInterval part_interval(const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, double lower, double upper) {
+  PartedInterval parted;
+  std::vector<int32_t> outside;
+  outside.reserve(n);
+  matrix.visit([&](auto values) {
+    for (int64_t i = 0; i < n; ++i) {
+      const double value = values(rows[i], feature);
+      if (value <= lower) {
+        parted.below_max = std::max(parted.below_max, value);
+        outside.push_back(rows[i]);
+      } else if (value > upper) {
+        parted.above_min = std::min(parted.above_min, value);
+        outside.push_back(rows[i]);
+      } else {
+        parted.inside_min = std::min(parted.inside_min, value);
+        parted.inside_max = std::max(parted.inside_max, value);
+        rows[parted.n_inside++] = rows[i];
+      }
+    }
+  });
+  std::copy(outside.begin(), outside.end(), rows + parted.n_inside);
+  return parted;
+}
+
 }  // namespace
 }  // namespace cutwise
 
@@ -95,4 +128,16 @@ void bind_partition(nb::module_ &m) {
         return nb::make_tuple(parted.n_left, parted.left_max, parted.right_min);
       },
       nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows").noconvert(), nb::arg("feature"), nb::arg("threshold"));
+  m.def(
+      "partition_interval",
+      [](const Matrix &matrix, Out1<int32_t> rows, int32_t feature, double lower, double upper) {
+        require(feature >= 0 && feature < matrix.n_cols(), "feature is a column of the table");
+        PartedInterval parted;
+        {
+          nb::gil_scoped_release release;
+          parted = part_interval(matrix, rows.data(), static_cast<int64_t>(rows.size()), feature, lower, upper);
+        }
+        return nb::make_tuple(parted.n_inside, parted.below_max, parted.inside_min, parted.inside_max, parted.above_min);
+      },
+      nb::arg("matrix"), nb::arg("rows").noconvert(), nb::arg("feature"), nb::arg("lower"), nb::arg("upper"));
 }

@@ -428,7 +428,7 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             and (state["cluster_centers"] is None or len(self.cluster_centers_) == k)
             and len(self._leaf_counts.cluster_weight) == k
             and self._leaf_counts.n_leaves == self.n_leaves_
-            and (self._gaps is None or self._gaps.shape == (self.tree_.n_nodes, 2))
+            and (self._gaps is None or self._gaps.shape == (self.tree_.n_nodes, 4))
         )
         if not fits_together:
             raise ValueError("the numbers of columns, clusters or leaves differ between its parts")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import searches
+from cutwise.core import intervals, searches
 from cutwise.reference import FixedCosts
 from cutwise.table import EncodedTable
 
@@ -20,10 +21,11 @@ Int64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class LeafCut:
-    """The best cut of a leaf.
+    """The best cut of a leaf: rows with ``lower < x[feature] <= threshold`` go left.
 
-    ``cost`` is what both sides cost together, each under its own label, in the criterion's units; ``impurity`` tells
-    apart cuts of equal cost, 0 where the criterion has no second score.
+    ``threshold`` and a finite ``lower`` are the largest values of the leaf on their left. ``cost`` is what both sides
+    cost together, each under its own label, in the criterion's units; ``impurity`` tells apart cuts of equal cost, 0
+    where the criterion has no second score.
     """
 
     feature: int
@@ -32,6 +34,7 @@ class LeafCut:
     impurity: float
     left_label: int
     right_label: int
+    lower: float = -math.inf
 
 
 @dataclass(eq=False)
@@ -95,14 +98,20 @@ class SurrogateCriterion:
     table : EncodedTable
     costs : FixedCosts
         Of the m rows and k clusters.
+    ranks : Ranks or None
+        Of the table: cuts may be intervals. An interval is taken only where it costs less than every one-sided cut; of
+        equals the lowest column, then the lowest lower end, then the lowest upper end.
 
     References
     ----------
-    Frost, Moshkovitz, Rashtchian (2020), Section 3.
+    Frost, Moshkovitz, Rashtchian (2020), Section 3; intervals: Fleissner, Vankadara, Ghoshdastidar (2024), Section 5.
     """
 
-    def __init__(self, table: EncodedTable, costs: FixedCosts, n_jobs: int = 1) -> None:
+    def __init__(
+        self, table: EncodedTable, costs: FixedCosts, ranks: intervals.Ranks | None = None, n_jobs: int = 1
+    ) -> None:
         self._table = table
+        self._ranks = ranks
         self._excess = costs.excess
         self._packed = searches.pack_codes(table.encoded, n_jobs)
         self._n_jobs = n_jobs
@@ -135,7 +144,13 @@ class SurrogateCriterion:
         found = searches.best_surrogate_cut(
             table.encoded, table.matrix, rows, self._excess, sums.histogram, sums.totals, self._silent, self._n_jobs
         )
-        return _leaf_cut(found)
+        if found is None or self._ranks is None or found[0] == 0:
+            return _leaf_cut(found)
+        return _interval_cut(
+            intervals.best_surrogate_interval(
+                self._ranks, rows, table.weights, self._excess, sums.totals, found[0], self._n_jobs
+            )
+        ) or _leaf_cut(found)
 
 
 class DisagreementCriterion:
@@ -150,14 +165,26 @@ class DisagreementCriterion:
         Number of clusters.
     gini : bool, default False
         Tell apart cuts that disagree equally by Gini impurity.
+    ranks : Ranks or None
+        Of the table: cuts may be intervals, as in :class:`SurrogateCriterion`.
 
     References
     ----------
     Kernel Expand in Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*.
     """
 
-    def __init__(self, table: EncodedTable, labels: Int32, k: int, *, gini: bool = False, n_jobs: int = 1) -> None:
+    def __init__(
+        self,
+        table: EncodedTable,
+        labels: Int32,
+        k: int,
+        *,
+        gini: bool = False,
+        ranks: intervals.Ranks | None = None,
+        n_jobs: int = 1,
+    ) -> None:
         self._table = table
+        self._ranks = ranks
         self._labels = labels
         self._k = k
         self._gini = gini
@@ -195,7 +222,21 @@ class DisagreementCriterion:
             table.encoded, table.matrix, rows, self._labels, table.weights, sums.histogram, sums.totals, self._gini,
             self._n_jobs,
         )  # fmt: skip
-        return _leaf_cut(found)
+        if found is None or self._ranks is None or (found[0] == 0 and found[1] == 0.0):
+            return _leaf_cut(found)
+        return _interval_cut(
+            intervals.best_disagreement_interval(
+                self._ranks, rows, table.weights, self._labels, sums.totals, self._gini, found[0], found[1],
+                self._n_jobs,
+            )
+        ) or _leaf_cut(found)  # fmt: skip
+
+
+def _interval_cut(found: intervals.FoundInterval | None) -> LeafCut | None:
+    if found is None:
+        return None
+    cost, impurity, feature, lower, upper, inside_label, outside_label = found
+    return LeafCut(feature, upper, cost, impurity, inside_label, outside_label, lower)
 
 
 def _leaf_cut(found: tuple[int, float, int, float, int, int] | None) -> LeafCut | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -24,13 +25,39 @@ _HISTOGRAM_BYTES = 128 * 2**20
 """A histogram of every cluster is kept up to this size; above it columns are sorted node by node instead."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SeparatingCut:
-    """``x[feature] <= threshold``, a surviving center on each side; ``threshold`` is the left end of the gap."""
+    """A test ``lower < x[feature] <= threshold`` with a surviving center on each side.
+
+    Attributes
+    ----------
+    feature : int
+    threshold : float
+        The left end of its gap.
+    goes_left : ndarray, bool
+        By survivor: whether its center lies left.
+    coordinates : ndarray, float64, or None
+        The survivors' coordinates, where these bound the gap beside the rows' values.
+    mistakes : int
+        Rows parted from their centers, where the criterion counts them.
+    lower : float
+        The left end of the gap of an interval's other end; -inf for a threshold.
+    """
 
     feature: int
     threshold: float
+    goes_left: npt.NDArray[np.bool_]
+    coordinates: Float64 | None = None
     mistakes: int = 0
+    lower: float = -math.inf
+
+    @classmethod
+    def at(
+        cls, feature: int, threshold: float, coordinates: Float64, survivors: Int32, mistakes: int = 0
+    ) -> SeparatingCut:
+        """A threshold between centers whose coordinates are those of the columns, of shape (k, d)."""
+        along = coordinates[survivors, feature]
+        return cls(feature, threshold, along <= threshold, along, mistakes)
 
 
 @dataclass(eq=False)
@@ -130,7 +157,9 @@ class MistakeCriterion:
             chosen = searches.cheapest_tied_cut(
                 table.encoded, table.matrix, rows, excess, self._coordinates, survivors, features, thresholds
             )
-        return SeparatingCut(int(features[chosen]), float(thresholds[chosen]), mistakes)
+        return SeparatingCut.at(
+            int(features[chosen]), float(thresholds[chosen]), self._coordinates, survivors, mistakes
+        )
 
     def follow(self, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows parted from their centers are dropped."""
@@ -197,7 +226,7 @@ class InducedCriterion:
             self._totals, self._held, self._coordinates, node.survivors,
             self._penalty, kills_left, kills_right, self._n_jobs,
         )  # fmt: skip
-        return None if found is None else SeparatingCut(found[2], found[3])
+        return None if found is None else SeparatingCut.at(found[2], found[3], self._coordinates, node.survivors)
 
     def follow(self, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows that lost their nearest or second nearest center find new ones."""

@@ -95,7 +95,7 @@ def _convert(
     number = np.empty(len(order), dtype=np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
 
-    gaps = np.full((len(left), 2), np.nan)
+    gaps = np.full((len(left), 4), np.nan)  # the last two are for intervals, which CART does not know
     threshold = np.full(len(left), np.nan)
     n_samples = np.zeros(len(left), dtype=np.int64)
     leaf_of_row = np.empty(n_rows, dtype=np.int32)
@@ -109,8 +109,8 @@ def _convert(
         column = _column(columns, int(feature[node]), rows)
         # float32 against float64, as scikit-learn compares; older NumPy would round a scalar limit to float32 first.
         goes_left = _as_float32(column).astype(np.float64) <= limit[node]
-        gaps[node] = column[goes_left].max(), column[~goes_left].min()
-        left_max, right_min = gaps[node].tolist()
+        left_max, right_min = float(column[goes_left].max()), float(column[~goes_left].min())
+        gaps[node, :2] = left_max, right_min
         threshold[node] = choose_threshold(left_max, right_min, bool(is_integer[feature[node]]))
         rows_of[int(left[node])], rows_of[int(right[node])] = rows[goes_left], rows[~goes_left]
 

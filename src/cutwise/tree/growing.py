@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import searches
+from cutwise.core import intervals, searches
 from cutwise.table import EncodedTable
 
 from .threshold_tree import ThresholdTree, preorder
@@ -16,6 +17,9 @@ from .thresholds import choose_threshold
 __all__ = ["GrowingTree"]
 
 Int32 = npt.NDArray[np.int32]
+Gap = tuple[float, float]
+
+_NO_GAP = (math.nan, math.nan)
 
 
 class GrowingTree:
@@ -36,7 +40,13 @@ class GrowingTree:
         self._threshold: list[float] = [np.nan]
         self._cluster: list[int] = [-1]
         self._mistakes: list[int] = [0]
-        self._gap: list[tuple[float, float]] = [(np.nan, np.nan)]
+        self._lower: list[float] = [-math.inf]
+        self._gaps: list[tuple[Gap, Gap]] = [(_NO_GAP, _NO_GAP)]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns that may be cut."""
+        return int(self._table.encoded.n_cols)
 
     def rows(self, node: int) -> Int32:
         """All rows routed to a node: a view that the next split of the node reorders."""
@@ -52,7 +62,14 @@ class GrowingTree:
         self._cluster[node] = cluster
 
     def split(
-        self, node: int, feature: int, cut: float, *, centers: npt.NDArray[np.float64] | None = None, mistakes: int = 0
+        self,
+        node: int,
+        feature: int,
+        cut: float,
+        *,
+        lower: float = -math.inf,
+        centers: npt.NDArray[np.float64] | None = None,
+        mistakes: int = 0,
     ) -> tuple[int, int, float]:
         """Cut a leaf in two.
 
@@ -61,8 +78,10 @@ class GrowingTree:
         node, feature : int
         cut : float
             Any value of the gap's left side: rows with ``x[feature] <= cut`` go left.
+        lower : float
+            Of an interval: any value on the left of its lower gap; rows with ``x[feature] <= lower`` go right.
         centers : ndarray or None
-            Coordinates that bound the gap beside the rows' values.
+            Coordinates that bound the gap of a one-sided cut beside the rows' values.
         mistakes : int
             IMM's mistakes of the cut.
 
@@ -76,15 +95,24 @@ class GrowingTree:
         start, stop = self._slices[node]
         table = self._table
         rows = self._order[start:stop]
-        n_left, left_max, right_min = searches.partition(table.encoded, table.matrix, rows, feature, cut)
-        if centers is not None:
-            left_max = max(left_max, float(centers[centers <= cut].max(initial=-np.inf)))
-            right_min = min(right_min, float(centers[centers > cut].min(initial=np.inf)))
+        lower_gap = _NO_GAP
+        if lower == -math.inf:
+            n_left, left_max, right_min = searches.partition(table.encoded, table.matrix, rows, feature, cut)
+            if centers is not None:
+                left_max = max(left_max, float(centers[centers <= cut].max(initial=-np.inf)))
+                right_min = min(right_min, float(centers[centers > cut].min(initial=np.inf)))
+        else:
+            n_left, below_max, inside_min, left_max, right_min = intervals.partition_interval(
+                table.matrix, rows, feature, lower, cut
+            )
+            lower_gap = (below_max, inside_min)
+            lower = choose_threshold(below_max, inside_min, bool(table.is_integer[feature]))
         threshold = choose_threshold(left_max, right_min, bool(table.is_integer[feature]))
         left, right = len(self._feature), len(self._feature) + 1
         self._feature[node] = feature
         self._threshold[node] = threshold
-        self._gap[node] = (left_max, right_min)
+        self._lower[node] = lower
+        self._gaps[node] = ((left_max, right_min), lower_gap)
         self._mistakes[node] = mistakes
         self._children[node] = (left, right)
         for child in ((start, start + n_left), (start + n_left, stop)):
@@ -92,9 +120,10 @@ class GrowingTree:
             self._children.append((-1, -1))
             self._feature.append(-1)
             self._threshold.append(np.nan)
+            self._lower.append(-math.inf)
             self._cluster.append(-1)
             self._mistakes.append(0)
-            self._gap.append((np.nan, np.nan))
+            self._gaps.append((_NO_GAP, _NO_GAP))
         return left, right, threshold
 
     def leaves(self) -> Iterable[int]:
@@ -102,7 +131,7 @@ class GrowingTree:
         return [node for node, (left, _) in enumerate(self._children) if left < 0]
 
     def finish(self) -> tuple[ThresholdTree, Int32, npt.NDArray[np.float64]]:
-        """The finished tree in preorder, every row's leaf, and the gap of every cut (nan at leaves)."""
+        """The finished tree in preorder, every row's leaf, and the gaps of every test, as in ``GrownTree``."""
         n_nodes = len(self._feature)
         children = np.array(self._children, dtype=np.int32)
         order = preorder(children[:, 0], children[:, 1])
@@ -124,12 +153,13 @@ class GrowingTree:
             children_right=children[:, 1],
             feature=self._feature,
             threshold=self._threshold,
+            lower=self._lower,
             cluster=self._cluster,
             n_features=self._table.encoded.n_cols,
             n_node_samples=samples,
             n_node_mistakes=self._mistakes,
         )
-        return tree, leaf_of_row, np.array(self._gap)[order]
+        return tree, leaf_of_row, np.array(self._gaps).reshape(n_nodes, 4)[order]
 
     def history(self) -> tuple[Int32, Int32]:
         """For every node of the finished tree its number here, and the cluster that it held while it was a leaf."""

@@ -25,7 +25,7 @@ _KEPT_BYTES = 128 * 2**20
 def separate(
     tree: GrowingTree,
     criterion: SeparationCriterion,
-    coordinates: npt.NDArray[np.float64],
+    clusters: Int32,
     progress: Progress | None = None,
 ) -> list[tuple[int, ...]]:
     """Split until every leaf holds one center, even where no row is.
@@ -35,8 +35,8 @@ def separate(
     tree : GrowingTree
         A bare root.
     criterion : SeparationCriterion
-    coordinates : ndarray of shape (k, d), float64
-        The centers.
+    clusters : ndarray, int32
+        Those whose centers are to be parted, in increasing order.
     progress : callable, optional
         Told the number of leaves after every split.
 
@@ -45,10 +45,9 @@ def separate(
     inseparable : list of tuples of int
         Groups of clusters equal in every column; the first of each has the leaf.
     """
-    k, d = coordinates.shape
     inseparable: list[tuple[int, ...]] = []
-    no_kills = np.zeros((2, d), dtype=np.uint8)
-    root = SeparationNode(tree.rows(0), np.arange(k, dtype=np.int32))
+    no_kills = np.zeros((2, tree.n_columns), dtype=np.uint8)
+    root = SeparationNode(tree.rows(0), clusters)
     criterion.start(root)
     pending: list[tuple[int, SeparationNode, npt.NDArray[np.uint8]]] = [(0, root, no_kills)]
     n_leaves = 1
@@ -61,11 +60,12 @@ def separate(
             if len(survivors) > 1:
                 inseparable.append(tuple(survivors.tolist()))
             continue
-        along = coordinates[survivors, cut.feature]
-        left, right, _ = tree.split(node, cut.feature, cut.threshold, centers=along, mistakes=cut.mistakes)
+        left, right, _ = tree.split(
+            node, cut.feature, cut.threshold, lower=cut.lower, centers=cut.coordinates, mistakes=cut.mistakes
+        )
         children = [
-            SeparationNode(tree.rows(left), survivors[along <= cut.threshold]),
-            SeparationNode(tree.rows(right), survivors[along > cut.threshold]),
+            SeparationNode(tree.rows(left), survivors[cut.goes_left]),
+            SeparationNode(tree.rows(right), survivors[~cut.goes_left]),
         ]
         criterion.follow(children)
         for side, child in ((1, right), (0, left)):
@@ -137,7 +137,7 @@ def expand(tree: GrowingTree, criterion: ExpansionCriterion, max_leaves: int, pr
             consider(node, criterion.sums(tree.rows(node)))
     while n_leaves < max_leaves and queue:
         leaf = heapq.heappop(queue)
-        left, right, _ = tree.split(leaf.node, leaf.cut.feature, leaf.cut.threshold)
+        left, right, _ = tree.split(leaf.node, leaf.cut.feature, leaf.cut.threshold, lower=leaf.cut.lower)
         tree.label(left, leaf.cut.left_label)
         tree.label(right, leaf.cut.right_label)
         n_leaves += 1

@@ -1,0 +1,39 @@
+// Surrogate features of every column, ready for cuts: which values lie above any level, and which centers do.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ranks.hpp"
+
+namespace cutwise {
+
+// One column. Its *items* are its distinct values, or groups of neighboring ones, each with one value that stands for it.
+struct FeatureColumn {
+  std::vector<double> low, high, middle;  // of every item; `middle` occurs in the column
+  bool exact = true;
+  std::vector<uint16_t> item;   // by row
+  std::vector<int64_t> weight;  // (n_items, k): of the rows of every reference cluster
+
+  // The features, one after the other.
+  int32_t n_features = 0;
+  std::vector<uint16_t> order;        // (n_features, n_items): items from the highest feature value to the lowest
+  std::vector<uint8_t> ends_level;    // (n_features, n_items): the next item in order has a lower value
+  std::vector<int32_t> center_order;  // (n_features, k): clusters from the highest center to the lowest
+  // (n_features, k), in that order: 2 p for a center that moves with the p-th item in order, 2 p + 1 for one below it.
+  std::vector<int32_t> center_key;
+  std::vector<double> center;  // (n_features, k), in that order
+
+  int32_t n_items() const { return static_cast<int32_t>(low.size()); }
+};
+
+struct FeatureTable {
+  int64_t n_rows = 0, k = 0;
+  std::vector<FeatureColumn> columns;
+
+  int32_t n_cols() const { return static_cast<int32_t>(columns.size()); }
+  // values: (n_features, n_items), finite; they stand for the features of the column's items.
+  void add_features(int32_t column, const double *values, int32_t n_features);
+};
+
+}  // namespace cutwise

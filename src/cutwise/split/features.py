@@ -1,0 +1,248 @@
+"""Surrogate features of a kernel: functions of one column each, whose cuts are intervals of that column.
+
+Kernel IMM cuts features of the kernel's feature space, but a tree can only test input columns. A surrogate feature is a
+function of a single column, so a cut of it is a set of that column's values: a threshold where the feature is monotone,
+an interval or its complement where it rises and falls once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.exceptions import InvalidInputError
+
+__all__ = [
+    "ChiSquaredFeatures",
+    "DistanceFeatures",
+    "HellingerFeatures",
+    "IntersectionFeatures",
+    "SurrogateFeatures",
+    "TaylorFeatures",
+    "surrogate_features",
+]
+
+Float64 = npt.NDArray[np.float64]
+
+MAX_ANCHORS = 256
+"""Anchors of a column whose values were grouped, being more than 1,000."""
+
+
+class SurrogateFeatures(Protocol):
+    """The features of every column."""
+
+    def of_column(self, values: Float64, exact: bool) -> Float64:
+        """The features of one column at its values.
+
+        Parameters
+        ----------
+        values : ndarray of shape (m,), float64
+            Strictly increasing.
+        exact : bool
+            Whether these are all values of the column; else they stand for groups of neighboring ones.
+
+        Returns
+        -------
+        features : ndarray of shape (n_features, m), float64
+            Finite. A feature that is neither monotone nor unimodal is cut only where one side is an interval of the
+            node's values.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class TaylorFeatures:
+    """Taylor features of the one-dimensional Gaussian kernel ``exp(-gamma (x - y)^2)``.
+
+    ``sqrt((2 gamma)^j / j!) x^j exp(-gamma x^2)`` for j from 0 to ``order``: on values of at least 0 each rises up to
+    ``sqrt(j / (2 gamma))`` and falls from there on.
+
+    Parameters
+    ----------
+    gamma : float
+        Positive.
+    order : int, default 4
+        The highest power, at least 0: order + 1 features a column.
+    shift : bool, default True
+        Shift a column that has negative values by its smallest, which changes no kernel value, so that every cut is an
+        interval. False takes the values as they are, as the paper's authors do; features of a column with values on
+        both sides of 0 are then cut only where one side of the cut is an interval of the node's values.
+
+    References
+    ----------
+    Fleissner, Vankadara, Ghoshdastidar (2024), Definition 3 and Theorem 3.
+    """
+
+    gamma: float
+    order: int = 4
+    shift: bool = True
+
+    def of_column(self, values: Float64, exact: bool) -> Float64:
+        """See :class:`SurrogateFeatures`."""
+        x = values - values[0] if self.shift and values[0] < 0 else values
+        # In logarithms: high powers overflow where the exponential has long made the feature small.
+        with np.errstate(divide="ignore"):
+            log = np.log(np.abs(x))
+        features = []
+        for j in range(self.order + 1):
+            power = j * log if j else np.zeros(len(x))
+            size = np.exp(power - self.gamma * x * x + 0.5 * (j * math.log(2 * self.gamma) - math.lgamma(j + 1)))
+            features.append(np.where((x < 0) & (j % 2 == 1), -size, size))
+        return np.array(features)
+
+
+@dataclass(frozen=True)
+class DistanceFeatures:
+    """A distance-based product kernel's own matrix: the feature of anchor a is ``profile(|x - a|)``.
+
+    A cut is an interval around the anchor. Anchors are the column's values, up to 256 of them, evenly spaced by rank,
+    where the values stand for groups.
+
+    Parameters
+    ----------
+    profile : callable
+        Takes an array of distances, gives as many finite kernel values that never rise with the distance.
+
+    References
+    ----------
+    Fleissner, Vankadara, Ghoshdastidar (2024), equation (4).
+    """
+
+    profile: Callable[[Float64], Float64]
+
+    @classmethod
+    def rbf(cls, gamma: float) -> DistanceFeatures:
+        """``exp(-gamma (x - a)^2)``."""
+        return cls(lambda distance: np.exp(-gamma * distance * distance))
+
+    @classmethod
+    def laplacian(cls, gamma: float) -> DistanceFeatures:
+        """``exp(-gamma |x - a|)``."""
+        return cls(lambda distance: np.exp(-gamma * distance))
+
+    def of_column(self, values: Float64, exact: bool) -> Float64:
+        """See :class:`SurrogateFeatures`."""
+        anchors = values
+        if not exact and len(values) > MAX_ANCHORS:
+            anchors = values[np.linspace(0, len(values) - 1, MAX_ANCHORS).round().astype(np.intp)]
+        with np.errstate(under="ignore"):
+            return np.asarray(self.profile(np.abs(values - anchors[:, np.newaxis])), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class HellingerFeatures:
+    """``sqrt(x)``: the feature map of Hellinger's kernel ``sum sqrt(x y)``.
+
+    References
+    ----------
+    Fleissner, Vankadara, Ghoshdastidar (2024), Appendix H.
+    """
+
+    def of_column(self, values: Float64, exact: bool) -> Float64:
+        """See :class:`SurrogateFeatures`."""
+        _refuse_negative(values, "Hellinger's kernel")
+        return np.sqrt(values)[np.newaxis]
+
+
+@dataclass(frozen=True)
+class IntersectionFeatures:
+    """Unary code of the values: the feature map of the histogram intersection kernel ``sum min(x^beta, y^beta)``.
+
+    With ``z_1 < z_2 < ...`` the values of ``x^beta``, feature j is ``sqrt(z_j - z_{j - 1})`` from ``z_j`` on and 0
+    below; the first, ``sqrt(z_1)`` everywhere, has no cut. All cuts are thresholds.
+
+    Parameters
+    ----------
+    beta : float, default 1.0
+        Positive.
+
+    References
+    ----------
+    Fleissner, Vankadara, Ghoshdastidar (2024), equation (13).
+    """
+
+    beta: float = 1.0
+
+    def of_column(self, values: Float64, exact: bool) -> Float64:
+        """See :class:`SurrogateFeatures`."""
+        _refuse_negative(values, "the histogram intersection kernel")
+        steps = np.sqrt(np.diff(values**self.beta, prepend=0.0))
+        return np.asarray(np.triu(np.broadcast_to(steps[:, np.newaxis], (len(values), len(values)))))
+
+
+@dataclass(frozen=True)
+class ChiSquaredFeatures:
+    """``sqrt(2 / j) x (j / M)^x`` for j from 1 to M: approximate feature map of the additive chi-squared kernel.
+
+    Feature j rises up to ``1 / log(M / j)`` and falls from there on; the last one rises throughout.
+
+    Parameters
+    ----------
+    n_terms : int, default 5
+        M, at least 1.
+
+    References
+    ----------
+    Fleissner, Vankadara, Ghoshdastidar (2024), Appendix H.
+    """
+
+    n_terms: int = 5
+
+    def of_column(self, values: Float64, exact: bool) -> Float64:
+        """See :class:`SurrogateFeatures`."""
+        _refuse_negative(values, "the additive chi-squared kernel")
+        j = np.arange(1.0, self.n_terms + 1)[:, np.newaxis]
+        with np.errstate(under="ignore"):
+            return np.asarray(np.sqrt(2 / j) * values * (j / self.n_terms) ** values)
+
+
+def surrogate_features(
+    kernel: str,
+    *,
+    gamma: float = 1.0,
+    beta: float = 1.0,
+    taylor_order: int = 4,
+    shift: bool = True,
+    n_terms: int = 5,
+) -> dict[str, SurrogateFeatures]:
+    """Every kind of surrogate features that a kernel has.
+
+    Parameters
+    ----------
+    kernel : str
+    gamma : float
+        Bandwidth of "rbf" and "laplacian".
+    beta : float
+        Exponent of "histogram_intersection".
+    taylor_order, shift
+        Of the Taylor features of "rbf".
+    n_terms : int
+        Features a column of "additive_chi2".
+
+    Returns
+    -------
+    features : dict of str to SurrogateFeatures
+        "rbf": ``"taylor"`` and ``"kernel"``; "laplacian": ``"kernel"``; "hellinger", "histogram_intersection" and
+        "additive_chi2": ``"map"``. Empty for any other kernel: it has none.
+    """
+    families: dict[str, dict[str, SurrogateFeatures]] = {
+        "rbf": {"taylor": TaylorFeatures(gamma, taylor_order, shift), "kernel": DistanceFeatures.rbf(gamma)},
+        "laplacian": {"kernel": DistanceFeatures.laplacian(gamma)},
+        "hellinger": {"map": HellingerFeatures()},
+        "histogram_intersection": {"map": IntersectionFeatures(beta)},
+        "additive_chi2": {"map": ChiSquaredFeatures(n_terms)},
+    }
+    return families.get(kernel, {})
+
+
+def _refuse_negative(values: Float64, kernel: str) -> None:
+    if values[0] < 0:
+        raise InvalidInputError(
+            f"X holds the negative value {float(values[0])!r}, and {kernel} is defined for values of at least 0. "
+            "Use counts, shares or other non-negative columns, or another kernel such as 'rbf'."
+        )

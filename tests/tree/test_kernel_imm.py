@@ -1,0 +1,182 @@
+"""Kernel IMM against an explicit twin that forms every surrogate feature of every row and tries every level."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from cutwise.reference import fixed_costs_from_array
+from cutwise.split import (
+    ChiSquaredFeatures,
+    DistanceFeatures,
+    HellingerFeatures,
+    IntersectionFeatures,
+    TaylorFeatures,
+)
+from cutwise.table import encode_table, read_table
+from cutwise.tree.kernel_imm import grow_kernel_imm
+
+FAMILIES = {
+    "taylor": TaylorFeatures(0.3),
+    "taylor, unshifted": TaylorFeatures(0.3, shift=False),
+    "rbf": DistanceFeatures.rbf(0.4),
+    "laplacian": DistanceFeatures.laplacian(0.7),
+    "hellinger": HellingerFeatures(),
+    "intersection": IntersectionFeatures(0.8),
+    "chi2": ChiSquaredFeatures(4),
+}
+NON_NEGATIVE = {"hellinger", "intersection", "chi2"}
+
+
+def materialized(family, X, labels, weights, k):
+    """Per column: the features of every row, (n_features, n), and the centers in them, (n_features, k)."""
+    found = []
+    for column in X.T:
+        values, position = np.unique(column, return_inverse=True)
+        at_values = family.of_column(values, True)
+        centers = np.zeros((len(at_values), k))
+        for c in range(k):
+            weight = np.bincount(position[labels == c], weights[labels == c], len(values))
+            for j, feature in enumerate(at_values):
+                total = 0.0
+                for value, w in zip(feature, weight, strict=True):  # in the order of the values, to the same bits
+                    total += value * w
+                centers[j, c] = total / weight.sum()
+        found.append((at_values[:, position], centers))
+    return found
+
+
+def is_interval(column, inside):
+    """Whether no other row of the node lies between the rows of a side."""
+    low, high = column[inside].min(), column[inside].max()
+    return not ((column[~inside] > low) & (column[~inside] < high)).any()
+
+
+def twin_cuts(features, X, rows, held, labels, weights, survivors, *, one_sided=False):
+    """Every cut of a node: mistakes, column, feature, the rows above the level, the survivors above it."""
+    for f, (of_rows, centers) in enumerate(features):
+        column = X[rows, f]
+        for j, feature in enumerate(of_rows[:, rows]):
+            center = centers[j, survivors]
+            for level, _ in pairwise(np.unique(np.concatenate([feature, center]))):
+                above, center_above = feature > level, center > level
+                if above.all() or not above.any() or center_above.all() or not center_above.any():
+                    continue
+                sides = [is_interval(column, side) for side in (above, ~above)]
+                if not (all(sides) if one_sided else any(sides)):
+                    continue
+                own_above = np.isin(labels[rows], survivors[center_above])
+                mistakes = weights[rows][held & (own_above != above)].sum()
+                yield mistakes, f, j, above, survivors[center_above]
+
+
+def check_tree(grown, family, X, labels, weights, costs, k, *, one_sided=False):
+    """Every cut has the fewest mistakes of all, and of those the least cost; leaves hold the survivors."""
+    tree = grown.tree
+    features = materialized(family, X, labels, weights, k)
+    held = np.ones(len(X), dtype=bool)
+    pending = [(0, np.arange(len(X)), np.unique(labels))]
+    n_fallbacks = 0
+    while pending:
+        node, rows, survivors = pending.pop()
+        if tree.feature[node] < 0:
+            assert (grown.leaf_of_row[rows] == node).all()
+            assert tree.cluster[node] == survivors[0]
+            assert len(survivors) == 1 or any(set(survivors) == set(group) for group in grown.inseparable)
+            continue
+        cuts = list(twin_cuts(features, X, rows, held[rows], labels, weights, survivors, one_sided=one_sided))
+        inside = (X[rows, tree.feature[node]] > tree.lower[node]) & (
+            X[rows, tree.feature[node]] <= tree.threshold[node]
+        )
+        if not cuts:
+            n_fallbacks += 1
+            below = subtree_clusters(tree, tree.children_left[node])
+        else:
+            fewest = min(cut[0] for cut in cuts)
+            assert tree.n_node_mistakes[node] == fewest
+            best = []
+            for mistakes, f, j, above, center_above in cuts:
+                if mistakes == fewest:
+                    rest = np.setdiff1d(survivors, center_above)
+                    cost = sum(
+                        costs[np.ix_(rows[side], side_centers)].sum(axis=0).min()
+                        for side, side_centers in ((above, center_above), (~above, rest))
+                    )
+                    best.append((cost, f, j, above, center_above))
+            least = min(cut[:3] for cut in best)
+            below = subtree_clusters(tree, tree.children_left[node])
+            matching = [
+                cut
+                for cut in best
+                if cut[0] == least[0]
+                and cut[1] == tree.feature[node] == least[1]
+                and (
+                    (np.array_equal(cut[3], inside) and set(cut[4]) == below)
+                    or (np.array_equal(~cut[3], inside) and set(survivors) - set(cut[4]) == below)
+                )
+            ]
+            assert matching
+            assert min(cut[2] for cut in matching) == least[2]
+        left = np.array(sorted(below))
+        right = np.setdiff1d(survivors, left)
+        for child, side, centers in (
+            (tree.children_left[node], rows[inside], left),
+            (tree.children_right[node], rows[~inside], right),
+        ):
+            held[side] &= np.isin(labels[side], centers)
+            pending.append((child, side, centers))
+    return n_fallbacks
+
+
+def subtree_clusters(tree, root):
+    found, pending = set(), [root]
+    while pending:
+        node = pending.pop()
+        if tree.feature[node] < 0:
+            found.add(int(tree.cluster[node]))
+        else:
+            pending += [tree.children_left[node], tree.children_right[node]]
+    return found
+
+
+def problem(seed, *, non_negative, n=40):
+    rng = np.random.default_rng([11, seed])
+    k = int(rng.integers(2, 5))
+    X = np.column_stack([rng.integers(-4, 5, n), np.round(rng.normal(size=n), 1), rng.normal(size=n)]).astype(float)
+    if non_negative:
+        X = np.abs(X)
+    # Clusters that are bands of a column, and some rows of any cluster.
+    labels = np.digitize(X[:, seed % 3], np.quantile(X[:, seed % 3], np.linspace(0, 1, k + 1)[1:-1])) % k
+    labels = np.where(rng.random(n) < 0.2, rng.integers(0, k, n), (labels * [1, 2][k % 2 and seed % 2]) % k)
+    labels[:k] = np.arange(k)
+    weights = rng.integers(1, 4, n) if seed % 3 == 0 else np.ones(n, dtype=np.int64)
+    costs = rng.integers(0, 9, (n, k))
+    return X, labels.astype(np.int32), weights, costs, k
+
+
+def grow(X, labels, weights, costs, k, family, **options):
+    table = encode_table(read_table(X), weights=None if (weights == 1).all() else weights, merge=False)
+    fixed = fixed_costs_from_array(costs.astype(np.float64), weights=table.weights)
+    options = {"max_leaves": k} | options
+    return grow_kernel_imm(table, labels, k, family, lambda: fixed, **options)
+
+
+@pytest.mark.parametrize("cuts", ["interval", "threshold"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_cut_has_the_fewest_mistakes_of_all_levels_of_all_features(family, cuts):
+    for seed in range(8):
+        X, labels, weights, costs, k = problem(seed, non_negative=family in NON_NEGATIVE, n=40 if seed else 25)
+        grown = grow(X, labels, weights, costs, k, FAMILIES[family], cuts=cuts)
+        try:
+            assert grown.tree.n_leaves == k
+            assert sorted(grown.tree.cluster[grown.tree.leaves]) == list(range(k))
+            check_tree(
+                grown, FAMILIES[family], X, labels, weights, costs * weights[:, None], k, one_sided=cuts == "threshold"
+            )
+            assert np.array_equal(grown.leaf_of_row, grown.tree.apply(X))
+            if cuts == "threshold" or family in ("hellinger", "intersection"):
+                assert np.isneginf(grown.tree.lower).all()
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}: {error}") from error
