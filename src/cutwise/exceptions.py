@@ -9,7 +9,8 @@
     │   ├── NotFiniteError                       NaN, null or infinity
     │   ├── ColumnMismatchError                  other columns than those of fit
     │   ├── UnknownOptionError                   a word that is not one of the valid options
-    │   └── ModelFileError                       a saved model that cannot be read
+    │   ├── ModelFileError                       a saved model that cannot be read
+    │   └── DataSetUnavailableError              a data set of the papers that cannot be had
     └── MissingDependencyError (ImportError)     an optional package that is not installed
 
     CutwiseWarning (UserWarning)
@@ -35,6 +36,7 @@ __all__ = [
     "ColumnNamesWarning",
     "CutwiseError",
     "CutwiseWarning",
+    "DataSetUnavailableError",
     "EmptyClusterWarning",
     "InvalidInputError",
     "MissingDependencyError",
@@ -196,6 +198,24 @@ class UnknownOptionError(InvalidInputError):
 
 class ModelFileError(InvalidInputError):
     """A saved model cannot be read: not one of ours, damaged, or written by a newer version."""
+
+
+class DataSetUnavailableError(InvalidInputError):
+    """A data set of the papers that is not there and cannot be fetched, or holds other values than theirs."""
+
+    @classmethod
+    def of(
+        cls, name: str, *, folder: object | None, can_be_fetched: bool, failure: str = ""
+    ) -> DataSetUnavailableError:
+        """Says where it was looked for, why it could not be fetched, and where to put it."""
+        looked = "no data folder was given" if folder is None else f"{folder} has no {name}.npz"
+        fetched = f"fetching it failed ({failure})" if failure else "fetching it is not allowed here"
+        if not can_be_fetched:
+            fetched = "it cannot be fetched"
+        return cls(
+            f"The data set {name!r} cannot be had: {looked}, and {fetched}.\nPut {name}.npz (an array X, one row a row)"
+            " into a folder and name it: data=..., --data on the command line, or the variable CUTWISE_DATA."
+        )
 
 
 class MissingDependencyError(CutwiseError, ImportError):

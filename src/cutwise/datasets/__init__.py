@@ -1,15 +1,21 @@
-"""Data sets to try trees on: the synthetic sets and hard cases of the papers, each with the clusters planted in it."""
+"""Data sets to try trees on: the papers' synthetic sets and hard cases, with planted clusters, and their real ones."""
 
+from cutwise.datasets.catalog import CATALOG, RealSet
 from cutwise.datasets.exkmc_paper import make_synthetic_i, make_synthetic_ii
 from cutwise.datasets.exshallow_paper import make_four_trees
 from cutwise.datasets.imm_paper import make_far_outliers, make_hypercube, make_negated_clusters, make_standard_basis
 from cutwise.datasets.kernel_paper import make_exkmc_line, make_neighborhood_clusters, make_quadratic_cross
+from cutwise.datasets.loading import LoadedSet, load_real
 from cutwise.datasets.planted import KernelSet, PlantedSet, TreeSet
 
 __all__ = [
+    "CATALOG",
     "KernelSet",
+    "LoadedSet",
     "PlantedSet",
+    "RealSet",
     "TreeSet",
+    "load_real",
     "make_exkmc_line",
     "make_far_outliers",
     "make_four_trees",

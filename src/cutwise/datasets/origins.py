@@ -1,0 +1,130 @@
+"""How the papers' real data sets are made from what scikit-learn carries along or fetches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "breast_cancer",
+    "cifar10",
+    "covtype",
+    "digits",
+    "iris",
+    "letter",
+    "mice_columns",
+    "mice_rows",
+    "newsgroups_counts",
+    "newsgroups_tfidf",
+    "pendigits",
+    "vowel",
+    "wine",
+]
+
+Values = tuple[Any, list[str]]  # rows, and the names of their columns
+
+# OpenML's numbers do not change their content: a new version has a new number.
+_LETTER, _PENDIGITS, _VOWEL, _MICE, _CIFAR10 = 6, 32, 307, 40966, 40927
+
+
+def iris() -> Values:
+    """150 flowers, as scikit-learn carries them."""
+    return _bundled("iris")
+
+
+def wine() -> Values:
+    """178 wines, as scikit-learn carries them."""
+    return _bundled("wine")
+
+
+def breast_cancer() -> Values:
+    """569 tumors, as scikit-learn carries them."""
+    return _bundled("breast_cancer")
+
+
+def digits() -> Values:
+    """1797 images of 8 x 8 pixels, as scikit-learn carries them."""
+    return _bundled("digits")
+
+
+def letter() -> Values:
+    """20,000 images of letters, by 16 attributes."""
+    return _openml(_LETTER)
+
+
+def pendigits() -> Values:
+    """10,992 handwritten digits, by 8 points of the pen."""
+    return _openml(_PENDIGITS)
+
+
+def vowel() -> Values:
+    """990 vowels, by 10 acoustic features; who spoke is left out."""
+    rows, names = _openml(_VOWEL)
+    kept = [i for i, name in enumerate(names) if name.startswith("Feature")]
+    return rows[:, kept], [names[i] for i in kept]
+
+
+def mice_rows() -> Values:
+    """Protein levels of mice: the rows without missing values."""
+    rows, names = _openml(_MICE)
+    return rows[~np.isnan(rows).any(axis=1)], names
+
+
+def mice_columns() -> Values:
+    """Protein levels of mice: the columns with at most 10 missing values, which get the column's mean."""
+    rows, names = _openml(_MICE)
+    kept = np.flatnonzero(np.isnan(rows).sum(axis=0) <= 10)
+    rows = rows[:, kept]
+    return np.where(np.isnan(rows), np.nanmean(rows, axis=0), rows), [names[i] for i in kept.tolist()]
+
+
+def cifar10() -> Values:
+    """60,000 images of 32 x 32 pixels in three colors."""
+    return _openml(_CIFAR10)
+
+
+def covtype() -> Values:
+    """581,012 pieces of forest."""
+    from sklearn.datasets import fetch_covtype
+
+    bunch = fetch_covtype()
+    return bunch.data, list(bunch.feature_names)
+
+
+def newsgroups_tfidf() -> Values:
+    """18,846 posts, by the TF-IDF of their common words; sparse."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return _words(TfidfVectorizer(stop_words="english", min_df=0.01))
+
+
+def newsgroups_counts() -> Values:
+    """18,846 posts, by the counts of their common words; sparse."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    return _words(CountVectorizer(stop_words="english", min_df=0.01))
+
+
+def _bundled(name: str) -> Values:
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    return bunch.data, [str(column) for column in bunch.feature_names]
+
+
+def _openml(number: int) -> Values:
+    """The numeric columns of a table of OpenML, from scikit-learn's cache where it was fetched before."""
+    from sklearn.datasets import fetch_openml
+
+    bunch = fetch_openml(data_id=number, as_frame=True, parser="auto")
+    numeric = bunch.data.select_dtypes("number")
+    return numeric.to_numpy(dtype=np.float64), [str(column) for column in numeric.columns]
+
+
+def _words(vectorizer: Any) -> Values:
+    from sklearn.datasets import fetch_20newsgroups
+
+    posts = fetch_20newsgroups(subset="all", remove=()).data
+    counts = vectorizer.fit_transform(posts)
+    return counts, list(vectorizer.get_feature_names_out())
