@@ -19,6 +19,8 @@ void bind_partition(nb::module_ &m);
 void bind_ranks(nb::module_ &m);
 void bind_intervals(nb::module_ &m);
 void bind_feature_cuts(nb::module_ &m);
+void bind_optimal_means(nb::module_ &m);
+void bind_optimal_medians(nb::module_ &m);
 
 NB_MODULE(_core, m) {
   using cutwise::Matrix;
@@ -42,4 +44,6 @@ NB_MODULE(_core, m) {
   bind_ranks(m);
   bind_intervals(m);
   bind_feature_cuts(m);
+  bind_optimal_means(m);
+  bind_optimal_medians(m);
 }
