@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._core import Matrix
-from .kernels import Objective
+from .kernels import ObjectiveName
 
 __all__ = ["OptimalCut", "optimal_cut"]
 
@@ -30,7 +30,7 @@ class OptimalCut(NamedTuple):
 
 
 def optimal_cut(
-    matrix: Matrix, objective: Objective, weights: npt.NDArray[np.int64] | None = None, n_jobs: int = 1
+    matrix: Matrix, objective: ObjectiveName, weights: npt.NDArray[np.int64] | None = None, n_jobs: int = 1
 ) -> OptimalCut | None:
     """The single cut of a table that costs least when each side is served by its own mean, or median.
 
