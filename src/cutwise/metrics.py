@@ -3,7 +3,7 @@
 Lower is better throughout. ``tree_cost`` over ``partition_cost`` of the reference labels is the price of explaining.
 """
 
-from cutwise.readouts.guarantee import imm_guarantee
+from cutwise.readouts.guarantee import ImmCertificate, imm_certificate, imm_guarantee
 from cutwise.readouts.metrics import (
     n_mistakes,
     partition_cost,
@@ -14,6 +14,8 @@ from cutwise.readouts.metrics import (
 )
 
 __all__ = [
+    "ImmCertificate",
+    "imm_certificate",
     "imm_guarantee",
     "n_mistakes",
     "partition_cost",

@@ -150,3 +150,15 @@ def test_names_from_a_file_cannot_steer_the_terminal(cutwise, tmp_path):
     result = cutwise("fit", path, "-k", 2)
     assert result.code == 0
     assert "\x1b" not in result.out + result.err
+
+
+def test_a_tree_by_imm_comes_with_its_guarantee(cutwise, blobs_csv, tmp_path):
+    path = tmp_path / "model.json"
+    fit = ["fit", blobs_csv, "-k", "3", "--algorithm", "imm"]
+    shown = cutwise(*fit, "--scale", "none", "--out", path).out
+    (line,) = (line for line in shown.splitlines() if line.startswith("guarantee: cost ratio 1."))
+    assert line in cutwise("rules", path).out
+    assert line in cutwise("rules", path, "--tree").out
+    certificate = json.loads(cutwise("rules", path, "--json").out)["certificate"]
+    assert certificate["instance_bound"] > 0
+    assert "guarantee" not in cutwise(*fit).out  # distances are measured in scaled columns, cuts are not

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-from cutwise import ClusterExplainer, ExplainableKMeans, load_model
+from cutwise import ClusterExplainer, ExplainableKMeans, export_text, load_model
 from cutwise.exceptions import InvalidInputError
-from cutwise.metrics import imm_guarantee
+from cutwise.metrics import imm_certificate, imm_guarantee
+from cutwise.readouts.guarantee import _rounded_up
 
 # Random centers: some cluster may lose all its rows.
 pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
@@ -87,3 +88,50 @@ def test_it_is_about_imm_only():
     _, X, centers = problem(3)
     with pytest.raises(InvalidInputError, match="exshallow"):
         imm_guarantee(ExplainableKMeans(6, reference=centers).fit(X))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_certificate_has_both_bounds_and_the_cost_beside_them(seed):
+    _, X, centers = problem(seed)
+    model = ExplainableKMeans(6, algorithm="imm", reference=centers).fit(X)
+    certificate = imm_certificate(model)
+    assert certificate.cost == model.cost_
+    assert certificate.reference_cost == model.reference_.cost
+    assert certificate.ratio == model.cost_ratio_
+    assert certificate.theorem_bound == (8 * model.depth_ * 6 + 2) * model.reference_.cost
+    assert certificate.bound == min(certificate.theorem_bound, certificate.instance_bound) == imm_guarantee(model)
+    assert certificate.n_mistakes == model.tree_.n_node_mistakes.sum()
+
+
+def test_the_theorem_is_about_the_tree_that_parts_the_centers():
+    _, X, centers = problem(0)
+    small = ExplainableKMeans(6, algorithm="imm", reference=centers).fit(X)
+    large = ExplainableKMeans(6, algorithm="imm", reference=centers, max_leaves=40).fit(X)
+    assert large.depth_ > small.depth_
+    assert imm_certificate(large).theorem_bound == imm_certificate(small).theorem_bound
+
+
+def test_the_line_never_promises_too_much():
+    assert _rounded_up(1.23401) == "1.235"
+    assert _rounded_up(2.0) == "2"
+    assert _rounded_up(12345.6) == "12350"
+
+
+def test_the_certificate_stands_above_the_tree():
+    _, X, centers = problem(1)
+    model = ExplainableKMeans(6, algorithm="imm", reference=centers).fit(X)
+    for form in ("tree", "rules"):
+        assert export_text(model, form=form).splitlines()[1] == str(imm_certificate(model))
+    assert f"cost ratio {model.cost_ratio_:.4f}; at most " in str(imm_certificate(model))
+    scaled = ExplainableKMeans(6, algorithm="imm", preprocessor=StandardScaler(), random_state=0).fit(X)
+    assert not imm_certificate(scaled).applies
+    for model in (scaled, ExplainableKMeans(6, reference=centers).fit(X)):
+        assert "guarantee" not in export_text(model)
+
+
+def test_a_reference_without_cost_leaves_no_ratio():
+    X = np.eye(3)
+    certificate = imm_certificate(ExplainableKMeans(3, algorithm="imm", reference=X).fit(X))
+    assert certificate.bound == 0
+    assert np.isnan(certificate.ratio)
+    assert str(certificate).startswith("guarantee: cost 0; at most 0 by its mistakes")

@@ -8,9 +8,10 @@ from typing import Any
 
 from cutwise.cli._scaling import SCALES
 from cutwise.cli._screen import print_line, print_table
+from cutwise.readouts.guarantee import certificate_line, imm_certificate
 from cutwise.readouts.words import percent, quoted
 
-__all__ = ["print_fit", "print_json", "print_rules"]
+__all__ = ["print_certificate", "print_fit", "print_json", "print_rules"]
 
 MEASURES = ("rows", "share", "purity", "coverage")
 
@@ -38,6 +39,7 @@ def print_fit(model: Any, *, source: str, n_rows: int, scale: str) -> None:
     print_line()
     for line in _price_lines(model):
         print_line(line)
+    print_certificate(model)
 
 
 def print_rules(model: Any) -> None:
@@ -73,9 +75,26 @@ def print_json(model: Any, **about: Any) -> None:
         "cost": _number(model.cost_),
         "cost_ratio": _number(model.cost_ratio_),
         "agreement": _number(_agreement(model)),
+        **_certificate(model),
         **model.rules().to_dict(),
     }
     print_line(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2))
+
+
+def print_certificate(model: Any) -> None:
+    """Print what is proved about a tree's cost, where something is."""
+    line = certificate_line(model)
+    if line is not None:
+        print_line(line)
+
+
+def _certificate(model: Any) -> dict[str, Any]:
+    """The same as figures."""
+    if model.algorithm != "imm":
+        return {}
+    certificate = imm_certificate(model)
+    bounds = {name: _number(getattr(certificate, name)) for name in ("theorem_bound", "instance_bound", "n_mistakes")}
+    return {"certificate": bounds if certificate.applies else None}
 
 
 def _tree_line(model: Any) -> str:

@@ -8,7 +8,7 @@ import typer
 
 from cutwise.cli._names import NAME_HELP, name_clusters
 from cutwise.cli._outputs import Outputs
-from cutwise.cli._report import print_json, print_rules
+from cutwise.cli._report import print_certificate, print_json, print_rules
 from cutwise.cli._screen import note, print_line
 from cutwise.exceptions import InvalidInputError
 
@@ -44,5 +44,6 @@ def command(
         print_line(export_text(fitted).rstrip("\n"))
     else:
         print_rules(fitted)
+        print_certificate(fitted)
     if keep:
         note(f"wrote the names into {model}")

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cutwise.estimators._base import TreeEstimator
 from cutwise.exceptions import UnsupportedInputError
+from cutwise.readouts.guarantee import certificate_line
 from cutwise.readouts.text import rules_text, tree_text
 from cutwise.table import check_option
 
@@ -31,7 +32,8 @@ def export_text(model: TreeEstimator, *, form: str = "tree", names: Mapping[Any,
     Returns
     -------
     text : str
-        A line about the whole tree, then the tree with its tests in the units of the input, the training rows in each
+        A line about the whole tree, for IMM's trees another with what is proved about their cost
+        (``metrics.imm_certificate``), then the tree with its tests in the units of the input, the training rows in each
         node, and at leaves the cluster and its purity; or the rules, as ``print(model.rules())`` shows them. Thresholds
         parse back to the very same cuts.
 
@@ -61,7 +63,8 @@ def export_text(model: TreeEstimator, *, form: str = "tree", names: Mapping[Any,
     else:
         columns = model._columns_of_fit().names
         text = tree_text(model.tree_, columns, model._leaf_counts, model.classes_, model._names(names))
-    return f"{model._summary()}\n{text}"
+    certificate = certificate_line(model)
+    return "\n".join(line for line in (model._summary(), certificate, text) if line is not None)
 
 
 def _check_model(model: Any, function: str, for_trees: str) -> None:

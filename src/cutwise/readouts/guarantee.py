@@ -1,8 +1,10 @@
-"""What the theory of IMM promises for one tree: an upper bound of its cost that needs no optimum."""
+"""What the theory of IMM promises for one tree: upper bounds of its cost that need no optimum."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,70 @@ import numpy.typing as npt
 
 from cutwise.core import kernels
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import KMEANS
+from cutwise.reference import KMEDIANS, OBJECTIVES
 from cutwise.tree.threshold_tree import ThresholdTree
 
-__all__ = ["imm_bound", "imm_guarantee"]
+__all__ = ["ImmCertificate", "certificate_line", "imm_certificate", "imm_guarantee", "mistake_spread"]
+
+
+@dataclass(frozen=True)
+class ImmCertificate:
+    """What is proved about the cost of one IMM tree, and the cost it has.
+
+    Attributes
+    ----------
+    cost, reference_cost : float
+        Of the tree, each cluster with its own center, and of the reference that it was grown against.
+    theorem_bound : float
+        Theorem 5.1: with k clusters and H tests on the longest path of the tree that parts the centers, the cost is at
+        most ``(8 * H * k + 2) * reference_cost`` (k-means) or ``(2 * H + 1) * reference_cost`` (k-medians), whatever
+        the data.
+    instance_bound : float
+        Lemma 5.5: with t_u the mistakes made at node u and D_u the squared diagonal (k-means) or the l1 diameter
+        (k-medians) of the box around the centers that reach it, the cost is at most ``2 * reference_cost + 2 * sum(t_u
+        * D_u)`` or ``reference_cost + sum(t_u * D_u)``.
+    n_mistakes : float
+        Weight of the rows that a cut parted from their center.
+
+    Both bounds are nan where the theory says nothing: see ``imm_guarantee``.
+
+    References
+    ----------
+    Moshkovitz, Dasgupta, Rashtchian, Frost (2020), *Explainable k-Means and k-Medians Clustering*.
+    """
+
+    cost: float
+    reference_cost: float
+    theorem_bound: float
+    instance_bound: float
+    n_mistakes: float
+
+    @property
+    def bound(self) -> float:
+        """The smaller of the two bounds."""
+        return min(self.theorem_bound, self.instance_bound)
+
+    @property
+    def ratio(self) -> float:
+        """``cost`` over ``reference_cost``; nan where the latter is 0."""
+        return self.cost / self.reference_cost if self.reference_cost > 0 else math.nan
+
+    @property
+    def applies(self) -> bool:
+        """Whether the theory says anything about this tree."""
+        return not math.isnan(self.bound)
+
+    def __str__(self) -> str:
+        """One line for people: the ratio, and the bounds as ratios, rounded up."""
+        if not self.applies:
+            return "IMM's guarantee does not apply: costs are not distances in the columns that are cut"
+        mistakes = f"its mistakes (weight {self.n_mistakes:.6g})"
+        if not self.reference_cost > 0:
+            return f"guarantee: cost {self.cost:.6g}; at most {_rounded_up(self.instance_bound)} by {mistakes}"
+        by_tree, by_depth = (_rounded_up(of / self.reference_cost) for of in (self.instance_bound, self.theorem_bound))
+        return (
+            f"guarantee: cost ratio {self.ratio:.4f}; at most {by_tree} by {mistakes}, at most {by_depth} by its depth"
+        )
 
 
 def imm_guarantee(model: Any) -> float:
@@ -21,7 +83,7 @@ def imm_guarantee(model: Any) -> float:
 
     Parameters
     ----------
-    model : fitted ExplainableKMeans or ClusterExplainer
+    model : fitted ExplainableKMeans, ExplainableKMedians or ClusterExplainer
         With ``algorithm="imm"``.
 
     Returns
@@ -36,29 +98,63 @@ def imm_guarantee(model: Any) -> float:
     InvalidInputError
         The model is not fitted, or was grown by another algorithm.
 
+    See Also
+    --------
+    imm_certificate : Both bounds this is the smaller of, and the cost beside them.
+
     References
     ----------
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Theorem 5.1 and Lemma 5.5.
     """
-    tree, algorithm = getattr(model, "tree_", None), getattr(model, "algorithm", None)
-    if not isinstance(tree, ThresholdTree):
-        raise InvalidInputError(f"imm_guarantee takes a fitted model of cutwise; this {type(model).__name__} is none.")
-    if algorithm != "imm":
-        raise InvalidInputError(
-            f"imm_guarantee is about trees that IMM grew; this model has algorithm={algorithm!r}. "
-            'Fit it with algorithm="imm".'
-        )
-    reference = model.reference_
-    # Fixed by the fit: parameters may have been set since.
-    if not model._imm_applies or reference.objective != KMEANS.name:
-        return math.nan
-    return imm_bound(tree, reference.centers, reference.cost, weight_scale=model._weight_scale)
+    return _certify(model, "imm_guarantee").bound
 
 
-def imm_bound(
-    tree: ThresholdTree, centers: npt.NDArray[np.float64], reference_cost: float, *, weight_scale: float = 1.0
-) -> float:
-    """Upper bound of the k-means cost of an IMM tree.
+def imm_certificate(model: Any) -> ImmCertificate:
+    """Both bounds that are proved for a model that IMM grew, with its cost beside them.
+
+    Parameters
+    ----------
+    model : fitted ExplainableKMeans, ExplainableKMedians or ClusterExplainer
+        With ``algorithm="imm"``.
+
+    Returns
+    -------
+    certificate : ImmCertificate
+        ``print(certificate)`` says it in a line.
+
+    Raises
+    ------
+    InvalidInputError
+        The model is not fitted, or was grown by another algorithm.
+
+    References
+    ----------
+    Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Theorem 5.1 and Lemma 5.5.
+    """
+    return _certify(model, "imm_certificate")
+
+
+def certificate_line(model: Any) -> str | None:
+    """The line about what is proved for a fitted model, or None where nothing is.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    line : str or None
+    """
+    if getattr(model, "algorithm", None) != "imm":
+        return None
+    certificate = imm_certificate(model)
+    return str(certificate) if certificate.applies else None
+
+
+def mistake_spread(
+    tree: ThresholdTree, centers: npt.NDArray[np.float64], *, squared: bool, weight_scale: float = 1.0
+) -> tuple[float, int]:
+    """What the mistakes of an IMM tree can cost, and the depth of the part of it that parts the centers.
 
     Parameters
     ----------
@@ -66,35 +162,62 @@ def imm_bound(
         Grown by IMM on these centers, with its mistakes; leaves that ExKMC added do no harm.
     centers : ndarray of shape (k, n_features), float64
         In the columns that are cut.
-    reference_cost : float
-        Cost of the rows by their reference centers.
+    squared : bool
+        Whether a mistake counts for the squared diagonal of the box around its node's centers, or for its l1 diameter.
     weight_scale : float, default 1.0
         What a mistake of weight 1 counts for in ``tree.n_node_mistakes``.
 
     Returns
     -------
-    bound : float
-        The smaller of ``(8 * depth * k + 2) * cost`` and ``2 * cost + 2 * sum(t_u * diam_u)``, with t_u the mistakes at
-        node u and diam_u the squared diagonal of the box around the centers that reach it.
-
-    References
-    ----------
-    Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Theorem 5.1 and Lemma 5.5.
+    spread : float
+        The sum over the nodes of mistakes times diameter.
+    depth : int
+        Tests on the longest path to a single center (or several equal ones).
     """
-    k = len(centers)
     low = np.full((tree.n_nodes, centers.shape[1]), np.inf)
     high = np.full((tree.n_nodes, centers.shape[1]), -np.inf)
     leaf = tree.apply(kernels.as_matrix(np.ascontiguousarray(centers)))
     np.minimum.at(low, leaf, centers)
     np.maximum.at(high, leaf, centers)
-    total = 0.0
-    parents = tree.parents.tolist()
+    spread, depth = 0.0, 0
     for node in range(tree.n_nodes - 1, -1, -1):  # children come after their parent
+        left, right = tree.children_left[node], tree.children_right[node]
+        if left < 0:
+            continue
+        if np.isfinite(low[left, 0]) and np.isfinite(low[right, 0]):
+            depth = max(depth, int(tree.node_depth[node]) + 1)
+        low[node] = np.minimum(low[left], low[right])
+        high[node] = np.maximum(high[left], high[right])
         if tree.n_node_mistakes[node] > 0:
-            diagonal = high[node] - low[node]
-            total += float(tree.n_node_mistakes[node]) / weight_scale * float(diagonal @ diagonal)
-        if node:
-            parent = parents[node]
-            np.minimum(low[parent], low[node], out=low[parent])
-            np.maximum(high[parent], high[node], out=high[parent])
-    return min((8 * tree.depth * k + 2) * reference_cost, 2 * reference_cost + 2 * total)
+            sides = high[node] - low[node]
+            diameter = float(sides @ sides) if squared else float(sides.sum())
+            spread += float(tree.n_node_mistakes[node]) / weight_scale * diameter
+    return spread, depth
+
+
+def _certify(model: Any, caller: str) -> ImmCertificate:
+    tree, algorithm = getattr(model, "tree_", None), getattr(model, "algorithm", None)
+    if not isinstance(tree, ThresholdTree):
+        raise InvalidInputError(f"{caller} takes a fitted model of cutwise; this {type(model).__name__} is none.")
+    if algorithm != "imm":
+        raise InvalidInputError(
+            f"{caller} is about trees that IMM grew; this model has algorithm={algorithm!r}. "
+            'Fit it with algorithm="imm".'
+        )
+    reference, scale = model.reference_, model._weight_scale
+    mistakes = float(tree.n_node_mistakes.sum()) / scale
+    # Fixed by the fit: parameters may have been set since.
+    if not model._imm_applies or reference.objective not in OBJECTIVES:
+        return ImmCertificate(model.cost_, reference.cost, math.nan, math.nan, mistakes)
+    by_medians = reference.objective == KMEDIANS.name
+    spread, depth = mistake_spread(tree, reference.centers, squared=not by_medians, weight_scale=scale)
+    if by_medians:
+        factor, instance = 2 * depth + 1, reference.cost + spread
+    else:
+        factor, instance = 8 * depth * len(reference.centers) + 2, 2 * reference.cost + 2 * spread
+    return ImmCertificate(model.cost_, reference.cost, factor * reference.cost, instance, mistakes)
+
+
+def _rounded_up(value: float) -> str:
+    """Four significant digits, never below the value: it stands for an upper bound."""
+    return f"{Context(prec=4, rounding=ROUND_CEILING).create_decimal(Decimal(value)).normalize():f}"
