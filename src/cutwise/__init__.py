@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cutwise.estimators import cost_curve as cost_curve
     from cutwise.estimators import export_text as export_text
     from cutwise.estimators import load_model as load_model
+    from cutwise.estimators import tune_depth_penalty as tune_depth_penalty
     from cutwise.tree.threshold_tree import ThresholdTree as ThresholdTree
 
 __version__ = "0.1.0"
@@ -35,6 +36,7 @@ _HOMES = {
     "export_text": "cutwise.estimators",
     "load_model": "cutwise.estimators",
     "metrics": "cutwise.metrics",
+    "tune_depth_penalty": "cutwise.estimators",
 }
 
 __all__ = [
@@ -49,6 +51,7 @@ __all__ = [
     "export_text",
     "load_model",
     "metrics",
+    "tune_depth_penalty",
 ]
 
 

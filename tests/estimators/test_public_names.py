@@ -27,6 +27,7 @@ def test_nothing_is_public_by_accident():
         "export_text",
         "load_model",
         "metrics",
+        "tune_depth_penalty",
     ]
 
 
@@ -45,6 +46,7 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
         "cutwise.estimators._persist",
         "cutwise.estimators._base",
         "cutwise.estimators._exports",
+        "cutwise.estimators._tuning",
     ],
 )
 def test_the_examples_are_true(module):

@@ -3,6 +3,7 @@
 from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._exports import export_text
 from cutwise.estimators._persist import load_model
+from cutwise.estimators._tuning import PenaltySearch, tune_depth_penalty
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.explainable_kmeans import ExplainableKMeans
 from cutwise.estimators.kernel_kmeans import KernelKMeans
@@ -12,7 +13,9 @@ __all__ = [
     "CostCurve",
     "ExplainableKMeans",
     "KernelKMeans",
+    "PenaltySearch",
     "cost_curve",
     "export_text",
     "load_model",
+    "tune_depth_penalty",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -9,10 +11,12 @@ import numpy.typing as npt
 from sklearn.base import ClusterMixin
 
 from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._costs import costs_by_centers
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._reference import ReferenceRecipe, cut_coordinates, make_reference
-from cutwise.estimators._rows import fit_metric_space
-from cutwise.reference import fixed_costs
+from cutwise.estimators._rows import FitRows, fit_metric_space
+from cutwise.estimators._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
+from cutwise.reference import Reference, fixed_costs
 from cutwise.table import (
     check_integer,
     check_max_leaves,
@@ -23,7 +27,7 @@ from cutwise.table import (
     read_table,
     read_weights,
 )
-from cutwise.tree.grower import grow_tree
+from cutwise.tree.grower import GrownTree, grow_tree
 
 __all__ = ["ExplainableKMeans"]
 
@@ -52,8 +56,16 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     expansion : {"exkmc", "expand"}, default="exkmc"
         How the tree of ``n_clusters`` leaves grows to ``max_leaves``: by cost under the reference centers, or by the
         rows whose cluster differs from the reference.
-    depth_penalty : float, default=0.03
-        Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone. The others do not use it.
+    depth_penalty : float or "auto", default=0.03
+        Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone. ``"auto"`` (ExShallow*) searches between
+        0 and 1 for a tree of ``n_clusters`` leaves that keeps both targets. The other algorithms do not use it.
+    target_cost : float, default=None
+        What the tree may cost, in the units of ``cost_``, for ``depth_penalty="auto"``. None means what ExKMC's tree with
+        ``n_clusters`` leaves on the same reference costs.
+    target_waes : float, default=None
+        How many conditions a row's explanation may have on average, for ``depth_penalty="auto"``. None means as many as
+        in ExKMC's tree. Where both targets cannot be kept, it is the tree with the shortest explanations of those that
+        keep the cost.
     reference : clusterer or array-like of shape (n_clusters, n_features), default=None
         The clustering to approximate: centers, a scikit-learn clusterer (fitted or not), or None for k-means. Centers
         are in the preprocessor's output where there is one.
@@ -89,6 +101,8 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         The clustering that the tree approximates: ``labels``, ``centers``, ``cost``.
     n_leaves_, depth_ : int
         Size of the tree.
+    depth_penalty_ : float
+        The depth penalty that was used; only with ``algorithm="exshallow"``.
     classes_ : ndarray of shape (n_clusters,), int32
         The cluster numbers 0 .. k-1.
     preprocessor_ : transformer
@@ -123,6 +137,9 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     True
     """
 
+    depth_penalty_: float
+    _penalty_search: PenaltySearch
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -130,7 +147,9 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         max_leaves: int | None = None,
         algorithm: str = "exshallow",
         expansion: str = "exkmc",
-        depth_penalty: float = 0.03,
+        depth_penalty: float | str = 0.03,
+        target_cost: float | None = None,
+        target_waes: float | None = None,
         reference: Any = None,
         preprocessor: Any = None,
         n_init: int = 10,
@@ -143,6 +162,8 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         self.algorithm = algorithm
         self.expansion = expansion
         self.depth_penalty = depth_penalty
+        self.target_cost = target_cost
+        self.target_waes = target_waes
         self.reference = reference
         self.preprocessor = preprocessor
         self.n_init = n_init
@@ -188,7 +209,7 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         max_leaves = check_max_leaves(self.max_leaves, k)
         check_option("algorithm", self.algorithm, ALGORITHMS)
         check_option("expansion", self.expansion, EXPANSIONS)
-        depth_penalty = check_number("depth_penalty", self.depth_penalty, minimum=0)
+        fixed_penalty = self._check_penalty()
         check_integer("n_init", self.n_init, minimum=1)
         n_jobs = check_n_jobs(self.n_jobs)
         stages = Stages(type(self).__name__, self.verbose)
@@ -204,24 +225,27 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         )
         rows, reference, full_labels = make_reference(recipe, table, space, sample_weight, stages)
         with stages.stage("tree"):
-            grown = grow_tree(
+            grow = partial(
+                grow_tree,
                 rows.encoded,
                 reference.labels,
                 cut_coordinates(rows, reference, space, self._objective),
-                lambda: fixed_costs(
-                    rows.metric.matrix, reference.centers, self._objective, weights=rows.weights, n_jobs=n_jobs
+                cache(
+                    lambda: fixed_costs(
+                        rows.metric.matrix, reference.centers, self._objective, weights=rows.weights, n_jobs=n_jobs
+                    )
                 ),
-                algorithm=self.algorithm,
-                max_leaves=max_leaves,
                 expansion=self.expansion,
-                depth_penalty=depth_penalty,
                 n_jobs=n_jobs,
                 progress=stages.leaves,
             )
+            penalty = self._tuned_penalty(grow, rows, reference) if fixed_penalty is None else fixed_penalty
+            grown = grow(algorithm=self.algorithm, max_leaves=max_leaves, depth_penalty=penalty)
         with stages.stage("costs"):
             self._remember_columns(table)
             self.preprocessor_ = space.preprocessor
             self.classes_ = np.arange(k, dtype=np.int32)
+            self._remember_penalty(penalty)
             self._finish(rows, grown, reference, full_labels, sample_weight)
         stages.say(self._summary())
         return self
@@ -256,6 +280,51 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             Larger is better; 0 at best.
         """
         return -self._cost_of(X, sample_weight)
+
+    def _check_penalty(self) -> float | None:
+        """The depth penalty; None where it is to be searched for."""
+        for name in ("target_cost", "target_waes"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), minimum=0)
+        if isinstance(self.depth_penalty, str):
+            check_option("depth_penalty", self.depth_penalty, ("auto",))
+            return None if self.algorithm == "exshallow" else FIRST_PENALTY
+        return check_number("depth_penalty", self.depth_penalty, minimum=0)
+
+    def _tuned_penalty(self, grow: Callable[..., GrownTree], rows: FitRows, reference: Reference) -> float:
+        """The penalty of ExShallow*, on a reference and costs that are there already."""
+        k = reference.n_clusters
+
+        def judge(grown: GrownTree) -> tuple[float, float]:
+            cost = costs_by_centers(rows, reference, self._objective, grown.codes).cost
+            return cost, size_of_explanations(rows, grown)
+
+        target_cost, target_waes = self.target_cost, self.target_waes
+        if target_cost is None or target_waes is None:
+            cost, waes = judge(grow(algorithm="exkmc", max_leaves=k))
+            target_cost = cost if target_cost is None else target_cost
+            target_waes = waes if target_waes is None else target_waes
+        self._penalty_search, _ = search_penalty(
+            lambda penalty: grow(algorithm="exshallow", max_leaves=k, depth_penalty=penalty),
+            judge,
+            target_cost,
+            target_waes,
+        )
+        return self._penalty_search.depth_penalty
+
+    def _remember_penalty(self, penalty: float) -> None:
+        if self.algorithm == "exshallow":
+            self.depth_penalty_ = penalty
+        elif hasattr(self, "depth_penalty_"):
+            del self.depth_penalty_  # from an earlier fit
+
+    def _fitted_state(self) -> dict[str, Any]:
+        return super()._fitted_state() | {"depth_penalty": getattr(self, "depth_penalty_", None)}
+
+    def _restore_fitted(self, state: dict[str, Any]) -> None:
+        super()._restore_fitted(state)
+        if state.get("depth_penalty") is not None:  # the first files did not hold it
+            self.depth_penalty_ = float(state["depth_penalty"])
 
     def _summary(self) -> str:
         return f"{super()._summary()}; cost ratio {self.cost_ratio_:.4g}"

@@ -1,0 +1,183 @@
+"""ExShallow*: the depth penalty that a target of cost and a target of explanation size lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cutwise.estimators._rows import FitRows
+from cutwise.readouts.conditions import explanation_sizes
+from cutwise.tree.grower import GrownTree
+
+__all__ = [
+    "FIRST_PENALTY",
+    "MOST_STEPS",
+    "PenaltySearch",
+    "search_penalty",
+    "size_of_explanations",
+    "tune_depth_penalty",
+]
+
+FIRST_PENALTY = 0.03
+"""Where the search starts, and what ``depth_penalty`` is by default."""
+
+MOST_STEPS = 20
+"""Trees that are grown at most."""
+
+# Equal partitions may cost differently in the last digits.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class PenaltySearch:
+    """What a search for the depth penalty found.
+
+    Attributes
+    ----------
+    depth_penalty : float
+        The penalty of the chosen tree, from 0 to 1.
+    cost, waes : float
+        Its cost, each cluster with its own center, and the average number of conditions in a row's explanation.
+    target_cost, target_waes : float
+        What was wanted at most.
+    reached : bool
+        Whether the chosen tree keeps both targets.
+    steps : tuple of (float, float, float)
+        Penalty, cost and explanation size of every tree, in the order they were grown.
+    """
+
+    depth_penalty: float
+    cost: float
+    waes: float
+    target_cost: float
+    target_waes: float
+    reached: bool
+    steps: tuple[tuple[float, float, float], ...]
+
+
+def search_penalty(
+    grow: Callable[[float], GrownTree],
+    judge: Callable[[GrownTree], tuple[float, float]],
+    target_cost: float,
+    target_waes: float,
+) -> tuple[PenaltySearch, GrownTree]:
+    """Halve the interval of penalties: down where a tree costs too much, up where its explanations are too long.
+
+    Parameters
+    ----------
+    grow : callable
+        The tree of a penalty.
+    judge : callable
+        Its cost and its explanation size.
+    target_cost, target_waes : float
+
+    Returns
+    -------
+    search : PenaltySearch
+        Ends with the first tree that keeps both targets. Else the tree with the shortest explanations of those that
+        keep the cost; else the cheapest.
+    grown : GrownTree
+        That tree.
+
+    References
+    ----------
+    Laber, Murtinho, Oliveira (2023), *Shallow decision trees for explainable k-means clustering*, Section 4.4.
+    """
+    low, high, penalty = 0.0, 1.0, FIRST_PENALTY
+    steps: list[tuple[float, float, float]] = []
+    best: tuple[tuple[bool, float, float], int, GrownTree] | None = None
+    for step in range(MOST_STEPS):
+        grown = grow(penalty)
+        cost, waes = judge(grown)
+        steps.append((penalty, cost, waes))
+        cheap = cost <= target_cost * (1 + _ROUNDING)
+        rank = (not cheap, waes, cost) if cheap else (not cheap, cost, waes)
+        if best is None or rank < best[0]:
+            best = rank, step, grown
+        if cheap and waes <= target_waes * (1 + _ROUNDING):
+            return PenaltySearch(*steps[-1], target_cost, target_waes, True, tuple(steps)), grown
+        low, high = (penalty, high) if cheap else (low, penalty)
+        # Halving never gets to 0, the cheapest penalty there is.
+        penalty = 0.0 if step == MOST_STEPS - 2 and low == 0.0 else (low + high) / 2
+    assert best is not None
+    return PenaltySearch(*steps[best[1]], target_cost, target_waes, False, tuple(steps)), best[2]
+
+
+def size_of_explanations(rows: FitRows, grown: GrownTree) -> float:
+    """The average number of conditions in a row's explanation (WAES), over the rows that take part."""
+    tree = grown.tree
+    weight = rows.weight_of(grown.leaf_of_row, tree.n_nodes)[tree.leaves]
+    return float(weight @ explanation_sizes(tree) / np.float64(weight.sum()))
+
+
+def tune_depth_penalty(
+    X: Any,
+    n_clusters: int,
+    *,
+    target_cost: float | None = None,
+    target_waes: float | None = None,
+    reference: Any = None,
+    preprocessor: Any = None,
+    sample_weight: Any = None,
+    n_init: int = 10,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> PenaltySearch:
+    """Find the depth penalty with which ExShallow keeps a cost and an explanation size (ExShallow*).
+
+    The search starts at 0.03 and halves the interval from 0 to 1, at most 20 trees long. The reference is found once.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        The rows to cluster.
+    n_clusters : int
+        Number of clusters, and of leaves.
+    target_cost : float, default=None
+        What the tree's clusters may cost (``cost_``). None means the cost of ExKMC's tree with ``n_clusters`` leaves on
+        the same reference.
+    target_waes : float, default=None
+        How many conditions a row's explanation may have on average. None means that of ExKMC's tree.
+    reference, preprocessor, sample_weight, n_init, random_state, n_jobs
+        As in :class:`cutwise.ExplainableKMeans`.
+
+    Returns
+    -------
+    search : PenaltySearch
+        ``depth_penalty`` and what it leads to. ``ExplainableKMeans(depth_penalty="auto")`` fits that tree at once.
+
+    Raises
+    ------
+    InvalidInputError
+        What ``ExplainableKMeans.fit`` refuses.
+
+    References
+    ----------
+    Laber, Murtinho, Oliveira (2023), *Shallow decision trees for explainable k-means clustering*, Section 4.4.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from cutwise import tune_depth_penalty
+    >>> search = tune_depth_penalty(load_digits().data, 10, n_init=1, random_state=0)
+    >>> search.reached, search.cost <= search.target_cost, search.waes <= search.target_waes
+    (True, True, True)
+    """
+    from cutwise.estimators.explainable_kmeans import ExplainableKMeans
+
+    model = ExplainableKMeans(
+        n_clusters,
+        depth_penalty="auto",
+        target_cost=target_cost,
+        target_waes=target_waes,
+        reference=reference,
+        preprocessor=preprocessor,
+        n_init=n_init,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    search: PenaltySearch = model.fit(X, sample_weight=sample_weight)._penalty_search
+    return search
