@@ -57,11 +57,11 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         How the tree of ``n_clusters`` leaves grows to ``max_leaves``: by cost under the reference centers, or by the
         rows whose cluster differs from the reference.
     depth_penalty : float or "auto", default=0.03
-        Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone. ``"auto"`` (ExShallow*) searches between
-        0 and 1 for a tree of ``n_clusters`` leaves that keeps both targets. The other algorithms do not use it.
+        Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone. ``"auto"`` (ExShallow*) searches
+        between 0 and 1 for a tree of ``n_clusters`` leaves that keeps both targets. The other algorithms do not use it.
     target_cost : float, default=None
-        What the tree may cost, in the units of ``cost_``, for ``depth_penalty="auto"``. None means what ExKMC's tree with
-        ``n_clusters`` leaves on the same reference costs.
+        What the tree may cost, in the units of ``cost_``, for ``depth_penalty="auto"``. None means what ExKMC's tree
+        with ``n_clusters`` leaves on the same reference costs.
     target_waes : float, default=None
         How many conditions a row's explanation may have on average, for ``depth_penalty="auto"``. None means as many as
         in ExKMC's tree. Where both targets cannot be kept, it is the tree with the shortest explanations of those that
