@@ -303,7 +303,7 @@ class TestBadInput:
             ({"algorithm": "im"}, ["algorithm='im'", "'exshallow'", "Did you mean 'imm'?"]),
             ({"expansion": "expnd"}, ["expansion='expnd'", "Did you mean 'expand'?"]),
             ({"depth_penalty": -1}, ["depth_penalty=-1"]),
-            ({"depth_penalty": "auto"}, ["depth_penalty='auto'"]),
+            ({"depth_penalty": "much"}, ["depth_penalty='much'", "auto"]),
             ({"n_init": 0}, ["n_init=0"]),
             ({"n_jobs": 0}, ["n_jobs=0"]),
             ({"reference": 7}, ["reference"]),

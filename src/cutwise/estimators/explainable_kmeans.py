@@ -16,6 +16,7 @@ from cutwise.estimators._progress import Stages
 from cutwise.estimators._reference import ReferenceRecipe, cut_coordinates, make_reference
 from cutwise.estimators._rows import FitRows, fit_metric_space
 from cutwise.estimators._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
+from cutwise.exceptions import InvalidInputError
 from cutwise.reference import Reference, fixed_costs
 from cutwise.table import (
     check_integer,
@@ -287,7 +288,10 @@ class ExplainableKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), minimum=0)
         if isinstance(self.depth_penalty, str):
-            check_option("depth_penalty", self.depth_penalty, ("auto",))
+            if self.depth_penalty != "auto":
+                raise InvalidInputError(
+                    f'depth_penalty={self.depth_penalty!r} is neither a number >= 0 nor "auto". Use 0.03, for instance.'
+                )
             return None if self.algorithm == "exshallow" else FIRST_PENALTY
         return check_number("depth_penalty", self.depth_penalty, minimum=0)
 
