@@ -66,6 +66,8 @@ class LeastApart {
 // What rows add, and what a cut costs, when every cluster has its own cost per row.
 template <class Cost>
 struct CostSums {
+  static constexpr bool is_counts = false;
+
   const Cost *costs;
   int64_t k;
 
@@ -93,15 +95,54 @@ struct CostSums {
   int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::min_element(part, part + k) - part); }
 };
 
+// The counts of one side, its total and squares kept along: what it costs follows from them in no time. Integers all the
+// way (weights add up to less than 2^32), so that it does not matter which rows came first.
+struct SideCounts {
+  std::vector<int64_t> count;
+  int64_t sum = 0, most = 0;
+  uint64_t squares = 0;
+
+  SideCounts(const int64_t *counts, int64_t k) : count(counts, counts + k) {
+    for (int64_t c : count) take_in(c);
+  }
+  // The other side.
+  SideCounts(const int64_t *total, const int64_t *counts, int64_t k) : count(k) {
+    for (int64_t j = 0; j < k; ++j) take_in(count[j] = total[j] - counts[j]);
+  }
+  void add(int32_t label, int64_t weight) {
+    int64_t &here = count[label];
+    squares += static_cast<uint64_t>(weight) * static_cast<uint64_t>(2 * here + weight);
+    here += weight;
+    sum += weight;
+    most = std::max(most, here);
+  }
+  int64_t cost() const { return sum - most; }
+  double impurity() const { return impurity_of(sum, squares); }
+
+  static double impurity_of(int64_t sum, uint64_t squares) {
+    const double n = static_cast<double>(sum);
+    return sum > 0 ? n - static_cast<double>(squares) / n : 0.0;
+  }
+
+ private:
+  void take_in(int64_t c) {
+    sum += c;
+    most = std::max(most, c);
+    squares += static_cast<uint64_t>(c) * static_cast<uint64_t>(c);
+  }
+};
+
 // The same for 0/1 disagreement: sums are label counts, the cost of a side is its rows outside the commonest label.
 struct LabelCounts {
+  static constexpr bool is_counts = true;
+
   const int32_t *labels;
   const int64_t *weights;
   int64_t k;
   bool gini;
 
-  void add_row(int64_t *sums, int32_t row) const { sums[labels[row]] += weights ? weights[row] : 1; }
-  void prefetch(int32_t) const {}
+  int64_t weight_of(int32_t row) const { return weights ? weights[row] : 1; }
+  void add_row(int64_t *sums, int32_t row) const { sums[labels[row]] += weight_of(row); }
   int64_t left(const int64_t *part) const {
     int64_t sum = 0, most = 0;
     for (int64_t j = 0; j < k; ++j) {
@@ -132,15 +173,16 @@ struct LabelCounts {
   // Gini impurity of the two sides, weighted by size: tells apart cuts that disagree equally.
   double second(const int64_t *total, const int64_t *part) const {
     if (!gini) return 0.0;
-    double n_left = 0, n_right = 0, squares_left = 0, squares_right = 0;
+    int64_t n_left = 0, n_right = 0;
+    uint64_t squares_left = 0, squares_right = 0;
     for (int64_t j = 0; j < k; ++j) {
-      const double l = static_cast<double>(part[j]), r = static_cast<double>(total[j] - part[j]);
-      n_left += l;
-      n_right += r;
+      const uint64_t l = static_cast<uint64_t>(part[j]), r = static_cast<uint64_t>(total[j] - part[j]);
+      n_left += part[j];
+      n_right += total[j] - part[j];
       squares_left += l * l;
       squares_right += r * r;
     }
-    return (n_left > 0 ? n_left - squares_left / n_left : 0.0) + (n_right > 0 ? n_right - squares_right / n_right : 0.0);
+    return SideCounts::impurity_of(n_left, squares_left) + SideCounts::impurity_of(n_right, squares_right);
   }
   int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::max_element(part, part + k) - part); }
 };
@@ -176,7 +218,10 @@ struct SurrogateSearch {
   void offer(int32_t feature, double threshold, const int64_t *part, BestCut &mine) const {
     const int64_t score = sums.left(part) + sums.right(total.data(), part);
     if (score > mine.score) return;
-    const double second = sums.second(total.data(), part);
+    offer(feature, threshold, score, sums.second(total.data(), part), part, mine);
+  }
+
+  void offer(int32_t feature, double threshold, int64_t score, double second, const int64_t *part, BestCut &mine) const {
     const Cut cut{feature, threshold};
     if (mine.score != kNone && mine.beats(score, second, cut)) return;
     mine.score = score;
@@ -195,23 +240,60 @@ struct SurrogateSearch {
   }
 
   // Rows in order of one column, starting from `part`. The last cut is left out: it is the end of the bin or of the node.
-  void walk(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part, bool with_last,
-            BestCut &mine) const {
-    for (size_t i = 0; i < placed.size();) {
-      const double value = placed[i].value;
-      while (i < placed.size() && placed[i].value == value) {
-        if (i + kAhead < placed.size()) sums.prefetch(placed[i + kAhead].row);
-        sums.add_row(part.data(), placed[i++].row);
+  void walk(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part, BestCut &mine) const {
+    if constexpr (Sums::is_counts) {
+      walk_both_ways(feature, placed, part, mine);
+    } else {
+      for (size_t i = 0; i < placed.size();) {
+        const double value = placed[i].value;
+        while (i < placed.size() && placed[i].value == value) {
+          if (i + kAhead < placed.size()) sums.prefetch(placed[i + kAhead].row);
+          sums.add_row(part.data(), placed[i++].row);
+        }
+        if (i < placed.size()) offer(feature, value, part.data(), mine);
       }
-      if (i < placed.size() || with_last) offer(feature, value, part.data(), mine);
     }
+  }
+
+  // The largest count of a side is easily kept while the side grows: the left one grows forward, the right one backward.
+  void walk_both_ways(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part,
+                      BestCut &mine) const {
+    struct Passed {
+      int64_t cost;
+      double impurity;
+    };
+    auto ends = [&](size_t i) { return i + 1 == placed.size() || placed[i + 1].value != placed[i].value; };
+    std::vector<Passed> left(placed.size());
+    SideCounts side(part.data(), k);
+    for (size_t i = 0; i < placed.size(); ++i) {
+      side.add(sums.labels[placed[i].row], sums.weight_of(placed[i].row));
+      if (ends(i)) left[i] = {side.cost(), sums.gini ? side.impurity() : 0.0};
+    }
+    SideCounts right(total.data(), side.count.data(), k);
+    int64_t best_score = kNone;
+    double best_second = 0.0;
+    size_t best_at = 0;
+    for (size_t i = placed.size(); i-- > 1;) {
+      right.add(sums.labels[placed[i].row], sums.weight_of(placed[i].row));
+      if (!ends(i - 1)) continue;
+      const int64_t score = left[i - 1].cost + right.cost();
+      if (score > best_score) continue;
+      const double second = sums.gini ? left[i - 1].impurity + right.impurity() : 0.0;
+      if (score == best_score && second > best_second) continue;  // of equals the lowest cut is wanted: the last met
+      best_score = score;
+      best_second = second;
+      best_at = i - 1;
+    }
+    if (best_score > mine.score || best_score == kNone) return;
+    for (size_t i = 0; i <= best_at; ++i) sums.add_row(part.data(), placed[i].row);
+    offer(feature, placed[best_at].value, best_score, best_second, part.data(), mine);
   }
 
   void sort_column(int32_t feature, BestCut &mine) const {
     std::vector<PlacedRow> placed;
     place_all(matrix, rows, n, feature, placed);
     std::vector<int64_t> part(k, 0);
-    walk(feature, placed, part, false, mine);
+    walk(feature, placed, part, mine);
   }
 
   struct ClosedBin {
@@ -283,7 +365,7 @@ struct SurrogateSearch {
         for (int64_t j = 0; j < k; ++j) part[j] += here[j];
       }
       std::vector<int64_t> inside = part;
-      walk(feature, placed[i], inside, false, mine);
+      walk(feature, placed[i], inside, mine);
     }
   }
 

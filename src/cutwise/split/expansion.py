@@ -120,7 +120,9 @@ class SurrogateCriterion:
 
     def sums(self, rows: Int32) -> LeafSums:
         """See :class:`ExpansionCriterion`; costs in fixed-point units above the base cost."""
-        sums = _new_sums(self._table, len(rows), self._excess.shape[1])
+        # Bins have sums for every cluster, and so does every row that is passed in order of a column.
+        bins_pay = len(rows) * self._table.encoded.n_cols > 2 * self._table.encoded.n_slots
+        sums = _new_sums(self._table, self._excess.shape[1], bins_pay=bins_pay)
         searches.add_to_cost_histogram(
             self._table.encoded, self._packed, rows, self._excess, sums.histogram, sums.totals, self._n_jobs
         )
@@ -192,7 +194,10 @@ class DisagreementCriterion:
 
     def sums(self, rows: Int32) -> LeafSums:
         """See :class:`ExpansionCriterion`; weight by label."""
-        sums = _new_sums(self._table, len(rows), self._k)
+        n, k = len(rows), self._k
+        # Sorted rows pass one after the other, whatever the number of labels, and every bin has a count for each label.
+        bins_pay = n * (2.0 + np.log2(n + 1.0)) * self._table.encoded.n_cols > self._table.encoded.n_slots * k
+        sums = _new_sums(self._table, k, bins_pay=bins_pay)
         histogram = None if sums.histogram is None else sums.histogram[:, :, np.newaxis]
         searches.add_to_cluster_histogram(
             self._table.encoded, None, rows, self._labels, self._table.weights, None, histogram,
@@ -246,8 +251,7 @@ def _leaf_cut(found: tuple[int, float, int, float, int, int] | None) -> LeafCut 
     return LeafCut(feature, threshold, cost, impurity, left_label, right_label)
 
 
-def _new_sums(table: EncodedTable, n: int, k: int) -> LeafSums:
-    """Zeros for n rows; a histogram when adding into bins and walking them beats sorting the rows of every column."""
-    bins_pay = n * table.encoded.n_cols > 2 * table.encoded.n_slots
+def _new_sums(table: EncodedTable, k: int, *, bins_pay: bool) -> LeafSums:
+    """Zeros; a histogram when adding into bins and walking them beats sorting the rows of every column."""
     histogram = np.zeros((table.encoded.n_slots, k), dtype=np.int64) if bins_pay else None
     return LeafSums(np.zeros(k, dtype=np.int64), histogram)
