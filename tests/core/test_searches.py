@@ -144,7 +144,7 @@ def test_fewest_mistakes_are_those_of_all_cuts(case: Case, with_histogram: bool)
     uncounted = case.rows[cluster[case.rows] < 0]
     least, features, thresholds = searches.fewest_mistakes(
         case.encoded, case.matrix, case.rows, cluster, case.weights, uncounted, histogram if with_histogram else None,
-        totals, case.coordinates, case.survivors, 2,
+        totals, case.coordinates, case.survivors, searches.ColumnCuts(), 2,
     )  # fmt: skip
 
     held = cluster[case.rows] >= 0
@@ -161,6 +161,36 @@ def test_fewest_mistakes_are_those_of_all_cuts(case: Case, with_histogram: bool)
     assert least == min(expected)
     assert (int(features[0]), float(thresholds[0])) >= expected[least][0]  # a bin's end stands for its largest row
     assert len(features) == len(expected[least])
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2, 1.0])
+@pytest.mark.parametrize("case", CASES)
+def test_the_cheapest_of_tied_cuts_serves_each_side_by_its_best_center(case: Case, share: float) -> None:
+    rng = np.random.default_rng(int(100 * share))
+    along = case.coordinates[case.survivors]
+    every = [
+        (feature, threshold, is_left)
+        for feature, threshold, is_left in cuts(case, with_centers=True)
+        if (along[:, feature] <= threshold).any() and (along[:, feature] > threshold).any()
+    ]
+    tied = [every[i] for i in np.flatnonzero(rng.random(len(every)) < share)] or every[:1]
+    if not tied:
+        return
+    costs = case.excess[case.rows]
+    scores = []
+    for feature, threshold, is_left in tied:
+        center_left = along[:, feature] <= threshold
+        left, right = case.survivors[center_left], case.survivors[~center_left]
+        scores.append(costs[is_left][:, left].sum(axis=0).min() + costs[~is_left][:, right].sum(axis=0).min())
+    for dtype in (np.int64, np.int32):
+        most_costs = np.zeros(len(case.excess), dtype=dtype)
+        for _ in range(2):  # the largest costs are known the second time
+            found = searches.cheapest_tied_cut(
+                case.encoded, case.matrix, case.rows, case.excess.astype(dtype), costs.sum(axis=0), most_costs,
+                case.coordinates, case.survivors, np.array([feature for feature, _, _ in tied], dtype=np.int32),
+                np.array([threshold for _, threshold, _ in tied]),
+            )  # fmt: skip
+            assert found == np.argmin(scores)
 
 
 @pytest.mark.parametrize("with_histogram", [True, False])

@@ -175,6 +175,24 @@ def one_cluster(rng: np.random.Generator) -> Case:
     return Case("k = 1", values, rng.integers(0, 6, (1, d)).astype(float), True)
 
 
+def patterned_centers(rng: np.random.Generator) -> Case:
+    """Unit vectors, a chain or few-valued rows, each a center: nearly every cut ties, at nearly every node."""
+    k = int(rng.integers(9, 14))
+    spread = [1.0, 2.0, 3.0][rng.integers(3)]
+    centers = [
+        np.eye(k)[rng.permutation(k)] * spread,
+        np.sort(rng.choice(2**k, k, replace=False)).astype(float)[:, None],
+        2.0 ** np.arange(k)[rng.permutation(k), None],
+        np.column_stack([np.arange(k) % 2, np.arange(k) // 2, np.full(k, 5)]).astype(float),
+        (rng.random((k, 5)) < 0.3) * spread,
+    ][rng.integers(5)]
+    values = np.concatenate([centers, centers[rng.integers(0, k, int(rng.integers(0, 6)))]])
+    # Some rows astray make mistakes, and other columns than theirs stay as they were.
+    for row in rng.integers(0, len(values), int(rng.integers(0, 3))):
+        values[row, rng.integers(values.shape[1])] += 1.0
+    return Case("patterned centers", values[rng.permutation(len(values))], centers, True)
+
+
 SMALL = (
     integer_grid,
     half_grid,
@@ -195,6 +213,7 @@ SMALL = (
     fractional_weights,
     a_center_a_row,
     one_cluster,
+    patterned_centers,
 )
 
 

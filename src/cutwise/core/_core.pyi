@@ -150,6 +150,19 @@ def cost_histogram(
     n_jobs: int,
 ) -> None: ...
 def parted_rows(rows: _Int32, cluster: _Int32, survivors: _Int32, k: int) -> tuple[_Int32, _Int32]: ...
+
+class ColumnCuts:
+    def __init__(self) -> None: ...
+
+def forget_changed_cuts(
+    cuts: ColumnCuts,
+    matrix: Matrix,
+    lost_rows: _Int32,
+    cluster: _Int32,
+    coordinates: _Float64,
+    lost_centers: _Int32,
+    kept_centers: _Int32,
+) -> None: ...
 def fewest_mistakes(
     encoded: Encoded,
     matrix: Matrix,
@@ -161,6 +174,7 @@ def fewest_mistakes(
     totals: _Int64,
     coordinates: _Float64,
     survivors: _Int32,
+    known: ColumnCuts,
     n_jobs: int,
 ) -> tuple[int, _Int32, _Float64]: ...
 def cheapest_tied_cut(
@@ -168,6 +182,8 @@ def cheapest_tied_cut(
     matrix: Matrix,
     rows: _Int32,
     costs: _Costs,
+    totals: _Int64,
+    most_costs: _Costs,
     coordinates: _Float64,
     survivors: _Int32,
     features: _Int32,

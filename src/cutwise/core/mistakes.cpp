@@ -31,6 +31,14 @@ struct ColumnBest {
   }
 };
 
+// The best cuts of every column at one node, handed on to a child whose rows and centers change nothing in most columns.
+struct ColumnCuts {
+  std::vector<ColumnBest> best;
+  std::vector<uint8_t> is_known;  // best holds all the cuts there are, and stays true until something changes
+  // Known for good: the surviving centers are equal in the column.
+  bool is_dead(size_t f) const { return is_known[f] && best[f].mistakes == kNone; }
+};
+
 struct ClosedBin {
   int32_t bin;
   int64_t bound;
@@ -41,19 +49,31 @@ using MistakeNode = SeparationNode<int32_t, int64_t>;
 struct MistakeSearch {
   const MistakeNode &node;
   std::vector<int32_t> uncounted;  // rows of the node that no surviving cluster holds: they still tell cuts apart
-  std::vector<ColumnBest> best;
+  ColumnCuts &cuts;
+  std::vector<ColumnBest> &best;
   std::vector<std::vector<ClosedBin>> closed;
 
-  MistakeSearch(const MistakeNode &n, std::vector<int32_t> uncounted_rows)
-      : node(n), uncounted(std::move(uncounted_rows)), best(n.encoded.columns.size()), closed(n.encoded.columns.size()) {}
+  MistakeSearch(const MistakeNode &n, std::vector<int32_t> uncounted_rows, ColumnCuts &known)
+      : node(n), uncounted(std::move(uncounted_rows)), cuts(known), best(known.best), closed(n.encoded.columns.size()) {
+    cuts.best.resize(closed.size());
+    cuts.is_known.resize(closed.size(), 0);
+  }
 
   // Which cuts differ when rows that no cluster holds lie between them is looked up only where cuts tie: `exact`.
   void look(int32_t feature, bool exact) {
     const Column &column = node.encoded.columns[feature];
-    const CenterLine line = node.survivors.along(feature);
-    if (line.coordinate.front() == line.coordinate.back()) return;
     ColumnBest &mine = best[feature];
-    if (node.prefers_rows(column)) {
+    if (cuts.is_known[feature]) return;
+    mine = {};
+    if (node.survivors.are_equal_along(feature)) {
+      cuts.is_known[feature] = 1;
+      return;
+    }
+    const CenterLine line = node.survivors.along(feature);
+    const bool by_rows = node.prefers_rows(column);
+    // What follows is all there is to know, unless bins stay closed or rows without a center await a second look.
+    cuts.is_known[feature] = uncounted.empty() && (by_rows || column.exact);
+    if (by_rows) {
       std::vector<PlacedRow> placed;
       place_all(node.matrix, node.rows, node.n, feature, placed);
       Sweep sweep(node, line);
@@ -114,13 +134,13 @@ struct MistakeSearch {
     parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f), false); });
     // The most promising columns first: what they yield keeps the others closed.
     std::vector<std::pair<int64_t, int32_t>> order;
+    int64_t limit = minimum();
     for (int32_t f = 0; f < d; ++f) {
       int64_t bound = kNone;
       for (const ClosedBin &bin : closed[f]) bound = std::min(bound, bin.bound);
-      if (bound <= minimum()) order.emplace_back(bound, f);
+      if (bound <= limit && !closed[f].empty()) order.emplace_back(bound, f);
     }
     std::sort(order.begin(), order.end());
-    int64_t limit = minimum();
     std::mutex limit_mutex;
     parallel_for(n_jobs, static_cast<int64_t>(order.size()), [&](int64_t i) {
       int64_t known;
@@ -145,12 +165,55 @@ struct MistakeSearch {
   }
 };
 
+// Forgets the columns in which the loss of some rows and centers to a sibling may change a cut: those where a lost row is
+// not at its center, or a lost center's coordinate is not also that of a center that stays.
+void forget_changed(ColumnCuts &cuts, const Matrix &matrix, const int32_t *lost_rows, int64_t n_lost, const int32_t *cluster,
+                    const double *coordinates, int64_t d, const std::vector<int32_t> &lost_centers,
+                    const std::vector<int32_t> &kept_centers) {
+  constexpr size_t kLookedAt = 32;  // of the centers that stay: a coordinate that is not among these is taken for a rare one
+  std::vector<uint8_t> &known = cuts.is_known;
+  matrix.visit([&](auto values) {
+    for (int64_t i = 0; i < n_lost; ++i) {
+      const int32_t row = lost_rows[i];
+      const double *center = coordinates + static_cast<int64_t>(cluster[row]) * d;
+      for (int64_t f = 0; f < d; ++f)
+        if (known[f] && !cuts.is_dead(f) && values(row, f) != center[f]) known[f] = 0;
+    }
+  });
+  const size_t n_looked_at = std::min(kLookedAt, kept_centers.size());
+  for (int32_t lost : lost_centers)
+    for (int64_t f = 0; f < d; ++f) {
+      if (!known[f] || cuts.is_dead(f)) continue;
+      bool stays = false;
+      for (size_t j = 0; j < n_looked_at && !stays; ++j)
+        stays = coordinates[kept_centers[j] * d + f] == coordinates[lost * d + f];
+      known[f] = stays;
+    }
+}
+
 }  // namespace
 }  // namespace cutwise
 
 using namespace cutwise;
 
 void bind_mistakes(nb::module_ &m) {
+  nb::class_<ColumnCuts>(m, "ColumnCuts").def(nb::init<>());
+  m.def(
+      "forget_changed_cuts",
+      [](ColumnCuts &cuts, const Matrix &matrix, In1<int32_t> lost_rows, In1<int32_t> cluster, In2<double> coordinates,
+         In1<int32_t> lost_centers, In1<int32_t> kept_centers) {
+        const int64_t d = static_cast<int64_t>(coordinates.shape(1));
+        require(static_cast<int64_t>(cuts.is_known.size()) == d && matrix.n_cols() == d,
+                "cuts, rows and centers are in the same columns");
+        for (size_t i = 0; i < lost_rows.size(); ++i)
+          require(cluster.data()[lost_rows.data()[i]] >= 0, "every lost row has a center");
+        nb::gil_scoped_release release;
+        forget_changed(cuts, matrix, lost_rows.data(), static_cast<int64_t>(lost_rows.size()), cluster.data(),
+                       coordinates.data(), d, {lost_centers.data(), lost_centers.data() + lost_centers.size()},
+                       {kept_centers.data(), kept_centers.data() + kept_centers.size()});
+      },
+      nb::arg("cuts"), nb::arg("matrix"), nb::arg("lost_rows"), nb::arg("cluster"), nb::arg("coordinates"),
+      nb::arg("lost_centers"), nb::arg("kept_centers"));
   m.def(
       "parted_rows",
       [](In1<int32_t> rows, In1<int32_t> cluster, In1<int32_t> survivors, int64_t k) {
@@ -175,13 +238,14 @@ void bind_mistakes(nb::module_ &m) {
       "fewest_mistakes",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster,
          std::optional<In1<int64_t>> weights, In1<int32_t> uncounted, std::optional<In3<int64_t>> histogram,
-         In2<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, int n_jobs) {
+         In2<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, ColumnCuts &known, int n_jobs) {
         require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
         require(static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
         require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
                                histogram->shape(1) == coordinates.shape(0) && histogram->shape(2) == 1),
                 "histogram is of shape (n_slots, k, 1)");
         require(totals.shape(0) == coordinates.shape(0) && totals.shape(1) == 1, "totals is of shape (k, 1)");
+        require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
         std::vector<int32_t> feature;
         std::vector<double> threshold;
         int64_t mistakes;
@@ -201,13 +265,13 @@ void bind_mistakes(nb::module_ &m) {
                               1,
                               {coordinates.data(), encoded.n_cols(),
                                std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size())}};
-          MistakeSearch search(node, std::vector<int32_t>(uncounted.data(), uncounted.data() + uncounted.size()));
+          MistakeSearch search(node, std::vector<int32_t>(uncounted.data(), uncounted.data() + uncounted.size()), known);
           search.run(n_jobs);
           mistakes = search.minimum();
           if (mistakes == kNone) mistakes = -1;
           for (int32_t f = 0; f < encoded.n_cols(); ++f) {
             ColumnBest &column = search.best[f];
-            if (column.mistakes != mistakes) continue;
+            if (column.mistakes != mistakes || mistakes < 0) continue;
             std::sort(column.thresholds.begin(), column.thresholds.end());
             column.thresholds.erase(std::unique(column.thresholds.begin(), column.thresholds.end()),
                                     column.thresholds.end());
@@ -220,5 +284,6 @@ void bind_mistakes(nb::module_ &m) {
         return nb::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
       },
       nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("cluster"), nb::arg("weights").none(),
-      nb::arg("uncounted"), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("n_jobs"));
+      nb::arg("uncounted"), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"),
+      nb::arg("known"), nb::arg("n_jobs"));
 }

@@ -25,6 +25,14 @@ struct Survivors {
   int32_t n_cols;
   std::vector<int32_t> clusters;  // increasing
 
+  bool are_equal_along(int32_t feature) const {
+    const double *column = coordinates + feature;
+    const double first = column[static_cast<int64_t>(clusters.front()) * n_cols];
+    for (int32_t c : clusters)
+      if (column[static_cast<int64_t>(c) * n_cols] != first) return false;
+    return true;
+  }
+
   CenterLine along(int32_t feature) const {
     CenterLine line;
     line.cluster = clusters;

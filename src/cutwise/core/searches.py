@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._core import Encoded, Matrix, PackedCodes
+from ._core import ColumnCuts, Encoded, Matrix, PackedCodes
 
 __all__ = [
+    "ColumnCuts",
     "add_to_cluster_histogram",
     "add_to_cost_histogram",
     "best_disagreement_cut",
@@ -24,6 +25,7 @@ __all__ = [
     "best_surrogate_cut",
     "cheapest_tied_cut",
     "fewest_mistakes",
+    "forget_changed_cuts",
     "hold_by_nearest",
     "new_states",
     "pack_codes",
@@ -150,6 +152,7 @@ def fewest_mistakes(
     totals: Int64,
     coordinates: Float64,
     survivors: Int32,
+    known: ColumnCuts,
     n_jobs: int = 1,
 ) -> tuple[int, Int32, Float64]:
     """The cuts that part the fewest rows from their centers and leave a surviving center on each side.
@@ -171,6 +174,9 @@ def fewest_mistakes(
     coordinates : ndarray of shape (k, d), float64
     survivors : ndarray, int32
         Clusters whose centers reached the node, in increasing order, two or more.
+    known : ColumnCuts
+        The best cuts of every column: new, or the parent's after :func:`forget_changed_cuts`. Columns that are known
+        are not looked at again; on return it holds those of this node.
     n_jobs : int
 
     Returns
@@ -185,8 +191,38 @@ def fewest_mistakes(
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1.
     """
     return _core.fewest_mistakes(
-        encoded, matrix, rows, cluster, weights, uncounted, histogram, totals, coordinates, survivors, n_jobs
+        encoded, matrix, rows, cluster, weights, uncounted, histogram, totals, coordinates, survivors, known, n_jobs
     )
+
+
+def forget_changed_cuts(
+    cuts: ColumnCuts,
+    matrix: Matrix,
+    lost_rows: Int32,
+    cluster: Int32,
+    coordinates: Float64,
+    lost_centers: Int32,
+    kept_centers: Int32,
+) -> None:
+    """Make a parent's best cuts those of a child that has lost a few rows and centers to its sibling.
+
+    A column's cuts are forgotten where a lost row does not lie at its center's coordinate, or where no center that
+    stays shares the coordinate of a lost one. In every other column the child has the values, the centers and the
+    mistakes of its parent.
+
+    Parameters
+    ----------
+    cuts : ColumnCuts
+        Of the parent; changed in place.
+    matrix : Matrix
+    lost_rows : ndarray, int32
+        Each on its center's side: the cut made no mistakes, and none was made above.
+    cluster : ndarray of shape (n_rows,), int32
+    coordinates : ndarray of shape (k, d), float64
+    lost_centers, kept_centers : ndarray, int32
+        Of the sibling, and of the child.
+    """
+    _core.forget_changed_cuts(cuts, matrix, lost_rows, cluster, coordinates, lost_centers, kept_centers)
 
 
 def cheapest_tied_cut(
@@ -194,6 +230,8 @@ def cheapest_tied_cut(
     matrix: Matrix,
     rows: Int32,
     costs: Costs,
+    totals: Int64,
+    most_costs: Costs,
     coordinates: Float64,
     survivors: Int32,
     features: Int32,
@@ -206,6 +244,11 @@ def cheapest_tied_cut(
     encoded, matrix, rows, coordinates, survivors
         As in :func:`fewest_mistakes`.
     costs : ndarray of shape (n_rows, k), int32 or int64
+        None negative.
+    totals : ndarray of shape (k,), int64
+        Their sums over the node's rows; those of other clusters than the survivors are not read.
+    most_costs : ndarray of shape (n_rows,), the dtype of ``costs``
+        Zeros at first; the largest cost of a row, and 1, once it was needed. Kept from node to node.
     features, thresholds : ndarray, int32 and float64
         The cuts, by column, then by threshold.
 
@@ -214,7 +257,9 @@ def cheapest_tied_cut(
     index : int
         The first of the best.
     """
-    return _core.cheapest_tied_cut(encoded, matrix, rows, costs, coordinates, survivors, features, thresholds)
+    return _core.cheapest_tied_cut(
+        encoded, matrix, rows, costs, totals, most_costs, coordinates, survivors, features, thresholds
+    )
 
 
 def best_surrogate_cut(

@@ -84,7 +84,7 @@ class FeatureMistakeCriterion:
         mistakes, column, _, lower, upper, left = found
         return SeparatingCut(column, upper, np.isin(node.survivors, left), None, mistakes, lower)
 
-    def follow(self, children: Sequence[SeparationNode]) -> None:
+    def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows parted from their centers are dropped."""
         for child in children:
             parted, child.uncounted = searches.parted_rows(child.rows, self._cluster, child.survivors, self._k)
@@ -98,7 +98,7 @@ class FeatureMistakeCriterion:
         )
         mistakes, columns, thresholds = searches.fewest_mistakes(
             table.encoded, table.matrix, node.rows, self._cluster, table.weights, node.uncounted, None, totals,
-            self._means, node.survivors, self._n_jobs,
+            self._means, node.survivors, searches.ColumnCuts(), self._n_jobs,
         )  # fmt: skip
         if mistakes < 0:
             return None

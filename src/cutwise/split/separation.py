@@ -24,6 +24,10 @@ Flags = npt.NDArray[np.uint8]
 _HISTOGRAM_BYTES = 128 * 2**20
 """A histogram of every cluster is kept up to this size; above it columns are sorted node by node instead."""
 
+_IS_FEW = 8
+"""A child is small beside its sibling when it has this many times fewer rows: then columns are rather compared than
+searched anew."""
+
 
 @dataclass(frozen=True, eq=False)
 class SeparatingCut:
@@ -72,11 +76,17 @@ class SeparationNode:
         Its centers, in increasing order.
     uncounted : ndarray, int32
         Rows that none of its centers holds (mistakes of earlier cuts); kept by the criterion.
+    cost_totals : ndarray of shape (k,), int64, or None
+        What all its rows cost by every cluster, where that is known; kept by the criterion.
+    cuts : ColumnCuts or None
+        The best cuts of its columns, as far as they are known; kept by the criterion.
     """
 
     rows: Int32
     survivors: Int32
     uncounted: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
+    cost_totals: Int64 | None = None
+    cuts: searches.ColumnCuts | None = None
 
 
 class SeparationCriterion(Protocol):
@@ -97,8 +107,8 @@ class SeparationCriterion(Protocol):
         """
         ...
 
-    def follow(self, children: Sequence[SeparationNode]) -> None:
-        """A node was cut in two: these are its children."""
+    def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
+        """The node that was seen last was cut in two: these are its children."""
         ...
 
 
@@ -136,6 +146,7 @@ class MistakeCriterion:
         self._coordinates = coordinates
         self._costs = costs
         self._n_jobs = n_jobs
+        self._most_costs: npt.NDArray[np.int32] | Int64 | None = None
         self._histogram, self._totals = _new_histogram(table, len(coordinates), width=1)
 
     def start(self, root: SeparationNode) -> None:
@@ -145,29 +156,59 @@ class MistakeCriterion:
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
         table, rows, survivors = self._table, node.rows, node.survivors
+        node.cuts = node.cuts or searches.ColumnCuts()
         mistakes, features, thresholds = searches.fewest_mistakes(
             table.encoded, table.matrix, rows, self._cluster, table.weights, node.uncounted, self._histogram,
-            self._totals, self._coordinates, survivors, self._n_jobs,
+            self._totals, self._coordinates, survivors, node.cuts, self._n_jobs,
         )  # fmt: skip
         if mistakes < 0:
             return None
         chosen = 0
         if len(features) > 1 and self._costs is not None and len(rows) > 0:
             excess = self._costs().excess
+            if node.cost_totals is None:
+                node.cost_totals = self._cost_totals(rows)
+            if self._most_costs is None:
+                self._most_costs = np.zeros(len(excess), dtype=excess.dtype)
             chosen = searches.cheapest_tied_cut(
-                table.encoded, table.matrix, rows, excess, self._coordinates, survivors, features, thresholds
-            )
+                table.encoded, table.matrix, rows, excess, node.cost_totals, self._most_costs, self._coordinates,
+                survivors, features, thresholds,
+            )  # fmt: skip
         return SeparatingCut.at(
             int(features[chosen]), float(thresholds[chosen]), self._coordinates, survivors, mistakes
         )
 
-    def follow(self, children: Sequence[SeparationNode]) -> None:
+    def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows parted from their centers are dropped."""
+        k = len(self._coordinates)
+        smaller, larger = sorted(children, key=lambda child: len(child.rows))
+        none_parted = True
         for child in children:
-            k = len(self._coordinates)
             parted, child.uncounted = searches.parted_rows(child.rows, self._cluster, child.survivors, k)
+            none_parted = none_parted and len(parted) == 0
             self._add(parted, sign=-1)
             self._cluster[parted] = -1
+        if len(larger.survivors) < 2:
+            return
+        # What a node knows is handed on to the larger child, less what the smaller one takes away.
+        if node.cost_totals is not None:
+            smaller.cost_totals = self._cost_totals(smaller.rows)
+            larger.cost_totals = node.cost_totals
+            larger.cost_totals -= smaller.cost_totals
+        if none_parted and len(node.uncounted) == 0 and _IS_FEW * len(smaller.rows) <= len(larger.rows):
+            larger.cuts, node.cuts = node.cuts, None
+            if larger.cuts is not None:
+                searches.forget_changed_cuts(
+                    larger.cuts, self._table.matrix, smaller.rows, self._cluster, self._coordinates,
+                    smaller.survivors, larger.survivors,
+                )  # fmt: skip
+
+    def _cost_totals(self, rows: Int32) -> Int64:
+        assert self._costs is not None
+        excess = self._costs().excess
+        totals = np.zeros(excess.shape[1], dtype=np.int64)
+        searches.add_to_cost_histogram(self._table.encoded, None, rows, excess, None, totals, self._n_jobs)
+        return totals
 
     def _add(self, rows: Int32, sign: int) -> None:
         searches.add_to_cluster_histogram(
@@ -216,7 +257,7 @@ class InducedCriterion:
 
     def start(self, root: SeparationNode) -> None:
         """See :class:`SeparationCriterion`: every row finds its two nearest centers."""
-        self.follow([root])
+        self._hold([root])
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
@@ -228,11 +269,14 @@ class InducedCriterion:
         )  # fmt: skip
         return None if found is None else SeparatingCut.at(found[2], found[3], self._coordinates, node.survivors)
 
-    def follow(self, children: Sequence[SeparationNode]) -> None:
+    def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows that lost their nearest or second nearest center find new ones."""
+        self._hold(children)
+
+    def _hold(self, nodes: Sequence[SeparationNode]) -> None:
         searches.hold_by_nearest(
             self._table.encoded, self._packed, self._costs.excess, self._costs.base, self._table.weights,
-            [node.rows for node in children], [node.survivors for node in children], self._states, self._histogram,
+            [node.rows for node in nodes], [node.survivors for node in nodes], self._states, self._histogram,
             self._totals, self._held, self._n_jobs,
         )  # fmt: skip
 

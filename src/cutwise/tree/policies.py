@@ -67,7 +67,7 @@ def separate(
             SeparationNode(tree.rows(left), survivors[cut.goes_left]),
             SeparationNode(tree.rows(right), survivors[~cut.goes_left]),
         ]
-        criterion.follow(children)
+        criterion.follow(seen, children)
         for side, child in ((1, right), (0, left)):
             child_kills = kills
             if not kills[side, cut.feature]:
