@@ -1,0 +1,97 @@
+"""What the displays share: axes to draw on, and what they read off a fitted model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
+from cutwise.readouts.counts import LeafCounts
+from cutwise.readouts.inputs import class_labels
+from cutwise.tree.threshold_tree import ThresholdTree
+
+__all__ = ["INK", "MUTED", "RULE", "ModelParts", "need_matplotlib", "new_axes", "parts_of", "read_rows", "tint"]
+
+INK, MUTED, RULE = "#1b2027", "#66707c", "#c3cad3"
+"""Text, lesser text, and lines."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelParts:
+    """What the displays read off a fitted model.
+
+    Attributes
+    ----------
+    tree : ThresholdTree
+    names : tuple of str
+        One a column.
+    titles : list of str
+        What each cluster is called.
+    counts : LeafCounts
+        Of the rows of fit.
+    """
+
+    tree: ThresholdTree
+    names: tuple[str, ...]
+    titles: list[str]
+    counts: LeafCounts
+
+
+def parts_of(model: Any) -> ModelParts:
+    """The parts of a fitted model.
+
+    Raises
+    ------
+    UnsupportedInputError
+        No fitted model of cutwise.
+    """
+    tree = getattr(model, "tree_", None)
+    if not isinstance(tree, ThresholdTree) or not hasattr(model, "_leaf_counts"):
+        raise UnsupportedInputError(
+            f"A display takes a fitted model of cutwise, not {type(model).__name__}. Fit it first if it is one."
+        )
+    counts: LeafCounts = model._leaf_counts
+    labels = class_labels(tree, getattr(model, "classes_", None), len(counts.cluster_weight))
+    called = getattr(model, "cluster_names_", None) or {}
+    return ModelParts(tree, tuple(model._columns_of_fit().names), [str(called.get(c, c)) for c in labels], counts)
+
+
+def read_rows(model: Any, X: Any) -> Any:
+    """The rows as a table with the columns of fit."""
+    table = model._read(X)
+    if table.n_rows == 0:
+        raise InvalidInputError("X has no rows, so there is nothing to draw. Give at least one row.")
+    return table
+
+
+def need_matplotlib() -> None:
+    """Refuse to go on without matplotlib.
+
+    Raises
+    ------
+    MissingDependencyError
+        It is not installed.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError.of("matplotlib", purpose="Drawing", extra="plot") from error
+
+
+def new_axes(ax: Any, width: float, height: float) -> Any:
+    """The axes given, or those of a new figure of that size in inches."""
+    need_matplotlib()
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.figure(figsize=(width, height), layout="constrained").add_subplot()
+
+
+def tint(color: str, amount: float) -> tuple[float, float, float]:
+    """A color mixed with white: 0 gives white, 1 the color."""
+    rgb = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    mixed = 1 - amount * (1 - rgb)
+    return float(mixed[0]), float(mixed[1]), float(mixed[2])

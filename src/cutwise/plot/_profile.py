@@ -1,0 +1,147 @@
+"""Clusters against the whole: how far each cluster's mean is from that of all rows, column by column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from cutwise.plot._base import INK, MUTED, ModelParts, need_matplotlib, new_axes, parts_of, read_rows
+from cutwise.plot._text import ShortNames, plain, shorten, text_width
+from cutwise.readouts.palette import cluster_color
+from cutwise.readouts.profile import Profile, profile_clusters
+
+__all__ = ["ProfileDisplay"]
+
+_CELL = 0.27  # inches up
+_NAME = 44  # characters of a column's name
+
+
+@dataclass(eq=False)
+class ProfileDisplay:
+    """A heat map of standardized differences, a column of the table a line and a cluster a column.
+
+    Parameters
+    ----------
+    profile : Profile
+    names : sequence of str
+        Of the table's columns.
+    titles : sequence of str
+        Of the clusters.
+    max_columns : int, default=30
+        Columns of the table to show: those in which some cluster differs most.
+
+    Attributes
+    ----------
+    difference_ : ndarray of shape (n_shown, n_clusters), float64
+        What the picture shows: mean of the cluster minus mean of all rows, in standard deviations of all rows.
+    columns_ : ndarray of shape (n_shown,), int64
+        The columns shown, from top to bottom.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    profile: Profile
+    names: tuple[str, ...]
+    titles: list[str]
+    max_columns: int = 30
+    difference_: Any = field(default=None, init=False)
+    columns_: Any = field(default=None, init=False)
+    ax_: Any = field(default=None, init=False)
+    figure_: Any = field(default=None, init=False)
+
+    @classmethod
+    def from_estimator(cls, model: Any, X: Any, *, max_columns: int = 30, ax: Any = None) -> Self:
+        """Draw what the rows of each cluster are like.
+
+        Parameters
+        ----------
+        model : fitted estimator of cutwise
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows to describe; the tree says which cluster each is in.
+        max_columns : int, default=30
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        display : ProfileDisplay
+
+        Raises
+        ------
+        MissingDependencyError
+            matplotlib is not installed.
+        """
+        parts: ModelParts = parts_of(model)
+        table = read_rows(model, X)
+        profile = profile_clusters(table, parts.tree.predict(table), len(parts.titles))
+        return cls(profile, parts.names, parts.titles, max_columns).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        display : ProfileDisplay
+        """
+        need_matplotlib()
+        everything = self.profile.difference.T  # column by cluster
+        strength = np.nan_to_num(np.abs(everything)).max(axis=1)
+        order = np.argsort(-strength, kind="stable")[: self.max_columns]
+        self.difference_ = shown = everything[order]
+        self.columns_ = self.profile.columns[order]
+        m, k = shown.shape
+        cell = 0.5 if k <= 12 else 0.36
+        short = ShortNames([self.names[c] for c in self.columns_])
+        names = [short(i, _NAME) for i in range(m)]
+        clusters = [shorten(plain(title), 18) for title in self.titles]
+        long_titles = max(text_width(title, 8.5) for title in clusters) > cell - 0.08
+        margin = max(text_width(name, 8.5) for name in names) + 0.3
+        head = (max(text_width(title, 8.5) for title in clusters) if long_titles else 0.2) + 0.45
+        self.ax_ = ax = new_axes(ax, margin + max(cell * k, 1.6) + 1.1, head + _CELL * m + 0.35)
+        self.figure_ = ax.figure
+        limit = min(max(float(np.nanmax(np.abs(shown), initial=0.5)), 0.5), 2.5)
+        image = ax.imshow(shown, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
+        if k <= 12:
+            for (i, j), value in np.ndenumerate(shown):
+                if np.isfinite(value) and abs(value) >= 0.05:
+                    ink = "#ffffff" if abs(value) > 0.62 * limit else INK
+                    ax.text(j, i, f"{value:+.1f}".replace("-", "−"), ha="center", va="center", fontsize=7.5, color=ink)
+        ax.set_yticks(range(m), labels=names, fontsize=8.5, color=INK, parse_math=False)
+        ax.set_xticks(
+            range(k), labels=clusters, fontsize=8.5, color=INK, parse_math=False, rotation=90 if long_titles else 0
+        )
+        ax.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False, pad=7)
+        ax.tick_params(axis="y", pad=4)
+        ax.set_xticks(np.arange(k + 1) - 0.5, minor=True)
+        ax.set_yticks(np.arange(m + 1) - 0.5, minor=True)
+        ax.grid(which="minor", color="#ffffff", linewidth=1.2)
+        ax.tick_params(which="minor", length=0)
+        for spine in ax.spines.values():
+            spine.set_visible(False)
+        self._strip(ax, k)
+        beyond = "both" if np.nanmax(np.abs(shown), initial=0.0) > limit else "neither"
+        shrink = min(1.0, 1.9 / (_CELL * m + 0.2))
+        bar = self.figure_.colorbar(image, ax=ax, shrink=shrink, pad=0.02, extend=beyond, anchor=(0.0, 1.0), aspect=14)
+        bar.set_label("mean against all rows,\nin standard deviations", fontsize=8, color=MUTED)
+        bar.ax.tick_params(labelsize=8, colors=MUTED, length=2)
+        bar.outline.set_visible(False)
+        return self
+
+    def _strip(self, ax: Any, k: int) -> None:
+        """The clusters' colors above the cells."""
+        from matplotlib.patches import Rectangle
+        from matplotlib.transforms import ScaledTranslation, blended_transform_factory
+
+        # A strip of fixed height just above the axes, whatever their size.
+        up = ScaledTranslation(0, 2 / 72, ax.figure.dpi_scale_trans)
+        above = blended_transform_factory(ax.transData, ax.transAxes) + up
+        height = 4 / 72 / max(ax.get_window_extent().height / ax.figure.dpi, 0.2)
+        for code in range(k):
+            patch = Rectangle((code - 0.46, 1.0), 0.92, height, transform=above, clip_on=False, linewidth=0)
+            patch.set_facecolor(cluster_color(code))
+            ax.add_patch(patch)

@@ -1,0 +1,141 @@
+"""What the rows of each cluster are like, column by column, beside all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.exceptions import InvalidInputError
+from cutwise.table import Table
+
+from .inputs import column_of
+
+__all__ = ["Profile", "profile_clusters"]
+
+Float64 = npt.NDArray[np.float64]
+Int64 = npt.NDArray[np.int64]
+
+N_BINS = 24
+"""Bins of a column of many values; one of few whole numbers has a bin for each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Clusters against the whole.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (m,), int64
+        Positions of the columns that were looked at.
+    size : ndarray of shape (k,), int64
+        Rows of every cluster.
+    mean, median : ndarray of shape (k, m), float64
+        Of every cluster; nan for one without rows.
+    whole_mean, whole_median, whole_std : ndarray of shape (m,), float64
+        Of all rows; the standard deviation divides by the number of rows.
+    difference : ndarray of shape (k, m), float64
+        ``(mean - whole_mean) / whole_std``, 0 where the column is constant, nan for clusters without rows.
+    edges : tuple of m ndarrays, float64
+        Edges of each column's bins, from its 0.5 % to its 99.5 % quantile; the outermost bins hold what lies beyond.
+    counts : tuple of m ndarrays of shape (k, n_bins), int64
+        Rows of every cluster in every bin.
+    """
+
+    columns: Int64
+    size: Int64
+    mean: Float64
+    median: Float64
+    whole_mean: Float64
+    whole_median: Float64
+    whole_std: Float64
+    difference: Float64
+    edges: tuple[Float64, ...]
+    counts: tuple[Int64, ...]
+
+
+def profile_clusters(
+    table: Table, codes: npt.NDArray[np.integer], n_clusters: int, columns: Sequence[int] | None = None
+) -> Profile:
+    """Describe the rows of each cluster.
+
+    Parameters
+    ----------
+    table : Table
+        n rows, at least one.
+    codes : ndarray of shape (n,), int
+        The cluster of every row, 0 to ``n_clusters - 1``.
+    n_clusters : int
+    columns : sequence of int, optional
+        Columns to look at, in that order; all when left out.
+
+    Returns
+    -------
+    profile : Profile
+
+    Raises
+    ------
+    InvalidInputError
+        A table without rows.
+    """
+    if table.n_rows == 0:
+        raise InvalidInputError("A table without rows has no profile. Give at least one row.")
+    looked_at = np.arange(table.n_columns) if columns is None else np.asarray(columns, dtype=np.int64)
+    m, order = len(looked_at), np.argsort(codes, kind="stable")
+    ordered = codes[order]
+    size = np.bincount(codes, minlength=n_clusters)
+    first = np.concatenate([[0], np.cumsum(size)])
+    mean, median = np.full((n_clusters, m), np.nan), np.full((n_clusters, m), np.nan)
+    whole_mean, whole_median, whole_std = np.empty(m), np.empty(m), np.empty(m)
+    edges, counts = [], []
+    for j, column in enumerate(looked_at.tolist()):
+        values = column_of(table, column).astype(np.float64, copy=False)[order]
+        # Sums of values near the largest float64 overflow; scaled down they do not.
+        scale = float(np.abs(values).max()) or 1.0
+        scaled = values / scale
+        whole_mean[j] = scaled.mean() * scale
+        whole_std[j] = scaled.std() * scale if values.min() < values.max() else 0.0
+        whole_median[j] = np.median(values)
+        for code in np.flatnonzero(size).tolist():
+            own = slice(first[code], first[code + 1])
+            mean[code, j] = scaled[own].mean() * scale
+            median[code, j] = np.median(values[own])
+        limits = _edges(values, bool(table.is_integer[column]))
+        place = np.clip(np.searchsorted(limits, values, side="right") - 1, 0, len(limits) - 2)
+        cells = np.bincount(ordered * (len(limits) - 1) + place, minlength=n_clusters * (len(limits) - 1))
+        edges.append(limits)
+        counts.append(cells.reshape(n_clusters, -1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difference = np.where(whole_std > 0, (mean - whole_mean) / whole_std, 0.0)
+    difference[size == 0] = np.nan
+    return Profile(
+        np.asarray(looked_at, dtype=np.int64),
+        size,
+        mean,
+        median,
+        whole_mean,
+        whole_median,
+        whole_std,
+        difference,
+        tuple(edges),
+        tuple(counts),
+    )
+
+
+def _edges(values: Float64, whole: bool) -> Float64:
+    """Edges of bins, at least two and increasing, however close or far the values are."""
+    low, high = np.quantile(values, [0.005, 0.995])
+    if whole and high - low < N_BINS:
+        return np.arange(np.floor(low), np.ceil(high) + 2) - 0.5
+    # Few values outside of the quantiles may be all there is beside one frequent value.
+    if low == high:
+        low, high = values.min(), values.max()
+    with np.errstate(over="ignore"):
+        steps = np.unique(low + (high / 2 - low / 2) * (np.arange(N_BINS + 1) / (N_BINS / 2)))
+    steps = steps[np.isfinite(steps)]
+    if len(steps) < 2:
+        near = max(abs(float(low)) * 1e-6, 0.5)
+        return np.array([low - near, low + near])
+    return steps
