@@ -23,6 +23,7 @@ LAYERS = [
     {"readouts"},
     {"metrics", "estimators", "datasets"},
     {"baselines"},
+    {"plot"},
     {"__init__"},
     {"cli"},
     {"__main__"},

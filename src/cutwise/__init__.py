@@ -11,13 +11,16 @@ if TYPE_CHECKING:
     from cutwise import baselines as baselines
     from cutwise import datasets as datasets
     from cutwise import metrics as metrics
+    from cutwise import plot as plot
     from cutwise.estimators import ClusterExplainer as ClusterExplainer
     from cutwise.estimators import CostCurve as CostCurve
     from cutwise.estimators import ExplainableKMeans as ExplainableKMeans
     from cutwise.estimators import KernelKMeans as KernelKMeans
+    from cutwise.estimators import Report as Report
     from cutwise.estimators import cost_curve as cost_curve
     from cutwise.estimators import export_text as export_text
     from cutwise.estimators import load_model as load_model
+    from cutwise.estimators import report as report
     from cutwise.estimators import tune_depth_penalty as tune_depth_penalty
     from cutwise.tree.threshold_tree import ThresholdTree as ThresholdTree
 
@@ -29,6 +32,7 @@ _HOMES = {
     "CostCurve": "cutwise.estimators",
     "ExplainableKMeans": "cutwise.estimators",
     "KernelKMeans": "cutwise.estimators",
+    "Report": "cutwise.estimators",
     "ThresholdTree": "cutwise.tree.threshold_tree",
     "baselines": "cutwise.baselines",
     "cost_curve": "cutwise.estimators",
@@ -36,6 +40,8 @@ _HOMES = {
     "export_text": "cutwise.estimators",
     "load_model": "cutwise.estimators",
     "metrics": "cutwise.metrics",
+    "plot": "cutwise.plot",
+    "report": "cutwise.estimators",
     "tune_depth_penalty": "cutwise.estimators",
 }
 
@@ -44,6 +50,7 @@ __all__ = [
     "CostCurve",
     "ExplainableKMeans",
     "KernelKMeans",
+    "Report",
     "ThresholdTree",
     "baselines",
     "cost_curve",
@@ -51,6 +58,8 @@ __all__ = [
     "export_text",
     "load_model",
     "metrics",
+    "plot",
+    "report",
     "tune_depth_penalty",
 ]
 

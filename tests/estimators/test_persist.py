@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
-from sklearn.preprocessing import StandardScaler
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from cutwise import ClusterExplainer, ExplainableKMeans, export_text, load_model
 from cutwise.exceptions import InvalidInputError, ModelFileError
@@ -86,19 +87,49 @@ def test_a_loaded_model_can_be_fitted_again(iris, tmp_path):
     assert np.array_equal(again.labels_, model.labels_)
 
 
+SCALERS = [StandardScaler(), StandardScaler(with_mean=False), MinMaxScaler((0, 2)), MaxAbsScaler(), RobustScaler()]
+
+
+@pytest.mark.parametrize("scaler", SCALERS, ids=repr)
+def test_a_plain_scaler_is_part_of_the_file(scaler, iris, tmp_path):
+    model = ExplainableKMeans(3, preprocessor=scaler, random_state=0).fit(iris)
+    model.save(tmp_path / "m.json")
+    again = load_model(tmp_path / "m.json")
+    assert np.array_equal(model.transform(iris), again.transform(iris))
+    assert model.score(iris) == again.score(iris)
+    assert repr(again.preprocessor) == repr(scaler)
+    assert again.fit(iris).cost_ == model.cost_
+
+
+def test_a_scaler_of_another_make_is_not(iris, tmp_path):
+    class OwnScaler(StandardScaler):
+        pass
+
+    ExplainableKMeans(3, preprocessor=OwnScaler(), random_state=0).fit(iris).save(tmp_path / "m.json")
+    with pytest.raises(ModelFileError, match="preprocessor_"):
+        load_model(tmp_path / "m.json").transform(iris)
+
+
+def test_a_scaler_that_does_not_fit_the_columns_is_a_damaged_file(iris, tmp_path):
+    ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0).fit(iris).save(tmp_path / "m.json")
+    document = json.loads((tmp_path / "m.json").read_text())
+    document["fitted"]["preprocessor"]["learned"]["mean_"].pop()
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match="mean_ of the preprocessor"):
+        load_model(tmp_path / "m.json")
+
+
 class TestWhatAFileCannotHold:
     @pytest.fixture
     def loaded(self, iris, tmp_path):
-        model = ExplainableKMeans(3, preprocessor=StandardScaler(), reference=KMeans(3, random_state=0, n_init=1)).fit(
-            iris
-        )
+        model = ExplainableKMeans(3, preprocessor=PCA(2), reference=KMeans(3, random_state=0, n_init=1)).fit(iris)
         model.save(tmp_path / "m.json")
         return model, load_model(tmp_path / "m.json")
 
     def test_rules_need_no_preprocessor(self, loaded, iris):
         model, again = loaded
         assert np.array_equal(model.predict(iris), again.predict(iris))
-        assert "not in the model file: StandardScaler()" in repr(again)
+        assert "not in the model file: PCA(n_components=2)" in repr(again)
 
     def test_distances_do_and_say_so(self, loaded, iris):
         model, again = loaded

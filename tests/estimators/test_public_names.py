@@ -20,6 +20,7 @@ def test_nothing_is_public_by_accident():
         "CostCurve",
         "ExplainableKMeans",
         "KernelKMeans",
+        "Report",
         "ThresholdTree",
         "baselines",
         "cost_curve",
@@ -27,6 +28,8 @@ def test_nothing_is_public_by_accident():
         "export_text",
         "load_model",
         "metrics",
+        "plot",
+        "report",
         "tune_depth_penalty",
     ]
 
@@ -44,6 +47,7 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
         "cutwise.estimators._curve",
         "cutwise.estimators.kernel_kmeans",
         "cutwise.estimators._persist",
+        "cutwise.estimators._report",
         "cutwise.estimators._base",
         "cutwise.estimators._exports",
         "cutwise.estimators._tuning",

@@ -3,6 +3,7 @@
 from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._exports import export_text
 from cutwise.estimators._persist import load_model
+from cutwise.estimators._report import Report, report
 from cutwise.estimators._tuning import PenaltySearch, tune_depth_penalty
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.explainable_kmeans import ExplainableKMeans
@@ -14,8 +15,10 @@ __all__ = [
     "ExplainableKMeans",
     "KernelKMeans",
     "PenaltySearch",
+    "Report",
     "cost_curve",
     "export_text",
     "load_model",
+    "report",
     "tune_depth_penalty",
 ]

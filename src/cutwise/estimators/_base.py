@@ -17,6 +17,7 @@ from cutwise.core import kernels
 from cutwise.estimators._costs import Price, costs_by_centers
 from cutwise.estimators._persist import Unsaved, pack_array, pack_float, save_model, unpack_array, unpack_float
 from cutwise.estimators._rows import FitRows, read_metric
+from cutwise.estimators._scalers import pack_fitted, unpack_fitted
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError, ModelFileError, UnseparableCentersWarning
 from cutwise.readouts.counts import LeafCounts, count_leaves
 from cutwise.readouts.names import read_cluster_names
@@ -203,8 +204,9 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ----------
         path : str or path-like
             Versioned JSON, exact to the bit, without anything that could run when it is read. The file appears whole or
-            not at all. Training rows are not part of it, nor is a preprocessor (it is described only): ``labels_`` is
-            gone after loading, and distances need ``model.preprocessor_`` set again.
+            not at all. Training rows are not part of it, nor is a preprocessor (it is described only) unless it is one
+            of scikit-learn's plain scalers: ``labels_`` is gone after loading, and distances need
+            ``model.preprocessor_`` set again.
         """
         check_is_fitted(self, "tree_")
         save_model(self, path)
@@ -213,6 +215,24 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_")
+
+    # scikit-learn shows how an estimator is set up; a fitted one shows what it found below that.
+
+    def _repr_html_inner(self) -> str:
+        return f"{super()._repr_html_inner()}{self._found_html()}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._found_html()
+        return bundle
+
+    def _found_html(self) -> str:
+        if not self.__sklearn_is_fitted__():
+            return ""
+        from cutwise.readouts.notebook import rules_html
+
+        return rules_html(self.rules(), [self._summary()])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -381,6 +401,7 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 "cost": pack_float(self.reference_.cost),
                 "objective": self.reference_.objective,
             },
+            "preprocessor": pack_fitted(getattr(self, "preprocessor_", None)),
             "weight_scale": pack_float(self._weight_scale),
             "imm_applies": self._imm_applies,
             "cost": pack_float(self.cost_),
@@ -418,7 +439,10 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.surrogate_cost_ = unpack_float(state["surrogate_cost"])
         self.cost_ratio_ = unpack_float(state["cost_ratio"])
         if not isinstance(self.preprocessor, Unsaved):
-            self.preprocessor_ = None
+            fitted = state.get("preprocessor")
+            self.preprocessor_ = None if fitted is None else unpack_fitted(fitted)
+            if fitted is None and self.preprocessor is not None:  # a scaler that learned what JSON cannot hold
+                self.set_params(preprocessor=Unsaved(repr(self.preprocessor)))
         k = len(self.classes_)
         fits_together = (
             self.tree_.n_features == self.n_features_in_

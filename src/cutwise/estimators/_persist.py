@@ -1,7 +1,8 @@
 """Model files: fitted estimators as versioned JSON, exact to the bit, and nothing that can run when it is read.
 
 A file holds what every answer needs: the tree, the columns, the cluster names, the figures. It leaves out the training
-rows' labels and any other estimator (a preprocessor, a clusterer given as reference), which it only describes.
+rows' labels and any other estimator (a clusterer given as reference, a preprocessor other than scikit-learn's plain
+scalers), which it only describes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cutwise.estimators._scalers import pack_scaler, unpack_scaler
 from cutwise.exceptions import InvalidInputError, ModelFileError
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ __all__ = [
     "save_model",
     "unpack_array",
     "unpack_float",
+    "write_whole",
 ]
 
 FORMAT = "cutwise model"
@@ -86,11 +89,15 @@ def save_model(model: TreeEstimator, path: str | os.PathLike[str]) -> None:
         "fitted": model._fitted_state(),
     }
     text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1)
-    target = Path(path)
+    write_whole(Path(path), text + "\n")
+
+
+def write_whole(target: Path, text: str) -> None:
+    """Write a text file that appears whole or not at all."""
     part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
     try:
-        with open(part, "x", encoding="utf-8") as file:
-            file.write(text + "\n")
+        with open(part, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, target)
@@ -103,8 +110,8 @@ def load_model(path: str | os.PathLike[str]) -> TreeEstimator:
     """Read a fitted estimator that :meth:`save` wrote.
 
     The result predicts, applies, scores, prints its rules and explains exactly as the saved one did. It has no
-    ``labels_`` (they belong to the training rows), and a preprocessor is not part of the file: where distances need
-    one, set ``model.preprocessor_`` to the fitted transformer first.
+    ``labels_`` (they belong to the training rows). A preprocessor other than scikit-learn's plain scalers is not in the
+    file: where distances need one, set ``model.preprocessor_`` to the fitted transformer first.
 
     Parameters
     ----------
@@ -241,6 +248,9 @@ def _pack_param(value: Any) -> Any:
         return value if math.isfinite(value) else {"float": pack_float(value)}
     if isinstance(value, Unsaved):
         return {"described": value.description}
+    scaler = pack_scaler(value)
+    if scaler is not None:
+        return {"scaler": scaler}
     array = _as_plain_array(value)
     if array is not None:
         return {"array": pack_array(array)}
@@ -258,7 +268,12 @@ def _as_plain_array(value: Any) -> np.ndarray | None:
     return array if array.dtype.kind in "iubf" and array.ndim > 0 else None
 
 
-_PARAM_KINDS: dict[str, Callable[[Any], Any]] = {"float": unpack_float, "described": Unsaved, "array": unpack_array}
+_PARAM_KINDS: dict[str, Callable[[Any], Any]] = {
+    "float": unpack_float,
+    "described": Unsaved,
+    "array": unpack_array,
+    "scaler": unpack_scaler,
+}
 
 
 def _unpack_param(value: Any) -> Any:

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.plot._base import INK, RULE, ModelParts, new_axes, parts_of, read_rows, tint
-from cutwise.plot._text import plain, shorten
 from cutwise.readouts.conditions import Region, walk_leaves
 from cutwise.readouts.inputs import column_of
 from cutwise.readouts.palette import cluster_color
+from cutwise.readouts.shown import plain, shorten
 from cutwise.tree.threshold_tree import ThresholdTree
 
 __all__ = ["PartitionDisplay"]

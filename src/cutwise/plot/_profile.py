@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from cutwise.plot._base import INK, MUTED, ModelParts, need_matplotlib, new_axes, parts_of, read_rows
-from cutwise.plot._text import ShortNames, plain, shorten, text_width
+from cutwise.plot._text import text_width
 from cutwise.readouts.palette import cluster_color
 from cutwise.readouts.profile import Profile, profile_clusters
+from cutwise.readouts.shown import ShortNames, plain, shorten
 
 __all__ = ["ProfileDisplay"]
 
@@ -102,7 +103,7 @@ class ProfileDisplay:
         long_titles = max(text_width(title, 8.5) for title in clusters) > cell - 0.08
         margin = max(text_width(name, 8.5) for name in names) + 0.3
         head = (max(text_width(title, 8.5) for title in clusters) if long_titles else 0.2) + 0.45
-        self.ax_ = ax = new_axes(ax, margin + max(cell * k, 1.6) + 1.1, head + _CELL * m + 0.35)
+        self.ax_ = ax = new_axes(ax, margin + max(cell * k, 1.6) + 1.1, head + max(_CELL * m, 1.6) + 0.35)
         self.figure_ = ax.figure
         limit = min(max(float(np.nanmax(np.abs(shown), initial=0.5)), 0.5), 2.5)
         image = ax.imshow(shown, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
@@ -125,7 +126,7 @@ class ProfileDisplay:
             spine.set_visible(False)
         self._strip(ax, k)
         beyond = "both" if np.nanmax(np.abs(shown), initial=0.0) > limit else "neither"
-        shrink = min(1.0, 1.9 / (_CELL * m + 0.2))
+        shrink = min(1.0, 1.8 / max(_CELL * m, 1.6))
         bar = self.figure_.colorbar(image, ax=ax, shrink=shrink, pad=0.02, extend=beyond, anchor=(0.0, 1.0), aspect=14)
         bar.set_label("mean against all rows,\nin standard deviations", fontsize=8, color=MUTED)
         bar.ax.tick_params(labelsize=8, colors=MUTED, length=2)

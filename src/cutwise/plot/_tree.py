@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.plot._base import INK, MUTED, RULE, ModelParts, need_matplotlib, new_axes, parts_of, read_rows, tint
-from cutwise.plot._text import ShortNames, condition_text, fit_text, plain, shorten, text_width
+from cutwise.plot._text import fit_text, text_width
 from cutwise.readouts.conditions import Condition
 from cutwise.readouts.nodes import condition_towards, sum_up
 from cutwise.readouts.palette import cluster_color, ink_on
+from cutwise.readouts.shown import ShortNames, condition_text, plain, shorten
 from cutwise.readouts.words import percent, rows
 from cutwise.tree.threshold_tree import ThresholdTree
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -87,29 +88,28 @@ def profile_clusters(
     ordered = codes[order]
     size = np.bincount(codes, minlength=n_clusters)
     first = np.concatenate([[0], np.cumsum(size)])
-    mean, median = np.full((n_clusters, m), np.nan), np.full((n_clusters, m), np.nan)
+    mean, median, difference = (np.full((n_clusters, m), np.nan) for _ in range(3))
     whole_mean, whole_median, whole_std = np.empty(m), np.empty(m), np.empty(m)
     edges, counts = [], []
     for j, column in enumerate(looked_at.tolist()):
         values = column_of(table, column).astype(np.float64, copy=False)[order]
-        # Sums of values near the largest float64 overflow; scaled down they do not.
-        scale = float(np.abs(values).max()) or 1.0
-        scaled = values / scale
-        whole_mean[j] = scaled.mean() * scale
-        whole_std[j] = scaled.std() * scale if values.min() < values.max() else 0.0
-        whole_median[j] = np.median(values)
+        # Sums and differences near the ends of float64 would overflow or vanish: such columns are described in units
+        # of a power of two, which loses nothing.
+        largest = float(np.abs(values).max())
+        unit = 1.0 if 1e-150 < largest < 1e150 or largest == 0 else math.ldexp(0.5, math.frexp(largest)[1])
+        values = values / unit
+        whole_mean[j], whole_median[j] = values.mean() * unit, np.median(values) * unit
+        std = float(values.std()) if values.min() < values.max() else 0.0
+        whole_std[j] = std * unit
         for code in np.flatnonzero(size).tolist():
-            own = slice(first[code], first[code + 1])
-            mean[code, j] = scaled[own].mean() * scale
-            median[code, j] = np.median(values[own])
+            own = values[first[code] : first[code + 1]]
+            mean[code, j], median[code, j] = own.mean() * unit, np.median(own) * unit
+            difference[code, j] = (own.mean() - values.mean()) / std if std > 0 else 0.0
         limits = _edges(values, bool(table.is_integer[column]))
         place = np.clip(np.searchsorted(limits, values, side="right") - 1, 0, len(limits) - 2)
         cells = np.bincount(ordered * (len(limits) - 1) + place, minlength=n_clusters * (len(limits) - 1))
-        edges.append(limits)
+        edges.append(limits * unit)
         counts.append(cells.reshape(n_clusters, -1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        difference = np.where(whole_std > 0, (mean - whole_mean) / whole_std, 0.0)
-    difference[size == 0] = np.nan
     return Profile(
         np.asarray(looked_at, dtype=np.int64),
         size,
@@ -128,13 +128,12 @@ def _edges(values: Float64, whole: bool) -> Float64:
     """Edges of bins, at least two and increasing, however close or far the values are."""
     low, high = np.quantile(values, [0.005, 0.995])
     if whole and high - low < N_BINS:
-        return np.arange(np.floor(low), np.ceil(high) + 2) - 0.5
+        halves: Float64 = np.arange(np.floor(low), np.ceil(high) + 2) - 0.5
+        return halves
     # Few values outside of the quantiles may be all there is beside one frequent value.
     if low == high:
         low, high = values.min(), values.max()
-    with np.errstate(over="ignore"):
-        steps = np.unique(low + (high / 2 - low / 2) * (np.arange(N_BINS + 1) / (N_BINS / 2)))
-    steps = steps[np.isfinite(steps)]
+    steps: Float64 = np.unique(low + (high - low) * (np.arange(N_BINS + 1) / N_BINS))
     if len(steps) < 2:
         near = max(abs(float(low)) * 1e-6, 0.5)
         return np.array([low - near, low + near])

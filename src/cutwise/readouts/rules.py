@@ -212,6 +212,12 @@ class Rules(Sequence[ClusterRules]):
         """All rules as JSON can hold them."""
         return {"clusters": [cluster.to_dict() for cluster in self.clusters]}
 
+    def _repr_html_(self) -> str:
+        """The rules as a table, for notebooks."""
+        from .notebook import rules_html
+
+        return rules_html(self)
+
     def __str__(self) -> str:
         return rules_text(self)
 

@@ -1,0 +1,274 @@
+"""The report on a fitted model and a table."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._curve import CostCurve, cost_curve
+from cutwise.estimators._persist import Unsaved, write_whole
+from cutwise.exceptions import CutwiseError, InvalidInputError, MissingDependencyError, UnsupportedInputError
+from cutwise.readouts.report import Facts, build_summary, report_html, report_json, report_markdown
+from cutwise.reference import OBJECTIVES
+from cutwise.table import Table
+
+__all__ = ["Report", "report"]
+
+_WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
+_UNTOLD = ("n_jobs", "verbose")  # parameters that no result depends on
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """All that is to be said of a fitted model and a table.
+
+    Attributes
+    ----------
+    summary : dict
+        Figures and texts as plain values; the README in ``cutwise/readouts/report`` lists them.
+    """
+
+    summary: dict[str, Any]
+
+    def to_html(self) -> str:
+        """One self-contained page: it opens from a file, asks for nothing else, prints, and can be used by keyboard."""
+        return report_html(self.summary)
+
+    def to_markdown(self) -> str:
+        """The same as Markdown."""
+        return report_markdown(self.summary)
+
+    def to_json(self) -> str:
+        """The summary as JSON."""
+        return report_json(self.summary)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report; the file appears whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Its ending says how: ``.html``, ``.md`` or ``.json``.
+
+        Raises
+        ------
+        InvalidInputError
+            Another ending.
+        """
+        ending = Path(path).suffix.lower()
+        if ending not in _WRITERS:
+            raise InvalidInputError(
+                f"{os.fspath(path)} ends in {ending or 'nothing'}; a report is written as .html, .md or .json."
+            )
+        write_whole(Path(path), getattr(self, _WRITERS[ending])())
+
+    def __repr__(self) -> str:
+        source = self.summary["source"]
+        clusters = self.summary["headline"]["n_clusters"]
+        return f"Report(clusters={clusters}, rows={source['n_rows']}, columns={source['n_columns']})"
+
+
+def report(
+    model: TreeEstimator,
+    X: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    y: Any = None,
+    title: str | None = None,
+    source: str | None = None,
+    dialect: str = "duckdb",
+    table: str | None = None,
+    curve: bool = True,
+    reproduce: Sequence[str] | None = None,
+    **fit: Any,
+) -> Report:
+    """What was found, what it costs, and what each cluster is like: a page for people who were not there.
+
+    Parameters
+    ----------
+    model : ExplainableKMeans or ClusterExplainer
+        Fitted, or loaded from a file.
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        The rows to describe, most often those of fit.
+    path : str or path-like, default=None
+        Where to write it, as ``.html``, ``.md`` or ``.json``.
+    y : array-like of shape (n_samples,), default=None
+        The clusters that were given to ``ClusterExplainer``, for the curve of a loaded model.
+    title : str, default=None
+    source : str, default=None
+        What the table is called.
+    dialect, table : str, optional
+        The SQL dialect of :func:`cutwise.export_sql`, and the table's name in it.
+    curve : bool, default=True
+        Also show what more leaves would cost; needs a fit, and is left out where ``X`` is not what the model was fitted
+        on.
+    reproduce : sequence of str, default=None
+        Commands that make the model again; the model's own parameters when left out.
+    **fit
+        What else ``fit`` was given, ``sample_weight`` say, for the curve.
+
+    Returns
+    -------
+    report : Report
+
+    Raises
+    ------
+    InvalidInputError
+        A table that does not fit the model, or a path of another ending.
+    MissingDependencyError
+        ``path`` is given as ``.html`` or ``.md`` and jinja2 is not installed.
+
+    Examples
+    --------
+    >>> import cutwise
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris(as_frame=True).data
+    >>> made = cutwise.report(cutwise.ExplainableKMeans(3, random_state=0).fit(X), X)
+    >>> made.summary["headline"]["n_clusters"]
+    3
+    """
+    if not isinstance(model, TreeEstimator):
+        raise UnsupportedInputError(f"report takes a fitted model of cutwise, not {type(model).__name__}.")
+    check_is_fitted(model)
+    rows = model._read(X)
+    if rows.n_rows == 0:
+        raise InvalidInputError("X has no rows, so there is nothing to report on. Give at least one row.")
+    notes: list[str] = []
+    found = _curve(model, X, y, rows, notes, fit) if curve else None
+    reference = model.reference_
+    facts = Facts(
+        title=title or "Clusters in words",
+        source=source,
+        reference=_reference_words(model),
+        cost_words=OBJECTIVES[reference.objective].cost_words if reference.objective in OBJECTIVES else "costs",
+        cost=model.cost_,
+        reference_cost=reference.cost,
+        cost_ratio=model.cost_ratio_,
+        settings=_settings(model),
+        reproduce=[f"{_code(model)}.fit({'X' if y is None else 'X, y'})"] if reproduce is None else list(reproduce),
+        curve=None if found is None else found.to_dict(),
+        sql=_sql(model, dialect, table, notes),
+        notes=notes,
+    )
+    names = model._columns_of_fit().names
+    made = Report(
+        build_summary(
+            model.tree_,
+            names,
+            model._leaf_counts,
+            rows,
+            facts,
+            classes=model.classes_,
+            cluster_names=model.cluster_names_,
+        )
+    )
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def _curve(
+    model: TreeEstimator, X: Any, y: Any, rows: Table, notes: list[str], fit: dict[str, Any]
+) -> CostCurve | None:
+    """The curve of the model's own growth, or None and a note that says why not."""
+    left_out = "The curve of cost against leaves is left out"
+    tree = model.tree_
+    here = np.bincount(tree.apply(rows), minlength=tree.n_nodes)[tree.leaves]
+    counts = model._leaf_counts
+    if "sample_weight" not in fit and not np.array_equal(here, counts.n_rows + counts.n_noise):
+        return None  # other rows than those of fit: the summary says so
+    if y is None and "n_clusters" not in model.get_params(deep=False):
+        if len(model.reference_.labels) != rows.n_rows:
+            notes.append(f"{left_out}: it needs the clusters that the model explains, and they are not in its file.")
+            return None
+        y = model.reference_.labels  # codes in the order of the labels, so the trees are the same
+    try:
+        found = cost_curve(model, X, y, **fit)
+    except CutwiseError as error:
+        notes.append(f"{left_out}: {' '.join(str(error).split())}")
+        return None
+    same = found.cost[found.n_leaves == tree.n_leaves]
+    if not (len(same) and math.isclose(same[0], model.cost_, rel_tol=1e-9, abs_tol=1e-300)):
+        notes.append(f"{left_out}: fitting these rows again gives another tree (were there weights, or other rows?).")
+        return None
+    return found
+
+
+def _sql(model: TreeEstimator, dialect: str, table: str | None, notes: list[str]) -> dict[str, Any] | None:
+    """The statement, and what makes it select one cluster."""
+    try:
+        from cutwise.estimators._exports import export_sql
+    except ImportError:
+        return None
+    try:
+        statement = export_sql(model, dialect=dialect, table=table)
+        from sqlglot import exp
+    except MissingDependencyError as error:
+        notes.append(f"SQL is left out: {' '.join(str(error).split())}")
+        return None
+    except CutwiseError as error:
+        notes.append(f"SQL is left out: {' '.join(str(error).split())}")
+        return None
+
+    def only(label: Any) -> str:
+        value = exp.convert(label)
+        chosen = exp.select("*").from_(exp.to_identifier("clustered", quoted=True))
+        where = exp.EQ(this=exp.column("cluster", quoted=True), expression=value)
+        text: str = chosen.where(where).sql(dialect=dialect)
+        return text
+
+    name = exp.to_identifier("clustered", quoted=True).sql(dialect=dialect)
+    return {
+        "dialect": dialect,
+        "statement": statement,
+        "before": f"WITH {name} AS (\n",
+        "after": [f"\n)\n{only(label)}" for label in model.classes_.tolist()],
+    }
+
+
+def _reference_words(model: TreeEstimator) -> str:
+    if "n_clusters" not in model.get_params(deep=False):
+        return "the given clusters"
+    if model.get_params(deep=False).get("reference") is not None:
+        return "the reference clusters"
+    return {"kmeans": "the k-means clusters", "kmedians": "the k-medians clusters"}.get(
+        model.reference_.objective, "the reference clusters"
+    )
+
+
+def _settings(model: TreeEstimator) -> list[tuple[str, str]]:
+    params = model.get_params(deep=False)
+    told = [("estimator", type(model).__name__)]
+    told += [(name, _short(value)) for name, value in params.items() if name not in _UNTOLD]
+    growth = getattr(model, "growth_", None)
+    return told if growth is None else [*told, ("grown by", str(growth))]
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, Unsaved):
+        return value.description
+    if isinstance(value, np.ndarray):
+        return f"array of shape {value.shape}"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 300 else text[:299] + "…"
+
+
+def _code(model: TreeEstimator) -> str:
+    """The model as it would be written, with the parameters that are not the defaults."""
+    from inspect import signature
+
+    defaults = {name: p.default for name, p in signature(type(model).__init__).parameters.items()}
+    changed = []
+    for name, value in model.get_params(deep=False).items():
+        text = _short(value)
+        if text != _short(defaults[name]):
+            changed.append(f"{name}={text}")
+    return f"{type(model).__name__}({', '.join(changed)})"

@@ -1,0 +1,275 @@
+"""What a report says, as plain data: README.md beside this file has the schema."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.readouts.conditions import conditions_of, explanation_sizes, walk_leaves
+from cutwise.readouts.counts import LeafCounts
+from cutwise.readouts.nodes import condition_towards, sum_up
+from cutwise.readouts.palette import cluster_color, ink_on
+from cutwise.readouts.profile import Profile, profile_clusters
+from cutwise.readouts.rules import ClusterRules, build_rules
+from cutwise.readouts.shown import ShortNames, condition_text
+from cutwise.readouts.words import percent, rows
+from cutwise.table import Table
+from cutwise.tree.threshold_tree import ThresholdTree
+
+from .charts import short_number
+
+__all__ = ["SCHEMA_VERSION", "Facts", "build_summary"]
+
+FORMAT = "cutwise report"
+SCHEMA_VERSION = 1
+"""Raised by one whenever an entry of the summary changes its meaning or goes."""
+
+MOST_NAME = 44
+"""Characters of a name where it is not part of a rule; the whole name stands beside it."""
+
+MOST_COLUMNS = 200
+"""Columns that are looked at: those that the tree tests, then the first ones of the table."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a tree and its counts do not tell: whoever calls knows it.
+
+    Attributes
+    ----------
+    title : str
+    source : str or None
+        What the table is called.
+    reference : str
+        What the reference clustering is called: ``"the k-means clusters"``.
+    cost_words : str
+        What costs are: ``"squared distances"``.
+    cost, reference_cost, cost_ratio : float
+        nan where there is none.
+    settings : sequence of pairs of str
+    reproduce : sequence of str
+        Commands.
+    curve : mapping, optional
+        As ``CostCurve.to_dict`` gives it.
+    sql : mapping, optional
+        ``dialect``, ``statement``, ``before`` and ``after``.
+    notes : sequence of str
+    """
+
+    title: str
+    source: str | None
+    reference: str
+    cost_words: str
+    cost: float
+    reference_cost: float
+    cost_ratio: float
+    settings: Sequence[tuple[str, str]] = ()
+    reproduce: Sequence[str] = ()
+    curve: Mapping[str, Any] | None = None
+    sql: Mapping[str, Any] | None = None
+    notes: Sequence[str] = field(default=())
+
+
+def build_summary(
+    tree: ThresholdTree,
+    names: Sequence[str],
+    counts: LeafCounts,
+    table: Table,
+    facts: Facts,
+    *,
+    classes: npt.NDArray[Any] | None = None,
+    cluster_names: Mapping[Any, str] | None = None,
+) -> dict[str, Any]:
+    """Put together all that a report says.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    names : sequence of str, one a column
+    counts : LeafCounts
+        Of the rows of fit: what purity and coverage are measured by.
+    table : Table
+        The rows to count and to describe, in the tree's columns; at least one.
+    facts : Facts
+    classes : ndarray of shape (n_clusters,), optional
+        The original label of every cluster code; the codes themselves when left out.
+    cluster_names : mapping of label to str, optional
+        What clusters are called instead of their labels.
+
+    Returns
+    -------
+    summary : dict
+        Values that JSON can hold; README.md beside this file lists the entries.
+    """
+    from importlib.metadata import version
+
+    rules = build_rules(tree, names, counts, classes, cluster_names)
+    k = len(rules)
+    leaf = tree.apply(table)
+    here = np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves]
+    is_fit = bool(np.array_equal(here, counts.n_rows + counts.n_noise))
+    tested = list(dict.fromkeys(tree.feature[tree.feature >= 0].tolist()))
+    columns = [*tested, *(c for c in range(table.n_columns) if c not in set(tested))][:MOST_COLUMNS]
+    profile = profile_clusters(table, tree.cluster[leaf], k, columns)
+    short_names = ShortNames(names)
+    short = [short_names(i, MOST_NAME) for i in range(len(names))]
+    notes = list(facts.notes)
+    if not is_fit:
+        notes.append(
+            f"These {rows(table.n_rows)} are not the {int(counts.n_rows.sum()):,} of fit. Rows and profiles are those "
+            "of this table; cost ratio, agreement, coverage and purity are those of fit."
+        )
+    if len(columns) < table.n_columns:
+        notes.append(
+            f"Profiles look at {len(columns)} of {table.n_columns} columns: those that the tree tests, and the first."
+        )
+    weight = counts.weight
+    sizes = explanation_sizes(tree)
+    return {
+        "format": FORMAT,
+        "format_version": SCHEMA_VERSION,
+        "written_by": f"cutwise {version('cutwise')}",
+        "title": facts.title,
+        "source": {"name": facts.source, "n_rows": table.n_rows, "n_columns": table.n_columns, "is_fit": is_fit},
+        "headline": {
+            "n_clusters": k,
+            "n_leaves": tree.n_leaves,
+            "depth": tree.depth,
+            "n_tested": len(tested),
+            "n_rows": int(counts.n_rows.sum()),
+            "noise": int(counts.n_noise.sum()),
+            "cost": _or_none(facts.cost),
+            "reference_cost": _or_none(facts.reference_cost),
+            "cost_ratio": _or_none(facts.cost_ratio),
+            "agreement": _or_none(counts.agreement),
+            "explanation_size": _or_none(float(weight @ sizes / weight.sum()) if weight.sum() > 0 else math.nan),
+            "reference": facts.reference,
+            "cost_words": facts.cost_words,
+        },
+        "clusters": [_cluster(code, cluster, profile, short, table.n_rows) for code, cluster in enumerate(rules)],
+        "columns": [
+            {
+                "name": names[column],
+                "short": short[column],
+                "tested": column in tested,
+                "mean": float(profile.whole_mean[j]),
+                "median": float(profile.whole_median[j]),
+                "std": float(profile.whole_std[j]),
+                "edges": profile.edges[j].tolist(),
+                "counts": profile.counts[j].sum(axis=0).tolist(),
+            }
+            for j, column in enumerate(columns)
+        ],
+        "tree": _nodes(tree, names, short, here, counts),
+        "curve": None if facts.curve is None else dict(facts.curve),
+        "sql": None if facts.sql is None else dict(facts.sql),
+        "settings": [list(pair) for pair in facts.settings],
+        "reproduce": list(facts.reproduce),
+        "notes": notes,
+    }
+
+
+def _cluster(code: int, cluster: ClusterRules, profile: Profile, names: Sequence[str], n_rows: int) -> dict[str, Any]:
+    difference = profile.difference[code]
+    order = np.argsort(-np.nan_to_num(np.abs(difference)), kind="stable").tolist()
+    color = cluster_color(code)
+    described = [
+        {
+            "column": j,
+            "mean": _or_none(profile.mean[code, j]),
+            "median": _or_none(profile.median[code, j]),
+            "difference": _or_none(difference[j]),
+            "counts": profile.counts[j][code].tolist(),
+        }
+        for j in order
+    ]
+    told = cluster.to_dict()
+    return {
+        "code": code,
+        "label": told["cluster"],
+        "title": str(cluster.title),
+        "color": color,
+        "ink": ink_on(color),
+        **{figure: told[figure] for figure in ("size", "share", "coverage", "purity", "noise")},
+        "rows": int(profile.size[code]),
+        "rows_share": float(profile.size[code] / n_rows),
+        "rules": [
+            {
+                "conditions": [str(condition) for condition in rule.conditions],
+                **{figure: as_told[figure] for figure in ("text", "leaf", "size", "share", "coverage", "purity")},
+            }
+            for rule, as_told in zip(cluster.rules, told["rules"], strict=True)
+        ],
+        "sentence": _sentence(code, cluster, profile, order, names, n_rows),
+        "profile": described,
+    }
+
+
+def _sentence(
+    code: int, cluster: ClusterRules, profile: Profile, order: list[int], names: Sequence[str], n_rows: int
+) -> str:
+    """Say who is in a cluster, and in what its rows differ most from all rows."""
+    size = int(profile.size[code])
+    if not cluster.rules:
+        return "No leaf of the tree holds this cluster, so no row is placed here."
+    several = ", by one of several rules" if len(cluster.rules) > 1 else ""
+    who = f"{rows(size)} of {n_rows:,} ({percent(size / n_rows)}){several}."
+    strong = [j for j in order if abs(profile.difference[code, j]) >= 0.5][:3]
+    if size == 0 or not strong:
+        return who
+    parts = []
+    for j in strong:
+        d, mean, whole = profile.difference[code, j], profile.mean[code, j], profile.whole_mean[j]
+        how = f"{'far ' if abs(d) >= 1.5 else ''}{'higher' if d > 0 else 'lower'}"
+        against = f"{short_number(mean)} against {short_number(whole)}"
+        parts.append(f"{names[profile.columns[j]]} is {how} ({against})")
+    return f"{who} On average, {_in_a_row(parts)}."
+
+
+def _in_a_row(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _nodes(
+    tree: ThresholdTree, names: Sequence[str], short: Sequence[str], here: npt.NDArray[np.int64], counts: LeafCounts
+) -> list[dict[str, Any]]:
+    k = len(counts.cluster_weight)
+    of_leaf = np.zeros((tree.n_leaves, k), dtype=np.int64)
+    of_leaf[np.arange(tree.n_leaves), tree.cluster[tree.leaves]] = here
+    by_cluster = sum_up(tree, of_leaf)
+    size = by_cluster.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        purity = dict(zip(tree.leaves.tolist(), (counts.agreeing / counts.weight).tolist(), strict=True))
+    full = {node: " and ".join(map(str, conditions_of(regions, names))) for node, regions, _ in walk_leaves(tree)}
+    found = []
+    for node in range(tree.n_nodes):
+        parent = int(tree.parents[node])
+        is_leaf = node in full
+        test = condition_towards(tree, node, parent, names) if node else None
+        found.append(
+            {
+                "node": node,
+                "level": int(tree.node_depth[node]),
+                "test": None if test is None else str(test),
+                "shown": "all rows" if test is None else condition_text(test, short[test.feature]),
+                "path": full[node] if is_leaf else None,
+                "rows": int(size[node]),
+                "share": float(size[node] / max(int(size[0]), 1)),
+                "cluster": int(tree.cluster[node]) if is_leaf else None,
+                "purity": _or_none(purity[node]) if is_leaf else None,
+                "by_cluster": [
+                    [code, int(by_cluster[node, code])] for code in np.flatnonzero(by_cluster[node]).tolist()
+                ],
+            }
+        )
+    return found
+
+
+def _or_none(value: float) -> float | None:
+    value = float(value)
+    return value if math.isfinite(value) else None

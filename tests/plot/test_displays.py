@@ -1,0 +1,247 @@
+"""Displays keep what they drew, draw it legibly at every size, and agree on the clusters' colors."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.text import Text
+
+from cutwise import ClusterExplainer, ExplainableKMeans
+from cutwise.exceptions import InvalidInputError
+from cutwise.plot import CurveDisplay, PartitionDisplay, ProfileDisplay, TreeDisplay
+from cutwise.readouts.palette import cluster_color
+from cutwise.tree.threshold_tree import ThresholdTree
+from tests.plot.models import LONG, chain, model_and_rows
+
+CASES = {
+    "2 clusters": lambda: model_and_rows(2),
+    "8 clusters, 12 leaves": lambda: model_and_rows(8, extra=4),
+    "30 clusters": lambda: model_and_rows(30),
+    "30 clusters, 40 leaves, by imm": lambda: model_and_rows(30, algorithm="imm", extra=10),
+    "30 clusters, long names": lambda: model_and_rows(30, name=LONG),
+    "a chain of 12": lambda: chain(12),
+}
+EACH = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+
+def boxes(figure):
+    """The place of every text that is drawn, in pixels."""
+    drawn = []
+    draw = Text.draw
+
+    def record(text, *args, **kwargs):
+        drawn.append(text)
+        return draw(text, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Text, "draw", record)
+        figure.canvas.draw()
+    return {text: text.get_window_extent() for text in drawn if text.get_visible() and text.get_text().strip()}
+
+
+def assert_legible(figure):
+    """No text overlaps another, and none leaves the figure."""
+    found = boxes(figure)
+    width, height = figure.canvas.get_width_height()
+    items = list(found.items())
+    for i, (text, box) in enumerate(items):
+        assert box.x0 >= -1, text
+        assert box.y0 >= -1, text
+        assert box.x1 <= width + 1, text
+        assert box.y1 <= height + 1, text
+        for other, its in items[i + 1 :]:
+            apart = box.x1 <= its.x0 + 0.5 or its.x1 <= box.x0 + 0.5 or box.y1 <= its.y0 + 1 or its.y1 <= box.y0 + 1
+            assert apart, (text.get_text(), other.get_text())
+
+
+@EACH
+def test_a_tree_is_legible_and_names_every_leaf(case):
+    model, _ = case()
+    display = TreeDisplay.from_estimator(model)
+    assert_legible(display.figure_)
+    texts = [text.get_text() for text in display.ax_.texts]
+    for leaf in model.tree_.leaves:
+        assert str(model.tree_.cluster[leaf]) in texts
+    for rule in (rule for cluster in model.rules() for rule in cluster.rules):
+        assert any(f"{rule.size:,} row" in text for text in texts)
+    assert display.node_x_.shape == display.node_y_.shape == (model.tree_.n_nodes,)
+    assert (np.diff(display.node_y_[model.tree_.leaves]) > 0).all()
+
+
+@EACH
+def test_a_profile_is_legible(case):
+    model, table = case()
+    display = ProfileDisplay.from_estimator(model, table)
+    assert_legible(display.figure_)
+    assert display.difference_.shape == (min(30, table.shape[1]), len(model.classes_))
+    own = table[model.labels_ == 0].mean() - table.mean()
+    expected = (own / table.std(ddof=0)).to_numpy()[display.columns_]
+    np.testing.assert_allclose(display.difference_[:, 0], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 8, 30])
+def test_a_map_is_legible_and_its_rectangles_are_the_tree(k):
+    model, table = model_and_rows(k, n_columns=2, extra=3, name="width of $leaf {}$ (mm)")
+    display = PartitionDisplay.from_estimator(model, table)
+    assert_legible(display.figure_)
+    assert display.of_reference
+    assert display.codes.tolist() == model.reference_.labels.tolist()
+    assert_rectangles_say_what_the_tree_says(model, display)
+
+
+def assert_rectangles_say_what_the_tree_says(model, display):
+    """Every point of the picture is in exactly one rectangle, and that has the cluster that the tree gives it."""
+    rng = np.random.default_rng(0)
+    low, high = display.rectangles_[:, [0, 2]].min(axis=0), display.rectangles_[:, [1, 3]].max(axis=0)
+    points = np.zeros((300, model.n_features_in_))
+    points[:, list(display.columns)] = rng.uniform(low, high, (300, 2))
+    x, y = points[:, display.columns[0], None], points[:, display.columns[1], None]
+    left, right, bottom, top = display.rectangles_.T
+    inside = (left < x) & (x <= right) & (bottom < y) & (y <= top)
+    assert (inside.sum(axis=1) == 1).all()
+    assert (display.rectangle_cluster_[inside.argmax(axis=1)] == model.tree_.predict(points)).all()
+
+
+def test_a_map_shows_interval_tests():
+    model, table = model_and_rows(3, n_columns=2)
+    tree = ThresholdTree.from_unordered(
+        children_left=[1, -1, 3, -1, -1], children_right=[2, -1, 4, -1, -1], feature=[0, -1, 1, -1, -1],
+        threshold=[2.0, np.nan, 1.0, np.nan, np.nan], lower=[-2.0, -np.inf, 0.0, -np.inf, -np.inf],
+        cluster=[-1, 0, -1, 1, 2], n_features=2,
+    )  # fmt: skip
+    points, codes = table.to_numpy(), model.reference_.labels
+    display = PartitionDisplay(tree, (0, 1), ("a", "b"), ["0", "1", "2"], points, codes).plot()
+    assert len(display.rectangles_) == 1 + 2 + 4
+    assert_rectangles_say_what_the_tree_says(SimpleNamespace(tree_=tree, n_features_in_=2), display)
+
+
+def test_one_column_is_drawn_against_another_and_columns_can_be_named():
+    table = pd.DataFrame({"other": [5.0, 1.0, 2.0, 3.0], "tested": [0.0, 1.0, 9.0, 10.0]})
+    model = ClusterExplainer().fit(table, ["a", "a", "b", "b"])
+    display = PartitionDisplay.from_estimator(model, table)
+    assert display.names == ("tested", "other")
+    display = PartitionDisplay.from_estimator(model, table, columns=["other", 1])
+    assert display.names == ("other", "tested")
+    assert_rectangles_say_what_the_tree_says(model, display)
+
+
+def test_a_map_of_three_columns_is_refused():
+    model, table = model_and_rows(8, extra=4)
+    with pytest.raises(InvalidInputError, match="A map shows two columns, and its tree tests"):
+        PartitionDisplay.from_estimator(model, table)
+    with pytest.raises(InvalidInputError, match="There is no column 'nothing'"):
+        PartitionDisplay.from_estimator(model, table, columns=("nothing", 0))
+
+
+def test_new_rows_on_a_map_have_the_trees_colors():
+    model, table = model_and_rows(8, n_columns=2)
+    display = PartitionDisplay.from_estimator(model, table[:50])
+    assert not display.of_reference
+    assert display.codes.tolist() == model.predict(table[:50]).tolist()
+
+
+@pytest.mark.parametrize("k", [2, 8, 30])
+def test_a_curve_is_legible_and_is_the_cost_curve(k):
+    model, table = model_and_rows(k)
+    display = CurveDisplay.from_estimator(model, table, within=1.0)
+    assert_legible(display.figure_)
+    assert display.n_leaves[0] == k
+    assert display.cost_ratio[0] == model.cost_ratio_
+    assert display.chosen == display.curve.smallest(1.0)
+    again = CurveDisplay(display.n_leaves, display.cost_ratio, display.agreement).plot(ax=display.ax_)
+    assert again.ax_ is display.ax_
+
+
+def test_a_curve_of_one_point_and_without_a_ratio_can_be_drawn():
+    few = np.array([[0.0], [1.0], [10.0], [11.0]])
+    assert_legible(CurveDisplay.from_estimator(ExplainableKMeans(2, random_state=0), few).figure_)
+    same = np.array([[0.0], [0.0], [10.0]])
+    assert_legible(CurveDisplay.from_estimator(ExplainableKMeans(2, random_state=0), same).figure_)
+
+
+def test_a_cluster_has_one_color_in_all_displays():
+    model, table = model_and_rows(8, n_columns=2)
+    tree = TreeDisplay.from_estimator(model)
+    boxes_of_tree = [to_hex(p.get_facecolor()) for p in tree.ax_.patches if type(p).__name__ == "FancyBboxPatch"]
+    assert boxes_of_tree == [cluster_color(code) for code in model.tree_.cluster[model.tree_.leaves].tolist()]
+    legend = PartitionDisplay.from_estimator(model, table).ax_.get_legend()
+    assert [to_hex(p.get_facecolor()) for p in legend.get_patches()] == [cluster_color(code) for code in range(8)]
+    strip = [to_hex(p.get_facecolor()) for p in ProfileDisplay.from_estimator(model, table).ax_.patches]
+    assert strip == [cluster_color(code) for code in range(8)]
+
+
+def test_axes_that_are_given_are_drawn_on_and_the_tree_shrinks_to_them():
+    from matplotlib import pyplot
+
+    model, table = model_and_rows(8, n_columns=2)
+    figure, axes = pyplot.subplots(2, 2, figsize=(10, 8))
+    for display, ax in (
+        (TreeDisplay.from_estimator(model, ax=axes[0, 0]), axes[0, 0]),
+        (PartitionDisplay.from_estimator(model, table, ax=axes[0, 1]), axes[0, 1]),
+        (ProfileDisplay.from_estimator(model, table, ax=axes[1, 0]), axes[1, 0]),
+        (CurveDisplay.from_estimator(model, table, ax=axes[1, 1]), axes[1, 1]),
+    ):
+        assert display.ax_ is ax
+        assert display.figure_ is figure
+    sizes = {text.get_fontsize() for text in axes[0, 0].texts}
+    assert max(sizes) < 8.5
+
+
+def test_held_out_rows_are_counted_in_the_tree():
+    model, table = model_and_rows(8)
+    display = TreeDisplay.from_estimator(model, table[:30])
+    assert display.leaf_rows.sum() == 30
+
+
+def test_dollar_signs_and_line_breaks_in_names_are_only_text():
+    table = pd.DataFrame({"price in $ and $^{_": [0.0, 1.0, 9.0, 10.0], "line\nbreak\ttab": [0.0, 9.0, 1.0, 10.0]})
+    model = ClusterExplainer().fit(table, ["$a$", "$b$", "$c^$", "\\frac"])
+    for display in (
+        TreeDisplay.from_estimator(model),
+        PartitionDisplay.from_estimator(model, table),
+        ProfileDisplay.from_estimator(model, table),
+    ):
+        assert_legible(display.figure_)
+        shown = {text.get_text() for text in display.ax_.findobj(match=lambda a: hasattr(a, "get_text"))}
+        assert any("$" in text for text in shown)
+        assert not any("\n" in text for text in shown if "break" in text)
+
+
+def test_names_that_people_gave_stand_in_the_pictures():
+    model, table = model_and_rows(8, n_columns=2)
+    model.name_clusters({0: "students", 1: "retired"})
+    try:
+        for display in (
+            TreeDisplay.from_estimator(model),
+            ProfileDisplay.from_estimator(model, table),
+        ):
+            shown = {text.get_text() for text in display.ax_.findobj(match=lambda a: hasattr(a, "get_text"))}
+            assert {"students", "retired", "2"} <= shown
+    finally:
+        model.name_clusters({0: None, 1: None})
+
+
+def test_without_matplotlib_the_extra_is_named():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import cutwise\n"
+        "model = cutwise.ExplainableKMeans(2, random_state=0).fit([[0.], [1.], [9.], [10.]])\n"
+        "try: cutwise.plot.TreeDisplay.from_estimator(model)\n"
+        "except ImportError as error: print(error)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told == 'Drawing needs matplotlib, which is not installed. Install it: pip install "cutwise[plot]"\n'
+
+
+def test_looking_at_the_module_imports_no_matplotlib():
+    code = "import sys, cutwise; cutwise.plot.TreeDisplay; print('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_an_unfitted_model_is_refused():
+    with pytest.raises(TypeError, match="A display takes a fitted model of cutwise, not ExplainableKMeans"):
+        TreeDisplay.from_estimator(ExplainableKMeans(3))

@@ -1,0 +1,89 @@
+"""A profile says what the rows of each cluster are like, by definition."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from cutwise.exceptions import InvalidInputError
+from cutwise.readouts.profile import N_BINS, profile_clusters
+from cutwise.table import read_table
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    values = np.column_stack(
+        [rng.normal(5, 2, 400), rng.integers(0, 6, 400), np.full(400, 3.0), rng.lognormal(0, 3, 400)]
+    )
+    return values, rng.integers(0, 3, 400)
+
+
+def test_figures_are_those_of_the_definition(rows):
+    values, codes = rows
+    found = profile_clusters(read_table(values), codes, 4)
+    assert found.size.tolist() == [*np.bincount(codes).tolist(), 0]
+    for code in range(3):
+        own = values[codes == code]
+        np.testing.assert_allclose(found.mean[code], own.mean(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(found.median[code], np.median(own, axis=0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = (own.mean(axis=0) - values.mean(axis=0)) / values.std(axis=0)
+        np.testing.assert_allclose(found.difference[code][[0, 1, 3]], expected[[0, 1, 3]], rtol=1e-9)
+        assert found.difference[code][2] == 0
+    for figures in (found.mean, found.median, found.difference):
+        assert np.isnan(figures[3]).all()
+    np.testing.assert_allclose(found.whole_std, values.std(axis=0), atol=1e-15)
+
+
+def test_every_row_is_in_one_bin_of_its_cluster(rows):
+    values, codes = rows
+    found = profile_clusters(read_table(values), codes, 3)
+    for edges, counts in zip(found.edges, found.counts, strict=True):
+        assert counts.shape == (3, len(edges) - 1)
+        assert (np.diff(edges) > 0).all()
+        assert counts.sum(axis=1).tolist() == found.size.tolist()
+    assert len(found.edges[0]) == N_BINS + 1
+
+
+def test_few_whole_numbers_have_a_bin_each(rows):
+    _, codes = rows
+    whole = np.arange(400) % 6
+    found = profile_clusters(read_table(whole[:, None]), codes, 3)
+    assert found.edges[0].tolist() == [-0.5, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5]
+    assert found.counts[0].sum(axis=0).tolist() == np.bincount(whole).tolist()
+
+
+def test_columns_can_be_chosen_and_sparse_tables_are_the_same(rows):
+    values, codes = rows
+    values = np.where(values > 4, values, 0)
+    whole = profile_clusters(read_table(values), codes, 3)
+    some = profile_clusters(read_table(sparse.csr_array(values)), codes, 3, columns=[3, 0])
+    assert some.columns.tolist() == [3, 0]
+    np.testing.assert_array_equal(some.mean, whole.mean[:, [3, 0]])
+    np.testing.assert_array_equal(some.counts[1], whole.counts[0])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1e308, -1e308, 1.7e308, 1e308],
+        [5e-324, 0.0, 1e-323, 0.0],
+        [1e15, 1e15 + 1, 1e15 + 2, 1e15],
+        [7.0, 7.0, 7.0, 7.0],
+        [0.0, 0.0, 0.0, 0.0],
+        [1.0, np.nextafter(1.0, 2.0), 1.0, 1.0],
+    ],
+)
+def test_extreme_columns_have_finite_profiles(column):
+    found = profile_clusters(read_table(np.array(column)[:, None]), np.array([0, 0, 1, 1]), 2)
+    assert np.isfinite(found.mean).all()
+    assert np.isfinite(found.difference).all()
+    assert np.isfinite(found.edges[0]).all()
+    assert found.counts[0].sum() == 4
+
+
+def test_no_rows_no_profile():
+    table = read_table(np.ones((1, 1)))
+    empty = type(table)(table.values[:0], table.names, table.has_names, table.is_integer)
+    with pytest.raises(InvalidInputError, match="without rows"):
+        profile_clusters(empty, np.array([], dtype=int), 2)
