@@ -204,9 +204,10 @@ def _curve(
 
 def _sql(model: TreeEstimator, dialect: str, table: str | None, notes: list[str]) -> dict[str, Any] | None:
     """The statement, and what makes it select one cluster."""
-    try:
-        from cutwise.estimators._exports import export_sql
-    except ImportError:
+    from cutwise.estimators import _exports
+
+    export_sql = getattr(_exports, "export_sql", None)
+    if export_sql is None:
         return None
     try:
         statement = export_sql(model, dialect=dialect, table=table)

@@ -25,7 +25,7 @@ def pack_scaler(transformer: Any) -> dict[str, Any] | None:
     if name not in _LEARNED or type(transformer) is not getattr(preprocessing, name):
         return None
     params = transformer.get_params(deep=False)
-    plain = {name: list(map(float, value)) if isinstance(value, tuple) else value for name, value in params.items()}
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in params.items()}
     return {"class": name, "params": plain}
 
 
