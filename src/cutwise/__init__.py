@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from cutwise.estimators import KernelKMeans as KernelKMeans
     from cutwise.estimators import Report as Report
     from cutwise.estimators import cost_curve as cost_curve
+    from cutwise.estimators import export_graphviz as export_graphviz
+    from cutwise.estimators import export_json as export_json
+    from cutwise.estimators import export_markdown as export_markdown
+    from cutwise.estimators import export_python as export_python
+    from cutwise.estimators import export_sql as export_sql
     from cutwise.estimators import export_text as export_text
     from cutwise.estimators import load_model as load_model
     from cutwise.estimators import report as report
@@ -37,6 +42,11 @@ _HOMES = {
     "baselines": "cutwise.baselines",
     "cost_curve": "cutwise.estimators",
     "datasets": "cutwise.datasets",
+    "export_graphviz": "cutwise.estimators",
+    "export_json": "cutwise.estimators",
+    "export_markdown": "cutwise.estimators",
+    "export_python": "cutwise.estimators",
+    "export_sql": "cutwise.estimators",
     "export_text": "cutwise.estimators",
     "load_model": "cutwise.estimators",
     "metrics": "cutwise.metrics",
@@ -55,6 +65,11 @@ __all__ = [
     "baselines",
     "cost_curve",
     "datasets",
+    "export_graphviz",
+    "export_json",
+    "export_markdown",
+    "export_python",
+    "export_sql",
     "export_text",
     "load_model",
     "metrics",

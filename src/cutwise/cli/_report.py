@@ -8,7 +8,7 @@ from typing import Any
 
 from cutwise.cli._scaling import SCALES
 from cutwise.cli._screen import print_line, print_table
-from cutwise.readouts.guarantee import certificate_line, imm_certificate
+from cutwise.readouts.guarantee import certificate_line
 from cutwise.readouts.words import percent, quoted
 
 __all__ = ["print_certificate", "print_fit", "print_json", "print_rules"]
@@ -65,19 +65,10 @@ def print_rules(model: Any) -> None:
 
 
 def print_json(model: Any, **about: Any) -> None:
-    """Print a model's figures and rules as one JSON object; ``about`` comes first. What has no value is null."""
-    told = {
-        **about,
-        "algorithm": _algorithm(model),
-        "n_clusters": len(model.classes_),
-        "n_leaves": model.n_leaves_,
-        "depth": model.depth_,
-        "cost": _number(model.cost_),
-        "cost_ratio": _number(model.cost_ratio_),
-        "agreement": _number(_agreement(model)),
-        **_certificate(model),
-        **model.rules().to_dict(),
-    }
+    """Print what ``export_json`` gives, with entries of the command line's own."""
+    from cutwise.estimators._document import model_document
+
+    told = model_document(model, about=about)
     print_line(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2))
 
 
@@ -88,25 +79,20 @@ def print_certificate(model: Any) -> None:
         print_line(line)
 
 
-def _certificate(model: Any) -> dict[str, Any]:
-    """The same as figures."""
-    if model.algorithm != "imm":
-        return {}
-    certificate = imm_certificate(model)
-    bounds = {name: _number(getattr(certificate, name)) for name in ("theorem_bound", "instance_bound", "n_mistakes")}
-    return {"certificate": bounds if certificate.applies else None}
-
-
 def _tree_line(model: Any) -> str:
+    from cutwise.estimators._document import algorithm_of
+
     leaves = _count(model.n_leaves_, "leaf", "leaves")
-    return f"{_count(len(model.classes_), 'cluster')}, tree by {_algorithm(model)}: {leaves}, depth {model.depth_}"
+    return f"{_count(len(model.classes_), 'cluster')}, tree by {algorithm_of(model)}: {leaves}, depth {model.depth_}"
 
 
 def _price_lines(model: Any) -> list[str]:
     """What saying the clusters with this tree costs, in words."""
+    from cutwise.estimators._document import agreement_of
+
     given = hasattr(model, "agreement_")
     own = "the given clusters" if given else "the k-means clusters"
-    agreement = _agreement(model)
+    agreement = agreement_of(model)
     lines = []
     if not math.isnan(agreement):
         lines.append(f"agreement {percent(agreement)}: rows that the rules put where {own} have them")
@@ -119,29 +105,9 @@ def _price_lines(model: Any) -> list[str]:
     return [*lines, f"cost ratio {ratio:.4f}: squared distances within the tree's clusters are {change} within {own}"]
 
 
-def _agreement(model: Any) -> float:
-    """The share of the rows that are in the cluster of the tree that their reference cluster is."""
-    given = getattr(model, "agreement_", None)
-    if given is not None:
-        return float(given)
-    clusters = [cluster for cluster in model.rules() if cluster.size]
-    return math.fsum(cluster.share * cluster.purity for cluster in clusters) if clusters else math.nan
-
-
-def _algorithm(model: Any) -> str:
-    """How the tree was grown, with what was added to it."""
-    grown: str = getattr(model, "growth_", model.algorithm)
-    expanded = model.n_leaves_ > len(model.classes_) and grown not in ("exkmc", "expand", "cart")
-    return f"{grown} and {model.expansion}" if expanded else grown
-
-
 def _measures(rule: Any) -> tuple[str, str, str, str]:
     return f"{rule.size:,}", percent(rule.share), percent(rule.purity), percent(rule.coverage)
 
 
 def _count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

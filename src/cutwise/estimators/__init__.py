@@ -1,7 +1,14 @@
 """The estimators: recipes that put the table, the reference, the engine and the readouts together."""
 
 from cutwise.estimators._curve import CostCurve, cost_curve
-from cutwise.estimators._exports import export_text
+from cutwise.estimators._exports import (
+    export_graphviz,
+    export_json,
+    export_markdown,
+    export_python,
+    export_sql,
+    export_text,
+)
 from cutwise.estimators._persist import load_model
 from cutwise.estimators._report import Report, report
 from cutwise.estimators._tuning import PenaltySearch, tune_depth_penalty
@@ -17,6 +24,11 @@ __all__ = [
     "PenaltySearch",
     "Report",
     "cost_curve",
+    "export_graphviz",
+    "export_json",
+    "export_markdown",
+    "export_python",
+    "export_sql",
     "export_text",
     "load_model",
     "report",

@@ -19,10 +19,11 @@ from cutwise.estimators._persist import Unsaved, pack_array, pack_float, save_mo
 from cutwise.estimators._rows import FitRows, read_metric
 from cutwise.estimators._scalers import pack_fitted, unpack_fitted
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError, ModelFileError, UnseparableCentersWarning
+from cutwise.readouts.changes import Change, smallest_changes
 from cutwise.readouts.counts import LeafCounts, count_leaves
 from cutwise.readouts.names import read_cluster_names
 from cutwise.readouts.rules import Rules, build_rules
-from cutwise.readouts.sentences import explain_rows
+from cutwise.readouts.sentences import changes_in_words, explain_rows
 from cutwise.readouts.sklearn import to_decision_tree
 from cutwise.reference import KMEANS, Objective, Reference
 from cutwise.table import Columns, Table, check_n_jobs, read_table, read_weights
@@ -54,6 +55,8 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     preprocessor_: Any
     cluster_names_: dict[Any, str]
     _leaf_counts: LeafCounts
+    _column_spreads: npt.NDArray[np.float64] | None
+    _frame_library: str | None
     _gaps: npt.NDArray[np.float64] | None
     _imm_applies: bool
     _weight_scale: float
@@ -141,8 +144,34 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.cluster_names_ = self._names(names)
         return self
 
-    def explain(self, X: Any, *, names: Mapping[Any, str | None] | None = None) -> list[str]:
+    def explain(self, X: Any, *, names: Mapping[Any, str | None] | None = None, changes: bool = False) -> list[str]:
         """A sentence for every row: its cluster, and the conditions that lead there.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        names : mapping of label to str, default=None
+            Names for this time, on top of those of :meth:`name_clusters`.
+        changes : bool, default=False
+            Go on to say, for every other cluster, the smallest change of one column that would move the row there, as
+            :meth:`smallest_changes` finds it.
+
+        Returns
+        -------
+        sentences : list of n_samples str
+        """
+        check_is_fitted(self)
+        table, columns, known = self._read(X), self._columns_of_fit().names, self._names(names)
+        sentences = explain_rows(self.tree_, columns, table, self.classes_, known)
+        if changes:
+            found = self._changes(table, known)
+            return [f"{told}; {changes_in_words(of, known)}" for told, of in zip(sentences, found, strict=True)]
+        return sentences
+
+    def smallest_changes(
+        self, X: Any, *, names: Mapping[Any, str | None] | None = None
+    ) -> list[dict[Any, Change | None]]:
+        """For every row and every other cluster, the smallest change of one column that would move the row there.
 
         Parameters
         ----------
@@ -152,10 +181,20 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Returns
         -------
-        sentences : list of n_samples str
+        changes : list of n_samples dict
+            From each other cluster's label to the :class:`Change`: column, the nearest value that moves the row, and
+            the interval of values that do; None where no single column can. Changes of different columns are compared
+            in units of the columns' standard deviations in the training rows.
+
+        Examples
+        --------
+        >>> from cutwise import ClusterExplainer
+        >>> model = ClusterExplainer().fit([[1, 5], [2, 5], [8, 6], [9, 7]], ["a", "a", "b", "b"])
+        >>> change = model.smallest_changes([[3, 6]])[0]["b"]
+        >>> str(change), change.target
+        ('x0 from 3 to above 4', 4.000000000000001)
         """
-        check_is_fitted(self)
-        return explain_rows(self.tree_, self._columns_of_fit().names, self._read(X), self.classes_, self._names(names))
+        return self._changes(self._read(X), self._names(names))
 
     def rules(self, *, names: Mapping[Any, str | None] | None = None) -> Rules:
         """The tree as rules: for each cluster the conditions that make a row its member, and how well they say it.
@@ -173,7 +212,12 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         return build_rules(
-            self.tree_, self._columns_of_fit().names, self._leaf_counts, self.classes_, self._names(names)
+            self.tree_,
+            self._columns_of_fit().names,
+            self._leaf_counts,
+            self.classes_,
+            self._names(names),
+            self._frame_library,
         )
 
     def to_sklearn(self) -> Any:
@@ -264,6 +308,17 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         return read_table(X, fitted=self._columns_of_fit(), estimator=type(self).__name__)
 
+    def _changes(self, table: Table, names: Mapping[Any, str]) -> list[dict[Any, Change | None]]:
+        """The smallest changes of rows."""
+        return smallest_changes(
+            self.tree_,
+            self._columns_of_fit().names,
+            table,
+            spreads=self._column_spreads,
+            classes=self.classes_,
+            cluster_names=names,
+        )
+
     def _codes(self, table: Table) -> npt.NDArray[np.int32]:
         """Cluster codes of rows."""
         return self.tree_.predict(table, n_jobs=check_n_jobs(self.n_jobs))
@@ -307,6 +362,7 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _remember_columns(self, table: Table) -> None:
         """Set what scikit-learn wants to know about the input."""
         self.n_features_in_ = table.n_columns
+        self._frame_library = table.library
         if table.has_names:
             self.feature_names_in_ = np.array(table.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -343,6 +399,9 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.reference_ = replace(reference, labels=full_labels)
         self._gaps = grown.gaps
         self.cluster_names_ = {}  # those of an earlier fit belonged to other clusters
+        self._column_spreads = np.full(tree.n_features, np.nan)
+        for column in np.unique(tree.feature[tree.feature >= 0]).tolist():
+            self._column_spreads[column] = rows.deviation(column)
         # IMM's guarantee is about distances in the columns that are cut, and about leaves that lower them.
         by_disagreement = getattr(self, "expansion", None) == "expand" and tree.n_leaves > k
         self._imm_applies = self.preprocessor_ is None and costs.distances and not by_disagreement
@@ -395,6 +454,8 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             "tree": self.tree_.to_dict(),
             "gaps": None if self._gaps is None else pack_array(self._gaps),
             "leaf_counts": self._leaf_counts.to_dict(),
+            "column_spreads": None if self._column_spreads is None else pack_array(self._column_spreads),
+            "frame_library": self._frame_library,
             "cluster_centers": pack_array(self.cluster_centers_) if hasattr(self, "cluster_centers_") else None,
             "reference": {
                 "centers": pack_array(self.reference_.centers),
@@ -423,6 +484,10 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.cluster_names_ = read_cluster_names(labels, dict(zip(labels, named, strict=True)))
         self._gaps = None if state["gaps"] is None else unpack_array(state["gaps"])
         self._leaf_counts = LeafCounts.from_dict(state["leaf_counts"])
+        # The first files had neither of these two.
+        spreads, library = state.get("column_spreads"), state.get("frame_library")
+        self._column_spreads = None if spreads is None else unpack_array(spreads)
+        self._frame_library = None if library is None else str(library)
         if state["cluster_centers"] is not None:
             self.cluster_centers_ = unpack_array(state["cluster_centers"])
         packed = state["reference"]
@@ -453,6 +518,7 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             and len(self._leaf_counts.cluster_weight) == k
             and self._leaf_counts.n_leaves == self.n_leaves_
             and (self._gaps is None or self._gaps.shape == (self.tree_.n_nodes, 4))
+            and (self._column_spreads is None or self._column_spreads.shape == (self.n_features_in_,))
         )
         if not fits_together:
             raise ValueError("the numbers of columns, clusters or leaves differ between its parts")

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._document import model_document
 from cutwise.exceptions import UnsupportedInputError
+from cutwise.readouts.code import tree_python
+from cutwise.readouts.dot import tree_dot
 from cutwise.readouts.guarantee import certificate_line
+from cutwise.readouts.markdown import rules_markdown
+from cutwise.readouts.sql import tree_sql
 from cutwise.readouts.text import rules_text, tree_text
 from cutwise.table import check_option
 
-__all__ = ["export_text"]
+__all__ = ["export_graphviz", "export_json", "export_markdown", "export_python", "export_sql", "export_text"]
 
 FORMS = ("tree", "rules")
 
@@ -56,15 +62,250 @@ def export_text(model: TreeEstimator, *, form: str = "tree", names: Mapping[Any,
     cluster beginners (2 rows, 50.0 %; purity 100 %, coverage 100 %): x0 <= 4
     cluster b (2 rows, 50.0 %; purity 100 %, coverage 100 %): x0 > 4
     """
-    _check_model(model, "export_text", "cutwise.readouts.text.tree_text")
+    _check_model(model, "export_text", "text.tree_text")
     check_option("form", form, FORMS)
     if form == "rules":
         text = rules_text(model.rules(names=names))
     else:
         columns = model._columns_of_fit().names
         text = tree_text(model.tree_, columns, model._leaf_counts, model.classes_, model._names(names))
+    return f"{_headline(model)}\n{text}"
+
+
+def export_markdown(model: TreeEstimator, *, names: Mapping[Any, str | None] | None = None) -> str:
+    """A fitted model's rules as a table in GitHub's Markdown.
+
+    Parameters
+    ----------
+    model : ExplainableKMeans or ClusterExplainer
+        Fitted, or loaded from a file.
+    names : mapping of label to str, default=None
+        Names of clusters for this time, on top of those of ``model.name_clusters``; they have a column of their own.
+
+    Returns
+    -------
+    markdown : str
+        A line about the whole tree, then a line a rule. Names and rules stand in code spans: nothing in them is taken
+        for markup or HTML, and what stands there parses back to the very same cuts.
+
+    Examples
+    --------
+    >>> from cutwise import ClusterExplainer, export_markdown
+    >>> model = ClusterExplainer().fit([[1, 5], [2, 5], [8, 6], [9, 7]], ["a", "a", "b", "b"])
+    >>> print(export_markdown(model))
+    2 leaves, depth 1; grown by expand, agreement 100 %
+    <BLANKLINE>
+    | cluster | rows | share | purity | coverage | rule |
+    | :-- | --: | --: | --: | --: | :-- |
+    | `a` | 2 | 50.0 % | 100 % | 100 % | `x0 <= 4` |
+    | `b` | 2 | 50.0 % | 100 % | 100 % | `x0 > 4` |
+    <BLANKLINE>
+    """
+    _check_model(model, "export_markdown", "markdown.rules_markdown")
+    return f"{_headline(model)}\n\n{rules_markdown(model.rules(names=names))}"
+
+
+def export_json(model: TreeEstimator, *, names: Mapping[Any, str | None] | None = None, indent: int | None = 2) -> str:
+    """A fitted model's figures, rules and tree as JSON for other programs.
+
+    It is made to be read by anything; the file that :func:`load_model` reads is another one, written by ``model.save``.
+
+    Parameters
+    ----------
+    model : ExplainableKMeans or ClusterExplainer
+        Fitted, or loaded from a file.
+    names : mapping of label to str, default=None
+        Names of clusters for this time, on top of those of ``model.name_clusters``.
+    indent : int, default=2
+        Spaces a level; None for one line.
+
+    Returns
+    -------
+    text : str
+        One object; a figure that has no value is null. Later versions may add entries.
+
+        ``format``, ``format_version``
+            ``"cutwise rules"`` and 1.
+        ``estimator``, ``algorithm``
+            Which class grew the tree, and how.
+        ``n_clusters``, ``n_leaves``, ``depth``, ``cost``, ``cost_ratio``, ``agreement``
+            The model's figures: ``cost_ratio_`` and the share of rows whose cluster is that of the reference.
+        ``certificate``
+            With trees by IMM: ``{theorem_bound, instance_bound, n_mistakes}``, or null where the theory does not apply.
+        ``columns``, ``has_column_names``
+            Names of the table's columns in order; ``x0``, ``x1``, ... where it had none.
+        ``clusters``
+            A list of ``{cluster, name, size, share, coverage, purity, noise, rules}``: the label that ``predict``
+            gives, its name or null, the figures of :class:`Rule`, and its rules, each ``{cluster, name, leaf, text,
+            conditions, size, share, coverage, purity, noise, depth}``. A row matches a rule when all its conditions
+            ``{feature, name, lower, upper, outside}`` hold: ``lower < x <= upper`` for column number ``feature``, null
+            being an open side; the opposite where ``outside`` is true.
+        ``tree``
+            A list of nodes, the root first: ``{node, size, share}`` and for leaves ``{cluster, name}``, for others
+            ``{feature, column, lower, upper, inside, outside}``: a row with ``lower < x <= upper`` goes on to the node
+            with the number ``inside``, any other to ``outside``; ``lower`` is null for a test with one threshold.
+
+    Examples
+    --------
+    >>> import json
+    >>> from cutwise import ClusterExplainer, export_json
+    >>> model = ClusterExplainer().fit([[1, 5], [2, 5], [8, 6], [9, 7]], ["a", "a", "b", "b"])
+    >>> json.loads(export_json(model))["clusters"][0]["rules"][0]["text"]
+    'x0 <= 4'
+    """
+    _check_model(model, "export_json", "rules.build_rules")
+    return json.dumps(model_document(model, names=names), ensure_ascii=False, allow_nan=False, indent=indent) + "\n"
+
+
+def export_sql(
+    model: TreeEstimator,
+    dialect: str = "duckdb",
+    *,
+    table: str | Sequence[str] | None = None,
+    form: str = "select",
+    column: str = "cluster",
+    view: str | Sequence[str] | None = None,
+    values: str = "labels",
+    nulls: int | float | str | None = None,
+    names: Mapping[Any, str | None] | None = None,
+) -> str:
+    """A fitted model as SQL that gives every row of a table the cluster that ``predict`` gives it.
+
+    Parameters
+    ----------
+    model : ExplainableKMeans or ClusterExplainer
+        Fitted, or loaded from a file.
+    dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake", "spark", "tsql"}, default="duckdb"
+    table : str or sequence of str, default=None
+        The table, ``"sales.customers"`` or ``("sales", "customers")`` with its schema; None writes ``data``. Names are
+        quoted, so spell them as the engine does (Snowflake: upper case, unless they were created in quotes).
+    form : {"select", "case", "view", "update"}, default="select"
+        A SELECT of the table with one more column, the CASE expression alone, a view of that SELECT, or an UPDATE of a
+        column that is there already.
+    column : str, default="cluster"
+        The name of the column of clusters.
+    view : str or sequence of str, default=None
+        The name of the view; None takes the table's with ``_clusters`` behind it.
+    values : {"labels", "names"}, default="labels"
+        What the column holds: what ``predict`` gives, in its type, or names as text (a cluster without one goes by its
+        label).
+    nulls : int, float or str, default=None
+        What a row gets that has NULL or NaN in a column that the tree tests: ``predict`` refuses such rows, and engines
+        would each sort them in their own way. None means NULL; another value must not be a cluster.
+    names : mapping of label to str, default=None
+        Names of clusters for this time, on top of those of ``model.name_clusters``.
+
+    Returns
+    -------
+    sql : str
+        Lines of comment and one statement, without a semicolon. Thresholds are doubles whatever the type of the
+        columns, and the very same as the model's. Columns of a table without names are called ``x0``, ``x1``, ...
+
+    Raises
+    ------
+    MissingDependencyError
+        sqlglot is not installed.
+    InvalidInputError
+        An unknown option, or a name that SQL cannot hold.
+
+    Notes
+    -----
+    The rules stand in one flat CASE, so trees of any depth meet no limit on nesting. In SQLite, columns are said to be
+    of their table, since SQLite takes a quoted name that is no column for text; give ``table`` with ``form="case"``.
+
+    Examples
+    --------
+    >>> from cutwise import ClusterExplainer, export_sql
+    >>> model = ClusterExplainer().fit([[1, 5], [2, 5], [8, 6], [9, 7]], ["a", "a", "b", "b"])
+    >>> print(export_sql(model, "postgres", table="customers"))  # doctest: +SKIP
+    """
+    _check_model(model, "export_sql", "sql.tree_sql")
+    return tree_sql(
+        model.tree_,
+        model._columns_of_fit().names,
+        dialect=dialect,
+        table=table,
+        form=form,
+        column=column,
+        view=view,
+        values=values,
+        nulls=nulls,
+        classes=model.classes_,
+        cluster_names=model._names(names),
+    )
+
+
+def export_python(
+    model: TreeEstimator, *, function: str = "cluster_of", names: Mapping[Any, str | None] | None = None
+) -> str:
+    """A fitted model as the source of one Python function that needs nothing but Python.
+
+    Parameters
+    ----------
+    model : ExplainableKMeans or ClusterExplainer
+        Fitted, or loaded from a file.
+    function : str, default="cluster_of"
+        The function's name.
+    names : mapping of label to str, default=None
+        Names of clusters for this time, on top of those of ``model.name_clusters``; they stand in comments.
+
+    Returns
+    -------
+    source : str
+        A function of a mapping from column name to value (from position, counted from 0, for a table without names).
+        It gives what ``predict`` gives, and None for a row in which a value that is tested is None or nan.
+
+    Examples
+    --------
+    >>> from cutwise import ClusterExplainer, export_python
+    >>> model = ClusterExplainer().fit([[1, 5], [2, 5], [8, 6], [9, 7]], ["a", "a", "b", "b"])
+    >>> space = {}
+    >>> exec(export_python(model), space)
+    >>> space["cluster_of"]({0: 4.5, 1: 5})
+    'b'
+    """
+    _check_model(model, "export_python", "code.tree_python")
+    columns = model._columns_of_fit()
+    return tree_python(
+        model.tree_,
+        columns.names if columns.has_names else None,
+        function=function,
+        classes=model.classes_,
+        cluster_names=model._names(names),
+    )
+
+
+def export_graphviz(model: TreeEstimator, *, names: Mapping[Any, str | None] | None = None) -> str:
+    r"""A fitted model's tree as Graphviz DOT text.
+
+    Parameters
+    ----------
+    model : ExplainableKMeans or ClusterExplainer
+        Fitted, or loaded from a file.
+    names : mapping of label to str, default=None
+        Names of clusters for this time, on top of those of ``model.name_clusters``.
+
+    Returns
+    -------
+    dot : str
+        For the program ``dot`` (``dot -Tsvg tree.dot``). Nodes are called by their numbers, as ``apply`` gives them.
+
+    Examples
+    --------
+    >>> from cutwise import ClusterExplainer, export_graphviz
+    >>> model = ClusterExplainer().fit([[1, 5], [2, 5], [8, 6], [9, 7]], ["a", "a", "b", "b"])
+    >>> export_graphviz(model).splitlines()[3]
+    '  0 [label="x0 <= 4\\n4 rows, 100 %"];'
+    """
+    _check_model(model, "export_graphviz", "dot.tree_dot")
+    columns = model._columns_of_fit().names
+    return tree_dot(model.tree_, columns, model._leaf_counts, model.classes_, model._names(names))
+
+
+def _headline(model: TreeEstimator) -> str:
+    """A line about the whole tree, and another where something is proved about its cost."""
     certificate = certificate_line(model)
-    return "\n".join(line for line in (model._summary(), certificate, text) if line is not None)
+    return model._summary() if certificate is None else f"{model._summary()}\n{certificate}"
 
 
 def _check_model(model: Any, function: str, for_trees: str) -> None:
@@ -72,6 +313,6 @@ def _check_model(model: Any, function: str, for_trees: str) -> None:
     if not isinstance(model, TreeEstimator):
         raise UnsupportedInputError(
             f"{function} takes a fitted model of cutwise, not {type(model).__name__}. For a bare ThresholdTree there "
-            f"is {for_trees}."
+            f"is cutwise.readouts.{for_trees}."
         )
     check_is_fitted(model)

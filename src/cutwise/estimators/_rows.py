@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from cutwise.core import kernels
 from cutwise.exceptions import InvalidInputError
+from cutwise.readouts.inputs import column_of
 from cutwise.reference import Objective, integer_weights, sum_weights
 from cutwise.table import EncodedTable, Table, encode_table, read_table
 
@@ -103,6 +105,16 @@ class FitRows:
         """The weighted sum of one value a row."""
         return kernels.exact_sum(values, self._summing_weights)
 
+    def deviation(self, column: int) -> float:
+        """The weighted standard deviation of one of the input's columns, independent of the order of the rows."""
+        if column not in self._deviations:
+            values = self.compress(column_of(self.table, column)).astype(np.float64)
+            scale = float(np.abs(values).max(initial=0)) or 1.0  # squares of what is left cannot overflow
+            total = self.sum(np.ones(len(values)))
+            mean = self.sum(values / scale) / total
+            self._deviations[column] = scale * math.sqrt(self.sum((values / scale - mean) ** 2) / total)
+        return self._deviations[column]
+
     def weight_of(self, codes: npt.NDArray[np.signedinteger[Any]], n_codes: int) -> npt.NDArray[np.int64]:
         """Integer weight of the rows of each code, 0 .. n_codes - 1."""
         # Weights add up to no more than 2**53, so float64 sums are exact.
@@ -120,6 +132,10 @@ class FitRows:
     ) -> npt.NDArray[np.float64]:
         """Cost of each row by the center that it is labeled with."""
         return objective.label_costs(self.metric.matrix, centers, labels, self.n_jobs)
+
+    @cached_property
+    def _deviations(self) -> dict[int, float]:
+        return {}
 
     @cached_property
     def _summing_weights(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64] | None:

@@ -16,7 +16,9 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import Condition, conditions_of, walk_leaves
 from .counts import LeafCounts
+from .frames import to_frame
 from .inputs import check_counts, check_names, class_labels, column_of
+from .sentences import cluster_sentence
 from .text import cluster_text, rules_text
 
 __all__ = ["ClusterRules", "Condition", "Rule", "Rules", "build_rules"]
@@ -150,6 +152,11 @@ class ClusterRules:
         """What the cluster is called: its name, or its label."""
         return self.cluster if self.name is None else self.name
 
+    @property
+    def sentence(self) -> str:
+        """Who is in the cluster, and how well that says the reference cluster, as a sentence for people."""
+        return cluster_sentence(self)
+
     def matches(self, X: Any) -> npt.NDArray[np.bool_]:
         """Whether each row satisfies one of the rules.
 
@@ -191,9 +198,12 @@ class Rules(Sequence[ClusterRules]):
     Attributes
     ----------
     clusters : tuple of ClusterRules
+    library : str or None
+        The data frame library of the table that the model was fitted on.
     """
 
     clusters: tuple[ClusterRules, ...]
+    library: str | None = None
 
     def __len__(self) -> int:
         return len(self.clusters)
@@ -218,8 +228,45 @@ class Rules(Sequence[ClusterRules]):
 
         return rules_html(self)
 
+    def to_frame(self, library: str | None = None) -> Any:
+        """All rules as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, default=None
+            None means that of the table the model was fitted on, or else the first of these that is installed.
+
+        Returns
+        -------
+        frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            A row a rule, in the order of the clusters: ``cluster``, ``name`` (null without one), ``rule`` (its text),
+            ``size``, ``share``, ``purity``, ``coverage``, ``noise``, ``leaf``, ``depth``, ``n_conditions``. A cluster
+            without a leaf has none.
+
+        Raises
+        ------
+        UnknownOptionError
+            Another library.
+        MissingDependencyError
+            It is not installed.
+        """
+        rules = [rule for cluster in self.clusters for rule in cluster.rules]
+        return to_frame(
+            {
+                "cluster": [rule.cluster for rule in rules],
+                "name": [rule.name for rule in rules],
+                "rule": [str(rule) for rule in rules],
+                **{name: [getattr(rule, name) for rule in rules] for name in _FIGURES},
+            },
+            library,
+            usual=self.library,
+        )
+
     def __str__(self) -> str:
         return rules_text(self)
+
+
+_FIGURES = ("size", "share", "purity", "coverage", "noise", "leaf", "depth", "n_conditions")
 
 
 def build_rules(
@@ -228,6 +275,7 @@ def build_rules(
     counts: LeafCounts,
     classes: npt.NDArray[Any] | None = None,
     cluster_names: Mapping[Any, str] | None = None,
+    library: str | None = None,
 ) -> Rules:
     """Put a tree into rules.
 
@@ -241,6 +289,8 @@ def build_rules(
         The original label of every cluster code; the codes themselves when left out.
     cluster_names : mapping of label to str, optional
         Names to show in place of labels, as ``read_cluster_names`` gives them.
+    library : str, optional
+        The data frame library that ``to_frame`` shall use where none is asked for.
 
     Returns
     -------
@@ -296,7 +346,8 @@ def build_rules(
                 name=name_of[code],
             )
             for code in range(n_clusters)
-        )
+        ),
+        library,
     )
 
 

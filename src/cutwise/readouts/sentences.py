@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +11,69 @@ import numpy.typing as npt
 from cutwise.table import Table, read_table
 from cutwise.tree.threshold_tree import ThresholdTree
 
+from .changes import Change
 from .conditions import Condition, conditions_of, walk_leaves
 from .inputs import check_names, class_labels, column_of
 from .names import cluster_titles
-from .words import number, quoted
+from .words import number, percent, quoted, rows
 
-__all__ = ["explain_rows"]
+if TYPE_CHECKING:  # clusters say themselves with the function below
+    from .rules import ClusterRules
+
+__all__ = ["changes_in_words", "cluster_sentence", "explain_rows"]
+
+
+def cluster_sentence(cluster: ClusterRules) -> str:
+    """Say who is in a cluster, and how well that says the reference cluster.
+
+    Parameters
+    ----------
+    cluster : ClusterRules
+
+    Returns
+    -------
+    sentence : str
+        ``Cluster students holds 412 rows (27.5 %): those with income > 52000 and age <= 35. 98.1 % of them are in that
+        cluster of the reference too, and 96.0 % of the latter are among them.``
+    """
+    title = quoted(cluster.title)
+    if not cluster.rules:
+        return f"Cluster {title} holds no rows: no leaf of the tree says it."
+    if any(not rule.conditions for rule in cluster.rules):
+        who = "all there are"
+    else:
+        who = "those with " + ", or with ".join(map(str, cluster.rules))
+    told = f"Cluster {title} holds {rows(cluster.size)} ({percent(cluster.share)}): {who}."
+    if not cluster.size:
+        return told
+    return (
+        f"{told} {percent(cluster.purity)} of them are in that cluster of the reference too, and "
+        f"{percent(cluster.coverage)} of the latter are among them."
+    )
+
+
+def changes_in_words(changes: Mapping[Any, Change | None], cluster_names: Mapping[Any, str] | None = None) -> str:
+    """Say the smallest changes of one row.
+
+    Parameters
+    ----------
+    changes : mapping of label to Change or None
+        As ``smallest_changes`` gives them.
+    cluster_names : mapping of label to str, optional
+        As ``read_cluster_names`` gives them.
+
+    Returns
+    -------
+    text : str
+        ``to cluster 2: petal_length from 4.9 to above 4.95; to cluster 0: no change of one column is enough``.
+    """
+    if not changes:
+        return "there is no other cluster"
+    parts = []
+    for label, change in changes.items():
+        title = quoted((cluster_names or {}).get(label, label))
+        parts.append(f"to cluster {title}: {'no change of one column is enough' if change is None else change}")
+    return "; ".join(parts)
 
 
 def explain_rows(
@@ -62,23 +119,23 @@ def explain_rows(
     columns: dict[int, npt.NDArray[np.generic]] = {}
     sentences = [""] * table.n_rows
     for i, (node, regions, _) in enumerate(walk_leaves(tree)):
-        rows = order[first[i] : last[i]]
-        if len(rows) == 0:
+        here = order[first[i] : last[i]]
+        if len(here) == 0:
             continue
         head = f"cluster {quoted(titles[tree.cluster[node]])} because "
         conditions = conditions_of(regions, names)
         if not conditions:
-            told = [f"{head}every row is"] * len(rows)
+            told = [f"{head}every row is"] * len(here)
         else:
             parts = []
             for condition in conditions:
                 if condition.feature not in columns:
                     columns[condition.feature] = column_of(table, condition.feature)
-                written = _write_values(columns[condition.feature][rows], condition)
+                written = _write_values(columns[condition.feature][here], condition)
                 opening = f"{condition} (is "
                 parts.append([f"{opening}{value})" for value in written])
             told = [head + " and ".join(row) for row in zip(*parts, strict=True)]
-        for row, sentence in zip(rows.tolist(), told, strict=True):
+        for row, sentence in zip(here.tolist(), told, strict=True):
             sentences[row] = sentence
     return sentences
 

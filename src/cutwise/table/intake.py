@@ -86,4 +86,5 @@ def read_table(X: Any, *, what: str = "X", fitted: HasColumns | None = None, est
     else:
         values, is_integer = convert_array(X, columns, what=what)
     check_finite(values, columns, what=what)
-    return Table(values, columns.names, columns.has_names, is_integer)
+    library = None if frame is None else nw.get_native_namespace(frame).__name__
+    return Table(values, columns.names, columns.has_names, is_integer, library)

@@ -33,12 +33,15 @@ class Table:
         True when the names came with the input.
     is_integer : ndarray of shape (n_columns,), bool
         True where the input's own column was integer or boolean, even if ``values`` is floating.
+    library : str or None
+        The data frame library that the input came from, such as ``"polars"``; None for arrays.
     """
 
     values: npt.NDArray[np.generic] | sparse.csr_array
     names: tuple[str, ...]
     has_names: bool
     is_integer: npt.NDArray[np.bool_]
+    library: str | None = None
 
     @property
     def n_rows(self) -> int:

@@ -1,0 +1,108 @@
+"""A fitted model as one document that JSON can hold: figures, columns, clusters with their rules, and the tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from cutwise.estimators._base import TreeEstimator
+from cutwise.readouts.guarantee import imm_certificate
+from cutwise.readouts.nodes import node_sizes
+
+__all__ = ["DOCUMENT_VERSION", "agreement_of", "algorithm_of", "model_document"]
+
+DOCUMENT_VERSION = 1
+"""Raised by one whenever a reader of an older document could misread a newer one; entries may be added at any time."""
+
+
+def model_document(
+    model: TreeEstimator, *, names: Mapping[Any, str | None] | None = None, about: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What is to be said of a fitted model, for programs.
+
+    Parameters
+    ----------
+    model : TreeEstimator
+        Fitted.
+    names : mapping of label to str, optional
+        Names for this time, on top of those of the model.
+    about : mapping, optional
+        Entries to put in, such as where the table came from.
+
+    Returns
+    -------
+    document : dict
+        As ``export_json`` describes it.
+    """
+    columns = model._columns_of_fit()
+    return {
+        "format": "cutwise rules",
+        "format_version": DOCUMENT_VERSION,
+        **(about or {}),
+        "estimator": type(model).__name__,
+        "algorithm": algorithm_of(model),
+        "n_clusters": len(model.classes_),
+        "n_leaves": model.n_leaves_,
+        "depth": model.depth_,
+        "cost": _number(model.cost_),
+        "cost_ratio": _number(model.cost_ratio_),
+        "agreement": _number(agreement_of(model)),
+        **_certificate(model),
+        "columns": list(columns.names),
+        "has_column_names": columns.has_names,
+        **model.rules(names=names).to_dict(),
+        "tree": _nodes(model, model._names(names)),
+    }
+
+
+def agreement_of(model: TreeEstimator) -> float:
+    """The share of the rows that are in the cluster of the tree that their reference cluster is; nan without rows."""
+    given = getattr(model, "agreement_", None)
+    if given is not None:
+        return float(given)
+    clusters = [cluster for cluster in model.rules() if cluster.size]
+    return math.fsum(cluster.share * cluster.purity for cluster in clusters) if clusters else math.nan
+
+
+def algorithm_of(model: TreeEstimator) -> str:
+    """How the tree was grown, with what was added to it."""
+    grown = getattr(model, "growth_", None) or getattr(model, "algorithm", None) or type(model).__name__
+    expanded = model.n_leaves_ > len(model.classes_) and grown not in ("exkmc", "expand", "cart")
+    expansion = getattr(model, "expansion", None)
+    return f"{grown} and {expansion}" if expanded and expansion else str(grown)
+
+
+def _certificate(model: TreeEstimator) -> dict[str, Any]:
+    """What is proved about the cost of a tree by IMM; null where the theory does not apply."""
+    if getattr(model, "algorithm", None) != "imm":
+        return {}
+    certificate = imm_certificate(model)
+    bounds = {name: _number(getattr(certificate, name)) for name in ("theorem_bound", "instance_bound", "n_mistakes")}
+    return {"certificate": bounds if certificate.applies else None}
+
+
+def _nodes(model: TreeEstimator, names: Mapping[Any, str]) -> list[dict[str, Any]]:
+    tree, columns, labels = model.tree_, model._columns_of_fit().names, model.classes_.tolist()
+    size, share = node_sizes(tree, model._leaf_counts)
+    nodes: list[dict[str, Any]] = []
+    for node in range(tree.n_nodes):
+        told: dict[str, Any] = {"node": node, "size": int(size[node]), "share": _number(float(share[node]))}
+        if tree.feature[node] < 0:
+            label = labels[tree.cluster[node]]
+            told |= {"cluster": label, "name": names.get(label)}
+        else:
+            told |= {
+                "feature": int(tree.feature[node]),
+                "column": columns[tree.feature[node]],
+                "lower": _number(float(tree.lower[node])),
+                "upper": float(tree.threshold[node]),
+                "inside": int(tree.children_left[node]),
+                "outside": int(tree.children_right[node]),
+            }
+        nodes.append(told)
+    return nodes
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,98 @@
+"""The tree as Graphviz DOT text; drawing it is Graphviz's own business."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.tree.threshold_tree import ThresholdTree
+
+from .conditions import Condition
+from .counts import LeafCounts
+from .inputs import check_counts, check_names, class_labels
+from .names import cluster_titles
+from .nodes import condition_towards, node_sizes
+from .words import percent, quoted, rows
+
+__all__ = ["tree_dot"]
+
+# Light enough for black text on them; clusters beyond these start over.
+_COLORS = (
+    "#cfe2f3", "#fce5cd", "#d9ead3", "#f4cccc", "#d9d2e9", "#fff2cc", "#d0e0e3", "#ead1dc", "#e2e2e2", "#e6f0c2",
+)  # fmt: skip
+
+
+def tree_dot(
+    tree: ThresholdTree,
+    names: Sequence[str],
+    counts: LeafCounts | None = None,
+    classes: npt.NDArray[Any] | None = None,
+    cluster_names: Mapping[Any, str] | None = None,
+) -> str:
+    """Write a tree in the DOT language.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    names : sequence of str, one a column
+    counts : LeafCounts, optional
+        Sizes and purities; without it the sizes are those that the tree was grown with, if it knows them.
+    classes : ndarray of shape (n_clusters,), optional
+        The original label of every cluster code; the codes themselves when left out.
+    cluster_names : mapping of label to str, optional
+        As ``read_cluster_names`` gives them.
+
+    Returns
+    -------
+    dot : str
+        A digraph. Inner nodes show the test whose rows go left, along the edge ``yes``; leaves the cluster. Nodes are
+        called by their numbers, as ``apply`` gives them.
+    """
+    check_names(tree, names)
+    if counts is not None:
+        check_counts(tree, counts)
+    labels = class_labels(tree, classes, None if counts is None else len(counts.cluster_weight))
+    titles = cluster_titles(labels, cluster_names)
+    size, share = node_sizes(tree, counts)
+    counted = counts is not None or size[0] > 0
+    purity: dict[int, float] = {}
+    if counts is not None:
+        with np.errstate(invalid="ignore"):
+            purity = dict(zip(tree.leaves.tolist(), (counts.agreeing / counts.weight).tolist(), strict=True))
+    lines = [
+        "digraph tree {",
+        '  node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="Helvetica"];',
+        '  edge [fontname="Helvetica"];',
+    ]
+    for node in range(tree.n_nodes):
+        told = []
+        if tree.feature[node] < 0:
+            code = int(tree.cluster[node])
+            told.append(f"cluster {quoted(titles[code])}")
+            look = f', fillcolor="{_COLORS[code % len(_COLORS)]}"'
+        else:
+            told.append(str(_test(tree, node, names)))
+            look = ""
+        if counted:
+            told.append(f"{rows(int(size[node]))}, {percent(float(share[node]))}")
+        if node in purity and size[node]:
+            told.append(f"purity {percent(purity[node])}")
+        # \n is Graphviz's own line break, between lines that are escaped each.
+        label = r"\n".join(map(_escaped, told))
+        lines.append(f'  {node} [label="{label}"{look}];')
+        if tree.feature[node] >= 0:
+            lines.append(f'  {node} -> {tree.children_left[node]} [label="yes"];')
+            lines.append(f'  {node} -> {tree.children_right[node]} [label="no"];')
+    return "\n".join([*lines, "}", ""])
+
+
+def _test(tree: ThresholdTree, node: int, names: Sequence[str]) -> Condition:
+    return condition_towards(tree, node + 1, node, names)
+
+
+def _escaped(text: str) -> str:
+    """Text inside a quoted string of DOT: no quote ends it, and neither escapes nor HTML entities are read from it."""
+    return text.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')

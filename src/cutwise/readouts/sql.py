@@ -1,0 +1,331 @@
+"""The tree as SQL, built as a syntax tree by sqlglot, so that every name and label is quoted as its engine asks.
+
+The rules stand side by side in one flat CASE: no engine's limit on nesting is met however deep the tree is, and the
+order of the branches does not matter. A row with NULL or NaN in a tested column is taken out by the first branches;
+otherwise engines that sort NaN above all numbers would put such rows into clusters, and each in its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
+from cutwise.table import check_option
+from cutwise.tree.threshold_tree import ThresholdTree
+
+from .conditions import Condition, conditions_of, walk_leaves
+from .inputs import check_names, class_labels
+from .names import cluster_titles
+from .sql_numbers import exact_factors, sqlite_reads_exactly
+from .words import number, quoted
+
+# A node of sqlglot's syntax tree. Its classes moved between releases, so that no name of one serves as a type.
+Node = Any
+
+__all__ = ["DIALECTS", "SQL_FORMS", "SQL_VALUES", "tree_sql"]
+
+# How an engine asks whether a value is NaN: by comparing (it calls NaN equal to itself), by a function, or never, since
+# its columns cannot hold one.
+_NAN_TEST: Mapping[str, str | None] = {
+    "duckdb": "equal",
+    "postgres": "equal",
+    "sqlite": None,
+    "bigquery": "function",
+    "snowflake": "equal",
+    "spark": "equal",
+    "tsql": None,
+}
+DIALECTS = tuple(_NAN_TEST)
+SQL_FORMS = ("select", "case", "view", "update")
+SQL_VALUES = ("labels", "names")
+
+# Longer chains of AND and OR are cut into parentheses: parsers count their links as levels (SQLite allows 1,000).
+_LONGEST_CHAIN = 50
+
+
+def tree_sql(
+    tree: ThresholdTree,
+    names: Sequence[str],
+    *,
+    dialect: str,
+    table: str | Sequence[str] | None = None,
+    form: str = "select",
+    column: str = "cluster",
+    view: str | Sequence[str] | None = None,
+    values: str = "labels",
+    nulls: int | float | str | None = None,
+    classes: npt.NDArray[Any] | None = None,
+    cluster_names: Mapping[Any, str] | None = None,
+) -> str:
+    """Write a tree as SQL.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    names : sequence of str, one a column
+    dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake", "spark", "tsql"}
+    table : str or sequence of str, optional
+        Text is taken apart at dots (``"sales.customers"``); a sequence holds the parts as they are. ``"data"`` when
+        left out.
+    form : {"select", "case", "view", "update"}
+        A SELECT that adds a column, the CASE expression alone, a view of that SELECT, or an UPDATE of a column that is
+        there already.
+    column : str
+        The name of the column of clusters.
+    view : str or sequence of str, optional
+        The name of the view; the table's with ``_clusters`` behind it when left out.
+    values : {"labels", "names"}
+        What the column holds: the labels that ``predict`` gives, or names as text.
+    nulls : int, float or str, optional
+        What rows get that have NULL or NaN in a tested column; NULL when left out.
+    classes : ndarray of shape (n_clusters,), optional
+        The original label of every cluster code; the codes themselves when left out.
+    cluster_names : mapping of label to str, optional
+        As ``read_cluster_names`` gives them.
+
+    Returns
+    -------
+    sql : str
+        Lines of comment, then one statement (or expression) without a semicolon.
+
+    Raises
+    ------
+    MissingDependencyError
+        sqlglot is not installed.
+    InvalidInputError
+        An unknown option, a name that SQL cannot hold, or ``nulls`` that is a cluster or of another type than clusters.
+    """
+    check_option("dialect", dialect, DIALECTS)
+    check_option("form", form, SQL_FORMS)
+    check_option("values", values, SQL_VALUES)
+    check_names(tree, names)
+    labels = class_labels(tree, classes)
+    titles = cluster_titles(labels, cluster_names)
+    shown = [str(title) for title in titles] if values == "names" else labels
+    _check_nulls(nulls, shown)
+    source = _parts("table", "data" if table is None else table)
+    writer = _Writer(dialect, source[-1] if form != "case" or table is not None else None)
+    case = writer.case(tree, names, shown, nulls)
+    target = _parts("view", (*source[:-1], f"{source[-1]}_clusters") if view is None else view)
+    _sayable(column, "column")
+    statement = writer.statement(case, form, source, column, target)
+    known_as = {label: name for label, name in (cluster_names or {}).items() if values == "labels"}
+    return "\n".join([*_comments(nulls, form, column, known_as), writer.text(statement)])
+
+
+class _Writer:
+    """Makes expressions for one engine."""
+
+    def __init__(self, dialect: str, qualifier: str | None) -> None:
+        """Import sqlglot; ``qualifier`` is the table that columns are said to be of where it matters."""
+        try:
+            from sqlglot import exp
+        except ModuleNotFoundError as error:
+            if error.name != "sqlglot":
+                raise
+            raise MissingDependencyError.of("sqlglot", purpose="Writing SQL", extra="sql") from None
+        self.exp = exp
+        self.dialect = dialect
+        # SQLite takes a quoted name that is no column for text, unless it is said to be of a table.
+        self.qualifier = qualifier if dialect == "sqlite" else None
+
+    def text(self, expression: Node) -> str:
+        """The expression in the engine's words."""
+        sql: str = expression.sql(dialect=self.dialect, pretty=True, copy=False)
+        return sql
+
+    def statement(self, case: Node, form: str, source: Sequence[str], column: str, view: Sequence[str]) -> Node:
+        """What is asked for, around the CASE expression."""
+        exp = self.exp
+        if form == "case":
+            return case
+        if form == "update":
+            assignment = exp.EQ(this=exp.Column(this=self.name(column)), expression=case)
+            # BigQuery insists on a condition.
+            where = exp.Where(this=exp.true()) if self.dialect == "bigquery" else None
+            return exp.Update(this=self.table(source), expressions=[assignment], where=where)
+        added = exp.Alias(this=case, alias=self.name(column))
+        select = exp.Select(expressions=[exp.Star(), added]).from_(self.table(source), copy=False)
+        if form == "view":
+            return exp.Create(this=self.table(view), kind="VIEW", expression=select)
+        return select
+
+    def case(
+        self, tree: ThresholdTree, names: Sequence[str], labels: Sequence[Any], nulls: int | float | str | None
+    ) -> Node:
+        """The CASE expression, or the only label of a tree without tests."""
+        exp = self.exp
+        tested = np.unique(tree.feature[tree.feature >= 0]).tolist()
+        if not tested:
+            return self.label(labels[tree.cluster[0]])
+        for feature in tested:
+            _sayable(names[feature], "column")
+        absent = [test for feature in tested for test in self.absence(names[feature])]
+        branches = [
+            exp.If(this=self.chain(absent[i : i + _LONGEST_CHAIN], exp.Or), true=self.label(nulls))
+            for i in range(0, len(absent), _LONGEST_CHAIN)
+        ]
+        for leaf, regions, _ in walk_leaves(tree):
+            tests = [test for condition in conditions_of(regions, names) for test in self.tests(condition)]
+            # A leaf that no value can reach has no branch.
+            if all(region.lower < region.upper for region in regions.values()):
+                branches.append(exp.If(this=self.chain(tests, exp.And), true=self.label(labels[tree.cluster[leaf]])))
+        return exp.Case(ifs=branches)
+
+    def absence(self, name: str) -> list[Node]:
+        """The tests that find rows without a value in a column."""
+        exp = self.exp
+        tests: list[Node] = [exp.Is(this=self.column(name), expression=exp.Null())]
+        if _NAN_TEST[self.dialect] == "equal":
+            tests.append(exp.EQ(this=self.column(name), expression=self.double("NaN")))
+        elif _NAN_TEST[self.dialect] == "function":
+            tests.append(exp.Anonymous(this="IS_NAN", expressions=[self.column(name)]))
+        return tests
+
+    def tests(self, condition: Condition) -> list[Node]:
+        """The comparisons that say a condition."""
+        exp = self.exp
+        above = exp.GT if not condition.outside else exp.LTE
+        below = exp.LTE if not condition.outside else exp.GT
+        tests = []
+        if condition.lower > -np.inf:
+            tests.append(above(this=self.value(condition.name), expression=self.number(condition.lower)))
+        if condition.upper < np.inf:
+            tests.append(below(this=self.value(condition.name), expression=self.number(condition.upper)))
+        return [exp.Paren(this=self.chain(tests, exp.Or))] if condition.outside else tests
+
+    def chain(self, terms: Sequence[Node], connector: Callable[..., Node]) -> Node:
+        """The terms joined by AND or OR, in balanced parentheses when there are many."""
+        if len(terms) > _LONGEST_CHAIN:
+            middle = len(terms) // 2
+            halves = (self.chain(terms[:middle], connector), self.chain(terms[middle:], connector))
+            return connector(**dict(zip(("this", "expression"), map(self.parenthesis, halves), strict=True)))
+        joined = terms[0]
+        for term in terms[1:]:
+            joined = connector(this=joined, expression=term)
+        return joined
+
+    def parenthesis(self, expression: Node) -> Node:
+        """The expression in parentheses."""
+        return self.exp.Paren(this=expression)
+
+    def name(self, name: str) -> Node:
+        """A quoted name."""
+        return self.exp.to_identifier(name, quoted=True)
+
+    def table(self, parts: Sequence[str]) -> Node:
+        """A table by its quoted parts: catalog, schema, table."""
+        named = dict(zip(("this", "db", "catalog"), map(self.name, reversed(parts)), strict=False))
+        return self.exp.Table(**named)
+
+    def column(self, name: str) -> Node:
+        """A column as it is."""
+        table = None if self.qualifier is None else self.name(self.qualifier)
+        return self.exp.Column(this=self.name(name), table=table)
+
+    def value(self, name: str) -> Node:
+        """A column as comparisons take it.
+
+        A double on one side of a comparison turns the other into one, so casting thresholds is enough. SQLite is the
+        exception: it compares text with text where a column was declared as such, as imports from CSV do.
+        """
+        column = self.column(name)
+        return self.exp.cast(column, "double", copy=False) if self.dialect == "sqlite" else column
+
+    def double(self, text: str) -> Node:
+        """A text read as a double."""
+        return self.exp.cast(self.exp.Literal.string(text), "double", copy=False)
+
+    def number(self, value: float) -> Node:
+        """A threshold: the very same float64 in the engine."""
+        if self.dialect != "sqlite":
+            # Of text, since 4.95 alone is a decimal in most engines, and some turn decimals into doubles by dividing.
+            return self.double(number(value))
+        exp = self.exp
+        size = abs(value)
+        if sqlite_reads_exactly(size):
+            text = number(size)
+            literal: Node = exp.Literal.number(text if any(c in text for c in ".e") else f"{text}.0")
+        else:
+            whole, powers, divide = exact_factors(size)
+            literal = exp.Literal.number(f"{whole}.0")
+            for power in powers:
+                factor = exp.Literal.number(f"{power}.0")
+                if divide:  # typed and safe: as SQLite itself divides, so that nothing is put around it
+                    literal = exp.Div(this=literal, expression=factor, typed=True, safe=True)
+                else:
+                    literal = exp.Mul(this=literal, expression=factor)
+            literal = exp.Paren(this=literal)
+        return exp.Neg(this=literal) if value < 0 else literal
+
+    def label(self, label: Any) -> Node:
+        """A cluster as a literal of its own type."""
+        exp = self.exp
+        if label is None:
+            return exp.Null()
+        if isinstance(label, bool):
+            if self.dialect == "tsql":  # has no TRUE and FALSE
+                return exp.cast(exp.Literal.number(int(label)), "bit", copy=False)
+            return exp.Boolean(this=label)
+        if isinstance(label, int):
+            literal = exp.Literal.number(abs(label))
+            return exp.Neg(this=literal) if label < 0 else literal
+        if isinstance(label, float):
+            return self.number(label)
+        _sayable(label, "label", empty=True)
+        if self.dialect == "tsql" and not label.isascii():
+            return exp.National(this=label)
+        return exp.Literal.string(label)
+
+
+def _parts(what: str, given: Any) -> tuple[str, ...]:
+    """The parts of a table's name, from the outermost to its own."""
+    parts = tuple(given.split(".") if isinstance(given, str) else given if isinstance(given, Sequence) else ())
+    if not 1 <= len(parts) <= 3 or not all(isinstance(part, str) and part for part in parts):
+        raise InvalidInputError(
+            f"{what}={given!r} is no name of a {what}. Give one to three parts joined by dots, such as "
+            "'sales.customers', or a tuple of parts where a name holds a dot itself."
+        )
+    for part in parts:
+        _sayable(part, what)
+    return parts
+
+
+def _sayable(name: str, what: str, *, empty: bool = False) -> None:
+    """Refuse names that no engine takes, even quoted."""
+    if "\x00" in name:
+        raise InvalidInputError(f"SQL has no way to write the {what} {name!r}: it holds a zero character. Rename it.")
+    if not name and not empty:
+        raise InvalidInputError(f"SQL has no way to write a {what} whose name is empty. Rename it.")
+
+
+def _check_nulls(nulls: Any, labels: Sequence[Any]) -> None:
+    if nulls is None:
+        return
+    kind = type(labels[0])
+    if type(nulls) is not kind:
+        raise UnsupportedInputError(
+            f"nulls={nulls!r} is of type {type(nulls).__name__}, and the clusters are of type {kind.__name__}: a "
+            f"column has one type. Give a {kind.__name__}, or None for NULL."
+        )
+    if nulls in labels:
+        raise InvalidInputError(
+            f"nulls={nulls!r} is a cluster, so rows without a value could not be told from its rows. Give another "
+            "value, or None for NULL."
+        )
+
+
+def _comments(nulls: Any, form: str, column: str, known_as: Mapping[Any, str]) -> list[str]:
+    """What a reader of the SQL has to know. Without semicolons and quotes: simple-minded drivers look for them."""
+    lines = [
+        "Clusters by cutwise, for every row the one that predict gives. Comparisons are in double precision.",
+        f"A row with NULL or NaN in a tested column gets {'NULL' if nulls is None else quoted(nulls)}.",
+    ]
+    if form == "update":
+        lines.append(f"The column {quoted(column)} has to be there already.")
+    lines += [f"{quoted(label)} = {quoted(name)}" for label, name in known_as.items()]
+    return [f"-- {line}" for line in lines]

@@ -1,0 +1,199 @@
+"""Databases that run the SQL: DuckDB and SQLite inside this process, and a PostgreSQL server of the tests' own."""
+
+import csv
+import glob
+import io
+import math
+import os
+import pwd
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+from pathlib import Path
+
+__all__ = ["Duck", "Lite", "Postgres", "PostgresServer", "quote"]
+
+
+def quote(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+class Lite:
+    """SQLite, by Python's own module."""
+
+    dialect = "sqlite"
+    types = {"double": "REAL", "real": "REAL", "integer": "INTEGER", "text": "TEXT"}
+    has_nan = False
+
+    def __init__(self):
+        self.connection = sqlite3.connect(":memory:")
+
+    def create(self, table, columns, rows):
+        """``columns``: name to type; ``rows``: tuples. Rows are numbered from 0 in a first column, ``row number``."""
+        spelled = ", ".join(f"{quote(name)} {self.types[kind]}" for name, kind in columns.items())
+        self.connection.execute(f"CREATE TABLE {quote(table)} ({quote('row number')} INTEGER, {spelled})")
+        marks = ", ".join("?" * (len(columns) + 1))
+        self.connection.executemany(
+            f"INSERT INTO {quote(table)} VALUES ({marks})", [(i, *row) for i, row in enumerate(rows)]
+        )
+
+    def query(self, sql):
+        return self.connection.execute(sql).fetchall()
+
+    def run(self, sql):
+        self.connection.execute(sql)
+
+    def close(self):
+        self.connection.close()
+
+
+class Duck(Lite):
+    """DuckDB; raises ImportError where it is not installed."""
+
+    dialect = "duckdb"
+    types = {"double": "DOUBLE", "real": "REAL", "integer": "BIGINT", "text": "TEXT"}
+    has_nan = True
+
+    def __init__(self):
+        import duckdb
+
+        self.connection = duckdb.connect(":memory:")
+
+    def create(self, table, columns, rows):
+        import pyarrow as pa
+
+        kinds = {"double": pa.float64(), "real": pa.float32(), "integer": pa.int64(), "text": pa.string()}
+        names = ["row number", *columns]
+        types = [pa.int64(), *(kinds[kind] for kind in columns.values())]
+        values = list(zip(*[(i, *row) for i, row in enumerate(rows)], strict=True))
+        # Arrow keeps NaN apart from null, and brings float32 without a detour over text.
+        arrays = [pa.array(column, type=kind) for column, kind in zip(values, types, strict=True)]
+        self.connection.register("given", pa.table(dict(zip(names, arrays, strict=True))))
+        self.connection.execute(f"CREATE TABLE {quote(table)} AS SELECT * FROM given")
+
+
+class Postgres:
+    """A database on a server; psql is all that is needed to talk to it."""
+
+    dialect = "postgres"
+    types = {"double": "double precision", "real": "real", "integer": "bigint", "text": "text"}
+    has_nan = True
+
+    def __init__(self, server):
+        self.server = server
+        self.schema = f"s{server.count}"
+        server.count += 1
+        server.psql(f"CREATE SCHEMA {self.schema}")
+
+    def create(self, table, columns, rows):
+        spelled = ", ".join(f"{quote(name)} {self.types[kind]}" for name, kind in columns.items())
+        lines = "".join(f"{i}\t" + "\t".join(map(as_copied, row)) + "\n" for i, row in enumerate(rows))
+        self.run(
+            f"CREATE TABLE {quote(table)} ({quote('row number')} bigint, {spelled});\n"
+            f"COPY {quote(table)} FROM STDIN;\n{lines}\\.\n"
+        )
+
+    def query(self, sql):
+        """Rows as tuples of text; None for NULL."""
+        # A form feed cannot be typed by accident: what is quoted, empty or NULL stays apart.
+        printed = self.server.psql(f"SET search_path TO {self.schema};\n{sql};\n", "--csv", "-P", "null=\f")
+        lines = list(csv.reader(io.StringIO(printed)))[1:]
+        return [tuple(None if cell == "\f" else cell for cell in line) for line in lines]
+
+    def run(self, sql):
+        self.server.psql(f"SET search_path TO {self.schema};\n{sql};\n")
+
+    def close(self):
+        self.server.psql(f"DROP SCHEMA {self.schema} CASCADE")
+
+
+def as_copied(value):
+    if value is None:
+        return r"\N"
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    return repr(value)
+
+
+class PostgresServer:
+    """A server in a temporary folder, reached by a socket there and by nothing else.
+
+    Attributes
+    ----------
+    lacking : str or None
+        Why there is no server, if there is none.
+    """
+
+    def __init__(self):
+        self.count = 0
+        self.folder = None
+        self.lacking = self._start()
+
+    def _start(self):
+        folders = [shutil.which("initdb") and os.path.dirname(shutil.which("initdb"))]
+        folders += sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)
+        self.programs = next((Path(f) for f in folders if f and Path(f, "postgres").exists()), None)
+        if self.programs is None or shutil.which("psql") is None:
+            return "PostgreSQL is not installed (Debian: apt-get install postgresql)"
+        self.user = {}
+        if os.name == "posix" and os.geteuid() == 0:  # the server refuses to run as root
+            for name in ("postgres", "nobody"):
+                try:
+                    pwd.getpwnam(name)
+                except KeyError:
+                    continue
+                self.user = {"user": name}
+                break
+        # Not pytest's folder: only its owner may enter that one. A short path, for sockets have a limit.
+        self.folder = tempfile.mkdtemp(prefix="pg")
+        if self.user:
+            shutil.chown(self.folder, self.user["user"])
+        data = Path(self.folder, "data")
+        start = ["-o", f"-k {self.folder} -c listen_addresses= -c fsync=off", "-l", str(Path(self.folder, "log")), "-w"]
+        for command in (
+            [self.programs / "initdb", "-D", data, "-U", "tests", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"],
+            [self.programs / "pg_ctl", "-D", data, *start, "start"],
+        ):
+            # Files and not pipes: the server inherits them and would keep a pipe open.
+            with open(Path(self.folder).with_suffix(".out"), "wb+") as out:
+                words = list(map(str, command))
+                done = subprocess.run(
+                    words, stdout=out, stderr=out, cwd=self.folder, timeout=120, check=False, **self.user
+                )
+                out.seek(0)
+                said = out.read().decode("utf-8", "replace")
+            os.unlink(Path(self.folder).with_suffix(".out"))
+            if done.returncode:
+                reason = f"PostgreSQL does not start here: {' '.join(said.split())[-300:]}"
+                self.stop()
+                return reason
+        return None
+
+    def psql(self, script, *options):
+        done = subprocess.run(
+            ["psql", "-X", "-q", "-h", self.folder, "-U", "tests", "-d", "postgres", "-v", "ON_ERROR_STOP=1", *options],
+            input=script,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+            env={**os.environ, "PGCLIENTENCODING": "UTF8", "PGOPTIONS": "-c client_min_messages=warning"},
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def stop(self):
+        if self.folder is None:
+            return
+        data = Path(self.folder, "data")
+        if (data / "postmaster.pid").exists():
+            subprocess.run(
+                [str(self.programs / "pg_ctl"), "-D", str(data), "-m", "immediate", "-w", "stop"],
+                stdout=subprocess.DEVNULL,
+                cwd=self.folder,
+                check=False,
+                timeout=60,
+                **self.user,
+            )
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,202 @@
+"""The smallest change of one column: it moves the row, and nothing smaller does."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from cutwise import ClusterExplainer, ExplainableKMeans, load_model
+from cutwise.readouts.changes import smallest_changes
+from cutwise.readouts.sentences import changes_in_words
+from tests.readouts.test_rules import made, small_tree
+from tests.tree.random_trees import chain, naive_apply, random_tree
+
+
+def by_trying(tree, row, unit):
+    """For every other cluster the least size of a change, from every value at which the tree's answer can change.
+
+    Going away from the row's own value, the answer changes only at a cut: at the cut itself, or one float step above.
+    """
+    own = tree.cluster[naive_apply(tree, [row])[0]]
+    least = {}
+    for feature in range(tree.n_features):
+        at = tree.feature == feature
+        cuts = np.concatenate([tree.threshold[at], tree.lower[at]])
+        cuts = cuts[np.isfinite(cuts)]
+        for value in np.concatenate([cuts, np.nextafter(cuts, np.inf)]):
+            changed = np.array(row, dtype=float)
+            changed[feature] = value
+            cluster = tree.cluster[naive_apply(tree, [changed])[0]]
+            size = abs(value - row[feature]) / unit[feature]
+            if cluster != own and size < least.get(cluster, math.inf):
+                least[cluster] = size
+    return least
+
+
+@pytest.mark.parametrize("intervals", [0.0, 0.6])
+@pytest.mark.parametrize("seed", range(8))
+def test_no_change_of_one_column_is_smaller(seed, intervals):
+    tree, X, _, _, _ = made(seed, intervals=intervals, n_leaves=9)
+    unit = np.array([0.5, 1.0, 3.0])
+    found = smallest_changes(tree, ["a", "b", "c"], X[:60], spreads=unit)
+    for row, code, changes in zip(X, tree.predict(X), found, strict=False):
+        least = by_trying(tree, row, unit)
+        n_codes = int(tree.cluster.max()) + 1
+        assert set(changes) == set(range(n_codes)) - {code}
+        for other, change in changes.items():
+            if change is None:
+                assert other not in least
+                continue
+            assert change.size == least[other]
+            moved = row.copy()
+            moved[change.feature] = change.target
+            assert tree.apply([moved])[0] == change.leaf
+            assert tree.predict([moved])[0] == other == change.cluster
+            assert change.value == row[change.feature]
+            assert change.lower < change.target <= change.upper
+            assert change.target in (change.upper, np.nextafter(change.lower, np.inf))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e12, 1e300])
+def test_targets_are_exact_at_every_scale(scale):
+    rng = np.random.default_rng(0)
+    tree = random_tree(rng, n_leaves=10, n_features=2, n_clusters=4, values=rng.normal(size=12) * scale, intervals=0.3)
+    X = rng.normal(size=(40, 2)) * scale
+    for row, changes in zip(X, smallest_changes(tree, ["a", "b"], X), strict=True):
+        for other, change in changes.items():
+            if change is not None:
+                moved = row.copy()
+                moved[change.feature] = change.target
+                back = np.nextafter(change.target, change.value)
+                nearer = row.copy()
+                nearer[change.feature] = back
+                assert tree.predict([moved])[0] == other
+                assert tree.predict([nearer])[0] != other
+
+
+def test_the_words():
+    tree = small_tree()
+    (first, second) = smallest_changes(tree, ["income", "age"], [[50000.0, 36.0], [60000.0, 20.0]])
+    assert str(first[2]) == "None"
+    assert (
+        changes_in_words(first) == "to cluster 1: no change of one column is enough; to cluster 2: no change of "
+        "one column is enough"
+    )
+    assert changes_in_words(second, {0: "the poor"}) == (
+        "to cluster `the poor`: age from 20 to above 35; to cluster 1: no change of one column is enough"
+    )
+    assert second[0].target == np.nextafter(35.0, np.inf)
+    inside = smallest_changes(chain(3), ["x y"], [[0.5], [9.0]])
+    assert str(inside[0][1]) == "`x y` from 0.5 to above 1 (at most 2)"
+    assert str(inside[1][1]) == "`x y` from 9 to at most 2 (above 1)"
+    assert str(inside[1][0]) == "`x y` from 9 to at most 1"
+
+
+def test_sizes_are_in_units_of_the_columns_spread():
+    tree = small_tree()
+    row = [[60000.0, 20.0]]
+    by_income = smallest_changes(tree, ["income", "age"], row, spreads=np.array([1e6, 1.0]))[0][0]
+    by_age = smallest_changes(tree, ["income", "age"], row, spreads=np.array([1.0, 100.0]))[0][0]
+    assert (by_income.column, by_income.target) == ("income", 52000.0)
+    assert by_income.size == 8000 / 1e6
+    assert by_age.column == "age"
+    unknown = smallest_changes(tree, ["income", "age"], row, spreads=np.array([np.nan, 0.0]))[0][0]
+    assert unknown == smallest_changes(tree, ["income", "age"], row)[0][0]
+
+
+def test_equally_small_changes_are_settled_by_column_and_then_downwards():
+    tree, X, _, _, _ = made(11, n_leaves=14)
+    for row, changes in zip(X[:40], smallest_changes(tree, ["a", "b", "c"], X[:40]), strict=True):
+        for other, change in changes.items():
+            if change is None:
+                continue
+            for feature in range(3):
+                for target in (row[feature] - change.size, row[feature] + change.size):
+                    moved = row.copy()
+                    moved[feature] = target
+                    if abs(target - row[feature]) == change.size and tree.predict([moved])[0] == other:
+                        assert (change.feature, change.target) <= (feature, target)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_rows_of_other_types_are_read_as_float64(dtype):
+    tree, X, _, _, _ = made(2)
+    X = X.clip(-100, 100).astype(dtype)
+    assert smallest_changes(tree, ["a", "b", "c"], X) == smallest_changes(tree, ["a", "b", "c"], X.astype(float))
+
+
+class TestOfAModel:
+    @pytest.fixture
+    def iris(self):
+        return load_iris(as_frame=True).data
+
+    def test_it_measures_in_standard_deviations_of_the_training_rows(self, iris):
+        model = ExplainableKMeans(3, random_state=0).fit(iris)
+        tested = np.unique(model.tree_.feature[model.tree_.feature >= 0])
+        spreads = iris.to_numpy().std(axis=0)
+        np.testing.assert_allclose(model._column_spreads[tested], spreads[tested], rtol=1e-12)
+        for row, changes in zip(iris.to_numpy(), model.smallest_changes(iris), strict=True):
+            for other, change in changes.items():
+                if change is not None:
+                    moved = iris.iloc[[0]] * 0 + row
+                    moved.iloc[0, change.feature] = change.target
+                    assert model.predict(moved)[0] == other
+                    size = abs(change.target - row[change.feature]) / spreads[change.feature]
+                    assert change.size == pytest.approx(size)
+
+    def test_weights_are_repeated_rows(self, iris):
+        weight = np.arange(len(iris)) % 4
+        weighted = ExplainableKMeans(3, reference=iris.iloc[[0, 60, 140]].to_numpy()).fit(iris, sample_weight=weight)
+        repeated = ExplainableKMeans(3, reference=iris.iloc[[0, 60, 140]].to_numpy()).fit(
+            iris.loc[iris.index.repeat(weight)]
+        )
+        np.testing.assert_array_equal(weighted._column_spreads, repeated._column_spreads)
+
+    def test_noise_does_not_count(self, iris):
+        y = load_iris().target.copy()
+        y[::7] = -1
+        model = ClusterExplainer().fit(iris, y)
+        tested = np.unique(model.tree_.feature[model.tree_.feature >= 0])
+        np.testing.assert_allclose(
+            model._column_spreads[tested], iris.to_numpy()[y >= 0].std(axis=0)[tested], rtol=1e-12
+        )
+
+    def test_huge_and_constant_columns_are_no_trouble(self):
+        X = np.array([[1e150, 3.0], [-1e150, 3.0], [9e149, 3.0], [-9e149, 3.0]])
+        model = ClusterExplainer().fit(X, [0, 1, 0, 1])
+        assert model._column_spreads[0] == pytest.approx(9.513148795220223e149)
+        assert model.smallest_changes(X)[0][1].column == "x0"
+
+    def test_files_keep_the_unit(self, iris, tmp_path):
+        model = ExplainableKMeans(4, random_state=0).fit(iris)
+        model.save(tmp_path / "m.json")
+        again = load_model(tmp_path / "m.json")
+        assert again.smallest_changes(iris) == model.smallest_changes(iris)
+        document = json.loads((tmp_path / "m.json").read_text("utf-8"))
+        del document["fitted"]["column_spreads"]
+        (tmp_path / "m.json").write_text(json.dumps(document), "utf-8")
+        others = {0, 1, 2, 3} - {model.predict(iris)[0]}
+        assert set(load_model(tmp_path / "m.json").smallest_changes(iris)[0]) == others
+
+    def test_explain_tells_them_on_demand(self, iris):
+        model = ExplainableKMeans(2, random_state=0).fit(iris).name_clusters({0: "small ones"})
+        plain, told = model.explain(iris), model.explain(iris, changes=True)
+        for row, (short, long, changes) in enumerate(zip(plain, told, model.smallest_changes(iris), strict=True)):
+            (change,) = changes.values()
+            assert long == f"{short}; to cluster {'`small ones`' if change.cluster == 0 else change.cluster}: {change}"
+            assert change.name == ("small ones" if change.cluster == 0 else None), row
+
+    def test_it_goes_into_json(self, iris):
+        for changes in ExplainableKMeans(3, random_state=0).fit(iris).smallest_changes(iris[:5]):
+            for change in changes.values():
+                if change is not None:
+                    told = json.loads(json.dumps(change.to_dict(), allow_nan=False))
+                    assert told["target"] == change.target
+                    assert told["lower"] in (None, change.lower)
+
+    def test_one_cluster_has_no_other(self, iris):
+        model = ExplainableKMeans(1).fit(iris)
+        assert model.smallest_changes(iris[:1]) == [{}]
+        assert model.explain(iris[:1], changes=True) == ["cluster 0 because every row is; there is no other cluster"]
