@@ -54,15 +54,25 @@ def is_interval(column, inside):
     return not ((column[~inside] > low) & (column[~inside] < high)).any()
 
 
-def twin_cuts(features, X, rows, held, labels, weights, survivors, *, one_sided=False):
+def levels_of(held_values, centers, any_level):
+    """The levels tried: half way between neighboring values, or wherever centers between them can be parted."""
+    for below, above in pairwise(np.unique(held_values)):
+        if not any_level:
+            yield above / 2 + below / 2
+        else:
+            for at in np.unique([above, *centers[(centers > below) & (centers < above)]]):
+                yield np.nextafter(at, below)
+
+
+def twin_cuts(features, X, rows, held, labels, weights, survivors, *, one_sided=False, any_level=False):
     """Every cut of a node: mistakes, column, feature, the rows above the level, the survivors above it."""
     for f, (of_rows, centers) in enumerate(features):
         column = X[rows, f]
         for j, feature in enumerate(of_rows[:, rows]):
             center = centers[j, survivors]
-            for level, _ in pairwise(np.unique(np.concatenate([feature, center]))):
+            for level in levels_of(feature[held], center, any_level):
                 above, center_above = feature > level, center > level
-                if above.all() or not above.any() or center_above.all() or not center_above.any():
+                if center_above.all() or not center_above.any():
                     continue
                 sides = [is_interval(column, side) for side in (above, ~above)]
                 if not (all(sides) if one_sided else any(sides)):
@@ -72,7 +82,7 @@ def twin_cuts(features, X, rows, held, labels, weights, survivors, *, one_sided=
                 yield mistakes, f, j, above, survivors[center_above]
 
 
-def check_tree(grown, family, X, labels, weights, costs, k, *, one_sided=False):
+def check_tree(grown, family, X, labels, weights, costs, k, *, one_sided=False, by_cost=True):
     """Every cut has the fewest mistakes of all, and of those the least cost; leaves hold the survivors."""
     tree = grown.tree
     features = materialized(family, X, labels, weights, k)
@@ -86,7 +96,13 @@ def check_tree(grown, family, X, labels, weights, costs, k, *, one_sided=False):
             assert tree.cluster[node] == survivors[0]
             assert len(survivors) == 1 or any(set(survivors) == set(group) for group in grown.inseparable)
             continue
-        cuts = list(twin_cuts(features, X, rows, held[rows], labels, weights, survivors, one_sided=one_sided))
+        cuts = []
+        for any_level in (False, True):
+            cuts = cuts or list(
+                twin_cuts(
+                    features, X, rows, held[rows], labels, weights, survivors, one_sided=one_sided, any_level=any_level
+                )
+            )
         inside = (X[rows, tree.feature[node]] > tree.lower[node]) & (
             X[rows, tree.feature[node]] <= tree.threshold[node]
         )
@@ -104,7 +120,7 @@ def check_tree(grown, family, X, labels, weights, costs, k, *, one_sided=False):
                         costs[np.ix_(rows[side], side_centers)].sum(axis=0).min()
                         for side, side_centers in ((above, center_above), (~above, rest))
                     )
-                    best.append((cost, f, j, above, center_above))
+                    best.append((cost if by_cost else 0, f, j, above, center_above))
             least = min(cut[:3] for cut in best)
             below = subtree_clusters(tree, tree.children_left[node])
             matching = [
@@ -159,22 +175,21 @@ def problem(seed, *, non_negative, n=40):
 def grow(X, labels, weights, costs, k, family, **options):
     table = encode_table(read_table(X), weights=None if (weights == 1).all() else weights, merge=False)
     fixed = fixed_costs_from_array(costs.astype(np.float64), weights=table.weights)
-    options = {"max_leaves": k} | options
+    options = {"max_leaves": k, "ties": "cost"} | options
     return grow_kernel_imm(table, labels, k, family, lambda: fixed, **options)
 
 
-@pytest.mark.parametrize("cuts", ["interval", "threshold"])
+@pytest.mark.parametrize(("cuts", "ties"), [("interval", "cost"), ("interval", "position"), ("threshold", "cost")])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_cut_has_the_fewest_mistakes_of_all_levels_of_all_features(family, cuts):
+def test_every_cut_has_the_fewest_mistakes_of_all_levels_of_all_features(family, cuts, ties):
     for seed in range(8):
         X, labels, weights, costs, k = problem(seed, non_negative=family in NON_NEGATIVE, n=40 if seed else 25)
-        grown = grow(X, labels, weights, costs, k, FAMILIES[family], cuts=cuts)
+        grown = grow(X, labels, weights, costs, k, FAMILIES[family], cuts=cuts, ties=ties)
         try:
             assert grown.tree.n_leaves == k
             assert sorted(grown.tree.cluster[grown.tree.leaves]) == list(range(k))
-            check_tree(
-                grown, FAMILIES[family], X, labels, weights, costs * weights[:, None], k, one_sided=cuts == "threshold"
-            )
+            given = X, labels, weights, costs * weights[:, None], k
+            check_tree(grown, FAMILIES[family], *given, one_sided=cuts == "threshold", by_cost=ties == "cost")
             assert np.array_equal(grown.leaf_of_row, grown.tree.apply(X))
             if cuts == "threshold" or family in ("hellinger", "intersection"):
                 assert np.isneginf(grown.tree.lower).all()

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 constexpr int32_t kExactValues = 1000;
-constexpr int32_t kGroups = 256;
+constexpr int32_t kGroups = 512;
 
 FeatureTable make_table(const Ranks &ranks, const int32_t *labels, const int64_t *weights, int64_t k, int n_jobs) {
   FeatureTable table;
@@ -70,33 +70,24 @@ FeatureTable make_table(const Ranks &ranks, const int32_t *labels, const int64_t
   return table;
 }
 
-// Items from the highest value to the lowest. Unimodal values, the usual case, are two runs to be merged.
-void order_items(const double *values, int32_t n, uint16_t *order) {
+// The highest item of values that rise up to it and fall from there on; -1 where they do neither.
+int32_t top_of(const double *values, int32_t n) {
   const int32_t top = static_cast<int32_t>(std::max_element(values, values + n) - values);
-  bool unimodal = true;
-  for (int32_t i = 1; i < n && unimodal; ++i) unimodal = i <= top ? values[i - 1] <= values[i] : values[i - 1] >= values[i];
-  if (!unimodal) {
-    std::iota(order, order + n, static_cast<uint16_t>(0));
-    std::stable_sort(order, order + n, [&](uint16_t a, uint16_t b) { return values[a] > values[b]; });
-    return;
-  }
-  int32_t left = top, right = top + 1;
-  for (int32_t i = 0; i < n; ++i) {
-    const bool go_left = right >= n || (left >= 0 && values[left] >= values[right]);
-    order[i] = static_cast<uint16_t>(go_left ? left-- : right++);
-  }
+  for (int32_t i = 1; i < n; ++i)
+    if (i <= top ? values[i - 1] > values[i] : values[i - 1] < values[i]) return -1;
+  return top;
 }
 
 struct FeatureCut {
   int64_t mistakes = kNone, cost = kNone;
   int32_t column = -1, feature = -1;
-  int32_t position = -1;  // items above the level
-  int32_t n_above = 0;    // surviving centers above it: the first of the feature's order
+  double level = 0.0;
+  int32_t n_above = 0;  // surviving centers above the level: the first of the feature's order
   int32_t first = -1, last = -1;  // the interval, in places among the node's items
   bool above_is_interval = true;  // which side of the level it is: above, or at and below
 
-  // Ties: the lowest column, the lowest feature, the lowest level.
-  auto rank() const { return std::make_tuple(mistakes, cost, column, feature, -position, -n_above); }
+  // Ties: the lowest column, the lowest feature, the lowest level, the most centers above it.
+  auto rank() const { return std::make_tuple(mistakes, cost, column, feature, level, -n_above); }
 };
 
 template <class Cost>
@@ -109,6 +100,7 @@ struct FeatureSearch {
   std::vector<int32_t> survivors;
   const Cost *costs;  // null: ties are settled by position
   bool one_sided;     // only cuts that are a threshold on the column
+  bool any_level;     // all levels between two values, not only the middle: centers between them may be parted too
   std::vector<int32_t> slot;    // of every cluster among the survivors, -1
   std::vector<int64_t> total;   // by survivor
 
@@ -128,9 +120,8 @@ struct FeatureSearch {
   struct NodeColumn {
     std::vector<int32_t> place;  // of every item among those present, -1
     std::vector<int32_t> item;   // of every place
-    // Survivors' weight at every place: entries begin[p] .. begin[p + 1] - 1.
-    std::vector<int32_t> begin, of;
-    std::vector<int64_t> weight;
+    std::vector<uint8_t> held;   // a survivor holds a row at the place
+    std::vector<int64_t> sums;   // (n_places + 1, survivors): their weight before every place
   };
 
   NodeColumn gather(const FeatureColumn &column) const {
@@ -144,17 +135,20 @@ struct FeatureSearch {
       node.place[item] = 0;
       if (c >= 0) cells[item * m + slot[c]] += weights ? weights[rows[i]] : 1;
     }
-    node.begin.push_back(0);
     for (int32_t item = 0; item < n_items; ++item) {
       if (node.place[item] < 0) continue;
       node.place[item] = static_cast<int32_t>(node.item.size());
       node.item.push_back(item);
+    }
+    const size_t n_places = node.item.size();
+    node.held.assign(n_places, 0);
+    node.sums.assign((n_places + 1) * m, 0);
+    for (size_t p = 0; p < n_places; ++p) {
+      const int64_t *cell = cells.data() + node.item[p] * m;
       for (size_t s = 0; s < m; ++s) {
-        if (cells[item * m + s] == 0) continue;
-        node.of.push_back(static_cast<int32_t>(s));
-        node.weight.push_back(cells[item * m + s]);
+        node.held[p] |= cell[s] != 0;
+        node.sums[(p + 1) * m + s] = node.sums[p * m + s] + cell[s];
       }
-      node.begin.push_back(static_cast<int32_t>(node.of.size()));
     }
     return node;
   }
@@ -198,83 +192,124 @@ struct FeatureSearch {
   };
 
   struct Walk {
-    Runs runs;
-    std::vector<int64_t> above;   // weight above the level, by survivor
-    std::vector<uint8_t> passed;  // the survivor's center lies above the level
-    struct Center {
-      int32_t key, survivor;
+    struct Place {
       double value;
+      int32_t place;
     };
-    std::vector<Center> centers;
-    size_t next = 0;  // how many of the centers lie above the level
+    struct Center {
+      double value;
+      int32_t survivor;
+    };
+    Runs runs;
+    std::vector<Place> places;    // from the highest to the lowest
+    std::vector<Center> centers;  // likewise
+    std::vector<int64_t> passed;  // by survivor: whether its center lies above the level
+    size_t n_above = 0;           // how many do
+    int64_t mistakes = 0;
+    int32_t first = 0, last = 0;  // the side that is an interval
+    bool above_is_interval = true;
 
-    Walk(int32_t n_places, size_t m) : runs(n_places), above(m), passed(m) {}
+    Walk(int32_t n_places, size_t m) : runs(n_places), passed(m) {}
   };
 
-  // Every cut of one feature, from the highest level down: on_cut(mistakes, position). The walk holds the sides.
-  template <class OnCut>
-  void walk_feature(const FeatureColumn &column, const NodeColumn &node, int32_t feature, Walk &walk, OnCut &&on_cut) const {
-    const int32_t n_items = column.n_items();
-    const int64_t k = table.k;
-    walk.centers.clear();
-    for (int64_t r = feature * k; r < (feature + 1) * k; ++r) {
-      const int32_t s = slot[column.center_order[r]];
-      if (s >= 0) walk.centers.push_back({column.center_key[r], s, column.center[r]});
+  // The node's places and surviving centers in the order of one feature.
+  void line_up(const FeatureColumn &column, const NodeColumn &node, int32_t feature, Walk &walk) const {
+    const int32_t n_places = static_cast<int32_t>(node.item.size());
+    const double *value = column.value.data() + static_cast<int64_t>(feature) * column.n_items();
+    walk.places.clear();
+    if (column.top[feature] >= 0) {
+      int32_t right = static_cast<int32_t>(std::lower_bound(node.item.begin(), node.item.end(), column.top[feature]) -
+                                           node.item.begin());
+      int32_t left = right - 1;
+      while (left >= 0 || right < n_places) {
+        const bool go_left = right >= n_places || (left >= 0 && value[node.item[left]] >= value[node.item[right]]);
+        const int32_t place = go_left ? left-- : right++;
+        walk.places.push_back({value[node.item[place]], place});
+      }
+    } else {
+      for (uint16_t item : column.order[feature])
+        if (node.place[item] >= 0) walk.places.push_back({value[item], node.place[item]});
     }
-    if (walk.centers.front().value == walk.centers.back().value) return;
-    std::fill(walk.above.begin(), walk.above.end(), 0);
-    std::fill(walk.passed.begin(), walk.passed.end(), 0);
-    walk.runs.clear();
-    const uint16_t *order = column.order.data() + static_cast<int64_t>(feature) * n_items;
-    const uint8_t *ends_level = column.ends_level.data() + static_cast<int64_t>(feature) * n_items;
-    int64_t mistakes = 0;
-    size_t &next = walk.next = 0;
-    auto pass = [&] {
-      const int32_t s = walk.centers[next++].survivor;
-      mistakes += total[s] - 2 * walk.above[s];
-      walk.passed[s] = 1;
-    };
-    auto offer = [&](int32_t position) {
-      if (next == 0 || !walk.runs.parts()) return;
-      if (one_sided ? walk.runs.is_threshold() : walk.runs.is_interval()) on_cut(mistakes, position);
-    };
-    bool moved = false;
-    auto pass_between = [&](int32_t p) {  // centers below the p-th item and above the next one, level by level
-      while (next < walk.centers.size() && walk.centers[next].key == 2 * p + 1) {
-        const double value = walk.centers[next].value;
-        while (next < walk.centers.size() && walk.centers[next].key == 2 * p + 1 && walk.centers[next].value == value) pass();
-        if (next < walk.centers.size()) offer(p);
-      }
-    };
-    pass_between(0);
-    for (int32_t p = 1; p <= n_items && next < walk.centers.size(); ++p) {
-      const int32_t place = node.place[order[p - 1]];
-      if (place >= 0) {
-        moved = true;
-        walk.runs.add(place);
-        for (int32_t e = node.begin[place]; e < node.begin[place + 1]; ++e) {
-          const int32_t s = node.of[e];
-          walk.above[s] += node.weight[e];
-          mistakes += walk.passed[s] ? -node.weight[e] : node.weight[e];
-        }
-      }
-      if (!ends_level[p - 1]) continue;
-      for (; next < walk.centers.size() && walk.centers[next].key == 2 * p; moved = true) pass();
-      if (next == walk.centers.size()) break;
-      if (moved) offer(p);
-      moved = false;
-      pass_between(p);
+    walk.centers.clear();
+    for (int64_t r = feature * table.k; r < (feature + 1) * table.k; ++r) {
+      const int32_t s = slot[column.center_order[r]];
+      if (s >= 0) walk.centers.push_back({column.center[r], s});
     }
   }
 
-  FeatureCut take(int64_t mistakes, int32_t f, int32_t feature, int32_t position, const Walk &walk) const {
+  // Every cut of one feature, from the highest level down: on_cut(level). The walk holds the sides. Levels lie between
+  // neighboring values of the rows that a center holds; the other rows of the node go where their value is.
+  template <class OnCut>
+  void walk_feature(const FeatureColumn &column, const NodeColumn &node, int32_t feature, Walk &walk, OnCut &&on_cut) const {
+    line_up(column, node, feature, walk);
+    const auto &centers = walk.centers;
+    if (centers.front().value == centers.back().value) return;
+    std::fill(walk.passed.begin(), walk.passed.end(), 0);
+    walk.runs.clear();
+    walk.n_above = 0;
+    auto pass_center = [&] { walk.passed[centers[walk.n_above++].survivor] = 1; };
+    auto offer = [&](double level) {
+      if (walk.n_above == 0 || walk.n_above == centers.size() || !walk.runs.parts()) return;
+      if (!(one_sided ? walk.runs.is_threshold() : walk.runs.is_interval())) return;
+      std::tie(walk.first, walk.last, walk.above_is_interval) = walk.runs.interval();
+      walk.mistakes = count_mistakes(node, walk);
+      on_cut(level);
+    };
+    auto is_held = [&](const typename Walk::Place &p) { return node.held[p.place] != 0; };
+    size_t added = 0;  // places above the level
+    for (size_t next = 0;;) {
+      while (next < walk.places.size() && !is_held(walk.places[next])) ++next;
+      if (next == walk.places.size()) return;
+      const double below = walk.places[next].value;
+      if (added > 0) {  // a held value lies above this one
+        const double above = walk.places[added - 1].value, middle = above / 2 + below / 2;
+        auto pass_until = [&](double level) {
+          while (added < next && walk.places[added].value > level) walk.runs.add(walk.places[added++].place);
+          while (walk.n_above < centers.size() && centers[walk.n_above].value > level) pass_center();
+        };
+        if (!any_level) {
+          pass_until(middle);
+          if (walk.n_above == centers.size()) return;
+          offer(middle);
+        } else {
+          // Centers equal to a value go with it; those between the two are parted at each of their coordinates.
+          pass_until(std::nextafter(above, below));
+          offer(above);
+          while (walk.n_above < centers.size() && centers[walk.n_above].value > below) {
+            const double level = centers[walk.n_above].value;
+            pass_until(std::nextafter(level, below));
+            offer(level);
+          }
+          if (walk.n_above == centers.size()) return;
+        }
+      }
+      // Everything down to this value and at it.
+      while (added < walk.places.size() && walk.places[added].value >= below) walk.runs.add(walk.places[added++].place);
+      next = added;
+    }
+  }
+
+  int64_t count_mistakes(const NodeColumn &node, const Walk &walk) const {
+    const size_t m = width();
+    const int64_t *from = node.sums.data() + walk.first * m, *to = node.sums.data() + (walk.last + 1) * m;
+    int64_t mistakes = 0;
+    for (size_t s = 0; s < m; ++s) {
+      const int64_t inside = to[s] - from[s], outside = total[s] - inside;
+      mistakes += (walk.passed[s] != 0) == walk.above_is_interval ? outside : inside;
+    }
+    return mistakes;
+  }
+
+  FeatureCut take(int32_t f, int32_t feature, double level, const Walk &walk) const {
     FeatureCut cut;
-    cut.mistakes = mistakes;
+    cut.mistakes = walk.mistakes;
     cut.column = f;
     cut.feature = feature;
-    cut.position = position;
-    cut.n_above = static_cast<int32_t>(walk.next);
-    std::tie(cut.first, cut.last, cut.above_is_interval) = walk.runs.interval();
+    cut.level = level;
+    cut.n_above = static_cast<int32_t>(walk.n_above);
+    cut.first = walk.first;
+    cut.last = walk.last;
+    cut.above_is_interval = walk.above_is_interval;
     return cut;
   }
 
@@ -293,11 +328,11 @@ struct FeatureSearch {
     if (node.item.size() < 2) return best;
     Walk walk(static_cast<int32_t>(node.item.size()), width());
     for (int32_t feature = 0; feature < column.n_features; ++feature)
-      walk_feature(column, node, feature, walk, [&](int64_t mistakes, int32_t position) {
-        fewest[feature] = std::min(fewest[feature], mistakes);
+      walk_feature(column, node, feature, walk, [&](double level) {
+        fewest[feature] = std::min(fewest[feature], walk.mistakes);
         // Levels fall along the walk: of equals in one feature the last is wanted, of several features the first.
-        if (mistakes < best.mistakes || (mistakes == best.mistakes && feature == best.feature))
-          best = take(mistakes, f, feature, position, walk);
+        if (walk.mistakes < best.mistakes || (walk.mistakes == best.mistakes && feature == best.feature))
+          best = take(f, feature, level, walk);
       });
     return best;
   }
@@ -320,9 +355,9 @@ struct FeatureSearch {
     Walk walk(n_places, m);
     for (int32_t feature = 0; feature < column.n_features; ++feature) {
       if (fewest[feature] != mistakes_wanted) continue;
-      walk_feature(column, node, feature, walk, [&](int64_t mistakes, int32_t position) {
-        if (mistakes != mistakes_wanted) return;
-        FeatureCut cut = take(mistakes, f, feature, position, walk);
+      walk_feature(column, node, feature, walk, [&](double level) {
+        if (walk.mistakes != mistakes_wanted) return;
+        FeatureCut cut = take(f, feature, level, walk);
         const int64_t *from = sums.data() + cut.first * m, *to = sums.data() + (cut.last + 1) * m;
         int64_t least_above = kNone, least_below = kNone;
         for (size_t s = 0; s < m; ++s) {
@@ -366,6 +401,13 @@ struct FeatureSearch {
 
   Result run(int n_jobs) {
     prepare();
+    Result result = search(n_jobs);
+    if (result.cut.column >= 0) return result;
+    any_level = true;
+    return search(n_jobs);
+  }
+
+  Result search(int n_jobs) const {
     const int32_t d = table.n_cols();
     std::vector<FeatureCut> best(d);
     std::vector<std::vector<int64_t>> fewest(d);
@@ -388,40 +430,34 @@ struct FeatureSearch {
 void FeatureTable::add_features(int32_t f, const double *values, int32_t n_features) {
   FeatureColumn &column = columns[f];
   const int32_t n_items = column.n_items();
-  const int64_t begin = column.n_features;
-  column.n_features += n_features;
-  column.order.resize(static_cast<size_t>(column.n_features) * n_items);
-  column.ends_level.resize(column.order.size());
-  column.center.resize(static_cast<size_t>(column.n_features) * k);
-  column.center_order.resize(column.center.size());
-  column.center_key.resize(column.center.size());
-  std::vector<double> share(static_cast<size_t>(n_items) * k), total(k, 0.0), center(k);
+  column.value.insert(column.value.end(), values, values + static_cast<int64_t>(n_features) * n_items);
+  std::vector<double> share(column.weight.begin(), column.weight.end()), total(k, 0.0), center(k);
   for (int32_t i = 0; i < n_items; ++i)
-    for (int64_t c = 0; c < k; ++c) total[c] += static_cast<double>(column.weight[i * k + c]);
-  for (size_t e = 0; e < share.size(); ++e) share[e] = static_cast<double>(column.weight[e]);
+    for (int64_t c = 0; c < k; ++c) total[c] += share[i * k + c];
+  std::vector<int32_t> rank(k);
   for (int32_t j = 0; j < n_features; ++j) {
     const double *value = values + static_cast<int64_t>(j) * n_items;
-    uint16_t *order = column.order.data() + (begin + j) * n_items;
-    uint8_t *ends_level = column.ends_level.data() + (begin + j) * n_items;
-    order_items(value, n_items, order);
-    for (int32_t p = 0; p < n_items; ++p) ends_level[p] = p + 1 == n_items || value[order[p]] != value[order[p + 1]];
+    const int32_t top = top_of(value, n_items);
+    column.top.push_back(top);
+    column.order.emplace_back();
+    if (top < 0) {
+      std::vector<uint16_t> &order = column.order.back();
+      order.resize(n_items);
+      std::iota(order.begin(), order.end(), static_cast<uint16_t>(0));
+      std::stable_sort(order.begin(), order.end(), [&](uint16_t a, uint16_t b) { return value[a] > value[b]; });
+    }
     std::fill(center.begin(), center.end(), 0.0);
     for (int32_t i = 0; i < n_items; ++i)
       for (int64_t c = 0; c < k; ++c) center[c] += value[i] * share[i * k + c];
     for (int64_t c = 0; c < k; ++c) center[c] = total[c] > 0.0 ? center[c] / total[c] : 0.0;
-    int32_t *rank = column.center_order.data() + (begin + j) * k;
-    std::iota(rank, rank + k, 0);
-    std::stable_sort(rank, rank + k, [&](int32_t a, int32_t b) { return center[a] > center[b]; });
-    for (int64_t r = 0; r < k; ++r) {
-      const double level = center[rank[r]];
-      // The items at or above the center; it moves with the last of them if that one is equal to it.
-      const int32_t p = static_cast<int32_t>(
-          std::partition_point(order, order + n_items, [&](uint16_t item) { return value[item] >= level; }) - order);
-      const bool with_item = p > 0 && value[order[p - 1]] == level;
-      column.center[(begin + j) * k + r] = level;
-      column.center_key[(begin + j) * k + r] = with_item ? 2 * p : 2 * p + 1;
+    std::iota(rank.begin(), rank.end(), 0);
+    std::stable_sort(rank.begin(), rank.end(), [&](int32_t a, int32_t b) { return center[a] > center[b]; });
+    for (int32_t c : rank) {
+      column.center.push_back(center[c]);
+      column.center_order.push_back(c);
     }
   }
+  column.n_features += n_features;
 }
 
 }  // namespace cutwise
@@ -492,6 +528,7 @@ void bind_feature_cuts(nb::module_ &m) {
                                      std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size()),
                                      costs ? costs->data() : nullptr,
                                      one_sided,
+                                     false,
                                      {},
                                      {}};
           typename FeatureSearch<Cost>::Result found;

@@ -17,12 +17,11 @@ struct FeatureColumn {
 
   // The features, one after the other.
   int32_t n_features = 0;
-  std::vector<uint16_t> order;        // (n_features, n_items): items from the highest feature value to the lowest
-  std::vector<uint8_t> ends_level;    // (n_features, n_items): the next item in order has a lower value
-  std::vector<int32_t> center_order;  // (n_features, k): clusters from the highest center to the lowest
-  // (n_features, k), in that order: 2 p for a center that moves with the p-th item in order, 2 p + 1 for one below it.
-  std::vector<int32_t> center_key;
-  std::vector<double> center;  // (n_features, k), in that order
+  std::vector<double> value;          // (n_features, n_items)
+  std::vector<double> center;         // (n_features, k), from the highest to the lowest
+  std::vector<int32_t> center_order;  // (n_features, k): the clusters in that order
+  std::vector<int32_t> top;           // the highest item of a feature that rises up to it and falls from there on; else -1
+  std::vector<std::vector<uint16_t>> order;  // where that is -1: all items from the highest to the lowest
 
   int32_t n_items() const { return static_cast<int32_t>(low.size()); }
 };

@@ -141,7 +141,7 @@ def feature_table(ranks: Ranks, labels: Int32, weights: Int64 | None, k: int, n_
     -------
     table : FeatureTable
         ``values(column)``: the values of a column that features are wanted for, increasing: all distinct ones, or,
-        where they are more than 1,000, the medians of groups of equal weight, 256 of them and more where single values
+        where they are more than 1,000, the medians of groups of equal weight, 512 of them and more where single values
         are heavy; ``is_exact(column)`` tells which. ``add_features(column, values)`` takes the features of a column,
         (n_features, n_values), float64; more can be added.
     """
@@ -160,8 +160,9 @@ def fewest_feature_mistakes(
 ) -> tuple[int, int, int, float, float, Int32] | None:
     """The cut of a surrogate feature that parts the fewest rows from their centers.
 
-    A cut at a level has rows and surviving centers above it and at or below it; levels lie between neighboring values
-    of rows and centers. It counts where one of its sides is an interval of the node's values on the column.
+    A cut at a level has rows and surviving centers above it and at or below it. Levels lie half way between neighboring
+    values of the rows that a center holds; only where no such level parts centers, those between two values are parted
+    at their own coordinates. A cut counts where one of its sides is an interval of the node's values on the column.
 
     Parameters
     ----------

@@ -2,12 +2,71 @@
 #include "ranks.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "arrays.hpp"
 #include "node.hpp"
 #include "parallel.hpp"
 
 namespace cutwise {
+namespace {
+
+// Orders rows by value, 11 bits of the values at a time: with many rows several times faster than comparing them.
+class RadixSort {
+ public:
+  void operator()(std::vector<PlacedRow> &placed) {
+    const size_t n = placed.size();
+    if (n < 4096) return sort_by_value(placed);
+    keyed_.resize(n);
+    other_.resize(n);
+    std::vector<size_t> counts(kPasses * kBuckets, 0);
+    for (size_t i = 0; i < n; ++i) {
+      keyed_[i] = {key(placed[i].value), placed[i].row};
+      for (int pass = 0; pass < kPasses; ++pass) ++counts[pass * kBuckets + digit(keyed_[i].key, pass)];
+    }
+    for (int pass = 0; pass < kPasses; ++pass) {
+      size_t *count = counts.data() + pass * kBuckets;
+      if (count[digit(keyed_[0].key, pass)] == n) continue;  // all alike
+      size_t begin = 0;
+      for (size_t b = 0; b < kBuckets; ++b) {
+        const size_t here = count[b];
+        count[b] = begin;
+        begin += here;
+      }
+      for (const Keyed &k : keyed_) other_[count[digit(k.key, pass)]++] = k;
+      std::swap(keyed_, other_);
+    }
+    for (size_t i = 0; i < n; ++i) placed[i] = {value(keyed_[i].key), keyed_[i].row};
+  }
+
+ private:
+  static constexpr int kBits = 11, kPasses = 6;
+  static constexpr size_t kBuckets = size_t{1} << kBits;
+  static constexpr uint64_t kSign = uint64_t{1} << 63;
+  struct Keyed {
+    uint64_t key;
+    int32_t row;
+  };
+
+  // Integers in the order of the floats; both zeros have one.
+  static uint64_t key(double value) {
+    const double v = value + 0.0;
+    uint64_t bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    return bits & kSign ? ~bits : bits | kSign;
+  }
+  static double value(uint64_t key) {
+    const uint64_t bits = key & kSign ? key & ~kSign : ~key;
+    double v;
+    std::memcpy(&v, &bits, sizeof v);
+    return v;
+  }
+  static size_t digit(uint64_t key, int pass) { return (key >> (kBits * pass)) & (kBuckets - 1); }
+
+  std::vector<Keyed> keyed_, other_;
+};
+
+}  // namespace
 
 Ranks rank_columns(const Matrix &matrix, int n_jobs) {
   Ranks ranks;
@@ -16,21 +75,23 @@ Ranks rank_columns(const Matrix &matrix, int n_jobs) {
   ranks.n_rows = n;
   ranks.columns.resize(d);
   ranks.unit.resize(d);
-  std::vector<int32_t> rows(n);
-  for (int64_t i = 0; i < n; ++i) rows[i] = static_cast<int32_t>(i);
   parallel_for(n_jobs, d, [&](int64_t f) {
     RankedColumn &column = ranks.columns[f];
     std::vector<uint16_t> &unit = ranks.unit[f];
     unit.resize(n);
     std::vector<PlacedRow> placed;
-    place_all(matrix, rows.data(), n, static_cast<int32_t>(f), placed);
+    placed.resize(n);
+    matrix.visit([&](auto values) {
+      for (int64_t i = 0; i < n; ++i) placed[i] = {values(i, f) + 0.0, static_cast<int32_t>(i)};  // -0.0 becomes 0.0
+    });
+    RadixSort()(placed);
     int64_t n_values = 0;
     for (int64_t i = 0; i < n; ++i) n_values += i == 0 || placed[i].value != placed[i - 1].value;
     column.exact = n_values <= kMaxUnits;
     int64_t value = -1;
     int32_t last = -1;
     for (int64_t i = 0; i < n; ++i) {
-      const double here = placed[i].value + 0.0;  // adding 0.0 turns -0.0 into 0.0
+      const double here = placed[i].value;
       value += i == 0 || here != placed[i - 1].value;
       const int32_t u = static_cast<int32_t>(column.exact ? value : value * kMaxUnits / n_values);
       if (u != last) {

@@ -21,11 +21,13 @@ Flags = npt.NDArray[np.uint8]
 
 
 class FeatureMistakeCriterion:
-    """Fewest rows parted from their centers as a surrogate feature sees them; of equals, the cut that costs least.
+    """Fewest rows parted from their centers, both seen in a surrogate feature.
 
-    A center's coordinate in a feature is the feature's mean over its cluster's rows. The cut is tested on the feature's
-    column, as the interval that it is there. Where no cut has rows and centers on both sides, so that a cluster without
-    rows in the node is to get a leaf, the columns are cut between the clusters' means, as plain IMM does.
+    A center's coordinate in a feature is the feature's mean over its cluster's rows. A cut lies half way between two
+    neighboring values of the rows that a center of the node still holds, and is tested on the feature's column, as the
+    interval that it is there. Where no such cut has centers on both sides, centers between two values are parted at
+    their own coordinates; where that fails too, as for clusters without rows in the node, the columns are cut between
+    the clusters' means, as plain IMM does.
 
     Parameters
     ----------

@@ -118,20 +118,34 @@ class DistanceFeatures:
     @classmethod
     def rbf(cls, gamma: float) -> DistanceFeatures:
         """``exp(-gamma (x - a)^2)``."""
-        return cls(lambda distance: np.exp(-gamma * distance * distance))
+
+        def profile(distance: Float64) -> Float64:
+            exponent = distance * distance
+            exponent *= -gamma
+            return np.exp(exponent, out=exponent)
+
+        return cls(profile)
 
     @classmethod
     def laplacian(cls, gamma: float) -> DistanceFeatures:
         """``exp(-gamma |x - a|)``."""
-        return cls(lambda distance: np.exp(-gamma * distance))
+
+        def profile(distance: Float64) -> Float64:
+            exponent = -gamma * distance
+            return np.exp(exponent, out=exponent)
+
+        return cls(profile)
 
     def of_column(self, values: Float64, exact: bool) -> Float64:
         """See :class:`SurrogateFeatures`."""
         anchors = values
         if not exact and len(values) > MAX_ANCHORS:
             anchors = values[np.linspace(0, len(values) - 1, MAX_ANCHORS).round().astype(np.intp)]
+        features = np.empty((len(anchors), len(values)))
         with np.errstate(under="ignore"):
-            return np.asarray(self.profile(np.abs(values - anchors[:, np.newaxis])), dtype=np.float64)
+            for i, anchor in enumerate(anchors):  # line by line: a matrix of distances would not stay in cache
+                features[i] = self.profile(np.abs(values - anchor))
+        return features
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ def grow_kernel_imm(
     max_leaves: int,
     expansion: str = "exkmc",
     cuts: str = "interval",
+    ties: str = "position",
     gini: bool = False,
     n_jobs: int = 1,
     progress: Callable[[int], None] | None = None,
@@ -47,24 +48,28 @@ def grow_kernel_imm(
     features : SurrogateFeatures
         See ``cutwise.split.surrogate_features``.
     costs : callable or None
-        Gives the cost of serving every row by every cluster; called once. It settles ties and serves "exkmc". None:
-        ties go to the lowest column, feature and level, and only "expand" may follow.
+        Gives the cost of serving every row by every cluster; called at most once. None: only "expand" may follow.
     max_leaves : int
         Leaves at most; a tree with fewer is expanded while that gains anything.
     expansion : {"exkmc", "expand"}
         How it is expanded.
     cuts : {"interval", "threshold"}
         Whether tests may be intervals ``lower < x <= threshold``, or only one-sided; see ``grow_tree``.
+    ties : {"position", "cost"}
+        Which of the cuts with the fewest mistakes is taken: the lowest column, then the lowest feature, then the lowest
+        level, which gives the published trees; or first the cut whose two sides cost least, each served by its best
+        surviving cluster.
     gini, n_jobs, progress
         As in ``grow_tree``.
 
     Returns
     -------
     grown : GrownTree
-        Each of the first tree's cuts is the preimage of a level of one feature, seen at the node's values, and parts
-        the fewest rows of the node from their centers. Exact in columns of at most 1,000 distinct values; other columns
-        are cut between 256 groups of values of equal weight, and more where single values are heavy. The same, bit for
-        bit, for any order of rows and any number of threads.
+        Each of the first tree's cuts is a level of one feature, half way between neighboring values of the node's rows
+        (mistakes of earlier cuts apart), and parts the fewest rows from their centers. Exact in columns of at most
+        1,000 distinct values; other columns are cut between 512 groups of values of equal weight (more where single
+        values are heavy), a feature taking the group's median, and ``DistanceFeatures`` have 256 of these as anchors.
+        The same, bit for bit, for any order of rows and any number of threads.
 
     References
     ----------
@@ -74,8 +79,9 @@ def grow_kernel_imm(
     ranks = rank_columns(table.matrix, n_jobs)
     tree = GrowingTree(table)
     criterion = FeatureMistakeCriterion(
-        table, ranks, labels, n_clusters, features, fixed_costs, one_sided=cuts == "threshold", n_jobs=n_jobs
-    )
+        table, ranks, labels, n_clusters, features, fixed_costs if ties == "cost" else None,
+        one_sided=cuts == "threshold", n_jobs=n_jobs,
+    )  # fmt: skip
     inseparable = separate(tree, criterion, np.unique(labels), progress)
     del criterion  # its features are not needed while the tree is expanded
     if max_leaves > n_clusters:
