@@ -28,18 +28,20 @@ def side_cost(rows: list[list[Fraction]], weights: list[int], objective: str) ->
     return cost
 
 
-def best_of_all(X: np.ndarray, weights: np.ndarray | None, objective: str) -> OptimalCut | None:
-    """The definition: every cut of every column, first come first served."""
-    rows = [[Fraction(float(x)) for x in row] for row in X]
+def best_of_all(
+    X: np.ndarray, weights: np.ndarray | None, objective: str, cut: int | None = None, cost: slice = slice(None)
+) -> OptimalCut | None:
+    """The definition: every cut of the first columns, costs in some columns, first come first served."""
+    rows = [[Fraction(float(x)) for x in row[cost]] for row in X]
     w = [1] * len(rows) if weights is None else weights.tolist()
     best, least = None, None
-    for feature in range(X.shape[1]):
+    for feature in range(X.shape[1] if cut is None else cut):
         for a, b in pairwise(sorted({float(x) for x in X[:, feature]})):
             left = [i for i in range(len(rows)) if X[i, feature] <= a]
             right = [i for i in range(len(rows)) if X[i, feature] > a]
-            cost = sum(side_cost([rows[i] for i in side], [w[i] for i in side], objective) for side in (left, right))
-            if least is None or cost < least:
-                best, least = OptimalCut(feature, a, b), cost
+            total = sum(side_cost([rows[i] for i in side], [w[i] for i in side], objective) for side in (left, right))
+            if least is None or total < least:
+                best, least = OptimalCut(feature, a, b), total
     return best
 
 
@@ -78,6 +80,16 @@ def test_no_cut_is_better_and_ties_go_to_the_first(kind, objective):
         X = KINDS[kind](rng, int(rng.integers(2, 9)), int(rng.integers(1, 4)))
         weights = rng.integers(1, 5, len(X)) if trial % 2 else None
         assert optimal_cut(as_matrix(X), objective, weights) == best_of_all(X, weights, objective), (X, weights)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_costs_may_be_measured_in_other_columns_than_are_cut(objective):
+    rng = np.random.default_rng(6)
+    for trial in range(20):
+        n = int(rng.integers(2, 9))
+        X, Z = rng.integers(0, 4, (n, 2)), rng.normal(size=(n, 3)).round(trial % 3)
+        both = best_of_all(np.column_stack([X, Z]), None, objective, cut=2, cost=slice(2, None))
+        assert optimal_cut(as_matrix(Z), objective, columns=as_matrix(X)) == both
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -148,3 +160,5 @@ def test_what_does_not_fit_is_refused(objective):
         optimal_cut(as_matrix(X), objective, np.zeros(3, dtype=np.int64))
     with pytest.raises(ValueError, match="dense"):
         optimal_cut(as_matrix(sparse.csr_array(np.eye(3))), objective)
+    with pytest.raises(ValueError, match="same rows"):
+        optimal_cut(as_matrix(X), objective, columns=as_matrix(np.zeros((2, 2))))

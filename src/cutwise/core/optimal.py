@@ -30,27 +30,34 @@ class OptimalCut(NamedTuple):
 
 
 def optimal_cut(
-    matrix: Matrix, objective: ObjectiveName, weights: npt.NDArray[np.int64] | None = None, n_jobs: int = 1
+    matrix: Matrix,
+    objective: ObjectiveName,
+    weights: npt.NDArray[np.int64] | None = None,
+    *,
+    columns: Matrix | None = None,
+    n_jobs: int = 1,
 ) -> OptimalCut | None:
     """The single cut of a table that costs least when each side is served by its own mean, or median.
 
     Parameters
     ----------
     matrix : Matrix
-        Dense, of finite values; 1 to 2**31 - 1 rows, at least one column.
+        The rows where costs are measured: dense, of finite values; 1 to 2**31 - 1 rows, at least one column.
     objective : {"kmeans", "kmedians"}
         Squared Euclidean distances to means, or l1 distances to coordinate-wise medians.
     weights : ndarray of shape (n_rows,), int64, optional
         Positive; a weight is a repeated row exactly.
+    columns : Matrix, optional
+        The same rows in the columns that may be cut, dense; ``matrix`` itself when left out.
     n_jobs : int, default 1
         Threads, over columns. The cut depends neither on it nor on the order of the rows.
 
     Returns
     -------
     cut : OptimalCut or None
-        None where all rows are equal. Of cuts that cost the same the lowest column's, then the lowest; costs are
-        compared exactly, as sums of the float64 values (to 92 bits at least below the largest value of a column that
-        varies), so rounding decides nothing.
+        None where all rows are equal in the columns that may be cut. Of cuts that cost the same the lowest column's,
+        then the lowest; costs are compared exactly, as sums of the float64 values (to 92 bits at least below the
+        largest value of a column that varies), so rounding decides nothing.
 
     Raises
     ------
@@ -59,13 +66,14 @@ def optimal_cut(
 
     Notes
     -----
-    With n rows and d columns, O(n d^2 + n d log n) time for k-means and, for equal weights, for k-medians; k-medians
-    takes 28 bytes for each value.
+    With n rows, d columns where costs are measured and c that may be cut, O(n d c + n (c + d) log n) time for k-means
+    and, for equal weights, for k-medians; k-medians takes 28 bytes for each value. Dense float64 rows are read in
+    place.
 
     References
     ----------
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithms 2 and 3 in Appendix D.
     """
     search = _core.best_means_cut if objective == "kmeans" else _core.best_medians_cut
-    cut = OptimalCut(*search(matrix, weights, n_jobs))
+    cut = OptimalCut(*search(matrix if columns is None else columns, matrix, weights, n_jobs))
     return cut if cut.feature >= 0 else None

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -16,13 +15,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
-#include "arrays.hpp"
 #include "clones.hpp"
-#include "matrix.hpp"
+#include "cut_table.hpp"
 #include "ordered.hpp"
 #include "parallel.hpp"
 #include "prefetch.hpp"
-#include "rows.hpp"
 #include "wide.hpp"
 
 namespace cutwise {
@@ -54,8 +51,8 @@ CUTWISE_CLONES double squared_norm(const double *sum, int64_t d) {
 
 class MeansSearch {
  public:
-  MeansSearch(const Tile &tile, int64_t n, int64_t d, const int64_t *weights)
-      : tile_(tile), n_(n), d_(d), weights_(weights), total_weight_(n) {
+  explicit MeansSearch(const CutTable &table)
+      : table_(table), n_(table.n), d_(table.d), weights_(table.weights), total_weight_(table.n) {
     if (weights_) {
       total_weight_ = 0;
       for (int64_t i = 0; i < n_; ++i) total_weight_ += weights_[i];
@@ -64,12 +61,12 @@ class MeansSearch {
   }
 
   BestCut search(int n_jobs) const {
-    std::vector<Range> ranges(d_);
-    parallel_for(n_jobs, d_, [&](int64_t f) { ranges[f] = bound(f); });
+    std::vector<Range> ranges(table_.n_columns);
+    parallel_for(n_jobs, table_.n_columns, [&](int64_t f) { ranges[f] = bound(f); });
     double least = -1.0;  // the best cut lowers the cost by at least so much
     for (const Range &range : ranges) least = std::max(least, range.low);
     std::vector<int64_t> features;
-    for (int64_t f = 0; f < d_; ++f)
+    for (int64_t f = 0; f < table_.n_columns; ++f)
       if (ranges[f].high >= least) features.push_back(f);
     std::vector<Decided> decided(features.size());
     parallel_for(n_jobs, static_cast<int64_t>(features.size()),
@@ -102,13 +99,13 @@ class MeansSearch {
     }
   };
 
-  const double *row(int64_t i) const { return tile_.rows + i * tile_.stride; }
+  const double *row(int64_t i) const { return table_.rows.rows + i * table_.rows.stride; }
   int64_t weight(int64_t i) const { return weights_ ? weights_[i] : 1; }
 
   // A common scale (a power of two), the columns' means in it, and what sums of centered values may be off by.
   void center() {
     bits_ = term_bits(static_cast<double>(total_weight_));
-    const ColumnRanges ranges = ColumnRanges::of(tile_, n_, d_);
+    const ColumnRanges ranges = ColumnRanges::of(table_.rows, n_, d_);
     scale_ = ranges.scales(ranges.spread(), 0);
     exact_scale_ = ranges.scales(ranges.largest(), bits_);
     std::vector<double> sum(d_, 0.0), size(d_, 0.0);
@@ -165,7 +162,7 @@ class MeansSearch {
 
   Range bound(int64_t feature) const {
     Range range;
-    sweep(order_column(tile_, n_, feature), [&](size_t, double low, double high) {
+    sweep(order_column(table_.columns, n_, feature), [&](size_t, double low, double high) {
       range.low = std::max(range.low, low);
       range.high = std::max(range.high, high);
     });
@@ -174,7 +171,7 @@ class MeansSearch {
 
   // The best of a column's cuts that may gain `least`; compared in integers unless it is the only one at all.
   Decided decide(int64_t feature, double least, bool alone) const {
-    const OrderedColumn ordered = order_column(tile_, n_, feature);
+    const OrderedColumn ordered = order_column(table_.columns, n_, feature);
     std::vector<size_t> cuts;
     sweep(ordered, [&](size_t cut, double, double high) {
       if (high >= least) cuts.push_back(cut);
@@ -217,7 +214,7 @@ class MeansSearch {
     for (int64_t f = 0; f < d_; ++f) sum[f].add_times(split_value<kParts>(values[f], exact_scale_[f], unit), w);
   }
 
-  Tile tile_;
+  const CutTable table_;
   int64_t n_, d_;
   const int64_t *weights_;
   int64_t total_weight_;
@@ -226,18 +223,9 @@ class MeansSearch {
   std::vector<double> scale_, exact_scale_, shift_;  // of every column
 };
 
-std::tuple<int64_t, double, double> best_means_cut(const Matrix &matrix, std::optional<In1<int64_t>> weights, int n_jobs) {
-  const int64_t n = matrix.n_rows(), d = matrix.n_cols();
-  require(!matrix.is_sparse(), "the optimal cut takes a dense matrix");
-  require(n <= std::numeric_limits<int32_t>::max(), "a matrix has at most 2^31 - 1 rows");
-  require(!weights || static_cast<int64_t>(weights->shape(0)) == n, "there is one weight a row");
-  nb::gil_scoped_release release;
-  if (weights)
-    for (int64_t i = 0; i < n; ++i) require(weights->data()[i] > 0, "weights are positive");
-  const std::unique_ptr<RowReader> reader = RowReader::of(matrix);
-  std::vector<double> scratch;
-  const Tile tile = reader->tile(0, n, scratch);
-  const BestCut best = MeansSearch(tile, n, d, weights ? weights->data() : nullptr).search(n_jobs);
+std::tuple<int64_t, double, double> best_means_cut(const Matrix &columns, const Matrix &rows,
+                                                   std::optional<In1<int64_t>> weights, int n_jobs) {
+  const BestCut best = search_cut(columns, rows, weights, [&](const CutTable &table) { return MeansSearch(table).search(n_jobs); });
   return {best.feature, best.left_max, best.right_min};
 }
 
@@ -246,5 +234,5 @@ std::tuple<int64_t, double, double> best_means_cut(const Matrix &matrix, std::op
 
 void bind_optimal_means(nanobind::module_ &m) {
   using nanobind::literals::operator""_a;
-  m.def("best_means_cut", &cutwise::best_means_cut, "matrix"_a, "weights"_a.none(), "n_jobs"_a);
+  m.def("best_means_cut", &cutwise::best_means_cut, "columns"_a, "rows"_a, "weights"_a.none(), "n_jobs"_a);
 }

@@ -18,7 +18,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -26,13 +25,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
-#include "arrays.hpp"
-#include "matrix.hpp"
+#include "cut_table.hpp"
 #include "ordered.hpp"
 #include "parallel.hpp"
 #include "prefetch.hpp"
 #include "remaining.hpp"
-#include "rows.hpp"
 #include "wide.hpp"
 
 namespace cutwise {
@@ -50,22 +47,26 @@ int log2_above(double value) {
 
 class MediansSearch {
  public:
-  MediansSearch(const Tile &tile, int64_t n, int64_t d, const int64_t *weights, int n_jobs)
-      : tile_(tile), n_(n), d_(d), weights_(weights), n_jobs_(n_jobs) {
-    double total = static_cast<double>(n);
+  MediansSearch(const CutTable &table, int n_jobs)
+      : table_(table), n_(table.n), d_(table.d), weights_(table.weights), n_jobs_(n_jobs) {
+    double total = static_cast<double>(n_);
     if (weights_) {
       total = 0.0;
       for (int64_t i = 0; i < n_; ++i) total += static_cast<double>(weights_[i]);
     }
     // A cost is a sum over d columns of at most 4 times the total weight times a value.
-    bits_ = std::min(50, 62 - 2 - log2_above(total) - log2_above(static_cast<double>(d)));
+    bits_ = std::min(50, 62 - 2 - log2_above(total) - log2_above(static_cast<double>(d_)));
     require(bits_ >= 8, "the weights add up to too much for so many columns");
   }
 
   BestCut search() {
-    ordered_.resize(d_);
-    parallel_for(n_jobs_, d_, [&](int64_t f) { ordered_[f] = order_column(tile_, n_, f); });
-    const ColumnRanges ranges = ColumnRanges::of(tile_, n_, d_);
+    ordered_.resize(table_.n_columns);
+    parallel_for(n_jobs_, table_.n_columns, [&](int64_t f) { ordered_[f] = order_column(table_.columns, n_, f); });
+    if (!table_.is_one()) {
+      by_rank_.resize(d_);
+      parallel_for(n_jobs_, d_, [&](int64_t j) { by_rank_[j] = order_column(table_.rows, n_, j).rows; });
+    }
+    const ColumnRanges ranges = ColumnRanges::of(table_.rows, n_, d_);
     unit_ = std::ldexp(1.0, bits_);
     exact_scale_ = ranges.scales(ranges.largest(), bits_);
     scale_ = ranges.scales(ranges.spread(), bits_ - 1);
@@ -77,8 +78,8 @@ class MediansSearch {
     for (const double of_column : off) error += of_column;
     // Costs are integers, and a cut may be off by the error either way.
     const int64_t reach = error > 0.0 ? static_cast<int64_t>(std::ceil(std::min(2.0 * error * (1.0 + 1e-6), 0x1p62))) : 0;
-    std::vector<Found> found(d_);
-    parallel_for(n_jobs_, d_, [&](int64_t f) {
+    std::vector<Found> found(table_.n_columns);
+    parallel_for(n_jobs_, table_.n_columns, [&](int64_t f) {
       found[f] = weights_ ? search_column<1, true>(f, reach, [&](int64_t j) -> const RankedColumn<1> & { return columns[j]; })
                           : search_column<1, false>(f, reach, [&](int64_t j) -> const RankedColumn<1> & { return columns[j]; });
     });
@@ -92,12 +93,16 @@ class MediansSearch {
     int64_t cost = 0;
   };
 
-  double at(int32_t row, int64_t column) const { return tile_.rows[row * tile_.stride + column]; }
+  double at(int32_t row, int64_t column) const { return table_.rows.rows[row * table_.rows.stride + column]; }
+  // The rows in increasing order of what they have in a column where costs are measured.
+  const std::vector<int32_t> &by_rank(int64_t column) const {
+    return by_rank_.empty() ? ordered_[column].rows : by_rank_[column];
+  }
 
   // From the values of all ranks to the rest.
   template <int n_parts>
   void rank(int64_t column, RankedColumn<n_parts> &ranked) const {
-    const std::vector<int32_t> &rows = ordered_[column].rows;
+    const std::vector<int32_t> &rows = by_rank(column);
     ranked.row.resize(n_);
     if (weights_) ranked.weight.resize(n_);
     for (int64_t r = 0; r < n_; ++r) {
@@ -109,7 +114,7 @@ class MediansSearch {
 
   // Values about the column's middle row, rounded. Gives what the rounding may change a cost by.
   double rank_rounded(int64_t column, RankedColumn<1> &ranked) const {
-    const std::vector<int32_t> &rows = ordered_[column].rows;
+    const std::vector<int32_t> &rows = by_rank(column);
     ranked.value.resize(n_);
     const double middle = at(rows[n_ / 2], column) * scale_[column];
     double off = 0.0;
@@ -128,7 +133,7 @@ class MediansSearch {
   }
 
   void rank_exactly(int64_t column, RankedColumn<kExactParts> &ranked) const {
-    const std::vector<int32_t> &rows = ordered_[column].rows;
+    const std::vector<int32_t> &rows = by_rank(column);
     ranked.value.resize(n_);
     for (int64_t r = 0; r < n_; ++r) ranked.value[r] = split_value<kExactParts>(at(rows[r], column), exact_scale_[column], unit_);
     rank(column, ranked);
@@ -208,27 +213,20 @@ class MediansSearch {
     return {feature, ordered_[feature].left_max[cut], ordered_[feature].right_min[cut]};
   }
 
-  Tile tile_;
+  const CutTable table_;
   int64_t n_, d_;
   const int64_t *weights_;
   int n_jobs_, bits_ = 0;
   double unit_ = 1.0;
   std::vector<double> scale_, exact_scale_;  // of every column
-  std::vector<OrderedColumn> ordered_;
+  std::vector<OrderedColumn> ordered_;          // the columns that may be cut
+  std::vector<std::vector<int32_t>> by_rank_;  // empty where costs are measured in these very columns
 };
 
-std::tuple<int64_t, double, double> best_medians_cut(const Matrix &matrix, std::optional<In1<int64_t>> weights, int n_jobs) {
-  const int64_t n = matrix.n_rows(), d = matrix.n_cols();
-  require(!matrix.is_sparse(), "the optimal cut takes a dense matrix");
-  require(n > 0 && n <= std::numeric_limits<int32_t>::max(), "a matrix has 1 to 2^31 - 1 rows");
-  require(!weights || static_cast<int64_t>(weights->shape(0)) == n, "there is one weight a row");
-  nb::gil_scoped_release release;
-  if (weights)
-    for (int64_t i = 0; i < n; ++i) require(weights->data()[i] > 0, "weights are positive");
-  const std::unique_ptr<RowReader> reader = RowReader::of(matrix);
-  std::vector<double> scratch;
-  const Tile tile = reader->tile(0, n, scratch);
-  const BestCut best = MediansSearch(tile, n, d, weights ? weights->data() : nullptr, n_jobs).search();
+std::tuple<int64_t, double, double> best_medians_cut(const Matrix &columns, const Matrix &rows,
+                                                     std::optional<In1<int64_t>> weights, int n_jobs) {
+  const BestCut best =
+      search_cut(columns, rows, weights, [&](const CutTable &table) { return MediansSearch(table, n_jobs).search(); });
   return {best.feature, best.left_max, best.right_min};
 }
 
@@ -237,5 +235,5 @@ std::tuple<int64_t, double, double> best_medians_cut(const Matrix &matrix, std::
 
 void bind_optimal_medians(nanobind::module_ &m) {
   using nanobind::literals::operator""_a;
-  m.def("best_medians_cut", &cutwise::best_medians_cut, "matrix"_a, "weights"_a.none(), "n_jobs"_a);
+  m.def("best_medians_cut", &cutwise::best_medians_cut, "columns"_a, "rows"_a, "weights"_a.none(), "n_jobs"_a);
 }

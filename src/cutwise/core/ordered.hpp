@@ -77,10 +77,4 @@ class ColumnRanges {
   std::vector<double> low_, high_;
 };
 
-// The cut that a search decided on; no feature where all rows are equal.
-struct BestCut {
-  int64_t feature = -1;
-  double left_max = 0.0, right_min = 0.0;
-};
-
 }  // namespace cutwise
