@@ -8,7 +8,10 @@ from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
 from cutwise import ClusterExplainer, ExplainableKMeans
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.sklearn import single_precision_thresholds, to_decision_tree
+from cutwise.table import encode_table, read_table
+from cutwise.tree.grower import grow_tree
 from cutwise.tree.threshold_tree import ThresholdTree
+from tests.tree.random_trees import random_tree
 
 
 def stump(threshold, lower=-np.inf, samples=(0, 0, 0)):
@@ -76,7 +79,7 @@ def test_thresholds_move_within_their_gap_where_float32_would_send_a_row_the_oth
 
 
 def test_a_gap_that_float32_does_not_know_is_an_error_with_the_column():
-    gaps = np.array([[1.7e9, 1.7e9 + 1], [np.nan, np.nan], [np.nan, np.nan]])
+    gaps = np.array([[1.7e9, 1.7e9 + 1, np.nan, np.nan], [np.nan] * 4, [np.nan] * 4])
     with pytest.raises(InvalidInputError, match=r"(?s)1700000000\.0 and 1700000001\.0 of column 'when'.*Subtract"):
         to_decision_tree(stump(1.7e9), classes=np.arange(2), gaps=gaps, names=["when"])
 
@@ -94,6 +97,42 @@ def test_a_node_without_rows_shares_by_leaves():
     assert theirs.predict([[0.0], [1.0]]).tolist() == ["a", "b"]
 
 
-def test_interval_cuts_are_refused():
-    with pytest.raises(InvalidInputError, match="interval cuts"):
-        to_decision_tree(stump(0.5, lower=0.0), classes=np.arange(2))
+def test_an_interval_becomes_two_thresholds():
+    theirs = to_decision_tree(stump(0.5, lower=0.0, samples=(7, 3, 4)), classes=np.array(["in", "out"]))
+    assert theirs.get_n_leaves() == 3
+    assert theirs.tree_.threshold[theirs.tree_.feature >= 0].tolist() == [0.5, 0.0]
+    assert theirs.predict([[-1.0], [0.0], [0.1], [0.5], [0.6]]).tolist() == ["out", "out", "in", "in", "out"]
+    assert theirs.tree_.n_node_samples.tolist() == [7, 5, 2, 3, 2]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_trees_with_intervals_answer_as_ours_do(seed):
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, n_leaves=int(rng.integers(2, 12)), intervals=0.6)
+    theirs = to_decision_tree(tree, classes=np.arange(tree.n_leaves))
+    # scikit-learn compares in float32, where neighbors of a threshold in float64 are one with it.
+    rows = rng.choice(np.arange(-4, 4.25, 0.25), (300, tree.n_features))
+    assert np.array_equal(theirs.predict(rows), tree.predict(rows))
+
+
+def test_training_rows_keep_their_clusters_where_float32_moves_an_interval():
+    rng = np.random.default_rng(0)
+    X = 1.7e9 + np.round(np.column_stack([rng.uniform(0, 4000, 60), rng.uniform(0, 4000, 60)]) / 140) * 140
+    labels = ((X[:, 0] > 1.7e9 + 1000) & (X[:, 0] <= 1.7e9 + 2600)).astype(np.int32) + 2 * (X[:, 1] > 1.7e9 + 3000)
+    table = encode_table(read_table(X), merge=False)
+    grown = grow_tree(
+        table, labels.astype(np.int32), np.zeros((4, 2)), None, algorithm="expand", max_leaves=8, cuts="interval"
+    )
+    assert np.isfinite(grown.tree.lower).any()
+    assert np.array_equal(grown.tree.predict(X), labels)
+    unmoved = to_decision_tree(grown.tree, classes=np.arange(4))
+    theirs = to_decision_tree(grown.tree, classes=np.arange(4), gaps=grown.gaps)
+    assert not np.array_equal(unmoved.predict(X), labels)
+    assert np.array_equal(theirs.predict(X), labels)
+
+
+def test_a_tree_that_would_explode_is_refused(monkeypatch):
+    monkeypatch.setattr("cutwise.readouts.one_sided.MAX_NODES", 20)
+    tree = random_tree(np.random.default_rng(1), n_leaves=12, intervals=1.0)
+    with pytest.raises(InvalidInputError, match="more than 20 nodes"):
+        to_decision_tree(tree, classes=np.arange(12))

@@ -228,7 +228,8 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         classifier : DecisionTreeClassifier
             Fitted; nodes are numbered as in ``tree_``. Every training row gets the cluster that ``predict`` gives it,
             though scikit-learn compares values rounded to float32: thresholds are moved within their gap where they
-            must be.
+            must be. An interval becomes two thresholds, and what lies outside of it appears twice: nodes are then
+            numbered otherwise, and rows of a leaf that appears twice are shared out evenly.
 
         Raises
         ------

@@ -14,6 +14,8 @@ import numpy as np
 from cutwise.exceptions import InvalidInputError
 from cutwise.tree.threshold_tree import ThresholdTree
 
+from .one_sided import without_intervals
+
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
@@ -32,12 +34,14 @@ def to_decision_tree(
     Parameters
     ----------
     tree : ThresholdTree
-        Of one-sided cuts.
+        Each interval test becomes two thresholds; nodes are then numbered otherwise, and rows of a leaf that appears
+        twice are shared out evenly.
     classes : ndarray of shape (k,)
         What cluster number j is called.
-    gaps : ndarray of shape (n_nodes, 2), float64, optional
-        ``gaps[i]``: the two neighboring values between which the cut of node i lies; nan at leaves. Thresholds move
-        within them where float32 asks for it. Left out, thresholds stay as they are.
+    gaps : ndarray of shape (n_nodes, 4), float64, optional
+        ``gaps[i]``: the two neighboring values between which the threshold of node i lies, then those around its lower
+        end; nan at leaves, and for the lower end of one-sided tests. Thresholds move within them where float32 asks for
+        it. Left out, thresholds stay as they are.
     names : sequence of d str, optional
         Column names, when the model has any.
 
@@ -50,15 +54,12 @@ def to_decision_tree(
     Raises
     ------
     InvalidInputError
-        Interval cuts, or the two sides of a cut are one value in float32.
+        The two sides of a cut are one value in float32, or there would be more than a million nodes.
     """
     from sklearn.tree import DecisionTreeClassifier
     from sklearn.tree._tree import Tree
 
-    if np.isfinite(tree.lower).any():
-        raise InvalidInputError(
-            "This tree has interval cuts (a < x <= b), which a scikit-learn tree cannot hold. Use its rules instead."
-        )
+    tree, gaps = without_intervals(tree, gaps)
     n_nodes, n_clusters = len(tree.feature), len(classes)
     inner = tree.feature >= 0
     shares = _cluster_shares(tree, n_clusters)
@@ -103,7 +104,7 @@ def single_precision_thresholds(
     ----------
     tree : ThresholdTree
     gaps : ndarray of shape (n_nodes, 2), float64, or None
-        See :func:`to_decision_tree`.
+        The two neighboring values between which the threshold of every node lies.
     names : sequence of str, optional
         Column names for the error.
 
