@@ -33,7 +33,7 @@ def check_source(archive: Path) -> None:
 def check_wheel(archive: Path) -> None:
     """The wheel holds the Python sources, the compiled core, type information and the license, and no C++."""
     held = set(zipfile.ZipFile(archive).namelist())
-    wanted = {name.removeprefix("src/") for name in names_below("src") if name.endswith((".py", ".pyi", ".typed"))}
+    wanted = {name.removeprefix("src/") for name in names_below("src") if name.endswith((".py", ".pyi", ".typed", ".jinja", ".css", ".js"))}
     assert wanted <= held, f"{archive.name} lacks {sorted(wanted - held)}"
     assert any(name.startswith("cutwise/core/_core.") and name.endswith((".so", ".pyd")) for name in held)
     assert any(name.endswith("licenses/LICENSE") for name in held)

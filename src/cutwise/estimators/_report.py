@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._persist import Unsaved, write_whole
-from cutwise.exceptions import CutwiseError, InvalidInputError, MissingDependencyError, UnsupportedInputError
+from cutwise.exceptions import (
+    CutwiseError,
+    CutwiseWarning,
+    InvalidInputError,
+    MissingDependencyError,
+    UnsupportedInputError,
+)
 from cutwise.readouts.report import Facts, build_summary, report_html, report_json, report_markdown
 from cutwise.reference import OBJECTIVES
 from cutwise.table import Table
@@ -191,7 +198,9 @@ def _curve(
             return None
         y = model.reference_.labels  # codes in the order of the labels, so the trees are the same
     try:
-        found = cost_curve(model, X, y, **fit)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CutwiseWarning)  # said when the model was fitted
+            found = cost_curve(model, X, y, **fit)
     except CutwiseError as error:
         notes.append(f"{left_out}: {' '.join(str(error).split())}")
         return None

@@ -1,0 +1,279 @@
+"""The report says what the model says, in every form, and no name in it is more than text."""
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+import cutwise
+from cutwise import ClusterExplainer, ExplainableKMeans, load_model
+from cutwise.exceptions import CutwiseWarning, InvalidInputError
+from cutwise.readouts.report import report_html
+from tests.report.made import NASTY, made, nasty
+
+pytest.importorskip("jinja2", reason="jinja2 is not installed")
+
+X = load_wine(as_frame=True).data
+
+
+@pytest.fixture(scope="module")
+def wine():
+    model = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0).fit(X)
+    return model, cutwise.report(model, X, source="wine.csv")
+
+
+class TestTheSummary:
+    def test_the_headline_is_the_model(self, wine):
+        model, report = wine
+        told = report.summary["headline"]
+        assert told["cost_ratio"] == model.cost_ratio_
+        assert told["cost"] == model.cost_
+        assert told["reference_cost"] == model.reference_.cost
+        assert (told["n_leaves"], told["depth"], told["n_clusters"]) == (model.n_leaves_, model.depth_, 3)
+        assert told["agreement"] == pytest.approx((model.labels_ == model.reference_.labels).mean())
+        size = cutwise.metrics.weighted_average_explanation_size(model, X)
+        assert told["explanation_size"] == pytest.approx(size)
+
+    def test_the_clusters_are_the_rules(self, wine):
+        model, report = wine
+        for told, cluster in zip(report.summary["clusters"], model.rules(), strict=True):
+            assert told["label"] == cluster.cluster
+            assert (told["size"], told["purity"], told["coverage"]) == (cluster.size, cluster.purity, cluster.coverage)
+            assert [rule["text"] for rule in told["rules"]] == [str(rule) for rule in cluster.rules]
+            assert told["rules"][0]["text"] == " and ".join(told["rules"][0]["conditions"])
+            assert told["rows"] == (model.labels_ == cluster.cluster).sum()
+
+    def test_profiles_are_those_of_the_rows(self, wine):
+        model, report = wine
+        columns = [column["name"] for column in report.summary["columns"]]
+        for told in report.summary["clusters"]:
+            own = X[model.labels_ == told["label"]]
+            strengths = [abs(entry["difference"]) for entry in told["profile"]]
+            assert strengths == sorted(strengths, reverse=True)
+            for entry in told["profile"]:
+                assert entry["mean"] == pytest.approx(own[columns[entry["column"]]].mean())
+                assert sum(entry["counts"]) == len(own)
+
+    def test_the_nodes_are_the_tree(self, wine):
+        model, report = wine
+        assert [node["rows"] for node in report.summary["tree"]] == model.tree_.n_node_samples.tolist()
+        assert [node["level"] for node in report.summary["tree"]] == model.tree_.node_depth.tolist()
+        for node in report.summary["tree"]:
+            assert sum(rows for _, rows in node["by_cluster"]) == node["rows"]
+            assert (node["cluster"] is None) == (model.tree_.feature[node["node"]] >= 0)
+
+    def test_the_curve_is_the_cost_curve(self, wine):
+        model, report = wine
+        assert report.summary["curve"] == cutwise.cost_curve(model, X).to_dict()
+
+    def test_every_entry_is_documented(self, wine):
+        readme = Path(cutwise.__file__).parent.joinpath("readouts", "report", "README.md").read_text(encoding="utf-8")
+        told = wine[1].summary
+        nested = [told["headline"], told["source"], told["clusters"][0], told["columns"][0], told["tree"][0]]
+        nested += [told["clusters"][0]["rules"][0], told["clusters"][0]["profile"][0]]
+        for key in {*told, *(key for part in nested for key in part)}:
+            assert f"`{key}`" in readme, key
+
+    def test_it_survives_json(self, wine):
+        assert json.loads(wine[1].to_json()) == wine[1].summary
+
+
+class TestWhatCannotBeSaid:
+    def test_other_rows_are_counted_and_the_figures_of_fit_are_named_as_such(self, wine):
+        model, _ = wine
+        summary = cutwise.report(model, X[:40]).summary
+        assert summary["source"] == {"name": None, "n_rows": 40, "n_columns": 13, "is_fit": False}
+        assert sum(cluster["rows"] for cluster in summary["clusters"]) == 40
+        assert summary["clusters"][0]["purity"] == model.rules()[0].purity
+        assert summary["curve"] is None
+        assert any("These 40 rows are not the 178 of fit" in note for note in summary["notes"])
+
+    def test_a_loaded_model_gives_the_same_report(self, wine, tmp_path):
+        model, report = wine
+        model.save(tmp_path / "model.json")
+        assert cutwise.report(load_model(tmp_path / "model.json"), X, source="wine.csv").summary == report.summary
+
+    def test_a_preprocessor_that_the_file_lacks_costs_the_curve(self, tmp_path):
+        ExplainableKMeans(3, preprocessor=PCA(2), random_state=0).fit(X).save(tmp_path / "model.json")
+        summary = cutwise.report(load_model(tmp_path / "model.json"), X).summary
+        assert summary["curve"] is None
+        assert any("curve" in note and "preprocessor" in note for note in summary["notes"])
+
+    def test_given_clusters_need_their_labels_for_the_curve(self, tmp_path):
+        y = np.array(["a", "b", "c"])[load_wine().target]
+        model = ClusterExplainer().fit(X, y)
+        summary = cutwise.report(model, X).summary
+        assert summary["headline"]["reference"] == "the given clusters"
+        assert summary["curve"]["n_leaves"][0] == 3
+        model.save(tmp_path / "model.json")
+        again = load_model(tmp_path / "model.json")
+        without = cutwise.report(again, X).summary
+        assert without["curve"] is None
+        assert any("needs the clusters that the model explains" in note for note in without["notes"])
+        assert cutwise.report(again, X, y=y).summary["curve"] == summary["curve"]
+
+    def test_a_weighted_fit_needs_its_weights_for_the_curve(self):
+        weights = np.arange(len(X)) % 3 + 1.0
+        model = ExplainableKMeans(3, random_state=0).fit(X, sample_weight=weights)
+        without = cutwise.report(model, X).summary
+        assert without["curve"] is None
+        assert any("were there weights" in note for note in without["notes"])
+        assert cutwise.report(model, X, sample_weight=weights).summary["curve"] is not None
+
+    def test_noise_and_a_reference_without_cost_are_said(self):
+        y = np.where(np.arange(8) < 2, -1, np.arange(8) % 2)
+        rows = np.array([[0.5], [0.6], [0.0], [1.0], [0.0], [1.0], [0.0], [1.0]])
+        report = cutwise.report(ClusterExplainer().fit(rows, y), rows)
+        assert report.summary["headline"]["noise"] == 2
+        assert report.summary["headline"]["cost_ratio"] is None
+        assert sum(cluster["noise"] for cluster in report.summary["clusters"]) == 2
+        assert "have cost 0, so there is no ratio" in report.to_html()
+        assert "cost ratio: none" in report.to_markdown()
+
+    def test_a_tree_of_one_leaf_and_an_empty_cluster_are_reported(self):
+        rows = np.array([[0.0, 1.0], [0.1, 1.0], [0.0, 1.2]])
+        single = cutwise.report(ExplainableKMeans(1, random_state=0).fit(rows), rows)
+        assert "1 cluster, told apart by 0 tests" in single.to_html()
+        with pytest.warns(CutwiseWarning):
+            model = ExplainableKMeans(2, reference=np.array([[0.0, 1.0], [0.0, 1.0]])).fit(rows)
+        empty = cutwise.report(model, rows)
+        assert "No leaf of the tree holds this cluster" in empty.to_html()
+        assert "no leaf holds it" in empty.to_markdown()
+
+
+class Found(HTMLParser):
+    """The tags of a page with their attributes, and whether each was closed."""
+
+    VOID = frozenset({"meta", "link", "br", "wbr", "img", "input", "path", "line", "polyline", "circle"})
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.open = [], []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+
+class TestThePage:
+    def test_it_is_well_formed_and_ids_are_unique(self, wine):
+        found = Found(wine[1].to_html())
+        assert found.open == []
+        ids = [attrs["id"] for _, attrs in found.tags if "id" in attrs]
+        assert len(ids) == len(set(ids))
+        for _, attrs in found.tags:
+            for name in ("aria-labelledby", "href"):
+                for target in attrs.get(name, "").split():
+                    if name == "aria-labelledby" or target.startswith("#"):
+                        assert target.removeprefix("#") in ids
+
+    def test_it_refers_to_nothing_outside(self, wine):
+        html = wine[1].to_html()
+        assert "http:" not in html
+        assert "https:" not in html
+        for tag, attrs in Found(html).tags:
+            assert tag not in {"img", "iframe", "object", "embed", "base"}
+            assert "src" not in attrs
+            assert attrs.get("href", "#").startswith(("#", "data:,"))
+        assert "url(" not in html
+        assert "@import" not in html
+
+    def test_the_same_input_gives_the_same_bytes(self, wine):
+        model, report = wine
+        assert cutwise.report(model, X, source="wine.csv").to_html() == report.to_html()
+
+    @pytest.mark.parametrize("long", [False, True])
+    def test_a_table_of_thirty_columns_and_thirty_clusters_stays_under_a_megabyte(self, long):
+        _, _, report = made(30, long=long, extra=10)
+        assert len(report.to_html().encode()) < 1_000_000
+
+    def test_names_are_only_text(self):
+        _, _, report = nasty()
+        html = report.to_html()
+        found = Found(html)
+        assert found.open == []
+        assert [tag for tag, _ in found.tags].count("script") == 1
+        assert [tag for tag, _ in found.tags].count("style") == 1
+        assert not any(name.startswith("on") for _, attrs in found.tags for name in attrs)
+        assert not any(tag in {"img", "b"} and attrs for tag, attrs in found.tags)
+        script = html[html.index("<script>") : html.index("</script>")]
+        assert not any(name in script for name in NASTY)
+        assert "49" not in re.sub(r"[\d.]*\d\d[\d.]*", "", html)
+
+    def test_the_script_that_the_policy_allows_is_the_one_in_the_page(self, wine):
+        import base64
+        import hashlib
+
+        html = wine[1].to_html()
+        script = html.partition("<script>")[2].partition("</script>")[0]
+        hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"script-src 'sha256-{hashed}'" in html
+
+    def test_markdown_cannot_be_broken_by_names(self):
+        _, _, report = nasty()
+        markdown = report.to_markdown()
+        prose = "\n".join(line for line in markdown.splitlines() if not line.startswith("    "))  # the rest is code
+        assert "<script" not in prose
+        assert "<img" not in prose
+        table = markdown.partition("|---|--:|--:|--:|--:|---|\n")[2].partition("\n\n")[0]
+        for line in table.splitlines():
+            assert len(re.findall(r"(?<!\\)\|", line)) == 7
+
+    def test_without_jinja2_the_extra_is_named(self):
+        code = (
+            "import sys; sys.modules['jinja2'] = None\n"
+            "import cutwise\n"
+            "X = [[0.], [1.], [9.], [10.]]\n"
+            "made = cutwise.report(cutwise.ExplainableKMeans(2, random_state=0).fit(X), X)\n"
+            "assert made.to_json()\n"
+            "try: made.to_html()\n"
+            "except ImportError as error: print(error)"
+        )
+        told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        assert (
+            told == 'Writing a report needs jinja2, which is not installed. Install it: pip install "cutwise[report]"\n'
+        )
+
+
+class TestFiles:
+    def test_the_ending_says_the_form(self, wine, tmp_path):
+        model, report = wine
+        for ending, text in ((".html", report.to_html()), (".md", report.to_markdown()), (".json", report.to_json())):
+            path = tmp_path / f"r{ending}"
+            report.save(path)
+            assert path.read_text(encoding="utf-8") == text
+        cutwise.report(model, X, tmp_path / "direct.html", source="wine.csv")
+        assert (tmp_path / "direct.html").read_text(encoding="utf-8") == report.to_html()
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["direct.html", "r.html", "r.json", "r.md"]
+
+    def test_another_ending_is_refused_before_anything_is_written(self, wine, tmp_path):
+        with pytest.raises(InvalidInputError, match=r"ends in \.pdf; a report is written as \.html, \.md or \.json"):
+            wine[1].save(tmp_path / "r.pdf")
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_deep_tree_needs_no_recursion():
+    n = 400
+    rows = np.arange(n, dtype=float)[:, None]
+    model = ClusterExplainer(algorithm="imm").fit(rows, np.arange(n))
+    assert report_html(cutwise.report(model, rows, curve=False).summary).count('role="treeitem"') == 2 * n - 1
+
+
+def test_only_a_fitted_model_is_reported_on():
+    with pytest.raises(TypeError, match="report takes a fitted model of cutwise, not list"):
+        cutwise.report([], X)
