@@ -17,6 +17,18 @@ struct OrderedColumn {
   std::vector<int32_t> cuts;     // cut g has the first cuts[g] of the rows on its left side
   std::vector<double> left_max;  // the two values that cut g lies between
   std::vector<double> right_min;
+
+  // The number of cuts below the value that most rows have.
+  size_t cuts_below_widest() const {
+    const int32_t n = static_cast<int32_t>(rows.size());
+    size_t widest = 0;
+    int32_t most = 0;
+    for (size_t g = 0; g <= cuts.size(); ++g) {
+      const int32_t width = (g < cuts.size() ? cuts[g] : n) - (g > 0 ? cuts[g - 1] : 0);
+      if (width > most) most = width, widest = g;
+    }
+    return widest;
+  }
 };
 
 inline OrderedColumn order_column(const Tile &tile, int64_t n, int64_t column) {
