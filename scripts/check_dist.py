@@ -31,9 +31,10 @@ def check_source(archive: Path) -> None:
 
 
 def check_wheel(archive: Path) -> None:
-    """The wheel holds the Python sources, the compiled core, type information and the license, and no C++."""
+    """The wheel holds the sources, the templates, the compiled core, type information and the license, and no C++."""
     held = set(zipfile.ZipFile(archive).namelist())
-    wanted = {name.removeprefix("src/") for name in names_below("src") if name.endswith((".py", ".pyi", ".typed", ".jinja", ".css", ".js"))}
+    needed = (".py", ".pyi", ".typed", ".jinja", ".css", ".js")
+    wanted = {name.removeprefix("src/") for name in names_below("src") if name.endswith(needed)}
     assert wanted <= held, f"{archive.name} lacks {sorted(wanted - held)}"
     assert any(name.startswith("cutwise/core/_core.") and name.endswith((".so", ".pyd")) for name in held)
     assert any(name.endswith("licenses/LICENSE") for name in held)
