@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from cutwise.cli._scaling import SCALES
-from cutwise.cli._screen import print_line, print_table
+from cutwise.cli._screen import print_document, print_line, print_table
 from cutwise.readouts.guarantee import certificate_line
 from cutwise.readouts.words import percent, quoted
 
@@ -69,7 +69,7 @@ def print_json(model: Any, **about: Any) -> None:
     from cutwise.estimators._document import model_document
 
     told = model_document(model, about=about)
-    print_line(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2))
+    print_document(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
 
 
 def print_certificate(model: Any) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-__all__ = ["note", "one_line", "print_line", "print_table", "working"]
+__all__ = ["note", "one_line", "print_document", "print_line", "print_table", "working"]
 
 # Column and cluster names come from files: a terminal must not obey what stands in them.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -31,6 +31,11 @@ def note(text: str) -> None:
 def print_line(text: str = "") -> None:
     """A line of the results."""
     sys.stdout.write(harmless(text) + "\n")
+
+
+def print_document(text: str) -> None:
+    """A text for a file or another program, to the byte; what a terminal would obey is spelled out on one."""
+    sys.stdout.write(harmless(text) if sys.stdout.isatty() else text)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:

@@ -1,16 +1,18 @@
-"""``cutwise rules``: say the clusters of a saved model."""
+"""``cutwise rules``: say the clusters of a saved model, to people or to other programs."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from cutwise.cli._names import NAME_HELP, name_clusters
 from cutwise.cli._outputs import Outputs
-from cutwise.cli._report import print_certificate, print_json, print_rules
-from cutwise.cli._screen import note, print_line
-from cutwise.exceptions import InvalidInputError
+from cutwise.cli._report import print_certificate, print_rules
+from cutwise.cli._screen import note, print_document
+from cutwise.exceptions import InvalidInputError, UnknownOptionError
 
 __all__ = ["EXAMPLES", "command"]
 
@@ -18,32 +20,111 @@ EXAMPLES = (
     "cutwise rules segments.json",
     "cutwise rules segments.json --tree",
     "cutwise rules segments.json --name 0=students --name 1=families --keep",
+    "cutwise rules segments.json --format sql --dialect postgres --table sales.customers",
+    "cutwise rules segments.json --format python --out segment.py",
+    "cutwise rules segments.json --format markdown",
+    "cutwise rules segments.json --format json",
+    "cutwise rules segments.json --format dot | dot -Tsvg > tree.svg",
 )
+
+FORMATS = ("text", "markdown", "json", "sql", "python", "dot")
+_SQL = "With --format sql"
 
 
 def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file that cutwise fit --out wrote.")],
+    form: Annotated[
+        str | None, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.", show_default="text")
+    ] = None,
     tree: Annotated[bool, typer.Option("--tree", help="Print the tree in place of the rules.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     name: Annotated[list[str] | None, typer.Option(metavar="CLUSTER=NAME", help=NAME_HELP)] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Write the names into the model file.")] = False,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write to this file in place of standard output.")
+    ] = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            help="duckdb, postgres, sqlite, bigquery, snowflake, spark or tsql.",
+            show_default="duckdb",
+            rich_help_panel=_SQL,
+        ),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(help="The table to read, such as sales.customers.", show_default="data", rich_help_panel=_SQL),
+    ] = None,
+    statement: Annotated[
+        str | None,
+        typer.Option(help="select, case, view or update.", show_default="select", rich_help_panel=_SQL),
+    ] = None,
+    values: Annotated[
+        str | None,
+        typer.Option(
+            help="What the column of clusters holds: labels or names.", show_default="labels", rich_help_panel=_SQL
+        ),
+    ] = None,
 ) -> None:
-    """Print the rules of a saved model."""
-    from cutwise import export_text, load_model
+    """Print the rules of a saved model, for people or for other programs."""
+    from cutwise import load_model
 
+    for_sql = {"dialect": dialect, "table": table, "form": statement, "values": values}
+    form = _format(form, tree=tree, as_json=as_json, for_sql=for_sql)
     if keep and not name:
         raise InvalidInputError("--keep writes names into the model file, and none was given. Add --name 0=students.")
-    with Outputs(model if keep else None) as outputs:
+    with Outputs(model if keep else None, out) as outputs:
         fitted = load_model(model)
         name_clusters(fitted, name or [])
         if keep:
             outputs.write(model, fitted.save)
-    if as_json:
-        print_json(fitted)
-    elif tree:
-        print_line(export_text(fitted).rstrip("\n"))
+        document = None
+        if out is not None or tree or form != "text":
+            document = _document(fitted, form, tree, for_sql)
+        if out is not None and document is not None:
+            content = document.encode("utf-8")
+            outputs.write(out, lambda part: Path(part).write_bytes(content))
+    if out is not None:
+        note(f"wrote {out}")
+    elif document is not None:
+        print_document(document)
     else:
         print_rules(fitted)
         print_certificate(fitted)
     if keep:
         note(f"wrote the names into {model}")
+
+
+def _format(form: str | None, *, tree: bool, as_json: bool, for_sql: Mapping[str, str | None]) -> str:
+    """The format that is asked for.
+
+    Raises
+    ------
+    InvalidInputError
+        None of those there are, two at once, or options of another one.
+    """
+    if form is not None and form not in FORMATS:
+        raise UnknownOptionError.of("--format", form, FORMATS)
+    if as_json and form not in (None, "json"):
+        raise InvalidInputError(f"--json and --format {form} ask for different things. Give one of them.")
+    form = form or ("json" if as_json else "text")
+    if tree and form != "text":
+        raise InvalidInputError(f"--tree is for text, and --format {form} was asked for. Leave one of them out.")
+    options = {"form": "--statement"}
+    given = [options.get(option, f"--{option}") for option, value in for_sql.items() if value is not None]
+    if given and form != "sql":
+        raise InvalidInputError(f"{given[0]} is for SQL, and --format {form} was asked for. Add --format sql.")
+    return form
+
+
+def _document(model: Any, form: str, tree: bool, for_sql: Mapping[str, str | None]) -> str:
+    """The model in that format, ending in a line break."""
+    from cutwise import export_graphviz, export_json, export_markdown, export_python, export_sql, export_text
+
+    if form == "text":
+        return export_text(model, form="tree" if tree else "rules") + "\n"
+    if form == "sql":
+        options: dict[str, Any] = {option: value for option, value in for_sql.items() if value is not None}
+        return export_sql(model, **options) + "\n"
+    writers = {"markdown": export_markdown, "json": export_json, "python": export_python, "dot": export_graphviz}
+    return writers[form](model)

@@ -1,0 +1,106 @@
+"""``cutwise explain``: why rows are in their clusters, and what would move them to another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from cutwise.cli._columns import numeric_columns
+from cutwise.cli._files import Source, read_source
+from cutwise.cli._fitted import as_fitted, columns_of
+from cutwise.cli._names import NAME_HELP, name_clusters
+from cutwise.cli._screen import print_document, print_line, working
+from cutwise.cli.fit import FILE_HELP
+from cutwise.exceptions import InvalidInputError
+
+__all__ = ["EXAMPLES", "command"]
+
+EXAMPLES = (
+    "cutwise explain segments.json customers.csv --row 7",
+    "cutwise explain segments.json customers.csv --row 7 --row 12 --json",
+)
+
+
+def command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file that cutwise fit --out wrote.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    row: Annotated[
+        list[int] | None,
+        typer.Option(help="Number of a row, counted from 0; may be repeated. Every row by default.", min=0),
+    ] = None,
+    name: Annotated[list[str] | None, typer.Option(metavar="CLUSTER=NAME", help=NAME_HELP)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+    separator: Annotated[str | None, typer.Option(help="Separator of a text file; found out by default.")] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first line holds names; found out by default."),
+    ] = None,
+) -> None:
+    """Say why a row is in its cluster, and the smallest change of one column that would move it to each other one.
+
+    Changes of different columns are compared in standard deviations of the rows that the model was fitted on.
+    """
+    from cutwise import load_model
+    from cutwise.readouts.sentences import changes_in_words
+
+    fitted = load_model(model)
+    name_clusters(fitted, name or [])
+    with working(f"reading {file}"):
+        source = read_source(file, separator=separator, header=header)
+    rows = _rows(source, row)
+    table = columns_of(fitted, source)
+    numeric_columns(source, table)
+    _check_complete(source, table, rows)
+    X = as_fitted(fitted, table.iloc[rows])
+    told = zip(rows, fitted.predict(X).tolist(), fitted.explain(X), fitted.smallest_changes(X), strict=True)
+    if as_json:
+        entries = [
+            {
+                "row": number,
+                "cluster": cluster,
+                "name": fitted.cluster_names_.get(cluster),
+                "sentence": sentence,
+                "changes": [
+                    {"cluster": label, "change": None if change is None else change.to_dict()}
+                    for label, change in changes.items()
+                ],
+            }
+            for number, cluster, sentence, changes in told
+        ]
+        print_document(json.dumps({"rows": entries}, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+        return
+    for number, _, sentence, changes in told:
+        print_line(f"row {number}: {sentence}")
+        for label, change in changes.items():
+            print_line(f"  {changes_in_words({label: change}, fitted.cluster_names_)}")
+
+
+def _rows(source: Source, wanted: Sequence[int] | None) -> list[int]:
+    """The rows to explain.
+
+    Raises
+    ------
+    InvalidInputError
+        One that the table does not have.
+    """
+    n_rows = len(source.frame)
+    for number in wanted or []:
+        if number >= n_rows:
+            raise InvalidInputError(
+                f"--row {number}: {source.name} has {n_rows} rows, counted from 0. Give a number up to {n_rows - 1}."
+            )
+    return list(range(n_rows)) if wanted is None else list(wanted)
+
+
+def _check_complete(source: Source, table: Any, rows: Sequence[int]) -> None:
+    """Refuse rows without a value; others may lack some."""
+    missing = table.iloc[rows].isna().to_numpy()
+    if missing.any():
+        at, column = divmod(int(missing.argmax()), missing.shape[1])
+        raise InvalidInputError(
+            f"Column {table.columns[column]!r} has no value in {source.row(rows[at])}, and the model needs one in "
+            "every column. Fill it in, or choose other rows with --row."
+        )

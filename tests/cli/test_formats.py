@@ -1,0 +1,126 @@
+"""``cutwise rules --format``: the saved model for other programs."""
+
+import json
+import sqlite3
+
+import pytest
+
+from cutwise import (
+    export_graphviz,
+    export_json,
+    export_markdown,
+    export_python,
+    export_sql,
+    export_text,
+    load_model,
+)
+
+
+@pytest.fixture
+def model(cutwise, blobs_csv, tmp_path):
+    path = tmp_path / "model.json"
+    assert cutwise("fit", blobs_csv, "-k", 3, "--drop", "noise", "--name", "0=a|b\u2028<i>", "--out", path).code == 0
+    return path
+
+
+@pytest.mark.parametrize(
+    ("form", "export"),
+    [
+        ("markdown", export_markdown),
+        ("json", export_json),
+        ("python", export_python),
+        ("dot", export_graphviz),
+        pytest.param("sql", lambda model: export_sql(model) + "\n", id="sql"),
+    ],
+)
+def test_it_prints_what_python_gives(cutwise, model, form, export):
+    if form == "sql":
+        pytest.importorskip("sqlglot")
+    assert cutwise("rules", model, "--format", form).out == export(load_model(model))
+
+
+def test_text_is_the_table_and_the_default(cutwise, model):
+    assert cutwise("rules", model, "--format", "text").out == cutwise("rules", model).out
+
+
+def test_json_is_a_short_form(cutwise, model):
+    assert cutwise("rules", model, "--json").out == cutwise("rules", model, "--format", "json").out
+
+
+def test_sql_runs_on_the_table_of_fit(cutwise, blobs, model):
+    pytest.importorskip("sqlglot")
+    connection = sqlite3.connect(":memory:")
+    blobs.to_sql("blobs", connection, index=False)
+    options = ["--format", "sql", "--dialect", "sqlite", "--table", "blobs"]
+    expected = load_model(model).predict(blobs[["age", "income, net"]]).tolist()
+    rows = connection.execute(cutwise("rules", model, *options).out).fetchall()
+    assert [row[-1] for row in rows] == expected
+    connection.execute(cutwise("rules", model, *options, "--statement", "view").out)
+    assert [row[-1] for row in connection.execute("SELECT * FROM blobs_clusters")] == expected
+    named = connection.execute(cutwise("rules", model, *options, "--values", "names").out).fetchall()
+    assert [row[-1] for row in named] == [{0: "a|b\u2028<i>"}.get(label, str(label)) for label in expected]
+    connection.close()
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json", "python", "dot"])
+def test_it_can_go_into_a_file(cutwise, model, tmp_path, form):
+    path = tmp_path / "out"
+    result = cutwise("rules", model, "--format", form, "--out", path)
+    assert result.out == ""
+    assert "wrote" in result.err
+    fitted = load_model(model)
+    expected = {
+        "text": export_text(fitted, form="rules") + "\n",
+        "markdown": export_markdown(fitted),
+        "json": export_json(fitted),
+        "python": export_python(fitted),
+        "dot": export_graphviz(fitted),
+    }
+    assert path.read_bytes() == expected[form].encode()
+
+
+def test_names_for_this_time_are_in_every_format(cutwise, model):
+    pytest.importorskip("sqlglot")
+    for form in ("text", "markdown", "json", "sql", "python", "dot"):
+        assert "students" in cutwise("rules", model, "--name", "1=students", "--format", form).out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--format", "pyhton"], "Did you mean 'python'?"),
+        (["--format", "sql", "--dialect", "oracle"], "'duckdb', 'postgres'"),
+        (["--format", "sql", "--statement", "selct"], "Did you mean 'select'?"),
+        (["--format", "sql", "--table", "a.b.c.d"], "one to three parts"),
+        (["--dialect", "duckdb"], "--dialect is for SQL"),
+        (["--format", "dot", "--statement", "view"], "--statement is for SQL"),
+        (["--format", "sql", "--json"], "different things"),
+        (["--format", "dot", "--tree"], "--tree is for text"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(refused, model, tmp_path, options, words):
+    if words != "--dialect is for SQL" and "sql" in options:
+        pytest.importorskip("sqlglot")
+    assert words in refused("rules", model, *options, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_sqlglot_is_one_line_with_the_extra(refused, model, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "sqlglot", None)
+    line = refused("rules", model, "--format", "sql")
+    assert 'Writing SQL needs sqlglot, which is not installed. Install it: pip install "cutwise[sql]"' in line
+
+
+@pytest.mark.parametrize("command", ["rules", "explain"])
+def test_help_has_an_example_of_each_format(cutwise, command):
+    printed = cutwise(command, "--help").out
+    assert f"cutwise {command} segments.json" in printed
+    if command == "rules":
+        for form in ("markdown", "json", "sql", "python", "dot"):
+            assert f"--format {form}" in " ".join(printed.split())
+
+
+def test_json_has_the_entries_that_are_documented(cutwise, model):
+    told = json.loads(cutwise("rules", model, "--format", "json").out)
+    for entry in told:
+        assert f"``{entry}``" in export_json.__doc__
