@@ -1,19 +1,22 @@
-"""k-means in the core: Lloyd's iterations and seeds, against their plain twins."""
+"""k-means and k-medians in the core: Lloyd's iterations and seeds, against their plain twins."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core.kernels import as_matrix, assign, center_costs, cluster_means, kmeans_plusplus, lloyd
+from cutwise.core.kernels import as_matrix, assign, center_costs, cluster_means, cluster_medians, lloyd, plusplus
+
+CENTERS = {"kmeans": cluster_means, "kmedians": cluster_medians}
+both = pytest.mark.parametrize("objective", CENTERS)
 
 
-def plain_lloyd(values, centers, weights, max_iter):
+def plain_lloyd(values, centers, weights, max_iter, objective):
     """Every row against every center, every time."""
     x = as_matrix(values)
     labels = None
     for n_iter in range(1, max_iter + 1):
-        before, (labels, _, _) = labels, assign(x, centers)
-        means, totals = cluster_means(x, labels, len(centers), weights)
+        before, (labels, _, _) = labels, assign(x, centers, objective)
+        means, totals = CENTERS[objective](x, labels, len(centers), weights)
         assert (totals > 0).all(), "the twin knows no empty clusters"
         if before is not None and (labels == before).all():
             return means, n_iter
@@ -30,7 +33,8 @@ LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("max_iter", [1, 2, 5, 300])
-def test_bounds_skip_rows_and_change_nothing(layout, dtype, weighted, max_iter):
+@both
+def test_bounds_skip_rows_and_change_nothing(layout, dtype, weighted, max_iter, objective):
     rng = np.random.default_rng(0)
     values = np.concatenate([rng.normal(c, 1.0, (900, 6)) for c in (10, 12, 14, 17)])
     values = np.round(values * 4).astype(dtype)
@@ -39,31 +43,33 @@ def test_bounds_skip_rows_and_change_nothing(layout, dtype, weighted, max_iter):
     start = values[rng.choice(len(values), 9, replace=False)].astype(float)
     # Stored zeros cost a sparse row no less than the same sums in another order: compare a layout with itself.
     table = LAYOUTS[layout](values)
-    expected, n_iter = plain_lloyd(table, start, weights, max_iter)
-    got, n_got = lloyd(as_matrix(table), start, weights, max_iter)
+    expected, n_iter = plain_lloyd(table, start, weights, max_iter, objective)
+    got, n_got = lloyd(as_matrix(table), start, weights, max_iter, objective=objective)
     np.testing.assert_array_equal(got, expected)
     assert n_got == n_iter
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_iterations_do_not_depend_on_threads_or_row_order(layout):
+@both
+def test_iterations_do_not_depend_on_threads_or_row_order(layout, objective):
     rng = np.random.default_rng(1)
     values = rng.normal(size=(9000, 5))
     values[rng.random(values.shape) < 0.3] = 0
     start = values[:8].copy()
-    centers, n_iter = lloyd(as_matrix(LAYOUTS[layout](values)), start)
+    centers, n_iter = lloyd(as_matrix(LAYOUTS[layout](values)), start, objective=objective)
     order = rng.permutation(9000)
     for n_jobs in (1, 2, 5):
-        again = lloyd(as_matrix(LAYOUTS[layout](values[order])), start, n_jobs=n_jobs)
+        again = lloyd(as_matrix(LAYOUTS[layout](values[order])), start, n_jobs=n_jobs, objective=objective)
         np.testing.assert_array_equal(again[0], centers)
         assert again[1] == n_iter
 
 
-def test_a_weight_is_a_repeated_row():
+@both
+def test_a_weight_is_a_repeated_row(objective):
     rng = np.random.default_rng(2)
     values, weights = rng.normal(size=(800, 3)), rng.integers(1, 6, 800)
-    weighted = lloyd(as_matrix(values), values[:5], weights)
-    repeated = lloyd(as_matrix(np.repeat(values, weights, axis=0)), values[:5])
+    weighted = lloyd(as_matrix(values), values[:5], weights, objective=objective)
+    repeated = lloyd(as_matrix(np.repeat(values, weights, axis=0)), values[:5], objective=objective)
     np.testing.assert_array_equal(weighted[0], repeated[0])
     assert weighted[1] == repeated[1]
 
@@ -77,51 +83,57 @@ def test_an_offset_changes_nothing(offset):
     np.testing.assert_allclose(shifted - offset, plain, atol=4e-6)  # float64's own step there is 2e-6
 
 
-def test_a_center_that_lost_its_rows_starts_again_far_away():
+@both
+def test_a_center_that_lost_its_rows_starts_again_far_away(objective):
     values = np.array([[0.0], [0.1], [10.0], [10.1], [50.0]])
-    centers, _ = lloyd(as_matrix(values), np.array([[0.0], [1000.0], [2000.0]]))
-    assert sorted(centers[:, 0].round(6)) == [0.05, 10.05, 50.0]
+    centers, _ = lloyd(as_matrix(values), np.array([[0.0], [1000.0], [2000.0]]), objective=objective)
+    expected = {"kmeans": [0.05, 10.05, 50.0], "kmedians": [0.0, 10.0, 50.0]}  # the lower of two is the median
+    assert sorted(centers[:, 0].round(6)) == expected[objective]
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_as_many_centers_as_distinct_rows_cost_nothing(make):
+@both
+def test_as_many_centers_as_distinct_rows_cost_nothing(make, objective):
     rng = np.random.default_rng(4)
     points = rng.normal(size=(30, 3))
     values = points[rng.integers(0, 30, 2000)]
     values[:30] = points
     x = as_matrix(make(values))
-    centers, _ = lloyd(x, np.repeat(points[:1], 30, axis=0))  # all start at one point
-    assert not assign(x, centers)[1].any()
+    centers, _ = lloyd(x, np.repeat(points[:1], 30, axis=0), objective=objective)  # all start at one point
+    assert not assign(x, centers, objective)[1].any()
 
 
-def test_a_tolerance_stops_early():
+@both
+def test_a_tolerance_stops_early(objective):
     rng = np.random.default_rng(5)
     values = rng.normal(size=(5000, 4))
     x = as_matrix(values)
-    exact, n_exact = lloyd(x, values[:10])
-    rough, n_rough = lloyd(x, values[:10], tolerance=1e-2)
+    exact, n_exact = lloyd(x, values[:10], objective=objective)
+    rough, n_rough = lloyd(x, values[:10], tolerance=1e-2, objective=objective)
     assert n_rough < n_exact
-    cost = [assign(x, c)[1].sum() for c in (exact, rough)]
+    cost = [assign(x, c, objective)[1].sum() for c in (exact, rough)]
     assert cost[0] <= cost[1] <= 1.2 * cost[0]
 
 
-def test_one_center_is_the_mean():
-    values = np.random.default_rng(6).normal(size=(100, 3))
+def test_one_center_is_the_mean_or_the_median():
+    values = np.random.default_rng(6).normal(size=(101, 3))
     centers, _ = lloyd(as_matrix(values), values[:1])
     np.testing.assert_allclose(centers[0], values.mean(axis=0), rtol=1e-12)
+    centers, _ = lloyd(as_matrix(values), values[:1], objective="kmedians")
+    np.testing.assert_array_equal(centers[0], np.median(values, axis=0))
 
 
 # ---- seeds
 
 
-def plain_seeds(values, uniforms, weights):
+def plain_seeds(values, uniforms, weights, objective):
     """Greedy k-means++ by its definition."""
     closest, seeds = None, []
     for s, draws in enumerate(uniforms):
         share = weights if closest is None else weights * closest
         running = np.cumsum(share)
         candidates = [int(np.searchsorted(running, u * running[-1], side="right")) for u in draws[: None if s else 1]]
-        costs = center_costs(as_matrix(values), values[candidates].astype(float))
+        costs = center_costs(as_matrix(values), values[candidates].astype(float), objective)
         lowered = costs if closest is None else np.minimum(costs, closest[:, None])
         best = int((weights[:, None] * lowered).sum(axis=0).argmin()) if s else 0
         seeds.append(candidates[best])
@@ -130,15 +142,16 @@ def plain_seeds(values, uniforms, weights):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_seeds_are_those_of_greedy_kmeans_plusplus(weighted):
+@both
+def test_seeds_are_those_of_greedy_plusplus(weighted, objective):
     rng = np.random.default_rng(7)
     # Whole numbers: sums are exact in every order.
     values = rng.integers(0, 30, (700, 3)).astype(np.float32)
     weights = rng.integers(1, 9, 700) if weighted else None
     uniforms = rng.random((12, 4))
-    expected = plain_seeds(values, uniforms, np.ones(700) if weights is None else weights.astype(float))
-    assert kmeans_plusplus(as_matrix(values), uniforms, weights).tolist() == expected
-    assert kmeans_plusplus(as_matrix(sparse.csr_array(values)), uniforms, weights).tolist() == expected
+    expected = plain_seeds(values, uniforms, np.ones(700) if weights is None else weights.astype(float), objective)
+    assert plusplus(as_matrix(values), uniforms, weights, objective).tolist() == expected
+    assert plusplus(as_matrix(sparse.csr_array(values)), uniforms, weights, objective).tolist() == expected
 
 
 def test_seeds_are_distinct_points_while_there_are_any():
@@ -146,16 +159,16 @@ def test_seeds_are_distinct_points_while_there_are_any():
     values = points[np.random.default_rng(8).integers(0, 10, 500)]
     for seed in range(20):
         uniforms = np.random.default_rng(seed).random((10, 3))
-        rows = kmeans_plusplus(as_matrix(values), uniforms)
+        rows = plusplus(as_matrix(values), uniforms)
         assert len(set(values[rows, 0])) == len(set(values[:, 0]))
-    rows = kmeans_plusplus(as_matrix(values), np.random.default_rng(9).random((14, 3)))
+    rows = plusplus(as_matrix(values), np.random.default_rng(9).random((14, 3)))
     assert ((rows >= 0) & (rows < 500)).all()
 
 
 @pytest.mark.parametrize("edge", [0.0, np.nextafter(1.0, 0.0)])
 def test_the_ends_of_the_uniform_range_draw_rows_too(edge):
     values = np.array([[3.0], [3.0], [4.0], [9.0], [9.0]])
-    rows = kmeans_plusplus(as_matrix(values), np.full((3, 2), edge))
+    rows = plusplus(as_matrix(values), np.full((3, 2), edge))
     assert len(set(values[rows, 0])) == 3
 
 
@@ -170,6 +183,6 @@ def test_arrays_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="weights are positive"):
         lloyd(x, np.zeros((2, 3)), np.array([1, 0, 1, 1]))
     with pytest.raises(ValueError, match=r"uniforms are in \[0, 1\)"):
-        kmeans_plusplus(x, np.ones((2, 2)))
+        plusplus(x, np.ones((2, 2)))
     with pytest.raises(ValueError, match="needs a row, a seed and a trial"):
-        kmeans_plusplus(x, np.ones((0, 2)))
+        plusplus(x, np.ones((0, 2)))

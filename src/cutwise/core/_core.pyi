@@ -302,12 +302,13 @@ def lloyd(
     matrix: Matrix,
     centers: npt.NDArray[np.float64],
     weights: npt.NDArray[np.int64] | None,
+    objective: str,
     max_iter: int,
     tolerance: float,
     n_jobs: int,
 ) -> tuple[npt.NDArray[np.float64], int]: ...
-def kmeans_plusplus(
-    matrix: Matrix, weights: npt.NDArray[np.int64] | None, uniforms: npt.NDArray[np.float64]
+def plusplus(
+    matrix: Matrix, weights: npt.NDArray[np.int64] | None, uniforms: npt.NDArray[np.float64], objective: str
 ) -> npt.NDArray[np.int64]: ...
 def best_means_cut(
     columns: Matrix, rows: Matrix, weights: npt.NDArray[np.int64] | None, n_jobs: int

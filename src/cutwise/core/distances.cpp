@@ -27,6 +27,7 @@
 
 void bind_lloyd(nanobind::module_ &m);
 void bind_medians(nanobind::module_ &m);
+void bind_seeds(nanobind::module_ &m);
 void bind_sums(nanobind::module_ &m);
 
 namespace cutwise {
@@ -315,4 +316,5 @@ void bind_distances(nanobind::module_ &m) {
   bind_sums(m);
   bind_medians(m);
   bind_lloyd(m);
+  bind_seeds(m);
 }

@@ -32,10 +32,10 @@ __all__ = [
     "exact_sum",
     "fixed_costs",
     "fixed_costs_from_array",
-    "kmeans_plusplus",
     "label_costs",
     "lloyd",
     "merge_duplicates",
+    "plusplus",
 ]
 
 MATRIX_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.int32, np.int64, np.uint8))
@@ -400,22 +400,26 @@ def lloyd(
     max_iter: int = 300,
     tolerance: float = 0.0,
     n_jobs: int = 1,
+    objective: ObjectiveName = "kmeans",
 ) -> tuple[npt.NDArray[np.float64], int]:
-    """Lloyd's k-means iterations, with bounds that leave out rows whose center cannot have changed.
+    """Lloyd's iterations, with bounds that leave out rows whose center cannot have changed.
 
     Parameters
     ----------
     matrix : Matrix
     centers : ndarray of shape (k, n_columns), float64
-        Where to start. Distances are direct differences in float64 and means are exact sums, so the data need not be
-        centered, and the result depends neither on the number of threads nor on the order of the rows.
+        Where to start. Distances are direct differences in float64, means are exact sums and medians are values of the
+        data, so the data need not be centered, and the result depends neither on the number of threads nor on the order
+        of the rows.
     weights : ndarray of shape (n_rows,), int64, optional
         Positive; a weight is a repeated row to the bit.
     max_iter : int, default 300
     tolerance : float, default 0.0
-        Stop when moving the centers lowers the cost by no more than this share of the first iteration's; 0 goes on
-        until no row changes its center.
+        Stop when moving the centers lowers the cost by no more than this share of the first iteration's (for k-medians,
+        cannot lower it by more); 0 goes on until no row changes its center.
     n_jobs : int, default 1
+    objective : {"kmeans", "kmedians"}, default "kmeans"
+        Rows go to the center nearest in Euclidean or in l1 distance, centers to the mean or the median of their rows.
 
     Returns
     -------
@@ -427,13 +431,16 @@ def lloyd(
     ----------
     Hamerly (2010), *Making k-means even faster*.
     """
-    return _core.lloyd(matrix, _float64(centers), weights, max_iter, tolerance, n_jobs)
+    return _core.lloyd(matrix, _float64(centers), weights, objective, max_iter, tolerance, n_jobs)
 
 
-def kmeans_plusplus(
-    matrix: Matrix, uniforms: npt.NDArray[np.float64], weights: npt.NDArray[np.int64] | None = None
+def plusplus(
+    matrix: Matrix,
+    uniforms: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.int64] | None = None,
+    objective: ObjectiveName = "kmeans",
 ) -> npt.NDArray[np.int64]:
-    """Rows to start k-means from: greedy k-means++.
+    """Rows to start Lloyd's iterations from: greedy k-means++.
 
     Parameters
     ----------
@@ -443,6 +450,8 @@ def kmeans_plusplus(
         cost, the one that lowers the cost most is kept.
     weights : ndarray of shape (n_rows,), int64, optional
         Positive.
+    objective : {"kmeans", "kmedians"}, default "kmeans"
+        A cost is a squared Euclidean or an l1 distance.
 
     Returns
     -------
@@ -453,7 +462,7 @@ def kmeans_plusplus(
     ----------
     Arthur, Vassilvitskii (2007), *k-means++: the advantages of careful seeding*.
     """
-    return _core.kmeans_plusplus(matrix, weights, uniforms)
+    return _core.plusplus(matrix, weights, uniforms, objective)
 
 
 def _float64(centers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

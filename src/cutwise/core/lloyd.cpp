@@ -1,14 +1,18 @@
-// k-means: seeds by greedy k-means++, and Lloyd's algorithm with Hamerly's bounds on exact sums.
+// Lloyd's algorithm for k-means and k-medians, with Hamerly's bounds.
 //
 // A row keeps an upper bound of the distance to its center and a lower bound of that to any other. When centers move, the
-// bounds move along, and rows whose bounds still part (most of them, after a few iterations) are not looked at. A row that
-// changes sides is taken out of one cluster's sums and added to another's; the sums are integers (exact_sums.hpp), so this
-// never drifts, and centers depend neither on the order of the rows nor on the number of threads.
+// bounds move along, and rows whose bounds still part (most of them, after a few iterations) are not looked at: this needs
+// nothing but the triangle inequality, which Euclidean and l1 distances share.
 //
-// Greg Hamerly (2010), "Making k-means even faster". David Arthur, Sergei Vassilvitskii (2007), "k-means++".
+// k-means: a row that changes sides is taken out of one cluster's sums and added to another's; the sums are integers
+// (exact_sums.hpp), so this never drifts. k-medians: clusters whose rows changed find their medians anew, by selection. Centers
+// depend neither on the order of the rows nor on the number of threads.
+//
+// Greg Hamerly (2010), "Making k-means even faster".
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "centers.hpp"
@@ -24,6 +29,7 @@
 #include "exact_sums.hpp"
 #include "lanes.hpp"
 #include "matrix.hpp"
+#include "medians.hpp"
 #include "new_array.hpp"
 #include "parallel.hpp"
 #include "rows.hpp"
@@ -56,6 +62,25 @@ CUTWISE_CLONES double about_squared_distance(const double *row, const double *ce
   return total;
 }
 
+CUTWISE_CLONES double about_l1_distance(const double *row, const double *center, int64_t d) {
+  double part[kLanes] = {0.0, 0.0, 0.0, 0.0};
+  Lanes sum;
+  load(sum, part);
+  int64_t f = 0;
+  for (; f + kLanes <= d; f += kLanes) {
+    Lanes x, c;
+    load(x, row + f);
+    load(c, center + f);
+    subtract(x, c);
+    absolute(x);
+    add(sum, x);
+  }
+  store(part, sum);
+  double total = (part[0] + part[1]) + (part[2] + part[3]);
+  for (; f < d; ++f) total += std::fabs(row[f] - center[f]);
+  return total;
+}
+
 // Bounds are float32, rounded outward; beyond its range they say nothing, and the row is looked at every time.
 float round_up(double distance) {
   return distance < 1e38 ? static_cast<float>(distance * (1.0 + 0x1p-22)) : std::numeric_limits<float>::infinity();
@@ -84,9 +109,9 @@ struct Moves {
 
 class Lloyd {
  public:
-  Lloyd(const RowReader &x, const Centers &centers, const int64_t *weights, int n_jobs)
-      : x_(x), weights_(weights), n_(x.n_rows()), d_(x.n_cols()), k_(static_cast<int64_t>(centers.shape(0))), n_jobs_(n_jobs),
-        centers_(centers.data(), centers.data() + k_ * d_), labels_(n_), upper_(n_), lower_(n_), scale_(column_sizes(x, n_jobs)) {
+  Lloyd(const RowReader &x, const Centers &centers, const int64_t *weights, Objective objective, int n_jobs)
+      : x_(x), weights_(weights), objective_(objective), n_(x.n_rows()), d_(x.n_cols()), k_(static_cast<int64_t>(centers.shape(0))), n_jobs_(n_jobs),
+        centers_(centers.data(), centers.data() + k_ * d_), labels_(n_), upper_(n_), lower_(n_) {
     double total = static_cast<double>(n_);
     if (weights != nullptr) {
       total = 0.0;
@@ -96,14 +121,17 @@ class Lloyd {
       }
     }
     const int bits = term_bits(total);
-    unit_ = std::ldexp(1.0, bits);
-    for (double &s : scale_) s = term_scale(s, bits);
+    if (objective_ == Objective::kmeans) {
+      unit_ = std::ldexp(1.0, bits);
+      scale_ = column_sizes(x, n_jobs);
+      for (double &s : scale_) s = term_scale(s, bits);
+    }
     n_pieces_ = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n_)));
     start_over();
   }
 
   // One assignment and one update. False when no row changed its center, or the cost falls by no more than a share of
-  // `tolerance` by moving the centers.
+  // `tolerance` by moving the centers; for medians, where it cannot fall by more.
   bool step(double tolerance) {
     const bool changed = assign();
     std::vector<double> before = centers_;
@@ -114,11 +142,10 @@ class Lloyd {
     }
     if (!changed) return false;
     std::vector<double> moves(k_);
-    double gain = 0.0;  // the mean of a cluster lowers its cost by weight times squared move
+    double gain = 0.0;  // the mean of a cluster lowers its cost by weight times squared move, a median by move at most
     for (int64_t j = 0; j < k_; ++j) {
-      const double squared = about_squared_distance(before.data() + j * d_, centers_.data() + j * d_, d_);
-      moves[j] = std::sqrt(squared);
-      gain += squared * static_cast<double>(weight_[j]);
+      moves[j] = about_distance(before.data() + j * d_, centers_.data() + j * d_);
+      gain += (objective_ == Objective::kmeans ? moves[j] * moves[j] : moves[j]) * static_cast<double>(clusters_.weight[j]);
     }
     moves_ = std::make_unique<Moves>(std::move(moves));
     return gain > tolerance * cost_;
@@ -127,71 +154,70 @@ class Lloyd {
   const std::vector<double> &centers() const { return centers_; }
 
  private:
-  struct Sums {
+  // What the rows that changed sides change: weights, sums of values (k-means), and which clusters have other rows.
+  struct Changes {
     std::vector<int64_t> high, low, weight;
-    void reset(int64_t k, int64_t d) {
-      high.assign(k * d, 0);
-      low.assign(k * d, 0);
-      weight.assign(k, 0);
-    }
-    void add(const Sums &other) {
+    std::vector<char> touched;
+    Changes() = default;
+    Changes(int64_t k, int64_t n_sums) : high(n_sums, 0), low(n_sums, 0), weight(k, 0), touched(k, 0) {}
+
+    bool any() const { return std::find(touched.begin(), touched.end(), 1) != touched.end(); }
+    void add(const Changes &other) {
       for (size_t i = 0; i < high.size(); ++i) high[i] += other.high[i];
       for (size_t i = 0; i < low.size(); ++i) low[i] += other.low[i];
       for (size_t i = 0; i < weight.size(); ++i) weight[i] += other.weight[i];
+      for (size_t i = 0; i < touched.size(); ++i) touched[i] |= other.touched[i];
     }
   };
+
+  int64_t n_sums() const { return objective_ == Objective::kmeans ? k_ * d_ : 0; }
+
+  double distance(double cost) const { return objective_ == Objective::kmeans ? std::sqrt(cost) : cost; }
+  double about_distance(const double *row, const double *center) const {
+    return objective_ == Objective::kmeans ? std::sqrt(about_squared_distance(row, center, d_)) : about_l1_distance(row, center, d_);
+  }
 
   // Forget bounds and sums: the next assignment looks at every row.
   void start_over() {
     std::fill(labels_.begin(), labels_.end(), -1);
-    high_.assign(k_ * d_, 0);
-    low_.assign(k_ * d_, 0);
-    weight_.assign(k_, 0);
+    clusters_ = Changes(k_, n_sums());
     moves_.reset();
   }
 
   int64_t weight_of(int64_t row) const { return weights_ == nullptr ? 1 : weights_[row]; }
 
   bool assign() {
-    const CenterPanels panels(centers_.data(), k_, d_, Objective::kmeans, x_.is_sparse());
+    const CenterPanels panels(centers_.data(), k_, d_, objective_, x_.is_sparse());
     const int64_t n_blocks = count_blocks(n_);
-    std::vector<Sums> parts(n_pieces_);
+    std::vector<Changes> parts(n_pieces_, Changes(k_, n_sums()));
     std::vector<double> costs(n_blocks, 0.0);
-    std::vector<char> changed(n_pieces_, 0);
     parallel_for(n_jobs_, n_pieces_, [&](int64_t piece) {
-      parts[piece].reset(k_, d_);
       BlockWork work(*this, panels, parts[piece]);
       for (int64_t b = n_blocks * piece / n_pieces_; b < n_blocks * (piece + 1) / n_pieces_; ++b) {
         const int64_t first = b * kBlockRows, last = std::min(n_, first + kBlockRows);
         costs[b] = moves_ ? work.again(first, last) : work.first_time(first, last);
       }
-      changed[piece] = work.changed;
     });
-    bool any = false;
-    for (int64_t piece = 0; piece < n_pieces_; ++piece) {
-      any = any || changed[piece];
-      for (int64_t i = 0; i < k_ * d_; ++i) high_[i] += parts[piece].high[i];
-      for (int64_t i = 0; i < k_ * d_; ++i) low_[i] += parts[piece].low[i];
-      for (int64_t j = 0; j < k_; ++j) weight_[j] += parts[piece].weight[j];
-    }
+    std::fill(clusters_.touched.begin(), clusters_.touched.end(), 0);
+    for (const Changes &part : parts) clusters_.add(part);
     if (!moves_) {
       cost_ = 0.0;  // blocks in their order, whoever computed them
       for (double c : costs) cost_ += c;
     }
-    return any;
+    return clusters_.any();
   }
 
-  // Moves every center to the mean of its rows; true when clusters without rows were given one to start from.
+  // Moves every center to the mean or median of its rows; true when clusters without rows were given one to start from.
   bool update() {
-    bool empty = false;
-    for (int64_t j = 0; j < k_; ++j) {
-      if (weight_[j] == 0) {
-        empty = true;
-        continue;
-      }
-      for (int64_t f = 0; f < d_; ++f)
-        centers_[j * d_ + f] = mean_of_terms(high_[j * d_ + f], low_[j * d_ + f], weight_[j], unit_, scale_[f]);
+    const std::vector<int64_t> &weight = clusters_.weight;
+    if (objective_ == Objective::kmedians) {
+      medians_of(x_, ClusterRows(labels_.data(), n_, k_), weights_, clusters_.touched.data(), centers_.data(), n_jobs_);
+    } else {
+      for (int64_t j = 0; j < k_; ++j)
+        for (int64_t f = 0; weight[j] > 0 && f < d_; ++f)
+          centers_[j * d_ + f] = mean_of_terms(clusters_.high[j * d_ + f], clusters_.low[j * d_ + f], weight[j], unit_, scale_[f]);
     }
+    const bool empty = std::find(weight.begin(), weight.end(), 0) != weight.end();
     return empty && refill();
   }
 
@@ -201,10 +227,10 @@ class Lloyd {
     std::vector<double> nearest(n_, std::numeric_limits<double>::infinity());
     std::vector<double> kept;
     for (int64_t j = 0; j < k_; ++j)
-      if (weight_[j] > 0) kept.insert(kept.end(), centers_.begin() + j * d_, centers_.begin() + (j + 1) * d_);
+      if (clusters_.weight[j] > 0) kept.insert(kept.end(), centers_.begin() + j * d_, centers_.begin() + (j + 1) * d_);
     lower_to(nearest, kept);
     for (int64_t j = 0; j < k_; ++j) {
-      if (weight_[j] > 0) continue;
+      if (clusters_.weight[j] > 0) continue;
       const int64_t row = std::max_element(nearest.begin(), nearest.end()) - nearest.begin();
       if (!(nearest[row] > 0.0)) break;
       any = true;
@@ -215,7 +241,7 @@ class Lloyd {
   }
 
   void lower_to(std::vector<double> &nearest, const std::vector<double> &centers) const {
-    const CenterPanels panels(centers.data(), static_cast<int64_t>(centers.size()) / d_, d_, Objective::kmeans, x_.is_sparse());
+    const CenterPanels panels(centers.data(), static_cast<int64_t>(centers.size()) / d_, d_, objective_, x_.is_sparse());
     for_each_tile(x_, panels, n_jobs_, [&](int64_t first, int64_t n, const double *costs) {
       for (int64_t r = 0; r < n; ++r)
         for (int64_t j = 0; j < panels.k(); ++j)
@@ -223,10 +249,10 @@ class Lloyd {
     });
   }
 
-  // The rows of one thread: their tiles, and what they change in the sums.
+  // The rows of one thread: their tiles, and what they change.
   struct BlockWork {
-    BlockWork(Lloyd &owner, const CenterPanels &centers, Sums &delta)
-        : o(owner), x(owner.x_), panels(centers), sums(delta), tile(owner.x_, centers) {}
+    BlockWork(Lloyd &owner, const CenterPanels &centers, Changes &delta)
+        : o(owner), x(owner.x_), panels(centers), changes(delta), tile(owner.x_, centers) {}
 
     double first_time(int64_t first, int64_t last) {
       double cost = 0.0;
@@ -269,8 +295,8 @@ class Lloyd {
       for (int64_t r = 0; r < n; ++r) {
         const int64_t row = some[r];
         const double *values = gathered.data() + r * o.d_;
-        const double own = about_squared_distance(values, panels.center(o.labels_[row]), o.d_);
-        o.upper_[row] = round_up(std::sqrt(own) * (1.0 + 1e-12));
+        const double own = o.about_distance(values, panels.center(o.labels_[row]));
+        o.upper_[row] = round_up(own * (1.0 + 1e-12));
         if (o.upper_[row] <= o.lower_[row]) continue;
         if (left < r) std::copy(values, values + o.d_, gathered.data() + left * o.d_);
         some[left++] = row;
@@ -283,11 +309,10 @@ class Lloyd {
     double settle(int64_t row, const double *costs, const double *values) {
       const SmallestTwo two = smallest_two(costs, panels.padded());
       const int32_t nearest = first_of(costs, panels.padded(), two.cost);
-      o.upper_[row] = round_up(std::sqrt(two.cost));
-      o.lower_[row] = round_down(std::sqrt(two.second));
+      o.upper_[row] = round_up(o.distance(two.cost));
+      o.lower_[row] = round_down(o.distance(two.second));
       const int32_t label = o.labels_[row];
       if (nearest != label) {
-        changed = true;
         const int64_t weight = o.weight_of(row);
         if (label >= 0) move(label, -weight, values);
         move(nearest, weight, values);
@@ -297,8 +322,10 @@ class Lloyd {
     }
 
     void move(int32_t label, int64_t weight, const double *values) {
-      int64_t *high = sums.high.data() + label * o.d_, *low = sums.low.data() + label * o.d_;
-      sums.weight[label] += weight;
+      changes.weight[label] += weight;
+      changes.touched[label] = 1;
+      if (o.objective_ == Objective::kmedians) return;
+      int64_t *high = changes.high.data() + label * o.d_, *low = changes.low.data() + label * o.d_;
       if (x.is_sparse()) add_row(tile.stored(), o.scale_.data(), o.unit_, weight, high, low);
       else add_row(values, o.scale_.data(), o.d_, o.unit_, weight, high, low);
     }
@@ -306,15 +333,15 @@ class Lloyd {
     Lloyd &o;
     const RowReader &x;
     const CenterPanels &panels;
-    Sums &sums;
+    Changes &changes;
     CostTile tile;
     std::vector<int64_t> open;  // rows whose bounds no longer part
     std::vector<double> gathered;
-    bool changed = false;
   };
 
   const RowReader &x_;
   const int64_t *weights_;
+  const Objective objective_;
   int64_t n_, d_, k_;
   int n_jobs_;
   int64_t n_pieces_ = 1;
@@ -323,7 +350,7 @@ class Lloyd {
   std::vector<float> upper_, lower_;
   std::vector<double> scale_;
   double unit_ = 1.0, cost_ = 0.0;
-  std::vector<int64_t> high_, low_, weight_;
+  Changes clusters_;  // since no row had a center; what is touched, in the last assignment
   std::unique_ptr<Moves> moves_;  // none: every row is to be looked at
 };
 
@@ -332,7 +359,8 @@ const int64_t *checked_weights(const Weights &weights, int64_t n) {
   return weights ? weights->data() : nullptr;
 }
 
-nb::tuple lloyd(const Matrix &x, const Centers &centers, const Weights &weights, int max_iter, double tolerance, int n_jobs) {
+nb::tuple lloyd(const Matrix &x, const Centers &centers, const Weights &weights, const std::string &objective, int max_iter,
+                double tolerance, int n_jobs) {
   if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
   if (static_cast<int64_t>(centers.shape(1)) != x.n_cols()) throw std::invalid_argument("the centers have the columns of the rows");
   const int64_t *w = checked_weights(weights, x.n_rows());
@@ -341,7 +369,7 @@ nb::tuple lloyd(const Matrix &x, const Centers &centers, const Weights &weights,
   {
     nb::gil_scoped_release release;
     const std::unique_ptr<RowReader> rows = RowReader::of(x);
-    Lloyd state(*rows, centers, w, n_jobs);
+    Lloyd state(*rows, centers, w, read_objective(objective), n_jobs);
     for (bool more = true; more && n_iter < max_iter;) {
       more = state.step(tolerance);
       ++n_iter;
@@ -353,78 +381,10 @@ nb::tuple lloyd(const Matrix &x, const Centers &centers, const Weights &weights,
   return nb::make_tuple(out.to_numpy(), n_iter);
 }
 
-// ---- seeds
-
-CUTWISE_CLONES void lower_potentials(const double *costs, int64_t n, int64_t padded, const double *closest, const double *weights,
-                                     double *potentials) {
-  for (int64_t r = 0; r < n; ++r)
-    for (int64_t j = 0; j < padded; ++j) {
-      const double c = costs[r * padded + j];
-      potentials[j] += weights[r] * (c < closest[r] ? c : closest[r]);
-    }
-}
-
-nb::object kmeans_plusplus(const Matrix &x, const Weights &weights, const Centers &uniforms) {
-  const int64_t n = x.n_rows(), d = x.n_cols(), k = static_cast<int64_t>(uniforms.shape(0)),
-                n_trials = static_cast<int64_t>(uniforms.shape(1));
-  if (n == 0 || k == 0 || n_trials == 0) throw std::invalid_argument("seeding needs a row, a seed and a trial");
-  for (int64_t i = 0; i < k * n_trials; ++i)
-    if (!(uniforms.data()[i] >= 0.0 && uniforms.data()[i] < 1.0)) throw std::invalid_argument("uniforms are in [0, 1)");
-  const int64_t *w = checked_weights(weights, n);
-  NewArray<int64_t, 1> seeds(k);
-  {
-    nb::gil_scoped_release release;
-    std::vector<double> weight(n, 1.0), closest(n), running(n), candidates;
-    if (w != nullptr)
-      for (int64_t i = 0; i < n; ++i) weight[i] = static_cast<double>(w[i]);
-    // A row by its share of the running sum; rows that add nothing are never drawn as long as others do.
-    const auto draw = [&](double uniform) {
-      const double target = uniform * running[n - 1];
-      const int64_t row = std::upper_bound(running.begin(), running.end(), target) - running.begin();
-      return row < n ? row : std::lower_bound(running.begin(), running.end(), running[n - 1]) - running.begin();
-    };
-    const auto accumulate = [&](bool by_cost) {
-      double sum = 0.0;
-      for (int64_t i = 0; i < n; ++i) running[i] = sum += by_cost ? weight[i] * closest[i] : weight[i];
-    };
-    const std::unique_ptr<RowReader> reader = RowReader::of(x);
-    accumulate(false);
-    std::vector<double> costs;
-    std::vector<int64_t> drawn;
-    for (int64_t s = 0; s < k; ++s) {
-      const int64_t trials = s == 0 ? 1 : n_trials;
-      drawn.clear();
-      candidates.clear();
-      for (int64_t t = 0; t < trials; ++t) {
-        drawn.push_back(draw(uniforms(s, t)));
-        for (int64_t f = 0; f < d; ++f) candidates.push_back(reader->value(drawn.back(), f));
-      }
-      const CenterPanels panels(candidates.data(), trials, d, Objective::kmeans, x.is_sparse());
-      const int64_t padded = panels.padded();
-      std::vector<double> potentials(padded, 0.0);
-      costs.resize(n * padded);
-      for_each_tile(*reader, panels, 1, [&](int64_t first, int64_t rows, const double *c) {
-        std::copy(c, c + rows * padded, costs.begin() + first * padded);
-        if (s > 0) lower_potentials(c, rows, padded, closest.data() + first, weight.data() + first, potentials.data());
-      });
-      const int64_t best = std::min_element(potentials.begin(), potentials.begin() + trials) - potentials.begin();
-      seeds.data()[s] = drawn[best];
-      for (int64_t i = 0; i < n; ++i) {
-        const double c = costs[i * padded + best];
-        closest[i] = s == 0 || c < closest[i] ? c : closest[i];
-      }
-      accumulate(true);
-      if (!(running[n - 1] > 0.0)) accumulate(false);  // every row is a seed already: any row will do
-    }
-  }
-  return nb::cast(seeds.to_numpy());
-}
-
 }  // namespace
 }  // namespace cutwise
 
 void bind_lloyd(nanobind::module_ &m) {
   using namespace cutwise;
-  m.def("lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none(), "max_iter"_a, "tolerance"_a, "n_jobs"_a);
-  m.def("kmeans_plusplus", &cutwise::kmeans_plusplus, "matrix"_a, "weights"_a.none(), "uniforms"_a);
+  m.def("lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none(), "objective"_a, "max_iter"_a, "tolerance"_a, "n_jobs"_a);
 }

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cutwise.core import kernels
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
-from cutwise.reference import KMEANS, Objective, Reference, from_centers, from_estimator, kmeans_reference
+from cutwise.reference import KMEANS, Objective, Reference, find_reference, from_centers, from_estimator
 from cutwise.table import Table
 
 __all__ = ["ReferenceRecipe", "cut_coordinates", "make_reference"]
@@ -92,9 +92,10 @@ def make_reference(
         rows = encode_rows(table, space.table, sample_weight, n_jobs=n_jobs)
     with stages.stage("reference clustering"):
         if recipe.given is None:
-            reference = kmeans_reference(
+            reference = find_reference(
                 rows.metric,
                 k,
+                objective=objective,
                 n_init=recipe.n_init,
                 random_state=recipe.random_state,
                 sample_weight=rows.sample_weight,

@@ -7,8 +7,8 @@ from .given import from_centers, from_labels
 from .kernel_centers import KernelCenters, warn_if_negative
 from .kernel_kmeans import INITS, Partition, kernel_kmeans
 from .kernels import KERNELS, PRECOMPUTED, Kernel, check_domain, needs_nonnegative
-from .kmeans import kmeans_reference
 from .objective import KMEANS, KMEDIANS, OBJECTIVES, Objective
+from .restarts import Found, find_clustering, find_reference
 from .result import Reference
 from .weights import integer_weights, sum_weights
 
@@ -21,6 +21,7 @@ __all__ = [
     "PRECOMPUTED",
     "FeatureSpace",
     "FixedCosts",
+    "Found",
     "Kernel",
     "KernelCenters",
     "Objective",
@@ -29,6 +30,8 @@ __all__ = [
     "check_domain",
     "disagreement_costs",
     "feature_space",
+    "find_clustering",
+    "find_reference",
     "fixed_costs",
     "fixed_costs_from_array",
     "from_centers",
@@ -36,7 +39,6 @@ __all__ = [
     "from_labels",
     "integer_weights",
     "kernel_kmeans",
-    "kmeans_reference",
     "needs_nonnegative",
     "sum_weights",
     "warn_if_negative",

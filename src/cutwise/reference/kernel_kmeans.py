@@ -15,7 +15,7 @@ from cutwise.table import count_distinct_rows, read_table
 from .feature_space import FeatureSpace
 from .gram import FeatureGram
 from .kernel_centers import TIE, nearest_centers
-from .kmeans import kmeans_reference
+from .restarts import find_reference
 from .threads import one_thread
 
 __all__ = ["INITS", "Partition", "kernel_kmeans"]
@@ -107,7 +107,7 @@ def kernel_kmeans(
     if init == "k-means++" and isinstance(space.gram, FeatureGram) and _tells_apart(space.gram, n_clusters):
         # Points with coordinates are k-means' own case, and our k-means restarts large tables on samples.
         features, seed = read_table(space.gram.features), int(rng.integers(2**31 - 1))
-        found = kmeans_reference(
+        found = find_reference(
             features,
             n_clusters,
             n_init=n_init,

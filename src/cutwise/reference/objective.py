@@ -43,6 +43,8 @@ class Objective:
         does not depend on the order of the rows.
     distances : callable
         Turns an array of costs into the distances that ``transform`` gives, in place where it can.
+    gets_stuck : bool
+        Whether Lloyd's iterations end in so many local optima that restarts alone do not get past them.
     """
 
     name: ObjectiveName
@@ -50,6 +52,7 @@ class Objective:
     cost_words: str
     centers: _Centers
     distances: Callable[[Float64], Float64]
+    gets_stuck: bool
 
     def assign(self, matrix: Matrix, centers: Float64, n_jobs: int = 1) -> tuple[Int32, Float64, float]:
         """The nearest center of every row, what it costs, and the largest excess: see ``kernels.assign``."""
@@ -72,10 +75,10 @@ def _as_they_are(costs: Float64) -> Float64:
     return costs
 
 
-KMEANS = Objective("kmeans", "mean", "squared distances", kernels.cluster_means, _roots)
+KMEANS = Objective("kmeans", "mean", "squared distances", kernels.cluster_means, _roots, gets_stuck=False)
 """Squared Euclidean distance to the weighted mean."""
 
-KMEDIANS = Objective("kmedians", "median", "l1 distances", kernels.cluster_medians, _as_they_are)
+KMEDIANS = Objective("kmedians", "median", "l1 distances", kernels.cluster_medians, _as_they_are, gets_stuck=True)
 """l1 distance to the coordinate-wise weighted median."""
 
 OBJECTIVES: dict[str, Objective] = {objective.name: objective for objective in (KMEANS, KMEDIANS)}

@@ -1,0 +1,272 @@
+"""Clusterings by Lloyd's iterations: restarts on samples, swaps where iterations get stuck, few iterations on all rows.
+
+A solution on m sampled rows costs about k / m more (relatively) on all rows than the optimum it stands for. So restarts
+on ten thousand rows tell good starts from bad ones, a hundred thousand rows bring the best of them close, and the full
+table is left with a few iterations whose bounds skip most rows. Equal rows are merged into weights where that pays.
+
+Medians stay where they are until half of a cluster's weight has moved, so iterations for k-medians end in many more
+local optima than for k-means. There the best restarts are improved by swaps: a center goes, a row drawn by its cost
+comes, and iterations decide whether that was better.
+
+Everything runs in our own core: no OpenMP, no BLAS. Fits may run in several threads at once or in forked children, and
+the result depends on neither the number of threads nor the machine's libraries.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+
+from cutwise.core.kernels import plusplus
+from cutwise.table import Table
+
+from .given import from_centers
+from .objective import KMEANS, Objective
+from .points import Centers, Points, Run, Stop, distinct_points
+from .result import Reference
+from .swaps import improve_by_swaps, n_candidates
+from .weights import sum_weights
+
+__all__ = ["Found", "find_clustering", "find_reference"]
+
+SEEDING_ROWS = 4_000
+"""Rows that seeds are drawn from, and 10 per cluster at least; a new sample for every restart."""
+WHOLE_ROWS = 25_000
+"""Tables up to this size, or 25 rows per cluster, are restarted whole and to the end."""
+RESTART_ROWS = 10_000
+"""Rows of a restart on a larger table, and 25 per cluster at least."""
+RUN_UP_ROWS = 100_000
+"""Rows on which the best restarts go on; on tables up to this size, they end there."""
+FINALISTS = 3
+SWAPPED_ROWS = 2_000
+"""Rows of all restarts together that are improved by swaps, where the finalists have no more."""
+COARSE, FINE = 1e-4, 1e-5
+"""Relative falls of the cost by an iteration that end a restart, and a later stage on a large table or its sample."""
+MAX_ITER = 300
+MAX_FULL_ITER = 20
+"""Iterations of a reference over more than ``RUN_UP_ROWS`` rows; all but the first few change next to nothing."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A clustering and how it was found.
+
+    Attributes
+    ----------
+    reference : Reference
+    n_iter : int
+        Lloyd's iterations of the last stage that led to it.
+    """
+
+    reference: Reference
+    n_iter: int
+
+
+def find_reference(
+    table: Table,
+    n_clusters: int,
+    *,
+    objective: Objective = KMEANS,
+    n_init: int = 10,
+    random_state: Any = None,
+    sample_weight: npt.NDArray[np.float64] | None = None,
+    n_jobs: int = 1,
+    verbose: int = 0,
+) -> Reference:
+    """The best of several clusterings, as good as a reference needs to be.
+
+    Parameters
+    ----------
+    table, n_clusters, objective, n_init, random_state, sample_weight, n_jobs, verbose
+        As in ``find_clustering``.
+
+    Returns
+    -------
+    reference : Reference
+
+    Raises
+    ------
+    InvalidInputError
+        Distances are beyond float64.
+    """
+    return find_clustering(
+        table,
+        n_clusters,
+        objective=objective,
+        n_init=n_init,
+        max_iter=MAX_FULL_ITER,
+        tolerance=FINE,
+        random_state=random_state,
+        sample_weight=sample_weight,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    ).reference
+
+
+def find_clustering(
+    table: Table,
+    n_clusters: int,
+    *,
+    objective: Objective = KMEANS,
+    init: str | npt.NDArray[np.float64] = "++",
+    n_init: int = 10,
+    max_iter: int = 300,
+    tolerance: float = 0.0,
+    random_state: Any = None,
+    sample_weight: npt.NDArray[np.float64] | None = None,
+    n_jobs: int = 1,
+    verbose: int = 0,
+) -> Found:
+    """The best of several clusterings by Lloyd's iterations.
+
+    Parameters
+    ----------
+    table : Table
+        The rows in the metric space.
+    n_clusters : int
+        At most the number of distinct rows of positive weight.
+    objective : Objective, default KMEANS
+    init : {"++", "random"} or ndarray of shape (n_clusters, n_columns), default "++"
+        Where restarts start: rows drawn by their cost (greedy k-means++), any distinct rows, or the given centers, from
+        which there is one run on all rows and nothing random.
+    n_init : int, default 10
+        Restarts, on a sample of a large table. The best three go on.
+    max_iter, tolerance : int and float
+        Of the iterations on all rows of a table of more than ``RUN_UP_ROWS``, or from given centers: how many at most,
+        and the relative fall of the cost by one that ends them. Other stages have their own.
+    random_state : int, RandomState instance or None
+    sample_weight : ndarray of shape (n_rows,), float64, optional
+        Not negative.
+    n_jobs : int, default 1
+        Threads; the result does not depend on it.
+    verbose : int, default 0
+        Above 0, stages are printed to standard error.
+
+    Returns
+    -------
+    found : Found
+        Centers are the best ones of their rows, up to the last iteration's moves; every row has the label of its
+        nearest center. As many distinct rows as clusters give cost 0.
+
+    Raises
+    ------
+    InvalidInputError
+        Distances are beyond float64.
+    """
+    points = distinct_points(table, sample_weight, objective)
+    say: Callable[[str], None] = partial(print, file=sys.stderr, flush=True) if verbose else _silent
+    last = Stop(tolerance, max_iter)
+    if not isinstance(init, str):
+        run = points.iterate(init, last, n_jobs)
+    elif points.n_rows == n_clusters:
+        run = Run(0.0, points.rows(np.arange(n_clusters)), 0)
+    else:
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
+        run = _search(points, n_clusters, partial(_SEEDS[init], k=n_clusters), n_init, last, rng, n_jobs, say)
+    return Found(_finish(table, points, run.centers, sample_weight, n_jobs), run.n_iter)
+
+
+def _search(
+    points: Points,
+    k: int,
+    seeds: Callable[..., Centers],
+    n_init: int,
+    last: Stop,
+    rng: np.random.Generator,
+    n_jobs: int,
+    say: Callable[[str], None],
+) -> Run:
+    """The best restart after all stages."""
+    name = points.objective.name
+    sample = points if points.n_rows <= WHOLE_ROWS else points.sample(max(RESTART_ROWS, 25 * k), rng)
+    streams = rng.spawn(n_init)
+    stop = Stop(0.0 if sample is points else COARSE, MAX_ITER)
+
+    def restart(stream: np.random.Generator) -> Run:
+        return sample.iterate(seeds(sample, stream), stop, 1)
+
+    # Restarts are independent: one thread each, instead of many threads on one small sample.
+    runs = _each(restart, streams, n_jobs)
+    for i, run in enumerate(runs):
+        say(f"{name} restart {i + 1} of {n_init} on {sample.n_rows} rows: cost {run.cost:.6g}")
+    runs.sort(key=lambda run: run.cost)
+    finalists = runs[:FINALISTS]
+    if points.objective.gets_stuck and k > 1:
+        finalists = runs[: max(FINALISTS, SWAPPED_ROWS // sample.n_rows)]
+
+        def improved(run_and_stream: tuple[Run, np.random.Generator]) -> Run:
+            return improve_by_swaps(sample, *run_and_stream, stop, 2 * n_init)
+
+        finalists = _each(improved, list(zip(finalists, rng.spawn(len(finalists)), strict=True)), n_jobs)
+        finalists = sorted(finalists, key=lambda run: run.cost)[:FINALISTS]
+        say(f"{name} after swaps: cost {finalists[0].cost:.6g}")
+    if sample is points:
+        return finalists[0]
+
+    larger = points.sample(RUN_UP_ROWS, rng)
+    whole = larger is points
+    stop = Stop(0.0 if whole else FINE, MAX_ITER)
+    best = min((larger.iterate(run.centers, stop, n_jobs) for run in finalists), key=lambda run: run.cost)
+    say(f"{name}, best of {len(finalists)} on {larger.n_rows} rows: cost {best.cost:.6g}")
+    return best if whole else points.iterate(best.centers, last, n_jobs, costed=False)
+
+
+def _costly_rows(points: Points, rng: np.random.Generator, *, k: int) -> Centers:
+    """Greedy k-means++, with as many candidates a seed as scikit-learn tries."""
+    few = points.sample(max(SEEDING_ROWS, 10 * k), rng)
+    uniforms = rng.random((k, n_candidates(k)))
+    return few.rows(plusplus(few.matrix, uniforms, few.weights, few.objective.name))
+
+
+def _any_rows(points: Points, rng: np.random.Generator, *, k: int) -> Centers:
+    """Rows drawn by weight, none twice."""
+    share = None if points.weights is None else points.weights / points.weights.sum()
+    return points.rows(rng.choice(points.n_rows, k, replace=False, p=share))
+
+
+_SEEDS = {"++": _costly_rows, "random": _any_rows}
+
+
+def _finish(
+    table: Table, points: Points, centers: Centers, sample_weight: npt.NDArray[np.float64] | None, n_jobs: int
+) -> Reference:
+    """Labels and cost of all rows, also of those without weight."""
+    objective = points.objective
+    weights = sum_weights(sample_weight)
+    if weights is not None and weights.dtype == np.float64:
+        # The iterations had the weights rounded to integers.
+        labels, _, _ = objective.assign(table.matrix, centers, n_jobs)
+        own, totals = objective.centers(table.matrix, labels, len(centers), weights, n_jobs)
+        centers = np.where(totals[:, None] > 0, own, centers)
+    reference = from_centers(table, centers, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs)
+    for _ in range(3):
+        held = reference.labels if sample_weight is None else reference.labels[sample_weight > 0]
+        if np.bincount(held, minlength=len(centers)).all():
+            break
+        # The last move of the centers left one without rows; Lloyd's iterations put it where it is needed.
+        centers = points.iterate(centers, Stop(0.0, MAX_FULL_ITER), n_jobs, costed=False).centers
+        reference = from_centers(table, centers, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs)
+    return reference
+
+
+def _each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> list[Result]:
+    """``work`` on every item, in order, on up to ``n_jobs`` threads."""
+    if min(n_jobs, len(items)) <= 1:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(min(n_jobs, len(items))) as threads:
+        return list(threads.map(work, items))
+
+
+def _silent(_: str) -> None:
+    pass
