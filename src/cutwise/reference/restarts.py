@@ -42,7 +42,7 @@ SEEDING_ROWS = 4_000
 WHOLE_ROWS = 25_000
 """Tables up to this size, or 25 rows per cluster, are restarted whole and to the end."""
 RESTART_ROWS = 10_000
-"""Rows of a restart on a larger table, and 25 per cluster at least."""
+"""Rows of a restart on a larger table, and 25 per cluster at least; where swaps follow, what is larger begins here."""
 RUN_UP_ROWS = 100_000
 """Rows on which the best restarts go on; on tables up to this size, they end there."""
 FINALISTS = 3
@@ -189,7 +189,8 @@ def _search(
 ) -> Run:
     """The best restart after all stages."""
     name = points.objective.name
-    sample = points if points.n_rows <= WHOLE_ROWS else points.sample(max(RESTART_ROWS, 25 * k), rng)
+    whole_rows = RESTART_ROWS if points.objective.gets_stuck else WHOLE_ROWS
+    sample = points if points.n_rows <= max(whole_rows, 25 * k) else points.sample(max(RESTART_ROWS, 25 * k), rng)
     streams = rng.spawn(n_init)
     stop = Stop(0.0 if sample is points else COARSE, MAX_ITER)
 

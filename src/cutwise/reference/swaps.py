@@ -15,6 +15,9 @@ Float64 = npt.NDArray[np.float64]
 
 BLOCK = 1 << 22
 """Costs held at once."""
+TRIAL_ITER = 3
+"""Iterations after which an exchange is given up, unless it costs less than ``PROMISING`` times what was by then."""
+PROMISING = 1.01
 FEW_ROWS = 20_000
 """Rows times attempts up to which further attempts cost next to nothing."""
 
@@ -62,7 +65,9 @@ def improve_by_swaps(points: Points, run: Run, rng: np.random.Generator, stop: S
             center = int(rng.integers(len(run.centers)))
         centers = run.centers.copy()
         centers[center] = row
-        tried = points.iterate(centers, stop, 1)
+        tried = points.iterate(centers, stop._replace(max_iter=TRIAL_ITER), 1)
+        if tried.cost < run.cost * PROMISING:
+            tried = points.iterate(tried.centers, stop, 1)
         if tried.cost < run.cost * (1.0 - 1e-12):
             run, in_vain = tried, 0
             held = _Held(points, run.centers)
