@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from cutwise.estimators import ClusterExplainer as ClusterExplainer
     from cutwise.estimators import CostCurve as CostCurve
     from cutwise.estimators import ExplainableKMeans as ExplainableKMeans
+    from cutwise.estimators import ExplainableKMedians as ExplainableKMedians
     from cutwise.estimators import KernelKMeans as KernelKMeans
+    from cutwise.estimators import KMedians as KMedians
     from cutwise.estimators import Report as Report
     from cutwise.estimators import cost_curve as cost_curve
     from cutwise.estimators import export_graphviz as export_graphviz
@@ -36,6 +38,8 @@ _HOMES = {
     "ClusterExplainer": "cutwise.estimators",
     "CostCurve": "cutwise.estimators",
     "ExplainableKMeans": "cutwise.estimators",
+    "ExplainableKMedians": "cutwise.estimators",
+    "KMedians": "cutwise.estimators",
     "KernelKMeans": "cutwise.estimators",
     "Report": "cutwise.estimators",
     "ThresholdTree": "cutwise.tree.threshold_tree",
@@ -59,6 +63,8 @@ __all__ = [
     "ClusterExplainer",
     "CostCurve",
     "ExplainableKMeans",
+    "ExplainableKMedians",
+    "KMedians",
     "KernelKMeans",
     "Report",
     "ThresholdTree",

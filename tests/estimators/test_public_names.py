@@ -19,6 +19,8 @@ def test_nothing_is_public_by_accident():
         "ClusterExplainer",
         "CostCurve",
         "ExplainableKMeans",
+        "ExplainableKMedians",
+        "KMedians",
         "KernelKMeans",
         "Report",
         "ThresholdTree",
@@ -48,6 +50,8 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
     "module",
     [
         "cutwise.estimators.explainable_kmeans",
+        "cutwise.estimators.explainable_kmedians",
+        "cutwise.estimators.kmedians",
         "cutwise.estimators.cluster_explainer",
         "cutwise.estimators._curve",
         "cutwise.estimators.kernel_kmeans",
@@ -64,7 +68,9 @@ def test_the_examples_are_true(module):
     assert outcome.failed == 0
 
 
-@pytest.mark.parametrize("name", ["ExplainableKMeans", "ClusterExplainer", "KernelKMeans"])
+@pytest.mark.parametrize(
+    "name", ["ExplainableKMeans", "ExplainableKMedians", "ClusterExplainer", "KMedians", "KernelKMeans"]
+)
 def test_every_parameter_is_documented(name):
     estimator = getattr(cutwise, name)
     for parameter in estimator().get_params():

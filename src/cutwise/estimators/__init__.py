@@ -14,12 +14,16 @@ from cutwise.estimators._report import Report, report
 from cutwise.estimators._tuning import PenaltySearch, tune_depth_penalty
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.explainable_kmeans import ExplainableKMeans
+from cutwise.estimators.explainable_kmedians import ExplainableKMedians
 from cutwise.estimators.kernel_kmeans import KernelKMeans
+from cutwise.estimators.kmedians import KMedians
 
 __all__ = [
     "ClusterExplainer",
     "CostCurve",
     "ExplainableKMeans",
+    "ExplainableKMedians",
+    "KMedians",
     "KernelKMeans",
     "PenaltySearch",
     "Report",

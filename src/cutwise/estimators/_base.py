@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise.core import kernels
+from cutwise.estimators._columns import RemembersColumns
 from cutwise.estimators._costs import Price, costs_by_centers
 from cutwise.estimators._persist import Unsaved, pack_array, pack_float, save_model, unpack_array, unpack_float
 from cutwise.estimators._rows import FitRows, read_metric
@@ -26,14 +27,14 @@ from cutwise.readouts.rules import Rules, build_rules
 from cutwise.readouts.sentences import changes_in_words, explain_rows
 from cutwise.readouts.sklearn import to_decision_tree
 from cutwise.reference import KMEANS, Objective, Reference
-from cutwise.table import Columns, Table, check_n_jobs, read_table, read_weights
+from cutwise.table import Table, check_n_jobs, read_weights
 from cutwise.tree.grower import GrownTree
 from cutwise.tree.threshold_tree import ThresholdTree
 
 __all__ = ["TreeEstimator"]
 
 
-class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TreeEstimator(RemembersColumns, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Parent of the estimators: everything a fitted tree answers, whatever grew it."""
 
     _objective: ClassVar[Objective] = KMEANS
@@ -50,13 +51,10 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     cost_ratio_: float
     n_leaves_: int
     depth_: int
-    n_features_in_: int
-    feature_names_in_: npt.NDArray[np.object_]
     preprocessor_: Any
     cluster_names_: dict[Any, str]
     _leaf_counts: LeafCounts
     _column_spreads: npt.NDArray[np.float64] | None
-    _frame_library: str | None
     _gaps: npt.NDArray[np.float64] | None
     _imm_applies: bool
     _weight_scale: float
@@ -289,12 +287,6 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Columns of ``transform``'s output, for ``get_feature_names_out``."""
         return len(self.classes_)
 
-    def _columns_of_fit(self) -> Columns:
-        """The columns of fit."""
-        if hasattr(self, "feature_names_in_"):
-            return Columns(tuple(self.feature_names_in_), has_names=True)
-        return Columns(tuple(f"x{i}" for i in range(self.n_features_in_)), has_names=False)
-
     def _names(self, names: Mapping[Any, str | None] | None) -> dict[Any, str]:
         """The names of clusters, with these on top."""
         return read_cluster_names(self.classes_.tolist(), names, self.cluster_names_)
@@ -303,11 +295,6 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """A line about the fitted tree."""
         n = self.n_leaves_
         return f"{n} lea{'f' if n == 1 else 'ves'}, depth {self.depth_}"
-
-    def _read(self, X: Any) -> Table:
-        """Rows to answer for, with the columns of fit."""
-        check_is_fitted(self)
-        return read_table(X, fitted=self._columns_of_fit(), estimator=type(self).__name__)
 
     def _changes(self, table: Table, names: Mapping[Any, str]) -> list[dict[Any, Change | None]]:
         """The smallest changes of rows."""
@@ -359,15 +346,6 @@ class TreeEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                     f"{name} was not part of the model file ({value.description}), so this model cannot be fitted "
                     f"again as it is. Give it first: model.set_params({name}=...)."
                 )
-
-    def _remember_columns(self, table: Table) -> None:
-        """Set what scikit-learn wants to know about the input."""
-        self.n_features_in_ = table.n_columns
-        self._frame_library = table.library
-        if table.has_names:
-            self.feature_names_in_ = np.array(table.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_  # from an earlier fit
 
     def _finish(
         self,

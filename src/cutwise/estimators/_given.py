@@ -14,14 +14,20 @@ from cutwise.table import read_table
 __all__ = ["read_centers", "read_costs"]
 
 
-def read_centers(centers: Any, n_clusters: int, n_columns: int) -> npt.NDArray[np.float64]:
-    """Check centers of labeled clusters.
+def read_centers(
+    centers: Any, n_clusters: int, n_columns: int, *, what: str = "centers", order: str = "the sorted labels"
+) -> npt.NDArray[np.float64]:
+    """Check centers of clusters.
 
     Parameters
     ----------
     centers : array-like of shape (n_clusters, n_columns)
     n_clusters, n_columns : int
         What is due.
+    what : str
+        What messages call them.
+    order : str
+        What messages say their order is.
 
     Returns
     -------
@@ -32,11 +38,11 @@ def read_centers(centers: Any, n_clusters: int, n_columns: int) -> npt.NDArray[n
     InvalidInputError
         Another shape, or values that are no finite numbers.
     """
-    given = _dense(centers, "centers")
+    given = _dense(centers, what)
     if given.shape != (n_clusters, n_columns):
         raise InvalidInputError(
-            f"centers has shape {given.shape}, but there are {n_clusters} clusters and {n_columns} columns.\n"
-            f"Give one row for each cluster, in the order of the sorted labels: shape ({n_clusters}, {n_columns})."
+            f"{what} has shape {given.shape}, but there are {n_clusters} clusters and {n_columns} columns.\n"
+            f"Give one row for each cluster{order and f', in the order of {order}'}: shape ({n_clusters}, {n_columns})."
         )
     return given
 

@@ -43,6 +43,7 @@ FORMAT_VERSION = 1
 # Names, not classes: the baselines are built upon the estimators, and are imported only for a file that holds one.
 _HOMES = {
     "ExplainableKMeans": "cutwise.estimators",
+    "ExplainableKMedians": "cutwise.estimators",
     "ClusterExplainer": "cutwise.estimators",
     "CART": "cutwise.baselines",
     "CLTree": "cutwise.baselines",

@@ -50,7 +50,6 @@ SWAPPED_ROWS = 2_000
 """Rows of all restarts together that are improved by swaps, where the finalists have no more."""
 COARSE, FINE = 1e-4, 1e-5
 """Relative falls of the cost by an iteration that end a restart, and a later stage on a large table or its sample."""
-MAX_ITER = 300
 MAX_FULL_ITER = 20
 """Iterations of a reference over more than ``RUN_UP_ROWS`` rows; all but the first few change next to nothing."""
 
@@ -105,8 +104,7 @@ def find_reference(
         n_clusters,
         objective=objective,
         n_init=n_init,
-        max_iter=MAX_FULL_ITER,
-        tolerance=FINE,
+        brief=True,
         random_state=random_state,
         sample_weight=sample_weight,
         n_jobs=n_jobs,
@@ -119,10 +117,10 @@ def find_clustering(
     n_clusters: int,
     *,
     objective: Objective = KMEANS,
-    init: str | npt.NDArray[np.float64] = "++",
+    init: str | npt.NDArray[np.float64] = "k-means++",
     n_init: int = 10,
     max_iter: int = 300,
-    tolerance: float = 0.0,
+    brief: bool = False,
     random_state: Any = None,
     sample_weight: npt.NDArray[np.float64] | None = None,
     n_jobs: int = 1,
@@ -137,14 +135,16 @@ def find_clustering(
     n_clusters : int
         At most the number of distinct rows of positive weight.
     objective : Objective, default KMEANS
-    init : {"++", "random"} or ndarray of shape (n_clusters, n_columns), default "++"
+    init : {"k-means++", "random"} or ndarray of shape (n_clusters, n_columns), default "k-means++"
         Where restarts start: rows drawn by their cost (greedy k-means++), any distinct rows, or the given centers, from
         which there is one run on all rows and nothing random.
     n_init : int, default 10
         Restarts, on a sample of a large table. The best three go on.
-    max_iter, tolerance : int and float
-        Of the iterations on all rows of a table of more than ``RUN_UP_ROWS``, or from given centers: how many at most,
-        and the relative fall of the cost by one that ends them. Other stages have their own.
+    max_iter : int, default 300
+        Iterations of every stage at most.
+    brief : bool, default False
+        On a table of more than ``RUN_UP_ROWS`` rows, end when iterations over all rows change next to nothing;
+        otherwise they go on until no row changes its center.
     random_state : int, RandomState instance or None
     sample_weight : ndarray of shape (n_rows,), float64, optional
         Not negative.
@@ -166,22 +166,24 @@ def find_clustering(
     """
     points = distinct_points(table, sample_weight, objective)
     say: Callable[[str], None] = partial(print, file=sys.stderr, flush=True) if verbose else _silent
-    last = Stop(tolerance, max_iter)
+    to_the_end = Stop(0.0, max_iter)
     if not isinstance(init, str):
-        run = points.iterate(init, last, n_jobs)
+        run = points.iterate(init, to_the_end, n_jobs)
     elif points.n_rows == n_clusters:
-        run = Run(0.0, points.rows(np.arange(n_clusters)), 0)
+        run = Run(0.0, points.rows(np.arange(n_clusters)), 1)
     else:
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
-        run = _search(points, n_clusters, partial(_SEEDS[init], k=n_clusters), n_init, last, rng, n_jobs, say)
+        last = Stop(FINE, min(max_iter, MAX_FULL_ITER)) if brief else to_the_end
+        run = _search(points, n_clusters, _SEEDS[init], n_init, max_iter, last, rng, n_jobs, say)
     return Found(_finish(table, points, run.centers, sample_weight, n_jobs), run.n_iter)
 
 
 def _search(
     points: Points,
     k: int,
-    seeds: Callable[..., Centers],
+    seeds: Callable[[Points, int, np.random.Generator], Centers],
     n_init: int,
+    max_iter: int,
     last: Stop,
     rng: np.random.Generator,
     n_jobs: int,
@@ -192,10 +194,10 @@ def _search(
     whole_rows = RESTART_ROWS if points.objective.gets_stuck else WHOLE_ROWS
     sample = points if points.n_rows <= max(whole_rows, 25 * k) else points.sample(max(RESTART_ROWS, 25 * k), rng)
     streams = rng.spawn(n_init)
-    stop = Stop(0.0 if sample is points else COARSE, MAX_ITER)
+    stop = Stop(0.0 if sample is points else COARSE, max_iter)
 
     def restart(stream: np.random.Generator) -> Run:
-        return sample.iterate(seeds(sample, stream), stop, 1)
+        return sample.iterate(seeds(sample, k, stream), stop, 1)
 
     # Restarts are independent: one thread each, instead of many threads on one small sample.
     runs = _each(restart, streams, n_jobs)
@@ -217,26 +219,26 @@ def _search(
 
     larger = points.sample(RUN_UP_ROWS, rng)
     whole = larger is points
-    stop = Stop(0.0 if whole else FINE, MAX_ITER)
+    stop = Stop(0.0 if whole else FINE, max_iter)
     best = min((larger.iterate(run.centers, stop, n_jobs) for run in finalists), key=lambda run: run.cost)
     say(f"{name}, best of {len(finalists)} on {larger.n_rows} rows: cost {best.cost:.6g}")
     return best if whole else points.iterate(best.centers, last, n_jobs, costed=False)
 
 
-def _costly_rows(points: Points, rng: np.random.Generator, *, k: int) -> Centers:
+def _costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
     """Greedy k-means++, with as many candidates a seed as scikit-learn tries."""
     few = points.sample(max(SEEDING_ROWS, 10 * k), rng)
     uniforms = rng.random((k, n_candidates(k)))
     return few.rows(plusplus(few.matrix, uniforms, few.weights, few.objective.name))
 
 
-def _any_rows(points: Points, rng: np.random.Generator, *, k: int) -> Centers:
+def _any_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
     """Rows drawn by weight, none twice."""
     share = None if points.weights is None else points.weights / points.weights.sum()
     return points.rows(rng.choice(points.n_rows, k, replace=False, p=share))
 
 
-_SEEDS = {"++": _costly_rows, "random": _any_rows}
+_SEEDS = {"k-means++": _costly_rows, "random": _any_rows}
 
 
 def _finish(

@@ -48,7 +48,8 @@ def improve_by_swaps(points: Points, run: Run, rng: np.random.Generator, stop: S
     Returns
     -------
     run : Run
-        Never worse.
+        Never worse. Centers are in increasing order of the first column, then the next: the same clustering has the
+        same numbers, whatever way led to it.
 
     References
     ----------
@@ -65,7 +66,7 @@ def improve_by_swaps(points: Points, run: Run, rng: np.random.Generator, stop: S
             center = int(rng.integers(len(run.centers)))
         centers = run.centers.copy()
         centers[center] = row
-        tried = points.iterate(centers, stop._replace(max_iter=TRIAL_ITER), 1)
+        tried = points.iterate(centers, stop._replace(max_iter=min(stop.max_iter, TRIAL_ITER)), 1)
         if tried.cost < run.cost * PROMISING:
             tried = points.iterate(tried.centers, stop, 1)
         if tried.cost < run.cost * (1.0 - 1e-12):
@@ -73,7 +74,7 @@ def improve_by_swaps(points: Points, run: Run, rng: np.random.Generator, stop: S
             held = _Held(points, run.centers)
         else:
             in_vain += 1
-    return run
+    return run._replace(centers=run.centers[np.lexsort(run.centers.T[::-1])])
 
 
 class _Held:

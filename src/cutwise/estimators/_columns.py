@@ -1,0 +1,41 @@
+"""The columns an estimator was fitted on: remembered at fit, asked of every table after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from cutwise.table import Columns, Table, read_table
+
+__all__ = ["RemembersColumns"]
+
+
+class RemembersColumns:
+    """Part of an estimator: ``n_features_in_`` and ``feature_names_in_`` as scikit-learn wants them."""
+
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+    _frame_library: str | None
+
+    def _remember_columns(self, table: Table) -> None:
+        """Set what scikit-learn wants to know about the input."""
+        self.n_features_in_ = table.n_columns
+        self._frame_library = table.library
+        if table.has_names:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # from an earlier fit
+
+    def _columns_of_fit(self) -> Columns:
+        """The columns of fit."""
+        if hasattr(self, "feature_names_in_"):
+            return Columns(tuple(self.feature_names_in_), has_names=True)
+        return Columns(tuple(f"x{i}" for i in range(self.n_features_in_)), has_names=False)
+
+    def _read(self, X: Any) -> Table:
+        """Rows to answer for, with the columns of fit."""
+        check_is_fitted(self)
+        return read_table(X, fitted=self._columns_of_fit(), estimator=type(self).__name__)

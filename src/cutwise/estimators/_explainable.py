@@ -1,0 +1,235 @@
+"""The recipe of explainable clusterings with centers: a reference by an objective, a tree grown on it, its price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClusterMixin
+
+from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._costs import costs_by_centers
+from cutwise.estimators._progress import Stages
+from cutwise.estimators._reference import ReferenceRecipe, cut_coordinates, make_reference
+from cutwise.estimators._rows import FitRows, fit_metric_space
+from cutwise.estimators._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
+from cutwise.exceptions import InvalidInputError
+from cutwise.reference import Reference, fixed_costs
+from cutwise.table import (
+    check_integer,
+    check_max_leaves,
+    check_n_clusters,
+    check_n_jobs,
+    check_number,
+    check_option,
+    read_table,
+    read_weights,
+)
+from cutwise.tree.grower import GrownTree, grow_tree
+
+__all__ = ["ALGORITHMS", "EXPANSIONS", "ExplainableClusterer"]
+
+ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc")
+EXPANSIONS = ("exkmc", "expand")
+
+
+class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
+    """Parent of the estimators whose clusters have centers; the objective makes them k-means or k-medians."""
+
+    depth_penalty_: float
+    _penalty_search: PenaltySearch
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        max_leaves: int | None = None,
+        algorithm: str = "exshallow",
+        expansion: str = "exkmc",
+        depth_penalty: float | str = 0.03,
+        target_cost: float | None = None,
+        target_waes: float | None = None,
+        reference: Any = None,
+        preprocessor: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.max_leaves = max_leaves
+        self.algorithm = algorithm
+        self.expansion = expansion
+        self.depth_penalty = depth_penalty
+        self.target_cost = target_cost
+        self.target_waes = target_waes
+        self.reference = reference
+        self.preprocessor = preprocessor
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def inertia_(self) -> float:
+        """The same as ``cost_``, under scikit-learn's name."""
+        return self.cost_
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Cluster the rows, and grow the tree that says the clusters.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Finite numbers; not copied where they are float32, float64, int32, int64, uint8 or bool.
+        y : ignored
+            There for scikit-learn's sake.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts; none negative, not all 0.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        InvalidInputError
+            A parameter, a value or a weight that cannot be used: fewer distinct rows than clusters, NaN, text, ...
+
+        Warns
+        -----
+        UnseparableCentersWarning
+            Reference centers that no cut can part.
+        EmptyClusterWarning
+            A cluster that ended without rows.
+        """
+        self._refuse_unsaved()
+        k = check_n_clusters(self.n_clusters)
+        max_leaves = check_max_leaves(self.max_leaves, k)
+        check_option("algorithm", self.algorithm, ALGORITHMS)
+        check_option("expansion", self.expansion, EXPANSIONS)
+        fixed_penalty = self._check_penalty()
+        check_integer("n_init", self.n_init, minimum=1)
+        n_jobs = check_n_jobs(self.n_jobs)
+        stages = Stages(type(self).__name__, self.verbose)
+
+        with stages.stage("reading the table"):
+            table = read_table(X)
+            sample_weight = read_weights(sample_weight, table.n_rows)
+            check_n_clusters(k, table, sample_weight)
+        with stages.stage("preprocessor"):
+            space = fit_metric_space(self.preprocessor, X, table, sample_weight)
+        recipe = ReferenceRecipe(
+            self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective
+        )
+        rows, reference, full_labels = make_reference(recipe, table, space, sample_weight, stages)
+        with stages.stage("tree"):
+            grow = partial(
+                grow_tree,
+                rows.encoded,
+                reference.labels,
+                cut_coordinates(rows, reference, space, self._objective),
+                cache(
+                    lambda: fixed_costs(
+                        rows.metric.matrix, reference.centers, self._objective, weights=rows.weights, n_jobs=n_jobs
+                    )
+                ),
+                expansion=self.expansion,
+                n_jobs=n_jobs,
+                progress=stages.leaves,
+            )
+            penalty = self._tuned_penalty(grow, rows, reference) if fixed_penalty is None else fixed_penalty
+            grown = grow(algorithm=self.algorithm, max_leaves=max_leaves, depth_penalty=penalty)
+        with stages.stage("costs"):
+            self._remember_columns(table)
+            self.preprocessor_ = space.preprocessor
+            self.classes_ = np.arange(k, dtype=np.int32)
+            self._remember_penalty(penalty)
+            self._finish(rows, grown, reference, full_labels, sample_weight)
+        stages.say(self._summary())
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:
+        """Fit, and give the cluster of every row.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+        """
+        labels: npt.NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).labels_
+        return labels
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the cost of rows when each is served by the center of the tree's cluster, as in scikit-learn's KMeans.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+            Larger is better; 0 at best.
+        """
+        return -self._cost_of(X, sample_weight)
+
+    def _check_penalty(self) -> float | None:
+        """The depth penalty; None where it is to be searched for."""
+        for name in ("target_cost", "target_waes"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), minimum=0)
+        if isinstance(self.depth_penalty, str):
+            if self.depth_penalty != "auto":
+                raise InvalidInputError(
+                    f'depth_penalty={self.depth_penalty!r} is neither a number >= 0 nor "auto". Use 0.03, for instance.'
+                )
+            return None if self.algorithm == "exshallow" else FIRST_PENALTY
+        return check_number("depth_penalty", self.depth_penalty, minimum=0)
+
+    def _tuned_penalty(self, grow: Callable[..., GrownTree], rows: FitRows, reference: Reference) -> float:
+        """The penalty of ExShallow*, on a reference and costs that are there already."""
+        k = reference.n_clusters
+
+        def judge(grown: GrownTree) -> tuple[float, float]:
+            cost = costs_by_centers(rows, reference, self._objective, grown.codes).cost
+            return cost, size_of_explanations(rows, grown)
+
+        target_cost, target_waes = self.target_cost, self.target_waes
+        if target_cost is None or target_waes is None:
+            cost, waes = judge(grow(algorithm="exkmc", max_leaves=k))
+            target_cost = cost if target_cost is None else target_cost
+            target_waes = waes if target_waes is None else target_waes
+        self._penalty_search, _ = search_penalty(
+            lambda penalty: grow(algorithm="exshallow", max_leaves=k, depth_penalty=penalty),
+            judge,
+            target_cost,
+            target_waes,
+        )
+        return self._penalty_search.depth_penalty
+
+    def _remember_penalty(self, penalty: float) -> None:
+        if self.algorithm == "exshallow":
+            self.depth_penalty_ = penalty
+        elif hasattr(self, "depth_penalty_"):
+            del self.depth_penalty_  # from an earlier fit
+
+    def _fitted_state(self) -> dict[str, Any]:
+        return super()._fitted_state() | {"depth_penalty": getattr(self, "depth_penalty_", None)}
+
+    def _restore_fitted(self, state: dict[str, Any]) -> None:
+        super()._restore_fitted(state)
+        if state.get("depth_penalty") is not None:  # the first files did not hold it
+            self.depth_penalty_ = float(state["depth_penalty"])
+
+    def _summary(self) -> str:
+        return f"{super()._summary()}; cost ratio {self.cost_ratio_:.4g}"
