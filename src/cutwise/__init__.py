@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cutwise import plot as plot
     from cutwise.estimators import ClusterExplainer as ClusterExplainer
     from cutwise.estimators import CostCurve as CostCurve
+    from cutwise.estimators import ExplainableKernelKMeans as ExplainableKernelKMeans
     from cutwise.estimators import ExplainableKMeans as ExplainableKMeans
     from cutwise.estimators import ExplainableKMedians as ExplainableKMedians
     from cutwise.estimators import KernelKMeans as KernelKMeans
@@ -40,6 +41,7 @@ _HOMES = {
     "ExplainableKMeans": "cutwise.estimators",
     "ExplainableKMedians": "cutwise.estimators",
     "KMedians": "cutwise.estimators",
+    "ExplainableKernelKMeans": "cutwise.estimators",
     "KernelKMeans": "cutwise.estimators",
     "Report": "cutwise.estimators",
     "ThresholdTree": "cutwise.tree.threshold_tree",
@@ -64,6 +66,7 @@ __all__ = [
     "CostCurve",
     "ExplainableKMeans",
     "ExplainableKMedians",
+    "ExplainableKernelKMeans",
     "KMedians",
     "KernelKMeans",
     "Report",

@@ -20,6 +20,7 @@ def test_nothing_is_public_by_accident():
         "CostCurve",
         "ExplainableKMeans",
         "ExplainableKMedians",
+        "ExplainableKernelKMeans",
         "KMedians",
         "KernelKMeans",
         "Report",
@@ -54,6 +55,7 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
         "cutwise.estimators.kmedians",
         "cutwise.estimators.cluster_explainer",
         "cutwise.estimators._curve",
+        "cutwise.estimators.explainable_kernel_kmeans",
         "cutwise.estimators.kernel_kmeans",
         "cutwise.estimators._persist",
         "cutwise.estimators._report",
@@ -69,7 +71,15 @@ def test_the_examples_are_true(module):
 
 
 @pytest.mark.parametrize(
-    "name", ["ExplainableKMeans", "ExplainableKMedians", "ClusterExplainer", "KMedians", "KernelKMeans"]
+    "name",
+    [
+        "ExplainableKMeans",
+        "ExplainableKMedians",
+        "ExplainableKernelKMeans",
+        "ClusterExplainer",
+        "KMedians",
+        "KernelKMeans",
+    ],
 )
 def test_every_parameter_is_documented(name):
     estimator = getattr(cutwise, name)

@@ -18,7 +18,8 @@ COUNTS = RNG.integers(0, 6, size=(25, 3)).astype(float)
 
 def space_of(values, kernel="rbf", weights=None, **options):
     parameters = {name: options.pop(name) for name in ("gamma", "degree", "coef0", "beta") if name in options}
-    return feature_space(read_table(values), weights, kernel, parameters, **options)
+    merge_by = values if options.pop("merge", True) else None
+    return feature_space(read_table(values), weights, kernel, parameters, merge_by=merge_by, **options)
 
 
 def unary(values):
@@ -46,7 +47,7 @@ EXPLICIT = {
 def test_equation_5_is_the_squared_distance_to_the_mean_of_explicit_features(kernel, weighted):
     parameters, features_of = EXPLICIT[kernel]
     weights = RNG.random(25) * 3 if weighted else None
-    space = space_of(COUNTS, kernel, weights, distinct=False, **parameters)
+    space = space_of(COUNTS, kernel, weights, merge=False, **parameters)
     labels = np.arange(25, dtype=np.int32) % 4
     features, w = features_of(COUNTS), np.ones(25) if weights is None else weights
     means = np.array([np.average(features[labels == j], axis=0, weights=w[labels == j]) for j in range(4)])
@@ -67,8 +68,8 @@ def test_nystroem_features_from_all_rows_are_exact(kernel):
     if kernel == "precomputed":
         values = values @ values.T
     labels = np.arange(n, dtype=np.int32) % 3
-    exact = space_of(values, kernel, distinct=False)
-    features = space_of(values, kernel, distinct=False, n_components=n)
+    exact = space_of(values, kernel, merge=False)
+    features = space_of(values, kernel, merge=False, n_components=n)
     assert features.approximation_error == pytest.approx(0.0, abs=1e-9)
     assert np.allclose(features.costs(labels, 3), exact.costs(labels, 3), atol=1e-6)
     assert features.partition_cost(labels, 3) == pytest.approx(exact.partition_cost(labels, 3), abs=1e-6)
@@ -78,8 +79,8 @@ def test_nystroem_features_from_all_rows_are_exact(kernel):
 
 def test_the_approximation_error_is_the_trace_norm_that_is_missing():
     values = RNG.normal(size=(60, 2))
-    exact = space_of(values, distinct=False)
-    features = space_of(values, distinct=False, n_components=5, rng=np.random.default_rng(0))
+    exact = space_of(values, merge=False)
+    features = space_of(values, merge=False, n_components=5, rng=np.random.default_rng(0))
     missing = exact.gram.matrix - features.gram.features @ features.gram.features.T
     share = np.abs(np.linalg.eigvalsh(missing)).sum() / np.trace(exact.gram.matrix)
     assert features.approximation_error == pytest.approx(share, abs=1e-9)
@@ -109,7 +110,7 @@ def plain_lloyd(matrix, labels, k, weights, max_iter=300):
 def test_the_iterations_are_those_of_a_plain_twin(seed):
     rng = np.random.default_rng(seed)
     values, weights = rng.normal(size=(30, 2)), rng.random(30) + 0.1
-    space = space_of(values, "rbf", weights, gamma=0.5, distinct=False)
+    space = space_of(values, "rbf", weights, gamma=0.5, merge=False)
     start = rng.integers(0, 3, 30).astype(np.int32)
     partition = _lloyd(space, start, 3, 300)
     expected, distances = plain_lloyd(space.gram.matrix, start, 3, weights)

@@ -13,6 +13,7 @@ from cutwise.estimators._persist import load_model
 from cutwise.estimators._report import Report, report
 from cutwise.estimators._tuning import PenaltySearch, tune_depth_penalty
 from cutwise.estimators.cluster_explainer import ClusterExplainer
+from cutwise.estimators.explainable_kernel_kmeans import ExplainableKernelKMeans
 from cutwise.estimators.explainable_kmeans import ExplainableKMeans
 from cutwise.estimators.explainable_kmedians import ExplainableKMedians
 from cutwise.estimators.kernel_kmeans import KernelKMeans
@@ -23,6 +24,7 @@ __all__ = [
     "CostCurve",
     "ExplainableKMeans",
     "ExplainableKMedians",
+    "ExplainableKernelKMeans",
     "KMedians",
     "KernelKMeans",
     "PenaltySearch",

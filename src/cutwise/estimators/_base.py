@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -19,7 +18,7 @@ from cutwise.estimators._costs import Price, costs_by_centers
 from cutwise.estimators._persist import Unsaved, pack_array, pack_float, save_model, unpack_array, unpack_float
 from cutwise.estimators._rows import FitRows, read_metric
 from cutwise.estimators._scalers import pack_fitted, unpack_fitted
-from cutwise.exceptions import EmptyClusterWarning, InvalidInputError, ModelFileError, UnseparableCentersWarning
+from cutwise.exceptions import EmptyClusterWarning, InvalidInputError, ModelFileError, UnseparableCentersWarning, warn
 from cutwise.readouts.changes import Change, smallest_changes
 from cutwise.readouts.counts import LeafCounts, count_leaves
 from cutwise.readouts.names import read_cluster_names
@@ -392,10 +391,10 @@ class TreeEstimator(RemembersColumns, ClassNamePrefixFeaturesOutMixin, Transform
         self.cost_ratio_ = self.cost_ / reference.cost if reference.cost > 0 else float("nan")
         if grown.inseparable:
             groups = [self.classes_[list(group)].tolist() for group in grown.inseparable]
-            warnings.warn(UnseparableCentersWarning.of(groups), stacklevel=3)
+            warn(UnseparableCentersWarning.of(groups))
         empty = np.flatnonzero(rows.weight_of(grown.codes, k) == 0)
         if len(empty):
-            warnings.warn(EmptyClusterWarning.of(self.classes_[empty].tolist()), stacklevel=3)
+            warn(EmptyClusterWarning.of(self.classes_[empty].tolist()))
 
     def _place_all(
         self,

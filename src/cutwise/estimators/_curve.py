@@ -150,8 +150,8 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
 
     Notes
     -----
-    With ``ClusterExplainer(algorithm="auto")`` the best way to grow may change with the size; there every point is a
-    fit of its own.
+    With ``ClusterExplainer(algorithm="auto")`` and ``ExplainableKernelKMeans(surrogate_features="auto")`` the best way
+    to grow may change with the size; there every point is a fit of its own.
 
     References
     ----------
@@ -181,7 +181,9 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         del probe._ends_in
     k = len(probe.classes_)
     grown: GrownTree = ends[-1][1]
-    nested = grown.made is not None and getattr(probe, "algorithm", None) != "auto"
+    # What is chosen among several growths by the finished tree may be another growth at another size.
+    chosen = "auto" in (getattr(probe, "algorithm", None), getattr(probe, "surrogate_features", None))
+    nested = grown.made is not None and not chosen
 
     def of_size(max_leaves: int) -> TreeEstimator:
         if not nested:
@@ -230,7 +232,7 @@ def _unfitted(model: TreeEstimator) -> TreeEstimator:
     # A clusterer is asked again, since its labels may be others than those of the nearest center.
     own = "reference" in model.get_params(deep=False) and isinstance(model.reference, Unsaved | None)
     if fitted is not None and own:
-        probe.set_params(reference=fitted.centers)
+        probe.set_params(reference=fitted.labels if fitted.objective == "kernel" else fitted.centers)
     return probe
 
 

@@ -44,6 +44,7 @@ FORMAT_VERSION = 1
 _HOMES = {
     "ExplainableKMeans": "cutwise.estimators",
     "ExplainableKMedians": "cutwise.estimators",
+    "ExplainableKernelKMeans": "cutwise.estimators",
     "ClusterExplainer": "cutwise.estimators",
     "CART": "cutwise.baselines",
     "CLTree": "cutwise.baselines",

@@ -7,34 +7,15 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from cutwise.estimators._kernel_clustering import KernelRecipe
 from cutwise.estimators._progress import Stages
 from cutwise.exceptions import ColumnMismatchError
-from cutwise.reference import (
-    INITS,
-    PRECOMPUTED,
-    KernelCenters,
-    check_domain,
-    feature_space,
-    kernel_kmeans,
-    needs_nonnegative,
-    warn_if_negative,
-)
-from cutwise.table import (
-    Columns,
-    check_integer,
-    check_n_clusters,
-    check_n_jobs,
-    check_option,
-    read_table,
-    read_weights,
-)
+from cutwise.reference import PRECOMPUTED, KernelCenters, check_domain, needs_nonnegative, warn_if_negative
+from cutwise.table import Columns, check_n_clusters, check_n_jobs, read_table, read_weights
 
 __all__ = ["KernelKMeans"]
-
-APPROXIMATIONS = (None, "nystroem")
 
 
 class KernelKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -195,49 +176,20 @@ class KernelKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             A squared distance below 0.
         """
         k = check_n_clusters(self.n_clusters)
-        check_option("init", self.init, INITS)
-        check_option("approximation", self.approximation, APPROXIMATIONS)
-        n_init = check_integer("n_init", self.n_init, minimum=1)
-        max_iter = check_integer("max_iter", self.max_iter, minimum=1)
-        n_components = check_integer("n_components", self.n_components, minimum=1)
-        n_jobs = check_n_jobs(self.n_jobs)
+        recipe = KernelRecipe.of(self)
         stages = Stages(type(self).__name__, self.verbose)
-
         with stages.stage("reading the table"):
             table = read_table(X)
             weights = read_weights(sample_weight, table.n_rows)
             check_n_clusters(k, table, weights)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1, size=4))
-        landmarks, starts = rng.spawn(2)
-        with stages.stage("kernel"):
-            space = feature_space(
-                table,
-                weights,
-                self.kernel,
-                {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0, "beta": self.beta},
-                n_components=None if self.approximation is None else n_components,
-                rng=landmarks,
-                n_jobs=n_jobs,
-            )
-        if self.approximation is not None:
-            stages.say(f"{self.approximation}: the features lack {space.approximation_error:.2%} of the kernel's trace")
-        with stages.stage("iterations"):
-            partition = kernel_kmeans(
-                space,
-                k,
-                init=self.init,
-                n_init=n_init,
-                max_iter=max_iter,
-                rng=starts,
-                n_jobs=n_jobs,
-                verbose=max(int(self.verbose) - 1, 0),
-            )
+        space = recipe.space(table, weights, stages, merge_by=table.values)
+        partition = recipe.cluster(space, k, stages)
         self._centers = space.centers(partition.labels, k)
         warn_if_negative(space.costs(partition.labels, k), space.scale, space.row_of)
         self.labels_ = partition.labels[space.position]
         left_out = np.flatnonzero(space.position < 0)
         if len(left_out):
-            self.labels_[left_out] = self._centers.nearest(table.values[left_out], n_jobs)
+            self.labels_[left_out] = self._centers.nearest(table.values[left_out], recipe.n_jobs)
         self.cost_, self.n_iter_ = partition.cost, partition.n_iter
         self.gamma_ = space.kernel.constants.gamma
         self.approximation_error_ = space.approximation_error

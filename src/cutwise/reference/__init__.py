@@ -3,7 +3,7 @@
 from .feature_space import FeatureSpace, feature_space
 from .fitted import from_estimator
 from .fixed import FixedCosts, disagreement_costs, fixed_costs, fixed_costs_from_array
-from .given import from_centers, from_labels
+from .given import from_centers, from_labels, wrong_number
 from .kernel_centers import KernelCenters, warn_if_negative
 from .kernel_kmeans import INITS, Partition, kernel_kmeans
 from .kernels import KERNELS, PRECOMPUTED, Kernel, check_domain, needs_nonnegative
@@ -42,4 +42,5 @@ __all__ = [
     "needs_nonnegative",
     "sum_weights",
     "warn_if_negative",
+    "wrong_number",
 ]

@@ -90,9 +90,20 @@ class FeatureSpace:
         norms = (indicator * products).sum(axis=0) / totals**2
         return np.asarray(self.gram.diagonal[:, None] + norms - 2 * products / totals)
 
-    def centers(self, labels: Int32, n_clusters: int) -> KernelCenters:
-        """The means of k clusters, none of them empty, as combinations of rows."""
+    def centers(self, labels: Int32, n_clusters: int, instead: Int32 | None = None) -> KernelCenters:
+        """The means of k clusters as combinations of rows.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (m,), int32
+        n_clusters : int
+        instead : ndarray of shape (m,), int32, optional
+            Labels that give a mean to a cluster that has no rows otherwise.
+        """
         indicator = self.indicator(labels, n_clusters)
+        if instead is not None:
+            empty = indicator.sum(axis=0) == 0
+            indicator[:, empty] = self.indicator(instead, n_clusters)[:, empty]
         means = indicator / indicator.sum(axis=0)
         with one_thread():
             norms = (means * self.gram.times(means)).sum(axis=0)
@@ -119,7 +130,7 @@ def feature_space(
     *,
     matrix: Any = None,
     keep: npt.NDArray[np.bool_] | None = None,
-    distinct: bool = True,
+    merge_by: Any = None,
     n_components: int | None = None,
     rng: np.random.Generator | None = None,
     n_jobs: int = 1,
@@ -140,9 +151,10 @@ def feature_space(
         The kernel matrix, for ``"precomputed"``; ``table`` itself by default.
     keep : ndarray of shape (n,), bool, optional
         False for rows that take no part.
-    distinct : bool, default True
-        Merge equal rows, and put them into an order that depends on their values alone: then nothing that follows
-        depends on the order of the caller's rows, and a weight is a repeated row. Not for precomputed kernels.
+    merge_by : ndarray or csr_array of shape (n, any), optional
+        Rows equal in these values are equal in the table: merge them, and put them into an order that depends on these
+        values alone. Then nothing that follows depends on the order of the caller's rows, and a weight is a repeated
+        row. Not done for a precomputed kernel, whose rows have no values.
     n_components : int, optional
         Nystrom features from so many landmarks; None for the kernel itself.
     rng : Generator, optional
@@ -175,17 +187,17 @@ def feature_space(
         if not isinstance(kernel, Kernel):
             # Checked on the caller's rows, so that messages can number them.
             settled = read_kernel(kernel, table, sample_weight, **parameters)
-        values = table.values if part.all() else table.values[row_of]
-        if distinct:
-            first, group = _distinct(values)
+        if merge_by is not None:
+            first, group = _distinct(merge_by if part.all() else merge_by[row_of])
             position[row_of] = group
             weights = np.bincount(group, weights=weights).astype(np.float64, copy=False)
-            row_of, values = row_of[first], values[first]
+            row_of = row_of[first]
         else:
             position[row_of] = np.arange(len(row_of))
+        values = table.values if len(row_of) == table.n_rows and merge_by is None else table.values[row_of]
         if isinstance(kernel, Kernel):
             settled = kernel
-        elif distinct:
+        elif merge_by is not None:
             # Again on the merged rows: default parameters must not depend on the order of the rows in their last bits.
             settled = read_kernel(kernel, replace(table, values=values), weights, **parameters)
         rows = settled.prepare(values)

@@ -19,12 +19,14 @@ class Reference:
     labels : ndarray of shape (n_rows,), int32
         Cluster of every row, 0 to k - 1; -1 marks noise.
     centers : ndarray of shape (k, p), float64
-        In the metric space, that is, the preprocessor's output where there is one.
+        In the metric space, that is, the preprocessor's output where there is one. Of shape (k, 0) for a kernel, in
+        whose feature space they have no coordinates.
     cost : float
         Weighted sum of the rows' costs by the center of their label: squared Euclidean distances for ``"kmeans"``, l1
-        distances for ``"kmedians"``. Independent of the order of the rows.
+        distances for ``"kmedians"``, squared distances in feature space for ``"kernel"``. Independent of the order of
+        the rows.
     objective : str
-        ``"kmeans"`` or ``"kmedians"``.
+        ``"kmeans"``, ``"kmedians"`` or ``"kernel"``.
     """
 
     labels: npt.NDArray[np.int32]

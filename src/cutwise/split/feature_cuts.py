@@ -37,7 +37,7 @@ class FeatureMistakeCriterion:
     labels : ndarray of shape (m,), int32
         Reference cluster of every row, 0 to k - 1.
     k : int
-    features : SurrogateFeatures
+    features : SurrogateFeatures, or a sequence of one for each column
     costs : callable or None
         Gives the fixed-point costs that settle ties. None: the lowest column, feature and level win.
     one_sided : bool
@@ -54,7 +54,7 @@ class FeatureMistakeCriterion:
         ranks: intervals.Ranks,
         labels: Int32,
         k: int,
-        features: SurrogateFeatures,
+        features: SurrogateFeatures | Sequence[SurrogateFeatures],
         costs: Callable[[], FixedCosts] | None,
         *,
         one_sided: bool = False,
@@ -69,7 +69,8 @@ class FeatureMistakeCriterion:
         self._k = k
         self._means, _ = kernels.cluster_means(table.matrix, labels, k, table.weights, n_jobs)
         for column in range(self._features.n_cols):
-            of_column = features.of_column(self._features.values(column), self._features.is_exact(column))
+            own = features[column] if isinstance(features, Sequence) else features
+            of_column = own.of_column(self._features.values(column), self._features.is_exact(column))
             self._features.add_features(column, np.ascontiguousarray(of_column, dtype=np.float64))
 
     def start(self, root: SeparationNode) -> None:

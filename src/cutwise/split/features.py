@@ -22,6 +22,7 @@ __all__ = [
     "DistanceFeatures",
     "HellingerFeatures",
     "IntersectionFeatures",
+    "LinearFeatures",
     "SurrogateFeatures",
     "TaylorFeatures",
     "surrogate_features",
@@ -149,6 +150,15 @@ class DistanceFeatures:
 
 
 @dataclass(frozen=True)
+class LinearFeatures:
+    """``x`` itself: the feature map of the linear kernel. Cuts of it are those of plain IMM."""
+
+    def of_column(self, values: Float64, exact: bool) -> Float64:
+        """See :class:`SurrogateFeatures`."""
+        return values[np.newaxis]
+
+
+@dataclass(frozen=True)
 class HellingerFeatures:
     """``sqrt(x)``: the feature map of Hellinger's kernel ``sum sqrt(x y)``.
 
@@ -241,12 +251,13 @@ def surrogate_features(
     Returns
     -------
     features : dict of str to SurrogateFeatures
-        "rbf": ``"taylor"`` and ``"kernel"``; "laplacian": ``"kernel"``; "hellinger", "histogram_intersection" and
-        "additive_chi2": ``"map"``. Empty for any other kernel: it has none.
+        "rbf": ``"taylor"`` and ``"kernel"``; "laplacian": ``"kernel"``; "linear", "hellinger",
+        "histogram_intersection" and "additive_chi2": ``"map"``. Empty for any other kernel: it has none.
     """
     families: dict[str, dict[str, SurrogateFeatures]] = {
         "rbf": {"taylor": TaylorFeatures(gamma, taylor_order, shift), "kernel": DistanceFeatures.rbf(gamma)},
         "laplacian": {"kernel": DistanceFeatures.laplacian(gamma)},
+        "linear": {"map": LinearFeatures()},
         "hellinger": {"map": HellingerFeatures()},
         "histogram_intersection": {"map": IntersectionFeatures(beta)},
         "additive_chi2": {"map": ChiSquaredFeatures(n_terms)},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
@@ -24,7 +24,7 @@ def grow_kernel_imm(
     table: EncodedTable,
     labels: npt.NDArray[np.int32],
     n_clusters: int,
-    features: SurrogateFeatures,
+    features: SurrogateFeatures | Sequence[SurrogateFeatures],
     costs: Callable[[], FixedCosts] | None,
     *,
     max_leaves: int,
@@ -45,7 +45,7 @@ def grow_kernel_imm(
         Reference cluster of every row, 0 to k - 1. A cluster without rows has no center, and gets no leaf.
     n_clusters : int
         k.
-    features : SurrogateFeatures
+    features : SurrogateFeatures, or a sequence of one for each column
         See ``cutwise.split.surrogate_features``.
     costs : callable or None
         Gives the cost of serving every row by every cluster; called at most once. None: only "expand" may follow.

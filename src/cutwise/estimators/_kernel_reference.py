@@ -1,0 +1,224 @@
+"""The clustering in feature space that a kernel tree is grown against: our own, a clusterer's, or given labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from cutwise.estimators._costs import TreeCosts
+from cutwise.estimators._kernel_clustering import KERNEL_PARAMETERS, KernelRecipe
+from cutwise.estimators._progress import Stages
+from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
+from cutwise.estimators.kernel_kmeans import KernelKMeans
+from cutwise.exceptions import InvalidInputError
+from cutwise.reference import (
+    PRECOMPUTED,
+    FeatureSpace,
+    KernelCenters,
+    Reference,
+    from_estimator,
+    warn_if_negative,
+    wrong_number,
+)
+from cutwise.table import Table, read_labels
+
+__all__ = ["KernelProblem", "make_kernel_problem"]
+
+Float64 = npt.NDArray[np.float64]
+Int32 = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelProblem:
+    """What a kernel tree is grown on, and what its clusters cost.
+
+    Attributes
+    ----------
+    rows : FitRows
+        The m rows that take part.
+    space : FeatureSpace
+        The same rows in feature space, possibly merged otherwise.
+    reference : Reference
+        With labels of the m rows, and no coordinates of centers: shape (k, 0).
+    full_labels : ndarray of shape (n,), int32
+        Labels of all n rows, -1 for noise.
+    costs : ndarray of shape (m, k), float64
+        Squared distance in feature space of each row to each reference cluster's mean; equation (5).
+    classes : ndarray of shape (k,)
+        The clusters in the words of whoever made them.
+    """
+
+    rows: FitRows
+    space: FeatureSpace
+    reference: Reference
+    full_labels: Int32
+    costs: Float64
+    classes: npt.NDArray[Any]
+
+    @property
+    def n_clusters(self) -> int:
+        """k, the number of clusters."""
+        return self.reference.n_clusters
+
+    def __call__(self, codes: Int32) -> TreeCosts:
+        """What clusters of the m rows cost: with means of their own, and with the reference's."""
+        own = self.costs[np.arange(len(codes)), codes]
+        return TreeCosts(
+            cost=self.space.partition_cost(self._in_space(codes), self.n_clusters),
+            surrogate_cost=self.rows.sum(own),
+            centers=None,
+            distances=False,
+        )
+
+    def centers(self, codes: Int32) -> KernelCenters:
+        """The means of clusters in feature space; one without rows keeps the reference's."""
+        reference = self._in_space(self.reference.labels)
+        return self.space.centers(self._in_space(codes), self.n_clusters, instead=reference)
+
+    def _in_space(self, codes: Int32) -> Int32:
+        """Codes of the rows of the feature space from those of the m rows."""
+        position = self.rows.encoded.position
+        return codes[self.space.row_of if position is None else position[self.space.row_of]]
+
+
+def make_kernel_problem(
+    estimator: Any,
+    n_clusters: int,
+    table: Table,
+    metric: MetricSpace,
+    matrix: Any,
+    sample_weight: Float64 | None,
+    stages: Stages,
+) -> KernelProblem:
+    """Find the reference, and what every row costs by each of its clusters.
+
+    Parameters
+    ----------
+    estimator : ExplainableKernelKMeans
+        For its parameters.
+    n_clusters : int
+    table : Table
+        All n rows.
+    metric : MetricSpace
+        The same rows where the kernel reads them.
+    matrix : ndarray or csr_array of shape (n, n), or None
+        A precomputed kernel.
+    sample_weight : ndarray of shape (n,), float64, or None
+    stages : Stages
+
+    Returns
+    -------
+    problem : KernelProblem
+
+    Raises
+    ------
+    InvalidInputError
+        A reference that is none, has another number of clusters, or another kernel.
+    """
+    recipe = KernelRecipe.of(estimator)
+    given = estimator.reference
+    labels: Int32 | None = None
+    classes: npt.NDArray[Any] = np.arange(n_clusters, dtype=np.int32)
+    merge_by: Any = table.values
+    if isinstance(given, KernelKMeans):
+        recipe = _with_kernel_of(given, estimator, recipe, n_clusters)
+        if _is_fitted(given):
+            with stages.stage("reference clustering"):
+                labels = given.predict(metric.rows if matrix is None else matrix)
+    elif given is not None:
+        with stages.stage("reference clustering"):
+            labels, classes = _given_labels(given, n_clusters, metric, sample_weight, recipe.n_jobs)
+        merge_by = None  # equal rows may be labeled differently
+    keep = None if labels is None or not (labels < 0).any() else labels >= 0
+    space = recipe.space(metric.table, sample_weight, stages, matrix=matrix, keep=keep, merge_by=merge_by)
+    if labels is None:
+        within = recipe.cluster(space, n_clusters, stages).labels
+        full = within[space.position]
+        out = np.flatnonzero(space.position < 0)
+        if len(out):
+            values = metric.table.values if matrix is None else matrix
+            full[out] = space.centers(within, n_clusters).nearest(values[out], recipe.n_jobs)
+    else:
+        within, full = labels[space.row_of], labels
+        _refuse_empty(within, n_clusters)
+    with stages.stage("distances"):
+        in_space = space.costs(within, n_clusters)
+        warn_if_negative(in_space, space.scale, space.row_of)
+        reference = Reference(full, np.empty((n_clusters, 0)), space.partition_cost(within, n_clusters), "kernel")
+    with stages.stage("encoding"):
+        rows = encode_rows(
+            table,
+            metric.table,
+            sample_weight,
+            keep=keep,
+            shared=full,
+            merge=space.kernel.name != PRECOMPUTED,  # equal rows may have different kernel values
+            n_jobs=recipe.n_jobs,
+        )
+    part = slice(None) if rows.encoded.row_of is None else rows.encoded.row_of
+    costs = np.ascontiguousarray(in_space[space.position[part]])
+    return KernelProblem(rows, space, replace(reference, labels=rows.compress(full)), full, costs, classes)
+
+
+def _is_fitted(estimator: Any) -> bool:
+    return hasattr(estimator, "labels_")
+
+
+def _with_kernel_of(given: KernelKMeans, estimator: Any, recipe: KernelRecipe, n_clusters: int) -> KernelRecipe:
+    """The recipe with the reference's own kernel, and its own iterations where it is not fitted yet."""
+    defaults = type(estimator)().get_params(deep=False)
+    for name in KERNEL_PARAMETERS:
+        ours, theirs = getattr(estimator, name), getattr(given, name)
+        if not _same(ours, theirs) and not _same(ours, defaults[name]):
+            raise InvalidInputError(
+                f"{name}={ours!r}, but reference=KernelKMeans has {name}={theirs!r}, and distances are measured in one "
+                f"feature space.\nGive both the same, or leave {name} out here: the reference's kernel is then used."
+            )
+    if _is_fitted(given):
+        check_is_fitted(given)
+        found = given._centers.n_clusters
+        if found != n_clusters:
+            raise wrong_number("reference=KernelKMeans", found, n_clusters)
+        n_components = None if given.approximation is None else given.n_components
+        return replace(recipe, kernel=given._centers.kernel, n_components=n_components)
+    if given.n_clusters != n_clusters:
+        raise wrong_number("reference=KernelKMeans", given.n_clusters, n_clusters)
+    return replace(KernelRecipe.of(given), n_jobs=recipe.n_jobs, verbose=recipe.verbose)
+
+
+def _same(first: Any, second: Any) -> bool:
+    return first is second or (type(first) in (str, int, float) and first == second)
+
+
+def _given_labels(
+    given: Any, n_clusters: int, metric: MetricSpace, sample_weight: Float64 | None, n_jobs: int
+) -> tuple[Int32, npt.NDArray[Any]]:
+    """Codes of all rows, from a clusterer or given labels, -1 for noise; and the clusters' names by code."""
+    n_rows = metric.table.n_rows
+    if isinstance(given, type) or hasattr(given, "fit"):
+        full = from_estimator(
+            given, metric.table, n_clusters, X=metric.rows, sample_weight=sample_weight, n_jobs=n_jobs
+        )
+        return full.labels, np.arange(n_clusters, dtype=np.int32)
+    if np.ndim(given) != 1:
+        raise InvalidInputError(
+            f"reference has {np.ndim(given)} dimensions, but must be a label for each row, a clusterer or None. "
+            "Centers of a kernel clustering are points of its feature space and cannot be given as rows: give labels."
+        )
+    labels = read_labels(given, n_rows, what="reference", estimator="ExplainableKernelKMeans")
+    if labels.n_clusters != n_clusters:
+        raise wrong_number("reference", labels.n_clusters, n_clusters)
+    return labels.codes, labels.classes
+
+
+def _refuse_empty(labels: Int32, n_clusters: int) -> None:
+    empty = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
+    if len(empty):
+        raise InvalidInputError(
+            f"Cluster {empty[0]} of the reference has no row of positive weight, so it has no mean in feature space. "
+            "Give a reference whose clusters all have rows here."
+        )

@@ -1,0 +1,452 @@
+"""Kernel k-means clusters that can be said in words."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClusterMixin
+
+from cutwise.core import kernels
+from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._costs import Price
+from cutwise.estimators._kernel_growth import KernelGrowth, features_of, grow_kernel_tree, kinds_of_features
+from cutwise.estimators._kernel_reference import KernelProblem, make_kernel_problem
+from cutwise.estimators._persist import pack_float, unpack_float
+from cutwise.estimators._progress import Stages
+from cutwise.estimators._rows import FitRows, fit_metric_space
+from cutwise.estimators.kernel_kmeans import KernelKMeans
+from cutwise.exceptions import InvalidInputError, ModelFileError
+from cutwise.readouts.agreement import adjusted_rand, contingency, normalized_information
+from cutwise.reference import PRECOMPUTED, KernelCenters, Reference, check_domain, needs_nonnegative
+from cutwise.table import (
+    Table,
+    check_integer,
+    check_max_leaves,
+    check_n_clusters,
+    check_n_jobs,
+    check_option,
+    read_table,
+    read_weights,
+)
+from cutwise.tree.grower import GrownTree
+
+__all__ = ["ExplainableKernelKMeans"]
+
+ALGORITHMS = ("imm", "exkmc", "expand")
+EXPANSIONS = ("exkmc", "expand")
+FEATURES = ("auto", "taylor", "kernel")
+CUTS = ("interval", "threshold")
+
+
+class ExplainableKernelKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
+    """Kernel k-means whose clusters are the leaves of a small tree of tests on single columns.
+
+    Kernel k-means serves as reference: its clusters need not be convex, and its centers are no points of the input. The
+    tree that approximates it tests the input's own columns all the same, by thresholds (``x <= 3.4``) and intervals
+    (``1.2 < x <= 3.4``), and the tree is the model: ``predict`` never computes a kernel.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters k.
+    max_leaves : int, default=None
+        Number of leaves at most, at least ``n_clusters``. None means one leaf a cluster. More leaves follow the
+        reference more closely, and a cluster may then have several.
+    algorithm : {"imm", "exkmc", "expand"}, default="imm"
+        ``"imm"``, Kernel IMM, gives every cluster a leaf, by cuts of surrogate features that part the fewest rows from
+        their reference center. ``"exkmc"`` and ``"expand"`` grow to ``max_leaves`` from an empty tree, best cut first,
+        by the rows' costs under the reference centers or by the rows whose cluster differs from the reference; they
+        need not give every cluster a leaf, and work with any kernel.
+    expansion : {"exkmc", "expand"}, default="exkmc"
+        How Kernel IMM's tree grows to ``max_leaves``.
+    kernel : str or callable, default="rbf"
+        See :class:`KernelKMeans`. For ``"precomputed"`` the matrix is given to ``fit`` as ``K``; without ``K``, ``X``
+        itself is the matrix, and the rules are about kernel values with the training rows.
+    gamma : float, default=None
+        None: see :class:`KernelKMeans`.
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=1
+        Of the polynomial kernel; not negative.
+    beta : float, default=1
+        Of the histogram intersection.
+    n_components : int, default=100
+        Landmark rows of the approximation.
+    surrogate_features : {"auto", "taylor", "kernel"}, default="auto"
+        What Kernel IMM cuts. ``"taylor"``: the first ``taylor_order + 1`` features of the one-dimensional Gaussian
+        kernel, on columns shifted to start at 0 where they have negative values; ``"kernel"``: for ``"rbf"`` and
+        ``"laplacian"`` the kernel's values in each column with the rows, all of them in columns of up to 1,000 distinct
+        values, 256 anchors in others. The linear, Hellinger, intersection and additive chi-squared kernels have feature
+        maps of their own. ``"auto"`` tries what applies and keeps the tree of the lower cost.
+    taylor_order : int, default=4
+        The highest power of the Taylor features.
+    cuts : {"interval", "threshold"}, default="interval"
+        Whether tests may be intervals, or only thresholds.
+    approximation : {None, "nystroem"}, default=None
+        As in :class:`KernelKMeans`. Costs are then those in the space of the approximate features.
+    reference : KernelKMeans, clusterer or array-like of shape (n_samples,), default=None
+        The clustering to approximate: None for kernel k-means, a clusterer (fitted or not) for its labels, or a label
+        for each row, -1 for noise. A :class:`KernelKMeans` brings its kernel along, so the kernel's parameters must
+        then be the same here, or left out. Its centers are the means of its clusters' rows in feature space.
+    preprocessor : transformer, default=None
+        The kernel reads its output, rules stay in the columns and units of ``X``. Kernel IMM needs one that changes
+        every column by itself and keeps its order, such as a scaler.
+    n_init : int, default=10
+        Number of starts of kernel k-means.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the reference and the approximation. The tree uses no randomness.
+    n_jobs : int, default=None
+        Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
+    verbose : int, default=0
+        1 prints each stage and its seconds to standard error, 2 also the reference's starts and the leaves as they
+        come.
+
+    Attributes
+    ----------
+    tree_ : ThresholdTree
+        The model.
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each training row, by the tree. Numbers are those of the reference.
+    cost_, inertia_ : float
+        Weighted sum of squared distances in feature space to the means of the tree's clusters.
+    surrogate_cost_ : float
+        The same with the means of the reference's clusters.
+    cost_ratio_ : float
+        ``cost_`` over ``reference_.cost``; nan where the latter is 0. Where the kernel is bounded and costs are high
+        anyway, ratios near 1 come easily (kernel paper, Section 7): look at the agreement too.
+    adjusted_rand_index_, normalized_mutual_info_ : float
+        Agreement of the tree's clusters with the reference's: 1 where they are the same, about 0 where they have
+        nothing to do with each other.
+    reference_ : Reference
+        The clustering that the tree approximates: ``labels`` (as codes) and ``cost``. Its ``centers`` have the shape
+        (k, 0), for in feature space they have no coordinates; for the same reason there is no ``cluster_centers_``.
+    surrogate_features_ : str or None
+        The features of the tree that was kept: ``"taylor"``, ``"kernel"``, or ``"map"`` for a kernel's own feature map;
+        None without Kernel IMM.
+    gamma_ : float
+        The gamma that was used.
+    approximation_error_ : float
+        As in :class:`KernelKMeans`.
+    n_leaves_, depth_ : int
+        Size of the tree.
+    classes_ : ndarray of shape (n_clusters,), int32 or the type of the labels given as reference
+        The clusters by their codes in the tree.
+    preprocessor_ : transformer
+        The fitted preprocessor; None without one.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only when ``X`` has column names that are all strings.
+
+    Notes
+    -----
+    The same input gives the same result, bit for bit, for any ``n_jobs``. ``transform`` and ``score`` measure distances
+    in feature space and need the training rows for it; a model file does not hold them, so a loaded model has neither.
+
+    References
+    ----------
+    Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*: Algorithms 1 (Kernel
+    IMM), 2 (Kernel ExKMC) and 3 (Kernel Expand).
+
+    Examples
+    --------
+    >>> from cutwise import ExplainableKernelKMeans
+    >>> X = [[-2.0], [-1.9], [0.0], [0.1], [1.9], [2.0]]
+    >>> model = ExplainableKernelKMeans(2, gamma=0.1, reference=[0, 0, 1, 1, 0, 0]).fit(X)
+    >>> print(model.rules())
+    cluster 0 (4 rows, 66.7 %; purity 100 %, coverage 100 %): (x0 <= -1 or x0 > 1)
+    cluster 1 (2 rows, 33.3 %; purity 100 %, coverage 100 %): -1 < x0 <= 1
+    """
+
+    gamma_: float
+    approximation_error_: float
+    surrogate_features_: str | None
+    adjusted_rand_index_: float
+    normalized_mutual_info_: float
+    _centers: KernelCenters
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        max_leaves: int | None = None,
+        algorithm: str = "imm",
+        expansion: str = "exkmc",
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1,
+        beta: float = 1,
+        n_components: int = 100,
+        surrogate_features: str = "auto",
+        taylor_order: int = 4,
+        cuts: str = "interval",
+        approximation: str | None = None,
+        reference: Any = None,
+        preprocessor: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.max_leaves = max_leaves
+        self.algorithm = algorithm
+        self.expansion = expansion
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.beta = beta
+        self.n_components = n_components
+        self.surrogate_features = surrogate_features
+        self.taylor_order = taylor_order
+        self.cuts = cuts
+        self.approximation = approximation
+        self.reference = reference
+        self.preprocessor = preprocessor
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def inertia_(self) -> float:
+        """The same as ``cost_``, under scikit-learn's name."""
+        return self.cost_
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, K: Any = None) -> Self:
+        """Cluster the rows, and grow the tree that says the clusters.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Finite numbers.
+        y : ignored
+            There for scikit-learn's sake.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts; none negative, not all 0.
+        K : array-like of shape (n_samples, n_samples), default=None
+            The kernel matrix of the rows, for ``kernel="precomputed"``.
+
+        Returns
+        -------
+        self : ExplainableKernelKMeans
+
+        Raises
+        ------
+        InvalidInputError
+            A parameter, a value or a weight that cannot be used; ``algorithm="imm"`` with a kernel that has no
+            surrogate features; negative values for a kernel of histograms; a precomputed kernel that is not square or
+            not symmetric; a kernel matrix that would not fit in memory.
+
+        Warns
+        -----
+        UnseparableCentersWarning
+            Reference clusters that no cut can part.
+        EmptyClusterWarning
+            A cluster that ended without rows.
+        NotPositiveDefiniteWarning
+            A squared distance below 0.
+        """
+        self._refuse_unsaved()
+        k = check_n_clusters(self.n_clusters)
+        max_leaves = check_max_leaves(self.max_leaves, k)
+        check_option("algorithm", self.algorithm, ALGORITHMS)
+        check_option("expansion", self.expansion, EXPANSIONS)
+        check_option("surrogate_features", self.surrogate_features, FEATURES)
+        check_option("cuts", self.cuts, CUTS)
+        if self.algorithm == "imm":
+            kinds_of_features(self._kernel, self.surrogate_features)
+        taylor_order = check_integer("taylor_order", self.taylor_order, minimum=0)
+        n_jobs = check_n_jobs(self.n_jobs)
+        stages = Stages(type(self).__name__, self.verbose)
+
+        with stages.stage("reading the table"):
+            table = read_table(X)
+            sample_weight = read_weights(sample_weight, table.n_rows)
+            check_n_clusters(k, table, sample_weight)
+            matrix = self._read_matrix(K, table)
+        with stages.stage("preprocessor"):
+            space = fit_metric_space(self.preprocessor, X, table, sample_weight)
+        problem = make_kernel_problem(self, k, table, space, matrix, sample_weight, stages)
+        kernel = problem.space.kernel
+        growth = KernelGrowth(
+            algorithm=self.algorithm,
+            max_leaves=max_leaves,
+            expansion=self.expansion,
+            cuts=self.cuts,
+            features=features_of(kernel, self.surrogate_features, taylor_order) if self.algorithm == "imm" else {},
+            scaled=space.preprocessor is not None,
+            n_jobs=n_jobs,
+            progress=stages.leaves,
+        )
+        with stages.stage("tree"):
+            grown, self.surrogate_features_ = grow_kernel_tree(problem, growth)
+        with stages.stage("costs"):
+            self._remember_columns(table)
+            self.preprocessor_ = space.preprocessor
+            self.classes_ = problem.classes
+            self.gamma_ = kernel.constants.gamma
+            self.approximation_error_ = problem.space.approximation_error
+            self._finish(problem.rows, grown, problem.reference, problem.full_labels, sample_weight, problem)
+        stages.say(self._summary())
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, *, K: Any = None) -> npt.NDArray[Any]:
+        """Fit, and give the cluster of every row.
+
+        Parameters
+        ----------
+        X, y, sample_weight, K
+            As in ``fit``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self.fit(X, sample_weight=sample_weight, K=K).labels_
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Distance of every row to the mean of each of the tree's clusters, in feature space.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows in the kernel's domain.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters), float64
+
+        Raises
+        ------
+        ModelFileError
+            The model was loaded from a file: it has no training rows, and so no means.
+        InvalidInputError
+            A precomputed kernel: the kernel of new rows with themselves is not known.
+        """
+        costs = self._costs_of(X, self._read(X))
+        return np.sqrt(np.maximum(costs, 0.0, out=costs), out=costs)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the cost of rows when each is served by the mean of the tree's cluster; raises as ``transform`` does.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+            Larger is better; 0 at best.
+        """
+        return -self._cost_of(X, sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self.preprocessor is None and needs_nonnegative(self._kernel)
+        return tags
+
+    # Pieces -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def _kernel(self) -> Any:
+        """The kernel that distances come from: a reference brings its own."""
+        return self.reference.kernel if isinstance(self.reference, KernelKMeans) else self.kernel
+
+    def _read_matrix(self, K: Any, table: Table) -> Any:
+        """The given kernel matrix; None where the kernel is computed, or ``X`` is its matrix."""
+        if not (isinstance(self._kernel, str) and self._kernel == PRECOMPUTED):
+            if K is not None:
+                raise InvalidInputError(
+                    f"K is a kernel matrix, but kernel={self._kernel!r} is computed from X. "
+                    "Use kernel='precomputed', or leave K out."
+                )
+            return None
+        if self.preprocessor is not None:
+            raise InvalidInputError(
+                "preprocessor changes what a kernel is computed from, and kernel='precomputed' is computed already. "
+                "Leave the preprocessor out, and compute K from its output."
+            )
+        if K is None:
+            if table.n_rows != table.n_columns:
+                raise InvalidInputError(
+                    f"kernel='precomputed' needs the kernel matrix of the {table.n_rows} rows: fit(X, K=K) with K of "
+                    f"shape ({table.n_rows}, {table.n_rows}). (A square X alone is its own kernel matrix; this one has "
+                    f"the shape ({table.n_rows}, {table.n_columns}).)"
+                )
+            return None
+        matrix = read_table(K, what="K")
+        if matrix.n_rows != table.n_rows:
+            raise InvalidInputError(
+                f"K has {matrix.n_rows} rows, but X has {table.n_rows}. K is the kernel matrix of the rows of X, of "
+                f"shape ({table.n_rows}, {table.n_rows})."
+            )
+        return matrix.values
+
+    def _finish(
+        self,
+        rows: FitRows,
+        grown: GrownTree,
+        reference: Reference,
+        full_labels: npt.NDArray[np.int32],
+        sample_weight: npt.NDArray[np.float64] | None,
+        price: Price | None = None,
+    ) -> None:
+        assert isinstance(price, KernelProblem)
+        super()._finish(rows, grown, reference, full_labels, sample_weight, price)
+        self._centers = price.centers(grown.codes)
+        together = contingency(grown.codes, reference.labels, rows.weights)
+        self.adjusted_rand_index_ = adjusted_rand(together)
+        self.normalized_mutual_info_ = normalized_information(together)
+
+    def _costs_of(self, X: Any, table: Table) -> npt.NDArray[np.float64]:
+        """Squared distances in feature space of rows to the means of the tree's clusters."""
+        if not hasattr(self, "_centers"):
+            raise ModelFileError(
+                "Distances in feature space are measured to means of training rows, and a model file does not hold "
+                "those. Fit the model again; predict, apply, rules and explain need none."
+            )
+        if self._centers.kernel.name == PRECOMPUTED:
+            raise InvalidInputError(
+                "Distances of new rows need their kernel with themselves and with the training rows, and "
+                "kernel='precomputed' has neither. cost_ is that of the training rows; predict needs the columns alone."
+            )
+        metric = self._metric(X, table)
+        check_domain(self._centers.kernel.name, metric.values, metric.columns)
+        return self._centers.costs(metric.values, check_n_jobs(self.n_jobs))
+
+    def _cost_of(self, X: Any, sample_weight: Any) -> float:
+        table = self._read(X)
+        weights = read_weights(sample_weight, table.n_rows)
+        codes = self._codes(table)
+        return kernels.exact_sum(self._costs_of(X, table)[np.arange(len(codes)), codes], weights)
+
+    def _summary(self) -> str:
+        return (
+            f"{super()._summary()}; cost ratio {self.cost_ratio_:.4g}; agreement with the reference: ARI "
+            f"{self.adjusted_rand_index_:.4g}, NMI {self.normalized_mutual_info_:.4g}"
+        )
+
+    def _fitted_state(self) -> dict[str, Any]:
+        return {
+            **super()._fitted_state(),
+            "gamma": pack_float(self.gamma_),
+            "approximation_error": pack_float(self.approximation_error_),
+            "surrogate_features": self.surrogate_features_,
+            "adjusted_rand_index": pack_float(self.adjusted_rand_index_),
+            "normalized_mutual_info": pack_float(self.normalized_mutual_info_),
+        }
+
+    def _restore_fitted(self, state: dict[str, Any]) -> None:
+        super()._restore_fitted(state)
+        self.gamma_ = unpack_float(state["gamma"])
+        self.approximation_error_ = unpack_float(state["approximation_error"])
+        kind = state["surrogate_features"]
+        self.surrogate_features_ = None if kind is None else str(kind)
+        self.adjusted_rand_index_ = unpack_float(state["adjusted_rand_index"])
+        self.normalized_mutual_info_ = unpack_float(state["normalized_mutual_info"])
