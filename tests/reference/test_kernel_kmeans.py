@@ -8,11 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutwise.readouts.costs import kernel_cost
-from cutwise.reference import feature_space, kernel_kmeans
+from cutwise.reference import feature_space, kernel_kmeans, one_thread
 from cutwise.reference.kernel_kmeans import _lloyd
 from cutwise.table import read_table
 
 RNG = np.random.default_rng(1)
+
+
+@pytest.fixture(autouse=True)
+def entered_once():
+    """Many small fits: what limits threads reads the list of loaded libraries each time it is entered anew."""
+    with one_thread():
+        yield
+
+
 COUNTS = RNG.integers(0, 6, size=(25, 3)).astype(float)
 
 

@@ -19,7 +19,7 @@ from cutwise.estimators._rows import FitRows, fit_metric_space
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.agreement import adjusted_rand, contingency, normalized_information
-from cutwise.reference import PRECOMPUTED, KernelCenters, Reference, check_domain, needs_nonnegative
+from cutwise.reference import PRECOMPUTED, KernelCenters, Reference, check_domain, needs_nonnegative, one_thread
 from cutwise.table import (
     Table,
     check_integer,
@@ -250,49 +250,8 @@ class ExplainableKernelKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc
         NotPositiveDefiniteWarning
             A squared distance below 0.
         """
-        self._refuse_unsaved()
-        k = check_n_clusters(self.n_clusters)
-        max_leaves = check_max_leaves(self.max_leaves, k)
-        check_option("algorithm", self.algorithm, ALGORITHMS)
-        check_option("expansion", self.expansion, EXPANSIONS)
-        check_option("surrogate_features", self.surrogate_features, FEATURES)
-        check_option("cuts", self.cuts, CUTS)
-        if self.algorithm == "imm":
-            kinds_of_features(self._kernel, self.surrogate_features)
-        taylor_order = check_integer("taylor_order", self.taylor_order, minimum=0)
-        n_jobs = check_n_jobs(self.n_jobs)
-        stages = Stages(type(self).__name__, self.verbose)
-
-        with stages.stage("reading the table"):
-            table = read_table(X)
-            sample_weight = read_weights(sample_weight, table.n_rows)
-            check_n_clusters(k, table, sample_weight)
-            matrix = self._read_matrix(K, table)
-        with stages.stage("preprocessor"):
-            space = fit_metric_space(self.preprocessor, X, table, sample_weight)
-        problem = make_kernel_problem(self, k, table, space, matrix, sample_weight, stages)
-        kernel = problem.space.kernel
-        growth = KernelGrowth(
-            algorithm=self.algorithm,
-            max_leaves=max_leaves,
-            expansion=self.expansion,
-            cuts=self.cuts,
-            features=features_of(kernel, self.surrogate_features, taylor_order) if self.algorithm == "imm" else {},
-            scaled=space.preprocessor is not None,
-            n_jobs=n_jobs,
-            progress=stages.leaves,
-        )
-        with stages.stage("tree"):
-            grown, self.surrogate_features_ = grow_kernel_tree(problem, growth)
-        with stages.stage("costs"):
-            self._remember_columns(table)
-            self.preprocessor_ = space.preprocessor
-            self.classes_ = problem.classes
-            self.gamma_ = kernel.constants.gamma
-            self.approximation_error_ = problem.space.approximation_error
-            self._finish(problem.rows, grown, problem.reference, problem.full_labels, sample_weight, problem)
-        stages.say(self._summary())
-        return self
+        with one_thread():
+            return self._fit(X, sample_weight, K)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, *, K: Any = None) -> npt.NDArray[Any]:
         """Fit, and give the cluster of every row.
@@ -350,6 +309,51 @@ class ExplainableKernelKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self.preprocessor is None and needs_nonnegative(self._kernel)
         return tags
+
+    def _fit(self, X: Any, sample_weight: Any, K: Any) -> Self:
+        self._refuse_unsaved()
+        k = check_n_clusters(self.n_clusters)
+        max_leaves = check_max_leaves(self.max_leaves, k)
+        check_option("algorithm", self.algorithm, ALGORITHMS)
+        check_option("expansion", self.expansion, EXPANSIONS)
+        check_option("surrogate_features", self.surrogate_features, FEATURES)
+        check_option("cuts", self.cuts, CUTS)
+        if self.algorithm == "imm":
+            kinds_of_features(self._kernel, self.surrogate_features)
+        taylor_order = check_integer("taylor_order", self.taylor_order, minimum=0)
+        n_jobs = check_n_jobs(self.n_jobs)
+        stages = Stages(type(self).__name__, self.verbose)
+
+        with stages.stage("reading the table"):
+            table = read_table(X)
+            sample_weight = read_weights(sample_weight, table.n_rows)
+            check_n_clusters(k, table, sample_weight)
+            matrix = self._read_matrix(K, table)
+        with stages.stage("preprocessor"):
+            space = fit_metric_space(self.preprocessor, X, table, sample_weight)
+        problem = make_kernel_problem(self, k, table, space, matrix, sample_weight, stages)
+        kernel = problem.space.kernel
+        growth = KernelGrowth(
+            algorithm=self.algorithm,
+            max_leaves=max_leaves,
+            expansion=self.expansion,
+            cuts=self.cuts,
+            features=features_of(kernel, self.surrogate_features, taylor_order) if self.algorithm == "imm" else {},
+            scaled=space.preprocessor is not None,
+            n_jobs=n_jobs,
+            progress=stages.leaves,
+        )
+        with stages.stage("tree"):
+            grown, self.surrogate_features_ = grow_kernel_tree(problem, growth)
+        with stages.stage("costs"):
+            self._remember_columns(table)
+            self.preprocessor_ = space.preprocessor
+            self.classes_ = problem.classes
+            self.gamma_ = kernel.constants.gamma
+            self.approximation_error_ = problem.space.approximation_error
+            self._finish(problem.rows, grown, problem.reference, problem.full_labels, sample_weight, problem)
+        stages.say(self._summary())
+        return self
 
     # Pieces -----------------------------------------------------------------------------------------------------------
 

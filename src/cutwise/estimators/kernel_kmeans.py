@@ -12,7 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from cutwise.estimators._kernel_clustering import KernelRecipe
 from cutwise.estimators._progress import Stages
 from cutwise.exceptions import ColumnMismatchError
-from cutwise.reference import PRECOMPUTED, KernelCenters, check_domain, needs_nonnegative, warn_if_negative
+from cutwise.reference import (
+    PRECOMPUTED,
+    KernelCenters,
+    check_domain,
+    needs_nonnegative,
+    one_thread,
+    warn_if_negative,
+)
 from cutwise.table import Columns, check_n_clusters, check_n_jobs, read_table, read_weights
 
 __all__ = ["KernelKMeans"]
@@ -175,31 +182,8 @@ class KernelKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         NotPositiveDefiniteWarning
             A squared distance below 0.
         """
-        k = check_n_clusters(self.n_clusters)
-        recipe = KernelRecipe.of(self)
-        stages = Stages(type(self).__name__, self.verbose)
-        with stages.stage("reading the table"):
-            table = read_table(X)
-            weights = read_weights(sample_weight, table.n_rows)
-            check_n_clusters(k, table, weights)
-        space = recipe.space(table, weights, stages, merge_by=table.values)
-        partition = recipe.cluster(space, k, stages)
-        self._centers = space.centers(partition.labels, k)
-        warn_if_negative(space.costs(partition.labels, k), space.scale, space.row_of)
-        self.labels_ = partition.labels[space.position]
-        left_out = np.flatnonzero(space.position < 0)
-        if len(left_out):
-            self.labels_[left_out] = self._centers.nearest(table.values[left_out], recipe.n_jobs)
-        self.cost_, self.n_iter_ = partition.cost, partition.n_iter
-        self.gamma_ = space.kernel.constants.gamma
-        self.approximation_error_ = space.approximation_error
-        self.n_features_in_ = table.n_columns
-        if table.has_names:
-            self.feature_names_in_ = np.array(table.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_  # from an earlier fit
-        stages.say(f"cost {self.cost_:.6g} after {self.n_iter_} iterations")
-        return self
+        with one_thread():
+            return self._fit(X, sample_weight)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:
         """Fit, and give the cluster of every row.
@@ -249,6 +233,33 @@ class KernelKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             ) from error
         check_domain(self._centers.kernel.name, table.values, table.columns)
         return self._centers.nearest(table.values, check_n_jobs(self.n_jobs))
+
+    def _fit(self, X: Any, sample_weight: Any) -> Self:
+        k = check_n_clusters(self.n_clusters)
+        recipe = KernelRecipe.of(self)
+        stages = Stages(type(self).__name__, self.verbose)
+        with stages.stage("reading the table"):
+            table = read_table(X)
+            weights = read_weights(sample_weight, table.n_rows)
+            check_n_clusters(k, table, weights)
+        space = recipe.space(table, weights, stages, merge_by=table.values)
+        partition = recipe.cluster(space, k, stages)
+        self._centers = space.centers(partition.labels, k)
+        warn_if_negative(space.costs(partition.labels, k), space.scale, space.row_of)
+        self.labels_ = partition.labels[space.position]
+        left_out = np.flatnonzero(space.position < 0)
+        if len(left_out):
+            self.labels_[left_out] = self._centers.nearest(table.values[left_out], recipe.n_jobs)
+        self.cost_, self.n_iter_ = partition.cost, partition.n_iter
+        self.gamma_ = space.kernel.constants.gamma
+        self.approximation_error_ = space.approximation_error
+        self.n_features_in_ = table.n_columns
+        if table.has_names:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # from an earlier fit
+        stages.say(f"cost {self.cost_:.6g} after {self.n_iter_} iterations")
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

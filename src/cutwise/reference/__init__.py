@@ -10,6 +10,7 @@ from .kernels import KERNELS, PRECOMPUTED, Kernel, check_domain, needs_nonnegati
 from .objective import KMEANS, KMEDIANS, OBJECTIVES, Objective
 from .restarts import Found, find_clustering, find_reference
 from .result import Reference
+from .threads import one_thread
 from .weights import integer_weights, sum_weights
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "integer_weights",
     "kernel_kmeans",
     "needs_nonnegative",
+    "one_thread",
     "sum_weights",
     "warn_if_negative",
     "wrong_number",

@@ -52,13 +52,21 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_blas.forget_the_lock)
 
 
+_here = threading.local()
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """BLAS and OpenMP use one thread inside; may be entered by several threads at once, and again inside itself."""
+    if getattr(_here, "inside", False):
+        yield  # setting a limit reads the list of loaded libraries, which takes milliseconds
+        return
     _blas.enter()
     try:
         # OpenMP keeps its number for each calling thread, so saving and restoring cannot interfere.
         with threadpool_limits(limits=1, user_api="openmp"):
+            _here.inside = True
             yield
     finally:
+        _here.inside = False
         _blas.leave()
