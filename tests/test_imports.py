@@ -25,6 +25,7 @@ LAYERS = [
     {"baselines"},
     {"plot"},
     {"__init__"},
+    {"bench"},
     {"cli"},
     {"__main__"},
 ]

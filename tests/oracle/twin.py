@@ -213,28 +213,36 @@ class Twin:
 
     def separate(self, algorithm: str, depth_penalty: float = 0.03) -> SimpleNamespace:
         """A tree with one leaf a center: "imm", "exgreedy" or "exshallow"."""
+        return _as_arrays(self._separated(algorithm, depth_penalty)[0])
+
+    def _separated(self, algorithm: str, depth_penalty: float) -> tuple[_Node, list[_Node]]:
+        """Its root and its leaves."""
         search = {
             "imm": self._imm_cut,
             "exgreedy": self._induced_cut,
             "exshallow": lambda node: self._shallow_cut(node, depth_penalty),
         }[algorithm]
         root = _Node(np.arange(self.n), np.arange(self.k))
-        waiting = [root]
+        waiting, leaves = [root], []
         while waiting:
             node = waiting.pop()
             coordinates = self.centers[node.centers]
             if (coordinates == coordinates[0]).all():
                 node.label = int(node.centers.min())
+                leaves.append(node)
                 continue
             waiting += self._split(node, search(node))
-        return _as_arrays(root)
+        return root, leaves
 
-    def exkmc(self, max_leaves: int) -> SimpleNamespace:
-        """A tree grown from a single leaf, best gain first."""
-        root = _Node(np.arange(self.n), np.arange(self.k))
-        root.label = int(self.costs.sum(axis=0).argmin())
-        splits = {id(root): self._surrogate_cut(root)}
-        leaves = [root]
+    def exkmc(self, max_leaves: int, base: str | None = None) -> SimpleNamespace:
+        """A tree grown from a single leaf, or from a base tree, best gain first."""
+        if base is None:
+            root = _Node(np.arange(self.n), np.arange(self.k))
+            root.label = int(self.costs.sum(axis=0).argmin())
+            leaves = [root]
+        else:
+            root, leaves = self._separated(base, 0.03)
+        splits = {id(leaf): self._surrogate_cut(leaf) for leaf in leaves}
         while len(leaves) < max_leaves:
             gains = [self.costs[leaf.rows, leaf.label].sum() - splits[id(leaf)][0] for leaf in leaves]
             at = int(np.argmax(gains))

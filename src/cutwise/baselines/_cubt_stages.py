@@ -130,7 +130,14 @@ def dissimilarity(positions: Float64, weights: Int64, first: Rows, second: Rows,
 
 
 def prune_nearest(
-    sketch: Sketch, positions: Float64, weights: Int64, *, mindist: float, alpha: float, n_leaves: int
+    sketch: Sketch,
+    positions: Float64,
+    weights: Int64,
+    *,
+    mindist: float,
+    alpha: float,
+    n_leaves: int,
+    known: dict[int, float] | None = None,
 ) -> npt.NDArray[np.bool_]:
     """Unite sibling leaves, the least dissimilar first, while they are near or the leaves are too many.
 
@@ -143,6 +150,9 @@ def prune_nearest(
         Siblings less dissimilar than this are united.
     n_leaves : int
         Siblings are united, however dissimilar, while there are more leaves.
+    known : dict of int to float, optional
+        Dissimilarities of the children of nodes, for this ``alpha``; those found are added. For searches over the other
+        parameters.
 
     Returns
     -------
@@ -155,12 +165,15 @@ def prune_nearest(
     inner = np.flatnonzero(~is_leaf)
     parent[left[inner]] = parent[right[inner]] = inner
     count = len(inner) + 1
+    known = {} if known is None else known
     queue: list[tuple[float, int]] = []
 
     def consider(node: int) -> None:
         if node >= 0 and is_leaf[left[node]] and is_leaf[right[node]]:
-            siblings = sketch.rows[left[node]], sketch.rows[right[node]]
-            heapq.heappush(queue, (dissimilarity(positions, weights, *siblings, alpha), node))
+            if node not in known:
+                siblings = sketch.rows[left[node]], sketch.rows[right[node]]
+                known[node] = dissimilarity(positions, weights, *siblings, alpha)
+            heapq.heappush(queue, (known[node], node))
 
     for node in inner.tolist():
         consider(node)
@@ -172,7 +185,14 @@ def prune_nearest(
     return is_leaf
 
 
-def join_nearest(positions: Float64, weights: Int64, leaves: list[Rows], alpha: float, n_clusters: int) -> list[int]:
+def join_nearest(
+    positions: Float64,
+    weights: Int64,
+    leaves: list[Rows],
+    alpha: float,
+    n_clusters: int,
+    to_leaf: list[Float64] | None = None,
+) -> list[int]:
     """Unite the two least dissimilar of all groups of leaves until ``n_clusters`` are left.
 
     Parameters
@@ -182,6 +202,8 @@ def join_nearest(positions: Float64, weights: Int64, leaves: list[Rows], alpha: 
     leaves : list of ndarray
         Rows of every leaf.
     n_clusters : int
+    to_leaf : list of ndarray, optional
+        For every leaf the distance of all rows to its nearest row, where it is at hand.
 
     Returns
     -------
@@ -193,7 +215,9 @@ def join_nearest(positions: Float64, weights: Int64, leaves: list[Rows], alpha: 
         return group
     rows_of = dict(enumerate(leaves))
     # The distance to a union is the smaller of the distances to its parts, so points are compared only once.
-    to_group = {g: nearest_distances(positions[rows], positions) for g, rows in rows_of.items()}
+    if to_leaf is None:
+        to_leaf = [nearest_distances(positions[rows], positions) for rows in leaves]
+    to_group = dict(enumerate(to_leaf))
 
     def between(a: int, b: int) -> float:
         return max(

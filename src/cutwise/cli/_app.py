@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import cutwise
-from cutwise.cli import _errors, explain, fit, predict, rules
+from cutwise.cli import _errors, bench, explain, fit, predict, rules
 
 __all__ = ["run"]
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for name, module in {"fit": fit, "predict": predict, "rules": rules, "explain": explain}.items():
+for name, module in {"fit": fit, "predict": predict, "rules": rules, "explain": explain, "bench": bench}.items():
     # An empty line between two: typer joins lines that follow one another.
     app.command(name, epilog="\n\n".join(["Examples:", *module.EXAMPLES]))(module.command)
 

@@ -1,0 +1,126 @@
+"""The figures of a tree that the papers report."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cutwise import metrics
+from cutwise.bench.references import BenchReference
+from cutwise.exceptions import EmptyClusterWarning
+
+__all__ = ["Sample", "compare", "figures_of", "fit_quietly"]
+
+
+def fit_quietly(model: Any, X: Any) -> tuple[Any, float]:
+    """Fit, without the warning that a cluster has no rows, and time it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyClusterWarning)
+        start = time.perf_counter()
+        model.fit(X)
+        return model, time.perf_counter() - start
+
+
+def figures_of(tree: Any, X: Any, reference: BenchReference, seconds: float) -> dict[str, float]:
+    """What is kept of a tree.
+
+    Parameters
+    ----------
+    tree : ThresholdTree or fitted estimator
+    X : array-like of shape (n, d)
+    reference : BenchReference
+    seconds : float
+        What growing it took, the reference not counted.
+
+    Returns
+    -------
+    figures : dict
+        ``leaves``; ``cost_ratio`` (every cluster with its own mean) and ``surrogate_ratio`` (with the reference's
+        centers) over the reference's cost; ``accuracy``, the share of rows in their reference cluster; ``nmi``,
+        normalized mutual information with it; ``wad`` and ``waes``; ``seconds``.
+    """
+    from sklearn.metrics import normalized_mutual_info_score
+
+    routed = getattr(tree, "tree_", tree)
+    labels = routed.predict(X)
+    return {
+        "leaves": routed.n_leaves,
+        "cost_ratio": metrics.tree_cost(routed, X) / reference.cost,
+        "surrogate_ratio": metrics.surrogate_cost(routed, X, reference.centers) / reference.cost,
+        "accuracy": float(np.mean(labels == reference.labels)),
+        "nmi": float(normalized_mutual_info_score(reference.labels, labels)),
+        "wad": metrics.weighted_average_depth(routed, X),
+        "waes": metrics.weighted_average_explanation_size(routed, X),
+        "seconds": seconds,
+    }
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One figure over the seeds."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Over the seeds."""
+        return float(np.mean(self.values))
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean; 0 for one seed, whose spread is unknown."""
+        n = len(self.values)
+        return float(np.std(self.values, ddof=1) / math.sqrt(n)) if n > 1 else 0.0
+
+    def is_far_from(self, published: float, *, least: float, published_seeds: int) -> bool:
+        """Whether the mean is farther than ``least`` and three combined standard errors from a published mean.
+
+        The papers print no standard errors: theirs is taken to be that of our values over as many seeds as theirs.
+        """
+        theirs = self.standard_error * math.sqrt(len(self.values) / published_seeds)
+        return abs(self.mean - published) > max(least, 3 * math.hypot(self.standard_error, theirs))
+
+    def text(self, digits: int = 3) -> str:
+        """The mean and, of several seeds, its standard error."""
+        spread = f" ± {self.standard_error:.{digits}f}" if len(self.values) > 1 else ""
+        return f"{self.mean:.{digits}f}{spread}"
+
+
+def compare(sample: Sequence[float], base: Sequence[float], larger_is: str) -> str:
+    """The paper's one-sided t-test of two samples with equal variances, at 95 %.
+
+    Parameters
+    ----------
+    sample, base : sequence of float
+        Of an algorithm, and of the one it is compared with.
+    larger_is : {"worse", "better"}
+
+    Returns
+    -------
+    verdict : str
+        ``"worse"``, ``"better"`` or ``""``. Where neither sample varies, any difference beyond rounding counts.
+    """
+    smaller_is = "better" if larger_is == "worse" else "worse"
+    a, b = np.asarray(sample), np.asarray(base)
+    difference = float(a.mean() - b.mean())
+    if len(a) < 2 or len(b) < 2 or abs(difference) <= 1e-9 * max(1.0, abs(float(b.mean()))):
+        return ""
+    varies = max(np.ptp(a), np.ptp(b)) > 1e-9 * max(1.0, abs(float(b.mean())))
+    if varies and _p_value(abs(difference), a, b) >= 0.05:
+        return ""
+    return larger_is if difference > 0 else smaller_is
+
+
+def _p_value(difference: float, a: Any, b: Any) -> float:
+    """Of Student's one-sided t-test that the mean of ``a`` is not larger."""
+    from scipy.stats import t
+
+    freedom = len(a) + len(b) - 2
+    pooled = (a.var() * len(a) + b.var() * len(b)) / freedom
+    return float(t.sf(difference / math.sqrt(pooled * (1 / len(a) + 1 / len(b))), freedom))

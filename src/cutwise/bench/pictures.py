@@ -1,0 +1,93 @@
+"""The experiments' pictures, where matplotlib is there to draw them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Line", "curves", "grid_of_curves", "has_matplotlib"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a picture: positions, heights, and half the height of each error bar."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    error: Sequence[float] | None = None
+    dashed: bool = False
+
+
+def has_matplotlib() -> bool:
+    """Whether pictures can be drawn."""
+    return find_spec("matplotlib") is not None
+
+
+def curves(lines: Mapping[str, Line], *, title: str, x_label: str, y_label: str, mark: float | None = None) -> bytes:
+    """A picture of some lines, as PNG; ``mark`` is an x to point out."""
+    figure = _figure(6.4, 4.0)
+    axes = figure.subplots()
+    _draw(axes, lines)
+    if mark is not None:
+        axes.axvline(mark, color="crimson", linewidth=0.8)
+    axes.set(title=title, xlabel=x_label, ylabel=y_label)
+    axes.legend(frameon=False)
+    return _png(figure)
+
+
+def grid_of_curves(
+    panels: Mapping[str, Mapping[str, Line]], *, x_label: str, y_label: str, columns: int = 3, top: float | None = None
+) -> bytes:
+    """A picture with a panel for every data set and one legend; heights above ``top`` are cut off."""
+    rows = -(-len(panels) // columns)
+    figure = _figure(3.2 * columns, 2.5 * rows + 0.5)
+    grid = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
+    handles: dict[str, Any] = {}
+    for axes, (title, lines) in zip(grid, panels.items(), strict=False):
+        handles |= _draw(axes, lines)
+        axes.set_title(title, fontsize=10)
+        heights = [value for line in lines.values() for value in line.y]
+        if top is not None and max(heights) > top:
+            axes.set_ylim(min(heights) - 0.02, top)
+        axes.axhline(1.0, color="0.7", linewidth=0.8, zorder=0)
+    for axes in grid[len(panels) :]:
+        axes.set_visible(False)
+    figure.supxlabel(x_label, fontsize=10)
+    figure.supylabel(y_label, fontsize=10)
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside upper center", ncols=min(len(handles), 7), frameon=False
+    )
+    return _png(figure)
+
+
+# One color a name, whatever the picture: Okabe and Ito's palette, which color-blind readers can tell apart.
+_COLORS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#D55E00", "#0072B2", "#999999")
+
+
+def _draw(axes: Any, lines: Mapping[str, Line]) -> dict[str, Any]:
+    handles = {}
+    for (name, line), color in zip(lines.items(), _COLORS * 3, strict=False):
+        style = {"color": color, "linestyle": "--" if line.dashed else "-", "marker": "o", "markersize": 2.5}
+        handles[name] = axes.errorbar(line.x, line.y, yerr=line.error, linewidth=1.2, capsize=2, label=name, **style)
+    return handles
+
+
+def _figure(width: float, height: float) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _png(figure: Any) -> bytes:
+    buffer = io.BytesIO()
+    # Without the date and version the same figures give the same file.
+    figure.savefig(buffer, format="png", dpi=110, metadata={"Software": None})
+    return buffer.getvalue()

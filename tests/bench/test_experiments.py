@@ -1,0 +1,115 @@
+"""Experiments from their options to their files, on small sets."""
+
+import importlib.util
+import re
+
+import numpy as np
+import pytest
+
+from cutwise import ExplainableKMeans, metrics
+from cutwise.baselines import CUBT
+from cutwise.bench import EXPERIMENTS, Options, run_experiment
+from cutwise.bench.exkmc import sizes_of
+from cutwise.bench.grids import CltreeSearch, CubtSearch
+from cutwise.bench.jobs import read_records
+from cutwise.bench.references import kmeans_reference_of
+from cutwise.datasets import load_real
+from cutwise.exceptions import DataSetUnavailableError, UnknownOptionError
+
+DRAWS = importlib.util.find_spec("matplotlib") is not None
+
+
+@pytest.fixture(autouse=True)
+def without_a_folder_of_the_environment(monkeypatch):
+    monkeypatch.delenv("CUTWISE_DATA", raising=False)
+
+
+def silent(line):
+    pass
+
+
+@pytest.fixture(scope="module")
+def shallow(tmp_path_factory):
+    out = tmp_path_factory.mktemp("shallow")
+    run_experiment(EXPERIMENTS["shallow"], Options(sets=("iris",), seeds=2), out, silent)
+    return out
+
+
+def test_shallow_keeps_every_tree_of_every_seed(shallow):
+    records = read_records(shallow / "results.jsonl")
+    assert [record["key"] for record in records] == [
+        {"set": "iris", "seed": seed, "scaling": "raw"} for seed in range(2)
+    ]
+    X = load_real("iris").X
+    reference = kmeans_reference_of(X, 3, 0)
+    imm = ExplainableKMeans(3, algorithm="imm", reference=reference.centers).fit(X)
+    kept = records[0]["result"]["trees"]["imm"]
+    assert kept["cost_ratio"] == pytest.approx(imm.cost_ratio_)
+    assert kept["waes"] == metrics.weighted_average_explanation_size(imm, X)
+    assert kept["accuracy"] == np.mean(imm.labels_ == reference.labels)
+    star = records[0]["result"]["trees"]["exshallow_star"]
+    assert star["cost_ratio"] <= records[0]["result"]["trees"]["exkmc"]["cost_ratio"] + 1e-9
+
+
+def test_shallow_writes_tables_with_the_published_figures_beside(shallow):
+    table = (shallow / "table2.md").read_text()
+    line = next(line for line in table.splitlines() if line.startswith("| Iris | ExShallow |"))
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells[2:6] == ["1.04", "1.037 ± 0.000", "1.67", "1.44 ± 0.00 **!**"]
+    assert "2 of 4 lines are marked" in table
+    assert "KMC in both on 1 of 1 sets; on every single reference, on 1" in (shallow / "table3.md").read_text()
+    assert "cutwise bench shallow --sets iris --seeds 2" in (shallow / "run.md").read_text()
+    for name in ("figure4.png", "figure5.png"):
+        assert (shallow / name).exists() == DRAWS
+
+
+def test_a_second_run_does_nothing_again_and_writes_the_same(shallow):
+    files = {path.name: path.read_bytes() for path in shallow.iterdir()}
+    lines = []
+    run_experiment(EXPERIMENTS["shallow"], Options(sets=("iris",), seeds=2), shallow, lines.append)
+    assert lines == ["2 of 2 jobs were done before"]
+    assert {path.name: path.read_bytes() for path in shallow.iterdir()} == files
+
+
+def test_exkmc_draws_every_curve(tmp_path):
+    written = run_experiment(EXPERIMENTS["exkmc"], Options(sets=("iris",), seeds=1), tmp_path, silent)
+    (record,) = read_records(tmp_path / "results.jsonl")
+    trees = record["result"]["trees"]
+    assert set(trees) == {"exkmc_imm", "exkmc", "cart", "kdtree", "cltree", "cubt"}
+    for points in trees.values():
+        assert [point["size"] for point in points] == sizes_of(3) == [3, 4, 6, 7, 9, 10, 12]
+        assert all(point["leaves"] <= point["size"] for point in points)
+        assert all(point["cost_ratio"] >= 1 - 1e-9 for point in points)
+    surrogate = [point["surrogate_ratio"] for point in trees["exkmc_imm"]]
+    assert surrogate == sorted(surrogate, reverse=True)
+    assert {path.name for path in written} >= {"curves.md", "accuracy.md", "surrogate.md", "time.md", "run.md"}
+    assert "## Iris" in (tmp_path / "curves.md").read_text()
+
+
+def test_speed_times_whoever_is_there(tmp_path):
+    run_experiment(EXPERIMENTS["speed"], Options(sets=("iris",), seeds=1), tmp_path, silent)
+    header = next(line for line in (tmp_path / "speed.md").read_text().splitlines() if line.startswith("| set |"))
+    assert "cutwise IMM" in header
+    assert "DecisionTreeClassifier" in header
+
+
+def test_the_grid_searches_find_trees_at_least_as_cheap_as_the_defaults():
+    X = load_real("iris").X
+    reference = kmeans_reference_of(X, 3, 0)
+    cubt, cltree = CubtSearch(X, 3, [3, 6]), CltreeSearch(X)
+    for size in (3, 6):
+        tree = cubt.tree(size, reference)
+        default = CUBT(3, max_leaves=size, reference=reference.centers).fit(X)
+        assert metrics.tree_cost(tree, X) <= default.cost_ * (1 + 1e-9)
+        assert cltree.tree(size, reference).n_leaves <= size
+
+
+def test_sets_that_cannot_be_had_are_left_out_or_refused(tmp_path):
+    lines = []
+    quick = Options(quick=True, seeds=1)
+    run_experiment(EXPERIMENTS["shallow"], quick, tmp_path, lines.append)
+    assert any(re.match("left out: mice_rows cannot be had", line) for line in lines)
+    with pytest.raises(DataSetUnavailableError, match="mice_rows"):
+        run_experiment(EXPERIMENTS["shallow"], Options(sets=("mice_rows",)), tmp_path, silent)
+    with pytest.raises(UnknownOptionError, match="Did you mean 'iris'"):
+        run_experiment(EXPERIMENTS["shallow"], Options(sets=("irsi",)), tmp_path, silent)

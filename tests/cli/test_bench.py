@@ -1,0 +1,31 @@
+"""`cutwise bench`."""
+
+import pytest
+
+from cutwise.cli import main
+
+
+def test_it_runs_an_experiment_and_names_its_files(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("CUTWISE_DATA", raising=False)
+    assert main(["bench", "speed", "--sets", "iris", "--seeds", "1", "--out", str(tmp_path / "out")]) == 0
+    captured = capsys.readouterr()
+    assert str(tmp_path / "out" / "speed.md") in captured.out.splitlines()
+    assert "1 of 1: iris, seed 0" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["bench", "shalow"], "Did you mean 'shallow'?"),
+        (["bench", "shallow", "--sets", "iri"], "Did you mean 'iris'?"),
+        (["bench", "shallow", "--sets", "anuran", "--data", "nowhere"], "nowhere has no anuran.npz"),
+        (["bench", "shallow", "--seeds", "0"], "--seeds"),
+    ],
+)
+def test_what_cannot_be_is_one_line_and_exit_code_2(arguments, words, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CUTWISE_DATA", raising=False)
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert len(error.splitlines()) == 1
