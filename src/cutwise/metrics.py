@@ -1,11 +1,15 @@
 """Costs, agreement and explanation size of a tree: plain functions of a tree, or a fitted estimator, and data.
 
-Lower is better throughout. ``tree_cost`` over ``partition_cost`` of the reference labels is the price of explaining.
+Lower is better, but for the agreement (adjusted Rand index and normalized mutual information). ``cost_ratio`` is the
+price of explaining.
 """
 
 from cutwise.readouts.guarantee import ImmCertificate, imm_certificate, imm_guarantee
 from cutwise.readouts.metrics import (
+    adjusted_rand_index,
+    cost_ratio,
     n_mistakes,
+    normalized_mutual_information,
     partition_cost,
     surrogate_cost,
     tree_cost,
@@ -15,9 +19,12 @@ from cutwise.readouts.metrics import (
 
 __all__ = [
     "ImmCertificate",
+    "adjusted_rand_index",
+    "cost_ratio",
     "imm_certificate",
     "imm_guarantee",
     "n_mistakes",
+    "normalized_mutual_information",
     "partition_cost",
     "surrogate_cost",
     "tree_cost",

@@ -15,13 +15,17 @@ from cutwise.reference import OBJECTIVES
 from cutwise.table import Columns, Table, check_option, read_labels, read_table, read_weights
 from cutwise.tree.threshold_tree import ThresholdTree
 
+from .agreement import adjusted_rand, contingency, normalized_information
 from .conditions import explanation_sizes
 from .costs import kernel_cost, label_cost, own_cost
 
 __all__ = [
     "METRICS",
+    "adjusted_rand_index",
     "canonical_metric",
+    "cost_ratio",
     "n_mistakes",
+    "normalized_mutual_information",
     "partition_cost",
     "surrogate_cost",
     "tree_cost",
@@ -144,6 +148,87 @@ def partition_cost(
     table = read_table(X)
     codes = read_labels(labels, table.n_rows, what="labels", estimator="partition_cost").codes
     return _cost(table, codes, canonical, None, K, read_weights(sample_weight, table.n_rows))
+
+
+def cost_ratio(
+    tree: Any,
+    X: Any,
+    labels: Any,
+    *,
+    metric: str = "kmeans",
+    Z: Any = None,
+    K: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    """Cost of a tree's clusters over the cost of a clustering, the reference: the price of saying it with the tree.
+
+    Parameters
+    ----------
+    tree : ThresholdTree or fitted estimator
+    X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
+        The rows, in the columns and units that the tree tests.
+    labels : array_like of shape (n_rows,)
+        The reference's cluster of every row; rows with -1 are noise and are left out of both costs.
+    metric, Z, K, sample_weight
+        As in ``tree_cost``.
+
+    Returns
+    -------
+    ratio : float
+        Below 1 where the tree found clusters of lower cost; nan where the reference costs nothing. Under a bounded
+        kernel ratios near 1 come cheaply: look at the agreement too.
+
+    References
+    ----------
+    Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*, Section 7.
+    """
+    canonical = canonical_metric(metric)
+    table, routed = _read(tree, X)
+    weights = read_weights(sample_weight, table.n_rows)
+    codes = read_labels(labels, table.n_rows, what="labels", estimator="cost_ratio").codes
+    reference = _cost(table, codes, canonical, Z, K, weights)
+    grown = _cost(table, np.where(codes < 0, np.int32(-1), routed.predict(table)), canonical, Z, K, weights)
+    return grown / reference if reference > 0 else float("nan")
+
+
+def adjusted_rand_index(tree: Any, X: Any, labels: Any, sample_weight: Any = None) -> float:
+    """Agreement of a tree's clusters with a clustering: 1 where they are the same, about 0 for unrelated ones.
+
+    Parameters
+    ----------
+    tree : ThresholdTree or fitted estimator
+    X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
+    labels : array_like of shape (n_rows,)
+        The cluster of every row, by whatever names; rows with -1 are noise and left out.
+    sample_weight : array_like of shape (n_rows,), optional
+        A weight counts as a repeated row.
+
+    Returns
+    -------
+    index : float
+        At most 1.
+
+    References
+    ----------
+    Hubert, Arabie (1985), *Comparing partitions*.
+    """
+    return adjusted_rand(_contingency(tree, X, labels, sample_weight))
+
+
+def normalized_mutual_information(tree: Any, X: Any, labels: Any, sample_weight: Any = None) -> float:
+    """What a tree's clusters tell of a clustering and the reverse, from 0 to 1.
+
+    Parameters
+    ----------
+    tree, X, labels, sample_weight
+        As in ``adjusted_rand_index``.
+
+    Returns
+    -------
+    information : float
+        Mutual information over the mean of both entropies: 1 where the clusters are the same.
+    """
+    return normalized_information(_contingency(tree, X, labels, sample_weight))
 
 
 def surrogate_cost(
@@ -299,6 +384,15 @@ def weighted_average_explanation_size(tree: Any, X: Any, sample_weight: Any = No
     """
     routed, weight = _leaf_weights(tree, X, sample_weight)
     return float(weight @ explanation_sizes(routed) / weight.sum())
+
+
+def _contingency(tree: Any, X: Any, labels: Any, sample_weight: Any) -> npt.NDArray[np.float64]:
+    """Weight of the rows for each pair of the tree's cluster and the given one."""
+    table, routed = _read(tree, X)
+    weights = read_weights(sample_weight, table.n_rows)
+    codes = read_labels(labels, table.n_rows, what="labels", estimator="the agreement").codes
+    kept = codes >= 0
+    return contingency(routed.predict(table)[kept], codes[kept], None if weights is None else weights[kept])
 
 
 def _read(tree: Any, X: Any) -> tuple[Table, ThresholdTree]:

@@ -1,0 +1,64 @@
+"""Cost ratio and agreement of a tree with a clustering, against their definitions and scikit-learn's."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from cutwise import ExplainableKernelKMeans, ExplainableKMeans, metrics
+from cutwise.exceptions import InvalidInputError
+from cutwise.readouts.agreement import adjusted_rand, contingency, normalized_information
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 2))
+LABELS = RNG.integers(0, 3, 80)
+MODEL = ExplainableKMeans(3, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_both_measures_are_scikit_learns_and_weights_are_repeated_rows(seed):
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(0, rng.integers(1, 5), 30), rng.integers(0, rng.integers(1, 5), 30)
+    weights = rng.integers(1, 4, 30)
+    a, b = np.repeat(first, weights), np.repeat(second, weights)
+    table = contingency(first, second, weights)
+    assert adjusted_rand(table) == pytest.approx(adjusted_rand_score(a, b))
+    assert normalized_information(table) == pytest.approx(normalized_mutual_info_score(a, b), abs=1e-12)
+
+
+def test_the_agreement_of_a_tree_does_not_ask_what_clusters_are_called():
+    words = np.array(["red", "green", "blue"])[LABELS]
+    predicted = MODEL.predict(X)
+    assert metrics.adjusted_rand_index(MODEL, X, words) == pytest.approx(adjusted_rand_score(LABELS, predicted))
+    expected = normalized_mutual_info_score(LABELS, predicted)
+    assert metrics.normalized_mutual_information(MODEL.tree_, X, words) == pytest.approx(expected)
+    assert metrics.adjusted_rand_index(MODEL, X, predicted + 5) == 1.0
+
+
+def test_noise_is_left_out():
+    noisy = np.where(np.arange(80) < 30, -1, LABELS)
+    expected = adjusted_rand_score(LABELS[30:], MODEL.predict(X[30:]))
+    assert metrics.adjusted_rand_index(MODEL, X, noisy) == pytest.approx(expected)
+    weights = np.where(np.arange(80) < 30, 0.0, 1.0)
+    assert metrics.adjusted_rand_index(MODEL, X, LABELS, sample_weight=weights) == pytest.approx(expected)
+    ratio = metrics.cost_ratio(MODEL, X, noisy)
+    assert ratio == pytest.approx(metrics.cost_ratio(MODEL, X[30:], LABELS[30:]))
+
+
+def test_the_cost_ratio_is_that_of_the_fit():
+    assert metrics.cost_ratio(MODEL, X, MODEL.reference_.labels) == pytest.approx(MODEL.cost_ratio_, rel=1e-6)
+    kernel = ExplainableKernelKMeans(3, gamma=0.5, random_state=0).fit(X)
+    matrix = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
+    ratio = metrics.cost_ratio(kernel, X, kernel.reference_.labels, metric="kernel", K=matrix)
+    assert ratio == pytest.approx(kernel.cost_ratio_)
+    assert metrics.cost_ratio(MODEL, X, LABELS) == pytest.approx(
+        metrics.tree_cost(MODEL, X) / metrics.partition_cost(X, LABELS)
+    )
+
+
+def test_a_reference_that_costs_nothing_has_no_ratio():
+    assert np.isnan(metrics.cost_ratio(MODEL, X, np.arange(80)))
+
+
+def test_labels_of_other_rows_are_refused():
+    with pytest.raises(InvalidInputError, match="79"):
+        metrics.adjusted_rand_index(MODEL, X, LABELS[1:])
