@@ -17,5 +17,5 @@ def test_the_examples_print_what_the_readme_shows():
     spec.loader.exec_module(script)
     page = script.PAGE.read_text(encoding="utf-8")
     assert len(script.COMMAND.findall(page)) == 1
-    assert len(script.PYTHON.findall(page)) == page.count("```python") == 2
+    assert len(script.PYTHON.findall(page)) == page.count("```python") == 3
     assert script.fresh(page).splitlines() == page.splitlines()

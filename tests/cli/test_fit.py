@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
-from cutwise import ClusterExplainer, ExplainableKMeans, load_model
+from cutwise import ClusterExplainer, ExplainableKMeans, ExplainableKMedians, load_model
 
 
 def read_labels(path):
@@ -43,13 +43,33 @@ def test_the_command_line_is_the_library(cutwise, blobs, blobs_csv, tmp_path):
     assert pd.read_csv(labels).to_dict("list") == {"row": list(range(60)), "cluster": model.labels_.tolist()}
 
 
-@pytest.mark.parametrize("scale", ["minmax", "none"])
+@pytest.mark.parametrize("scale", ["minmax", "robust", "none"])
 def test_scale_decides_the_space_of_the_clustering_alone(cutwise, blobs, blobs_csv, tmp_path, scale):
     result = cutwise("fit", blobs_csv, "-k", 3, "--scale", scale, "--labels", tmp_path / "labels.csv")
-    preprocessor = MinMaxScaler() if scale == "minmax" else None
+    preprocessor = {"minmax": MinMaxScaler(), "robust": RobustScaler(), "none": None}[scale]
     model = ExplainableKMeans(3, preprocessor=preprocessor, random_state=0).fit(blobs)
     assert f"scale {scale}" in result.out
     assert read_labels(tmp_path / "labels.csv").tolist() == model.labels_.tolist()
+
+
+def test_the_objective_decides_what_is_minimized(cutwise, blobs, blobs_csv, tmp_path):
+    out = tmp_path / "model.json"
+    result = cutwise("fit", blobs_csv, "-k", 3, "--objective", "kmedians", "--scale", "none", "--out", out)
+    model = ExplainableKMedians(3, random_state=0).fit(blobs)
+    assert load_model(out).tree_.equals(model.tree_)
+    assert load_model(out).cost_ == model.cost_
+    assert "l1 distances within the tree's clusters" in result.out
+    assert "the k-medians clusters" in result.out
+    assert "k-means" not in result.out
+
+
+def test_an_objective_that_cannot_be_is_refused(cutwise, blobs_csv):
+    wrong = cutwise("fit", blobs_csv, "-k", 3, "--objective", "medians")
+    assert wrong.code == 2
+    assert "Did you mean 'kmedians'?" in wrong.err
+    given = cutwise("fit", blobs_csv, "--labels-from", "x", "--objective", "kmedians")
+    assert given.code == 2
+    assert "--labels-from x" in given.err
 
 
 def test_the_tree_options_reach_the_model(cutwise, blobs_csv, tmp_path):

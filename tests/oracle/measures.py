@@ -86,14 +86,25 @@ def partition_medians_cost(clusters: np.ndarray, metric_rows: np.ndarray, weight
     return float(cost)
 
 
+OWN_COST = {"kmeans": partition_cost, "kmedians": partition_medians_cost}
+"""Cost of a partition whose clusters have centers of their own, by objective."""
+
+TERM = {"kmeans": np.square, "kmedians": np.abs}
+"""What a difference in one column costs, by objective."""
+
+
 def fixed_center_cost(
-    clusters: np.ndarray, metric_rows: np.ndarray, centers: np.ndarray, weights: np.ndarray | None = None
+    clusters: np.ndarray,
+    metric_rows: np.ndarray,
+    centers: np.ndarray,
+    weights: np.ndarray | None = None,
+    objective: str = "kmeans",
 ) -> float:
-    """Surrogate cost: squared distance of every row to the reference center of its leaf's label."""
+    """Surrogate cost: cost of every row by the reference center of its leaf's label."""
     rows = np.asarray(metric_rows, dtype=np.longdouble)
     weights = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
     offsets = rows - np.asarray(centers, dtype=np.longdouble)[clusters]
-    return float(((offsets**2).sum(axis=1) * weights).sum())
+    return float((TERM[objective](offsets).sum(axis=1) * weights).sum())
 
 
 def n_mistakes(tree: Any, values: np.ndarray, labels: np.ndarray) -> int:

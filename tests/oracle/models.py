@@ -23,9 +23,9 @@ def fit_quietly(model: Any, *arguments: Any, **keywords: Any) -> Any:
         return model.fit(*arguments, **keywords)
 
 
-def fit_case(case: Case, algorithm: str, **options: Any) -> ExplainableKMeans:
+def fit_case(case: Case, algorithm: str, *, estimator: Any = ExplainableKMeans, **options: Any) -> Any:
     """A model of a case, grown from the case's own centers."""
-    model = ExplainableKMeans(len(case.centers), algorithm=algorithm, reference=case.centers, **options)
+    model = estimator(len(case.centers), algorithm=algorithm, reference=case.centers, **options)
     return fit_quietly(model, case.values, sample_weight=case.weights)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -72,14 +73,24 @@ def as_integers(*arrays: np.ndarray) -> tuple[list[np.ndarray], int]:
     return scaled, bits
 
 
-def exact_squared_distances(rows: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, int]:
-    """Squared distances (n, k) as Python integers in units of ``2**-bits``, and ``bits``."""
+def _exact(rows: np.ndarray, centers: np.ndarray, term: Callable[[int], int]) -> tuple[np.ndarray, int]:
     (rows_whole, centers_whole), bits = as_integers(rows, centers)
     out = np.empty((len(rows), len(centers)), dtype=object)
     for i, row in enumerate(rows_whole):
         for j, center in enumerate(centers_whole):
-            out[i, j] = sum((x - c) * (x - c) for x, c in zip(row, center, strict=True))
+            out[i, j] = sum(term(x - c) for x, c in zip(row, center, strict=True))
+    return out, bits
+
+
+def exact_squared_distances(rows: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, int]:
+    """Squared distances (n, k) as Python integers in units of ``2**-bits``, and ``bits``."""
+    out, bits = _exact(rows, centers, lambda difference: difference * difference)
     return out, 2 * bits
+
+
+def exact_l1_distances(rows: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, int]:
+    """l1 distances (n, k) as Python integers in units of ``2**-bits``, and ``bits``."""
+    return _exact(rows, centers, abs)
 
 
 def disagreements(labels: np.ndarray, n_centers: int) -> np.ndarray:

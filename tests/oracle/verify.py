@@ -23,6 +23,7 @@ from .problem import (
     as_integers,
     candidate_cuts,
     disagreements,
+    exact_l1_distances,
     exact_squared_distances,
     separating_cuts,
 )
@@ -58,7 +59,7 @@ def problem_of(
     metric_rows: np.ndarray | None = None,
     coordinates: np.ndarray | None = None,
 ) -> Problem:
-    """The search problem behind a fitted model: its reference's labels and centers, and squared distances to them.
+    """The search problem behind a fitted model: its reference's labels and centers, and the rows' costs by them.
 
     Parameters
     ----------
@@ -75,9 +76,11 @@ def problem_of(
     centers = np.asarray(model.reference_.centers, dtype=np.float64)
     labels = np.asarray(model.reference_.labels)
     if costs == "exact":
-        table: np.ndarray = exact_squared_distances(metric, centers)[0]
+        exact = {"kmeans": exact_squared_distances, "kmedians": exact_l1_distances}[model.reference_.objective]
+        table: np.ndarray = exact(metric, centers)[0]
     else:
-        table = ((metric[:, None, :].astype(np.longdouble) - centers[None]) ** 2).sum(axis=2).astype(np.float64)
+        term = measures.TERM[model.reference_.objective]
+        table = term(metric[:, None, :].astype(np.longdouble) - centers[None]).sum(axis=2).astype(np.float64)
     if weights is None:
         whole = np.ones(len(rows), dtype=object if costs == "exact" else np.int64)
     else:
@@ -383,11 +386,12 @@ def expansion_problem(problem: Problem, expansion: str) -> Problem:
 
 
 def check_reference(model: Any, values: np.ndarray, *, weights: np.ndarray | None = None) -> None:
-    """The reference's labels are the nearest centers, its cost the weighted squared distances to them."""
+    """The reference's labels are the nearest centers, its cost what the rows cost by them."""
     centers = np.asarray(model.reference_.centers, dtype=np.float64)
     rows = np.asarray(values, dtype=np.float64)
     labels = np.asarray(model.reference_.labels)
-    distances = ((rows[:, None, :].astype(np.longdouble) - centers[None]) ** 2).sum(axis=2)
+    term = measures.TERM[model.reference_.objective]
+    distances = term(rows[:, None, :].astype(np.longdouble) - centers[None]).sum(axis=2)
     mine = distances[np.arange(len(rows)), labels]
     scale = float(distances.max()) or 1.0
     _require(bool((mine <= distances.min(axis=1) + 1e-12 * scale).all()), "a row is not labeled by its nearest center")
@@ -405,9 +409,10 @@ def check_measures(model: Any, values: np.ndarray, *, weights: np.ndarray | None
     clusters = measures.clusters_of_rows(tree, rows)
     _require(np.array_equal(model.labels_, clusters), "labels_ differ from the tree's")
     _require(np.array_equal(model.predict(values), clusters), "predict differs from the tree's labels")
-    cost = measures.partition_cost(clusters, rows, weights)
-    fixed = measures.fixed_center_cost(clusters, rows, model.reference_.centers, weights)
-    spread = float(((rows - rows.mean(axis=0)) ** 2).sum())
+    objective = model.reference_.objective
+    cost = measures.OWN_COST[objective](clusters, rows, weights)
+    fixed = measures.fixed_center_cost(clusters, rows, model.reference_.centers, weights, objective)
+    spread = float(measures.TERM[objective](rows - rows.mean(axis=0)).sum())
     for name, seen, expected in (
         ("cost_", model.cost_, cost),
         ("inertia_", model.inertia_, cost),
@@ -422,4 +427,4 @@ def check_measures(model: Any, values: np.ndarray, *, weights: np.ndarray | None
     ends = dict(measures.paths(tree))
     _require(model.n_leaves_ == len(ends), f"n_leaves_ {model.n_leaves_}, counted {len(ends)}")
     _require(model.depth_ == max(map(len, ends.values())), f"depth_ {model.depth_}")
-    _require(cost <= fixed * (1 + 1e-12) + 1e-12 * spread, "own means cost more than the reference centers")
+    _require(cost <= fixed * (1 + 1e-12) + 1e-12 * spread, "own centers cost more than the reference's")

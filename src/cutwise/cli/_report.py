@@ -89,9 +89,11 @@ def _tree_line(model: Any) -> str:
 def _price_lines(model: Any) -> list[str]:
     """What saying the clusters with this tree costs, in words."""
     from cutwise.estimators._document import agreement_of
+    from cutwise.reference import KMEANS, OBJECTIVES
 
+    objective = OBJECTIVES.get(model.reference_.objective, KMEANS)
     given = hasattr(model, "agreement_")
-    own = "the given clusters" if given else "the k-means clusters"
+    own = "the given clusters" if given else f"the {objective.words} clusters"
     agreement = agreement_of(model)
     lines = []
     if not math.isnan(agreement):
@@ -102,7 +104,8 @@ def _price_lines(model: Any) -> list[str]:
     # A ratio within rounding of 1 is "no more"; one that would round to 1.0000 without being it keeps its digits.
     more = "less" if ratio < 1 else "more"
     change = "as much as" if ratio == 1 else f"{percent(abs(ratio - 1))} {more} than"
-    return [*lines, f"cost ratio {ratio:.4f}: squared distances within the tree's clusters are {change} within {own}"]
+    costs = f"{objective.cost_words} within the tree's clusters"
+    return [*lines, f"cost ratio {ratio:.4f}: {costs} are {change} within {own}"]
 
 
 def _measures(rule: Any) -> tuple[str, str, str, str]:

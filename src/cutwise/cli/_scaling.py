@@ -10,6 +10,7 @@ __all__ = ["SCALES", "scaler_of"]
 SCALES = {
     "standard": "every column to mean 0 and standard deviation 1",
     "minmax": "every column to the range from 0 to 1",
+    "robust": "every column to median 0 and interquartile range 1",
     "none": "columns as they are",
 }
 
@@ -18,6 +19,7 @@ def scaler_of(scale: str) -> Any:
     """The scikit-learn transformer of an option of ``--scale``, or None for ``"none"``."""
     if scale == "none":
         return None
-    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+    from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
-    return StandardScaler() if scale == "standard" else MinMaxScaler()
+    scaler = {"standard": StandardScaler, "minmax": MinMaxScaler, "robust": RobustScaler}[scale]
+    return scaler()

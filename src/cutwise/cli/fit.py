@@ -22,9 +22,11 @@ __all__ = ["EXAMPLES", "command"]
 EXAMPLES = (
     "cutwise fit --example wine",
     "cutwise fit customers.csv -k 5 --drop CustomerID,Genre --out segments.json",
+    "cutwise fit incomes.csv -k 4 --objective kmedians --scale robust",
     "cutwise fit measured.parquet --labels-from species",
 )
 
+OBJECTIVES = ("kmeans", "kmedians")
 FILE_HELP = "CSV, TSV or Parquet file, packed (gzip, bzip2, xz) or not; - for standard input."
 _TABLE, _TREE, _OUTPUT = "Table", "Clusters and tree", "Output"
 
@@ -66,6 +68,14 @@ def command(
         int | None,
         typer.Option("-k", "--clusters", help="How many clusters.", rich_help_panel=_TREE, show_default=False),
     ] = None,
+    objective: Annotated[
+        str,
+        typer.Option(
+            help="What makes clusters: kmeans (squared distances to means) or kmedians (l1 distances to medians, for "
+            "tables with outliers).",
+            rich_help_panel=_TREE,
+        ),
+    ] = "kmeans",
     labels_from: Annotated[
         str | None,
         typer.Option(
@@ -97,7 +107,9 @@ def command(
     depth_penalty: Annotated[
         float, typer.Option(help="exshallow's price of depth, from 0.", rich_help_panel=_TREE)
     ] = 0.03,
-    n_init: Annotated[int, typer.Option(help="Starts of k-means; the best one counts.", rich_help_panel=_TREE)] = 10,
+    n_init: Annotated[
+        int, typer.Option(help="Starts of the clustering; the best one counts.", rich_help_panel=_TREE)
+    ] = 10,
     seed: Annotated[
         int, typer.Option(help="Same seed, same table: same result.", min=0, max=2**32 - 1, rich_help_panel=_TREE)
     ] = 0,
@@ -123,6 +135,13 @@ def command(
     """Cluster a table and print a rule for every cluster."""
     if scale not in SCALES:
         raise UnknownOptionError.of("--scale", scale, list(SCALES))
+    if objective not in OBJECTIVES:
+        raise UnknownOptionError.of("--objective", objective, OBJECTIVES)
+    if labels_from is not None and objective != "kmeans":
+        raise InvalidInputError(
+            f"--objective {objective} has no meaning with --labels-from {labels_from}: that column has its clusters "
+            "already, and costs are those of k-means. Leave one of them out."
+        )
     growth: dict[str, Any] = {
         "preprocessor": scaler_of(scale),
         "max_leaves": max_leaves,
@@ -145,7 +164,7 @@ def command(
             drop_missing=drop_missing,
         )
         with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns", silent=verbose):
-            model = _fitted(task, growth, n_clusters, n_init)
+            model = _fitted(task, growth, objective, n_clusters, n_init)
         name_clusters(model, name or [])
         if out is not None:
             outputs.write(out, model.save)
@@ -190,9 +209,10 @@ def _read(
         return read_source(file, separator=separator, header=header), n_clusters
 
 
-def _fitted(task: Task, growth: dict[str, Any], n_clusters: int | None, n_init: int) -> Any:
-    from cutwise import ClusterExplainer, ExplainableKMeans
+def _fitted(task: Task, growth: dict[str, Any], objective: str, n_clusters: int | None, n_init: int) -> Any:
+    from cutwise import ClusterExplainer, ExplainableKMeans, ExplainableKMedians
 
     if n_clusters is None:
         return ClusterExplainer(**growth).fit(task.table, task.labels, sample_weight=task.weights)
-    return ExplainableKMeans(n_clusters, n_init=n_init, **growth).fit(task.table, sample_weight=task.weights)
+    clusterer = ExplainableKMedians if objective == "kmedians" else ExplainableKMeans
+    return clusterer(n_clusters, n_init=n_init, **growth).fit(task.table, sample_weight=task.weights)

@@ -33,6 +33,8 @@ class Objective:
     ----------
     name : {"kmeans", "kmedians"}
         Its name in the core, in metrics and in model files.
+    words : str
+        What clusterings by it are called: ``"k-means"`` or ``"k-medians"``.
     center_word : str
         What the best center of a cluster is called: ``"mean"`` or ``"median"``.
     cost_words : str
@@ -48,6 +50,7 @@ class Objective:
     """
 
     name: ObjectiveName
+    words: str
     center_word: str
     cost_words: str
     centers: _Centers
@@ -75,10 +78,12 @@ def _as_they_are(costs: Float64) -> Float64:
     return costs
 
 
-KMEANS = Objective("kmeans", "mean", "squared distances", kernels.cluster_means, _roots, gets_stuck=False)
+KMEANS = Objective("kmeans", "k-means", "mean", "squared distances", kernels.cluster_means, _roots, gets_stuck=False)
 """Squared Euclidean distance to the weighted mean."""
 
-KMEDIANS = Objective("kmedians", "median", "l1 distances", kernels.cluster_medians, _as_they_are, gets_stuck=True)
+KMEDIANS = Objective(
+    "kmedians", "k-medians", "median", "l1 distances", kernels.cluster_medians, _as_they_are, gets_stuck=True
+)
 """l1 distance to the coordinate-wise weighted median."""
 
 OBJECTIVES: dict[str, Objective] = {objective.name: objective for objective in (KMEANS, KMEDIANS)}
