@@ -36,7 +36,7 @@ def test_the_first_penalty_is_kept_where_it_keeps_both_targets():
 
 def test_long_explanations_raise_the_penalty_and_high_costs_lower_it():
     up = SMOOTH.search(1.9, 3.5)
-    assert [penalty for penalty, *_ in up.steps] == [0.03, 0.515]
+    assert [penalty for penalty, *_ in up.steps] == pytest.approx([0.03, 0.06, 0.12, 0.24, 0.48, 0.96, 0.72])
     down = SMOOTH.search(1.01, 4)
     assert [penalty for penalty, *_ in down.steps] == [0.03, 0.015, 0.0075]
     narrow = SMOOTH.search(1.5, 3.51)
@@ -50,7 +50,13 @@ def test_of_trees_that_keep_the_cost_the_shortest_is_taken_where_no_tree_keeps_b
     assert len(search.steps) == MOST_STEPS
     assert search.cost <= 1.5
     assert search.waes == min(waes for _, cost, waes in search.steps if cost <= 1.5)
-    assert search.depth_penalty == pytest.approx(0.5, abs=1e-5)
+    assert search.depth_penalty == pytest.approx(0.5, abs=1e-4)
+
+
+def test_the_search_ends_at_one():
+    search = SMOOTH.search(9, 2)
+    assert not search.reached
+    assert search.steps[-1][0] == search.depth_penalty == 1
 
 
 def test_the_cheapest_is_taken_where_none_keeps_the_cost_and_zero_is_tried():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -64,7 +65,10 @@ def search_penalty(
     target_cost: float,
     target_waes: float,
 ) -> tuple[PenaltySearch, GrownTree]:
-    """Halve the interval of penalties: down where a tree costs too much, up where its explanations are too long.
+    """Search for a penalty: lower where a tree costs too much, higher where its explanations are too long.
+
+    Upwards the penalty doubles until a tree costs too much, so that no more cost is paid than needed; from there on the
+    interval is halved.
 
     Parameters
     ----------
@@ -86,7 +90,7 @@ def search_penalty(
     ----------
     Laber, Murtinho, Oliveira (2023), *Shallow decision trees for explainable k-means clustering*, Section 4.4.
     """
-    low, high, penalty = 0.0, 1.0, FIRST_PENALTY
+    low, high, penalty = 0.0, math.inf, FIRST_PENALTY
     steps: list[tuple[float, float, float]] = []
     best: tuple[tuple[bool, float, float], int, GrownTree] | None = None
     for step in range(MOST_STEPS):
@@ -100,8 +104,13 @@ def search_penalty(
         if cheap and waes <= target_waes * (1 + _ROUNDING):
             return PenaltySearch(*steps[-1], target_cost, target_waes, True, tuple(steps)), grown
         low, high = (penalty, high) if cheap else (low, penalty)
-        # Halving never gets to 0, the cheapest penalty there is.
-        penalty = 0.0 if step == MOST_STEPS - 2 and low == 0.0 else (low + high) / 2
+        if low == 1.0:
+            break
+        if high == math.inf:
+            penalty = min(1.0, 2 * penalty)
+        else:
+            # Halving never gets to 0, the cheapest penalty there is.
+            penalty = 0.0 if step == MOST_STEPS - 2 and low == 0.0 else (low + high) / 2
     assert best is not None
     return PenaltySearch(*steps[best[1]], target_cost, target_waes, False, tuple(steps)), best[2]
 
@@ -128,7 +137,7 @@ def tune_depth_penalty(
 ) -> PenaltySearch:
     """Find the depth penalty with which ExShallow keeps a cost and an explanation size (ExShallow*).
 
-    The search starts at 0.03 and halves the interval from 0 to 1, at most 20 trees long. The reference is found once.
+    A binary search between 0 and 1 that starts at 0.03 and grows at most 20 trees. The reference is found once.
 
     Parameters
     ----------
