@@ -154,6 +154,16 @@ def test_neither_threads_nor_the_order_of_rows_change_a_tree(n):
             np.testing.assert_array_equal(one.leaf_of_row[shuffled], other.leaf_of_row)
 
 
+def test_features_that_do_not_fit_in_memory_together_give_the_same_tree(monkeypatch):
+    for seed in range(3):
+        given = problem(seed)
+        for ties in ("position", "cost"):
+            grown = kernel_tree(*given, ties=ties)
+            with monkeypatch.context() as patch:
+                patch.setattr("cutwise.split.feature_cuts._FEATURE_BYTES", 100)
+                assert kernel_tree(*given, ties=ties).tree.equals(grown.tree)
+
+
 def test_a_weight_is_a_repeated_row():
     for seed in (0, 3, 6):
         X, labels, costs, weights, k = problem(seed)

@@ -322,8 +322,9 @@ struct FeatureSearch {
   // A column's best cut by position, and the fewest mistakes of every feature.
   FeatureCut look(int32_t f, std::vector<int64_t> &fewest) const {
     const FeatureColumn &column = table.columns[f];
-    const NodeColumn node = gather(column);
     FeatureCut best;
+    if (column.n_features == 0) return best;
+    const NodeColumn node = gather(column);
     fewest.assign(column.n_features, kNone);
     if (node.item.size() < 2) return best;
     Walk walk(static_cast<int32_t>(node.item.size()), width());
@@ -401,13 +402,6 @@ struct FeatureSearch {
 
   Result run(int n_jobs) {
     prepare();
-    Result result = search(n_jobs);
-    if (result.cut.column >= 0) return result;
-    any_level = true;
-    return search(n_jobs);
-  }
-
-  Result search(int n_jobs) const {
     const int32_t d = table.n_cols();
     std::vector<FeatureCut> best(d);
     std::vector<std::vector<int64_t>> fewest(d);
@@ -426,6 +420,16 @@ struct FeatureSearch {
 };
 
 }  // namespace
+
+void FeatureTable::drop_features(int32_t f) {
+  FeatureColumn &column = columns[f];
+  column.n_features = 0;
+  column.value = {};
+  column.center = {};
+  column.center_order = {};
+  column.top = {};
+  column.order = {};
+}
 
 void FeatureTable::add_features(int32_t f, const double *values, int32_t n_features) {
   FeatureColumn &column = columns[f];
@@ -496,7 +500,14 @@ void bind_feature_cuts(nb::module_ &m) {
             nb::gil_scoped_release release;
             table.add_features(column, values.data(), static_cast<int32_t>(values.shape(0)));
           },
-          nb::arg("column"), nb::arg("values"));
+          nb::arg("column"), nb::arg("values"))
+      .def(
+          "drop_features",
+          [](FeatureTable &table, int32_t column) {
+            require(column >= 0 && column < table.n_cols(), "a column of the table");
+            table.drop_features(column);
+          },
+          nb::arg("column"));
   m.def(
       "feature_table",
       [](const Ranks &ranks, In1<int32_t> labels, std::optional<In1<int64_t>> weights, int64_t k, int n_jobs) {
@@ -514,7 +525,8 @@ void bind_feature_cuts(nb::module_ &m) {
     m.def(
         "fewest_feature_mistakes",
         [](const FeatureTable &table, In1<int32_t> rows, In1<int32_t> cluster, std::optional<In1<int64_t>> weights,
-           In1<int32_t> survivors, std::optional<In2<Cost>> costs, bool one_sided, int n_jobs) -> nb::object {
+           In1<int32_t> survivors, std::optional<In2<Cost>> costs, bool one_sided, bool any_level,
+           int n_jobs) -> nb::object {
           require(static_cast<int64_t>(cluster.size()) == table.n_rows, "cluster has one entry per row");
           require(!weights || static_cast<int64_t>(weights->size()) == table.n_rows, "weights has one entry per row");
           require(!costs || (static_cast<int64_t>(costs->shape(0)) == table.n_rows &&
@@ -528,7 +540,7 @@ void bind_feature_cuts(nb::module_ &m) {
                                      std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size()),
                                      costs ? costs->data() : nullptr,
                                      one_sided,
-                                     false,
+                                     any_level,
                                      {},
                                      {}};
           typename FeatureSearch<Cost>::Result found;
@@ -537,11 +549,11 @@ void bind_feature_cuts(nb::module_ &m) {
             found = search.run(n_jobs);
           }
           if (found.cut.column < 0) return nb::none();
-          return nb::make_tuple(found.cut.mistakes, found.cut.column, found.cut.feature, found.lower, found.upper,
-                                to_numpy(std::move(found.left)));
+          return nb::make_tuple(found.cut.mistakes, costs ? found.cut.cost : 0, found.cut.column, found.cut.feature,
+                                found.lower, found.upper, to_numpy(std::move(found.left)));
         },
         nb::arg("table"), nb::arg("rows"), nb::arg("cluster"), nb::arg("weights").none(), nb::arg("survivors"),
-        nb::arg("costs").noconvert().none(), nb::arg("one_sided"), nb::arg("n_jobs"));
+        nb::arg("costs").noconvert().none(), nb::arg("one_sided"), nb::arg("any_level"), nb::arg("n_jobs"));
   };
   for_costs(int32_t{});
   for_costs(int64_t{});

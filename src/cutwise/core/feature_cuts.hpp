@@ -33,6 +33,8 @@ struct FeatureTable {
   int32_t n_cols() const { return static_cast<int32_t>(columns.size()); }
   // values: (n_features, n_items), finite; they stand for the features of the column's items.
   void add_features(int32_t column, const double *values, int32_t n_features);
+  // Gives their memory back.
+  void drop_features(int32_t column);
 };
 
 }  // namespace cutwise

@@ -143,7 +143,7 @@ def feature_table(ranks: Ranks, labels: Int32, weights: Int64 | None, k: int, n_
         ``values(column)``: the values of a column that features are wanted for, increasing: all distinct ones, or,
         where they are more than 1,000, the medians of groups of equal weight, 512 of them and more where single values
         are heavy; ``is_exact(column)`` tells which. ``add_features(column, values)`` takes the features of a column,
-        (n_features, n_values), float64; more can be added.
+        (n_features, n_values), float64, of which a copy is kept; ``drop_features(column)`` gives the memory back.
     """
     return _core.feature_table(ranks, labels, weights, k, n_jobs)
 
@@ -156,13 +156,13 @@ def fewest_feature_mistakes(
     survivors: Int32,
     costs: Costs | None,
     one_sided: bool,
+    any_level: bool,
     n_jobs: int = 1,
-) -> tuple[int, int, int, float, float, Int32] | None:
+) -> tuple[int, int, int, int, float, float, Int32] | None:
     """The cut of a surrogate feature that parts the fewest rows from their centers.
 
-    A cut at a level has rows and surviving centers above it and at or below it. Levels lie half way between neighboring
-    values of the rows that a center holds; only where no such level parts centers, those between two values are parted
-    at their own coordinates. A cut counts where one of its sides is an interval of the node's values on the column.
+    A cut at a level has rows and surviving centers above it and at or below it, and counts where one of its sides is an
+    interval of the node's values on the column. Only columns that have features now are looked at.
 
     Parameters
     ----------
@@ -179,19 +179,23 @@ def fewest_feature_mistakes(
         center. Then, or without them: the lowest column, the lowest feature, the lowest level.
     one_sided : bool
         Only cuts that are a threshold on the column.
+    any_level : bool
+        False: levels lie half way between neighboring values of the rows that a center holds. True: anywhere between
+        them, so that centers between two values are parted at their own coordinates.
     n_jobs : int
 
     Returns
     -------
     found : tuple or None
-        ``(mistakes, column, feature, lower, upper, left)``: rows with ``lower < x <= upper`` go left, ``left`` are the
-        survivors that do; ``lower`` is -inf for a threshold. None when no cut has rows and centers on both sides.
+        ``(mistakes, cost, column, feature, lower, upper, left)``; cost is 0 without costs. Rows with
+        ``lower < x <= upper`` go left, ``left`` are the survivors that do; ``lower`` is -inf for a threshold. None when
+        no cut has rows and centers on both sides.
 
     References
     ----------
     Fleissner, Vankadara, Ghoshdastidar (2024), Algorithm 1.
     """
-    return _core.fewest_feature_mistakes(table, rows, cluster, weights, survivors, costs, one_sided, n_jobs)
+    return _core.fewest_feature_mistakes(table, rows, cluster, weights, survivors, costs, one_sided, any_level, n_jobs)
 
 
 def partition_interval(

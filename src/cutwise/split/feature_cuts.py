@@ -19,6 +19,9 @@ __all__ = ["FeatureMistakeCriterion"]
 Int32 = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.uint8]
 
+_FEATURE_BYTES = 256 * 2**20
+"""Features of all columns are kept up to this size; those of wider tables are formed again for every node."""
+
 
 class FeatureMistakeCriterion:
     """Fewest rows parted from their centers, both seen in a surrogate feature.
@@ -68,30 +71,65 @@ class FeatureMistakeCriterion:
         self._features = intervals.feature_table(ranks, labels, table.weights, k, n_jobs)
         self._k = k
         self._means, _ = kernels.cluster_means(table.matrix, labels, k, table.weights, n_jobs)
-        for column in range(self._features.n_cols):
-            own = features[column] if isinstance(features, Sequence) else features
-            of_column = own.of_column(self._features.values(column), self._features.is_exact(column))
-            self._features.add_features(column, np.ascontiguousarray(of_column, dtype=np.float64))
+        self._family = features
+        self._runs, self._loaded = self._run_up()
 
     def start(self, root: SeparationNode) -> None:
         """See :class:`SeparationCriterion`: the root's rows are held by their clusters from the beginning."""
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
-        found = intervals.fewest_feature_mistakes(
-            self._features, node.rows, self._cluster, self._table.weights, node.survivors, self._excess,
-            self._one_sided, self._n_jobs,
-        )  # fmt: skip
-        if found is None:
-            return self._cut_between_means(node)
-        mistakes, column, _, lower, upper, left = found
-        return SeparatingCut(column, upper, np.isin(node.survivors, left), None, mistakes, lower)
+        for any_level in (False, True):
+            found = []
+            for run in range(len(self._runs)):
+                self._load(run)
+                best_of_run = intervals.fewest_feature_mistakes(
+                    self._features, node.rows, self._cluster, self._table.weights, node.survivors, self._excess,
+                    self._one_sided, any_level, self._n_jobs,
+                )  # fmt: skip
+                if best_of_run is not None:
+                    found.append(best_of_run)
+            if found:
+                mistakes, _, column, _, lower, upper, left = min(found, key=lambda cut: cut[:3])
+                return SeparatingCut(column, upper, np.isin(node.survivors, left), None, mistakes, lower)
+        return self._cut_between_means(node)
 
     def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows parted from their centers are dropped."""
         for child in children:
             parted, child.uncounted = searches.parted_rows(child.rows, self._cluster, child.survivors, self._k)
             self._cluster[parted] = -1
+
+    def _run_up(self) -> tuple[list[range], int]:
+        """Divide the columns into runs whose features fit in memory together: one run in all but wide tables."""
+        runs, begin, used = [], 0, 0
+        for column in range(self._features.n_cols):
+            nbytes = self._form(column)
+            if used and used + nbytes > _FEATURE_BYTES:
+                for earlier in range(begin, column):
+                    self._features.drop_features(earlier)
+                runs.append(range(begin, column))
+                begin, used = column, 0
+            used += nbytes
+        runs.append(range(begin, self._features.n_cols))
+        return runs, len(runs) - 1
+
+    def _load(self, run: int) -> None:
+        """Have the features of one run of columns, and of no other."""
+        if run == self._loaded:
+            return
+        for column in self._runs[self._loaded]:
+            self._features.drop_features(column)
+        for column in self._runs[run]:
+            self._form(column)
+        self._loaded = run
+
+    def _form(self, column: int) -> int:
+        """Form the features of a column; the memory they take."""
+        own = self._family[column] if isinstance(self._family, Sequence) else self._family
+        values = own.of_column(self._features.values(column), self._features.is_exact(column))
+        self._features.add_features(column, np.ascontiguousarray(values, dtype=np.float64))
+        return int(values.nbytes)
 
     def _cut_between_means(self, node: SeparationNode) -> SeparatingCut | None:
         table = self._table
