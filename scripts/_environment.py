@@ -51,6 +51,31 @@ def install(programs, *wanted):
     run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", build, *wanted])
 
 
+def install_what_there_is(programs, wanted):
+    """Install packages that tests can do without, as ready-made wheels; together, or one by one if that fails."""
+    if install_wheels(programs, wanted):
+        return
+    for package in wanted:
+        if not install_wheels(programs, [package]):
+            say("leaving out " + package + ", which has no wheel for this machine")
+
+
+def install_wheels(programs, wanted):
+    """Install wheels with pip; say whether that worked."""
+    say("installing " + " ".join(wanted))
+    python = os.path.join(programs, "python")
+    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
+    return subprocess.run([*command, *wanted], cwd=ROOT, check=False, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def group(name):
+    """The requirements of a dependency group of pyproject.toml."""
+    import tomllib  # not known to a Python that is too old, which has been told so before
+
+    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
+        return tomllib.load(file)["dependency-groups"][name]
+
+
 def run(command, **more):
     """Run a command in the checkout; end with its exit code when it fails."""
     code = subprocess.run(command, cwd=ROOT, check=False, **more).returncode

@@ -7,7 +7,7 @@ Arguments are handed to pytest: ``python3 scripts/test.py tests/cli -k parquet``
 import os
 import sys
 
-from _environment import install, make_environment, run, say
+from _environment import group, install, install_what_there_is, make_environment, run, say
 
 
 def main():
@@ -15,6 +15,7 @@ def main():
     programs = make_environment(".venv-test")
     install(programs, "pip>=25.1")  # the first to know dependency groups
     install(programs, ".[all]", "--group", "test")
+    install_what_there_is(programs, group("interop"))
     arguments = sys.argv[1:] or ["-n", "auto"]
     say("running pytest " + " ".join(arguments))
     # One thread per worker: numpy's and scikit-learn's own pools would only fight the other workers for the cores.
