@@ -1,0 +1,108 @@
+"""How the documentation is built: ``sphinx-build -W docs docs/_build/html``. Examples and figures run while it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+from docutils.nodes import SkipNode
+from docutils.utils.math.latex2mathml import tex2mathml
+
+import cutwise
+
+ROOT = Path(__file__).parents[1]
+# The figures of some pages share helpers; examples/ is a folder of scripts.
+sys.path.insert(0, str(Path(__file__).parent))
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+project = "cutwise"
+author = "The cutwise developers"
+project_copyright = f"2026, {author}"
+release = version = cutwise.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
+    "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+    "matplotlib.sphinxext.plot_directive",
+]
+exclude_patterns = ["_build", "**/README.md", "gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.py.md5"]
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"  # types are in the docstrings, with shapes and units
+autodoc_default_options = {"members": True, "inherited-members": "BaseEstimator"}
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+# References to other projects need their inventories; a build without network must work, so they are opt-in.
+if os.environ.get("CUTWISE_DOCS_INTERSPHINX"):
+    intersphinx_mapping = {
+        "python": ("https://docs.python.org/3", None),
+        "numpy": ("https://numpy.org/doc/stable", None),
+        "sklearn": ("https://scikit-learn.org/stable", None),
+    }
+
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_include_source = False
+plot_formats = [("png", 120)]
+plot_rcparams = {"figure.figsize": (7, 4), "savefig.bbox": "tight"}
+plot_apply_rcparams = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(ROOT / "examples"),
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "ignore_pattern": r"(__init__|_data)\.py",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "min_reported_time": 10**6,
+    "show_memory": False,
+    "within_subsection_order": "FileNameSortKey",
+    "copyfile_regex": r"_data\.py",
+}
+# What an example warns of belongs on its page, not in the log of the build.
+warnings.filterwarnings("ignore", module="sphinx_gallery")
+
+html_theme = "furo"
+html_math_renderer = "mathml"
+html_title = "cutwise"
+html_static_path = ["_static"]
+html_css_files = ["cutwise.css"]
+html_copy_source = False
+html_show_sourcelink = False
+
+
+def _skip_what_scikit_learn_documents(app, what, name, obj, skip, options):
+    """Methods that scikit-learn gives every estimator: their texts refer to its own pages."""
+    home = getattr(obj, "__module__", None) or ""
+    return skip or home.startswith("sklearn") or (name.startswith("set_") and name.endswith("_request"))
+
+
+def _inline_math(translator, node):
+    translator.body.append(tex2mathml(node.astext()))
+    raise SkipNode
+
+
+def _block_math(translator, node):
+    translator.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+    raise SkipNode
+
+
+def setup(app):
+    """Sphinx's hook."""
+    # MathML needs no script from elsewhere: pages read the same without a network.
+    app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))
+    app.connect("autodoc-skip-member", _skip_what_scikit_learn_documents)

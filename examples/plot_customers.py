@@ -1,0 +1,50 @@
+"""
+Customers: segments a sales team can use
+========================================
+
+440 customers of a wholesaler and what they spend a year on six kinds of goods (UCI, *Wholesale customers*, Cardoso
+2014).
+"""
+
+# %%
+# The table comes from OpenML, or from a folder named in the environment variable ``CUTWISE_DATA`` where there is no
+# network.
+
+from _data import wholesale_customers
+
+customers = wholesale_customers()
+print(customers.describe().round().astype(int))
+
+# %%
+# Spending has a long tail
+# ------------------------
+# A customer who spends ten times the average would get a cluster of their own. Distances are better measured
+# between logarithms; the rules stay in money.
+
+import numpy as np
+from sklearn.preprocessing import FunctionTransformer
+
+from cutwise import ExplainableKMeans
+
+logarithms = FunctionTransformer(np.log1p, feature_names_out="one-to-one")
+model = ExplainableKMeans(4, preprocessor=logarithms, random_state=0).fit(customers)
+print(model.rules())
+print(f"cost ratio {model.cost_ratio_:.3f}")
+
+# %%
+# What do they spend?
+
+import matplotlib.pyplot as plt
+
+profile = customers.groupby(model.labels_).median()
+profile.index = [f"cluster {i}" for i in profile.index]
+ax = (profile / customers.median()).T.plot.bar(figsize=(8, 4))
+ax.axhline(1, color="0.5", lw=1)
+ax.set(ylabel="median spending, all customers = 1", yscale="log")
+plt.tight_layout()
+plt.show()
+
+# %%
+# Why is this customer in this segment?
+
+print(model.explain(customers.iloc[[0]])[0])
