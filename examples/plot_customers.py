@@ -32,17 +32,21 @@ print(model.rules())
 print(f"cost ratio {model.cost_ratio_:.3f}")
 
 # %%
-# What do they spend?
+# Who are they?
+# -------------
+# Against all customers, column by column. A look at it suggests names, and the model keeps them.
 
 import matplotlib.pyplot as plt
 
-profile = customers.groupby(model.labels_).median()
-profile.index = [f"cluster {i}" for i in profile.index]
-ax = (profile / customers.median()).T.plot.bar(figsize=(8, 4))
-ax.axhline(1, color="0.5", lw=1)
-ax.set(ylabel="median spending, all customers = 1", yscale="log")
-plt.tight_layout()
+from cutwise.plot import ProfileDisplay
+
+ProfileDisplay.from_estimator(model, customers)
 plt.show()
+
+# %%
+
+spending = customers.groupby(model.labels_).median()
+print((spending / customers.median()).round(1))
 
 # %%
 # Why is this customer in this segment?

@@ -26,16 +26,17 @@ for algorithm in ("imm", "exgreedy", "exshallow", "exkmc"):
 # %%
 # More leaves
 # -----------
+# One fit gives the whole curve, for trees of every size up to the largest.
 
 import matplotlib.pyplot as plt
 
-leaves = [10, 12, 15, 20, 30, 40]
+from cutwise import cost_curve
+
 figure, ax = plt.subplots(layout="constrained")
 for base in ("imm", "exshallow", "exkmc"):
-    ratios = [
-        ExplainableKMeans(10, max_leaves=n, algorithm=base, reference=reference).fit(digits).cost_ratio_ for n in leaves
-    ]
-    ax.plot(leaves, ratios, marker="o", label=base)
+    curve = cost_curve(ExplainableKMeans(10, algorithm=base, reference=reference), digits, max_leaves=40)
+    shown = curve.n_leaves >= 10
+    ax.plot(curve.n_leaves[shown], curve.cost_ratio[shown], label=base)
 ax.set(xlabel="leaves", ylabel="cost ratio")
 ax.legend(title="base tree")
 plt.show()

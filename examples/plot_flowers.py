@@ -26,23 +26,24 @@ print(model.rules())
 print(f"cost ratio {model.cost_ratio_:.3f} with {model.n_leaves_} leaves")
 
 # %%
-# The cells
-# ---------
-# The tree uses one or two of the four columns. On those, its cells are rectangles.
+# The tree
+# --------
 
 import matplotlib.pyplot as plt
-import numpy as np
 
-columns = iris.data.columns[[2, 3]]
-petals = iris.data[columns]
-on_petals = ExplainableKMeans(n_clusters=3, random_state=0).fit(petals)
+from cutwise.plot import PartitionDisplay, TreeDisplay
 
-figure, ax = plt.subplots(layout="constrained")
-ax.scatter(petals.iloc[:, 0], petals.iloc[:, 1], c=on_petals.labels_, cmap="viridis", s=18)
-tree = on_petals.tree_
-for node in np.flatnonzero(tree.feature >= 0):
-    (ax.axvline if tree.feature[node] == 0 else ax.axhline)(tree.threshold[node], color="0.4", lw=1)
-ax.set(xlabel=columns[0], ylabel=columns[1])
+TreeDisplay.from_estimator(model, iris.data)
+plt.show()
+
+# %%
+# The cells
+# ---------
+# On two columns, the cells of a tree are rectangles that one can see.
+
+petals = iris.data[iris.data.columns[[2, 3]]]
+on_petals = ExplainableKMeans(n_clusters=3, max_leaves=5, random_state=0).fit(petals)
+PartitionDisplay.from_estimator(on_petals, petals)
 plt.show()
 
 # %%
