@@ -136,7 +136,7 @@ class ExplainableKernelKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc
     preprocessor_ : transformer
         The fitted preprocessor; None without one.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Only when ``X`` has column names that are all strings.
 
     Notes

@@ -86,7 +86,7 @@ class ExplainableKMedians(ExplainableClusterer):
     n_features_in_ : int
     cluster_names_ : dict of label to str
         The names that ``name_clusters`` gave; empty after a fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Only when ``X`` has column names that are all strings.
 
     Notes

@@ -83,7 +83,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         0 without an approximation. Otherwise what the features lack, as a share: the trace norm of the difference of
         exact and approximate kernel matrix over that of the exact one.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Only when ``X`` has column names that are all strings.
 
     Notes
