@@ -86,6 +86,22 @@ def test_exkmc_draws_every_curve(tmp_path):
     assert "## Iris" in (tmp_path / "curves.md").read_text()
 
 
+def test_kernel_gives_the_published_figures(tmp_path):
+    run_experiment(EXPERIMENTS["kernel"], Options(sets=("iris",), seeds=1), tmp_path, silent)
+    (record,) = read_records(tmp_path / "results.jsonl")
+    ratios = record["result"]["cost_ratio"]
+    assert ratios["kernel_imm"] == pytest.approx(1.00502, abs=6e-6)
+    assert ratios["cart"] == pytest.approx(1.00502, abs=6e-6)
+    assert ratios["kernel_exkmc"] <= ratios["kernel_imm"]
+    assert "| Iris | laplacian 1 | 1.00502 | 1.00502 |" in (tmp_path / "table2.md").read_text()
+
+
+@pytest.mark.skipif(not DRAWS, reason="matplotlib is not installed")
+def test_partitions_are_drawn_for_sets_in_the_plane(tmp_path):
+    run_experiment(EXPERIMENTS["kernel"], Options(sets=("halfmoons",), seeds=1), tmp_path, silent)
+    assert (tmp_path / "figures1and3.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_speed_times_whoever_is_there(tmp_path):
     run_experiment(EXPERIMENTS["speed"], Options(sets=("iris",), seeds=1), tmp_path, silent)
     header = next(line for line in (tmp_path / "speed.md").read_text().splitlines() if line.startswith("| set |"))

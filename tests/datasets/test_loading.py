@@ -105,17 +105,25 @@ def test_an_unknown_name_lists_the_known_ones():
 
 
 def test_fetched_tables_are_prepared_as_the_papers_did(monkeypatch):
-    table = np.arange(40.0).reshape(20, 2)
+    table, kinds = np.arange(40.0).reshape(20, 2), np.arange(20)
     table[3, 0] = np.nan
-    monkeypatch.setattr(origins, "_openml", lambda number: (table, ["a", "b"]))
-    assert origins.mice_rows()[0].shape == (19, 2)
-    filled, names = origins.mice_columns()
+    monkeypatch.setattr(origins, "_openml", lambda number: (table, ["a", "b"], kinds))
+    rows, _, labels = origins.mice_rows()
+    assert rows.shape == (19, 2)
+    assert 3 not in labels
+    filled, names, _ = origins.mice_columns()
     assert filled[3, 0] == pytest.approx(np.nanmean(table[:, 0]))
     assert names == ["a", "b"]
     table[4:16, 1] = np.nan
     assert origins.mice_columns()[1] == ["a"]
-    monkeypatch.setattr(origins, "_openml", lambda number: (table, ["Sex", "Feature_0"]))
+    monkeypatch.setattr(origins, "_openml", lambda number: (table, ["Sex", "Feature_0"], kinds))
     assert origins.vowel()[1] == ["Feature_0"]
+
+
+def test_known_labels_come_along_where_they_are_at_hand(tmp_path):
+    assert np.bincount(load_real("iris").labels).tolist() == [50, 50, 50]
+    np.savez(tmp_path / "iris.npz", X=load_iris().data)
+    assert load_real("iris", data=tmp_path).labels is None
 
 
 def test_the_example_is_true():

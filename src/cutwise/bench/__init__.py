@@ -5,11 +5,12 @@ a tree (``measures``), tables (``tables``) and pictures (``pictures``). ``publis
 """
 
 from cutwise.bench.exkmc import EXKMC
+from cutwise.bench.kernel import KERNEL
 from cutwise.bench.runner import Experiment, Options, run_experiment
 from cutwise.bench.shallow import SHALLOW
 from cutwise.bench.speed import SPEED
 
 __all__ = ["EXPERIMENTS", "Experiment", "Options", "run_experiment"]
 
-EXPERIMENTS: dict[str, Experiment] = {each.name: each for each in (SHALLOW, EXKMC, SPEED)}
+EXPERIMENTS: dict[str, Experiment] = {each.name: each for each in (SHALLOW, EXKMC, KERNEL, SPEED)}
 """The experiments by name."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Line", "curves", "grid_of_curves", "has_matplotlib"]
+__all__ = ["Line", "curves", "grid_of_curves", "has_matplotlib", "partitions"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,23 @@ def grid_of_curves(
     figure.legend(
         handles.values(), handles.keys(), loc="outside upper center", ncols=min(len(handles), 7), frameon=False
     )
+    return _png(figure)
+
+
+def partitions(sets: Mapping[str, tuple[Sequence[Sequence[float]], Mapping[str, Sequence[int]]]]) -> bytes:
+    """A row of scatter plots for every set of points in the plane: one for each partition, as PNG."""
+    columns = max(len(of_set) for _, of_set in sets.values())
+    figure = _figure(1.8 * columns, 1.9 * len(sets))
+    grid = figure.subplots(len(sets), columns, squeeze=False)
+    for number, (title, (points, of_set)) in enumerate(sets.items()):
+        row = grid[number]
+        x, y = np.asarray(points).T
+        for axes, (name, labels) in zip(row, of_set.items(), strict=False):
+            axes.scatter(x, y, c=[_COLORS[label % len(_COLORS)] for label in labels], s=2, linewidths=0)
+            axes.set(xticks=[], yticks=[])
+            if number == 0:
+                axes.set_title(name, fontsize=9)
+        row[0].set_ylabel(title, fontsize=9)
     return _png(figure)
 
 

@@ -24,8 +24,8 @@ def command(
         typer.Argument(
             metavar="EXPERIMENT",
             help="shallow: Tables 2, 3, 4 and Figures 4, 5 of the ExShallow paper. exkmc: cost, accuracy and time "
-            "against the number of leaves, with CART, KDTree, CLTree and CUBT. speed: beside scikit-learn and the "
-            "authors' packages.",
+            "against the number of leaves, with CART, KDTree, CLTree and CUBT. kernel: Table 2 and Figures 1, 3, 4 of "
+            "the kernel paper. speed: beside scikit-learn and the authors' packages.",
         ),
     ],
     data: Annotated[

@@ -28,7 +28,8 @@ class RealSet:
     n_clusters, n_rows, n_columns : int
         k, n and d of the papers' tables.
     fetch : callable or None
-        Gives rows and column names from scikit-learn, or by its fetchers; None where only a file will do.
+        Gives rows, column names and known labels (or None) from scikit-learn, or by its fetchers; None where only a
+        file will do.
     bundled : bool
         Whether ``fetch`` needs no network.
     checksum : str
@@ -44,7 +45,7 @@ class RealSet:
     n_clusters: int
     n_rows: int
     n_columns: int
-    fetch: Callable[[], tuple[Any, list[str]]] | None = field(default=None, repr=False)
+    fetch: Callable[[], tuple[Any, list[str], Any]] | None = field(default=None, repr=False)
     bundled: bool = False
     checksum: str = field(default="", repr=False)
     exshallow_scaling: str = "raw"
@@ -138,6 +139,9 @@ _ALL = (
     RealSet("beer", "Beer", 104, 1514999, 5, note=_ON_FILE),
     RealSet("bng_audiology", "BNG (audiology)", 24, 1000000, 85, note=_ON_FILE),
     RealSet("collins", "Collins", 30, 1000, 19, note=_ON_FILE),
+    RealSet(
+        "halfmoons", "Halfmoons", 2, 500, 2, origins.halfmoons, True, "b63e41f8a8cf6787", note="n and noise are ours"
+    ),
     RealSet("pathbased", "Pathbased", 3, 300, 2, checksum="07e72698dc8310d6", note=_ON_FILE),
     RealSet("aggregation", "Aggregation", 7, 788, 2, checksum="5db5c635433c0efc", note=_ON_FILE),
     RealSet("flame", "Flame", 2, 240, 2, checksum="7a0f7d1bef9ba429", note=_ON_FILE),

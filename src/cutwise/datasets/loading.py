@@ -32,6 +32,8 @@ class LoadedSet:
     n_clusters : int
         The papers' k.
     feature_names : list of str
+    labels : ndarray of shape (n,) or None
+        The known kinds of the rows, where they are at hand; no part of clustering.
     name, title, scaling, source : str
         ``source`` says where the values came from.
     """
@@ -43,6 +45,7 @@ class LoadedSet:
     title: str
     scaling: str
     source: str
+    labels: Any = None
 
     def __repr__(self) -> str:
         n, d = self.X.shape
@@ -59,8 +62,8 @@ def load_real(
 ) -> LoadedSet:
     """Load a data set of the papers.
 
-    A file ``NAME.npz`` in the data folder is taken first (arrays ``X`` and, optionally, ``feature_names``), then what
-    scikit-learn carries along, then scikit-learn's fetchers, which keep what they fetch.
+    A file ``NAME.npz`` in the data folder is taken first (array ``X``, optionally ``feature_names`` and ``y``), then
+    what scikit-learn carries along, then scikit-learn's fetchers, which keep what they fetch.
 
     Parameters
     ----------
@@ -95,10 +98,10 @@ def load_real(
     """
     found = find_set(name)
     chosen = found.exshallow_scaling if scaling is None else check_option("scaling", scaling, SCALINGS)
-    values, names, source = _values(found, data, network)
+    values, names, labels, source = _values(found, data, network)
     if check:
         _check(found, values, source)
-    return LoadedSet(_scaled(values, chosen), found.n_clusters, names, name, found.title, chosen, source)
+    return LoadedSet(_scaled(values, chosen), found.n_clusters, names, name, found.title, chosen, source, labels)
 
 
 def checksum_of(values: Any) -> str:
@@ -117,8 +120,8 @@ def checksum_of(values: Any) -> str:
     return hashlib.sha256(digests.tobytes()).hexdigest()[:16]
 
 
-def _values(found: RealSet, data: str | os.PathLike[str] | None, network: bool) -> tuple[Any, list[str], str]:
-    """Values, column names and where they are from."""
+def _values(found: RealSet, data: str | os.PathLike[str] | None, network: bool) -> tuple[Any, list[str], Any, str]:
+    """Values, column names, known labels and where they are from."""
     folder = data if data is not None else os.environ.get(DATA_FOLDER_VARIABLE) or None
     if folder is not None:
         path = Path(folder) / f"{found.name}.npz"
@@ -127,24 +130,25 @@ def _values(found: RealSet, data: str | os.PathLike[str] | None, network: bool) 
     if found.fetch is None or not (network or found.bundled):
         raise DataSetUnavailableError.of(found.name, folder=folder, can_be_fetched=found.fetch is not None)
     try:
-        values, names = found.fetch()
+        values, names, labels = found.fetch()
     except OSError as error:  # no network, no such host, a refusal of the server
         raise DataSetUnavailableError.of(found.name, folder=folder, can_be_fetched=True, failure=str(error)) from error
     if not sparse.issparse(values):
-        return np.asarray(values, dtype=np.float64), names, "scikit-learn" if found.bundled else "fetched"
-    return sparse.csr_array(values).astype(np.float64), names, "fetched"
+        return np.asarray(values, dtype=np.float64), names, labels, "scikit-learn" if found.bundled else "fetched"
+    return sparse.csr_array(values).astype(np.float64), names, labels, "fetched"
 
 
-def _read(path: Path) -> tuple[Any, list[str]]:
+def _read(path: Path) -> tuple[Any, list[str], Any]:
     try:
         with np.load(path, allow_pickle=False) as stored:
             values = np.asarray(stored["X"], dtype=np.float64)
             known = stored["feature_names"].tolist() if "feature_names" in stored else range(values.shape[1])
+            labels = stored.get("y")
     except (OSError, ValueError, KeyError, IndexError) as error:
         raise DataSetUnavailableError(
             f"{path} is no data file: it needs an array X of numbers, written by numpy.savez ({error})."
         ) from error
-    return values, [str(name) for name in known]
+    return values, [str(name) for name in known], labels
 
 
 def _check(found: RealSet, values: Any, source: str) -> None:

@@ -11,6 +11,7 @@ __all__ = [
     "cifar10",
     "covtype",
     "digits",
+    "halfmoons",
     "iris",
     "letter",
     "mice_columns",
@@ -22,7 +23,7 @@ __all__ = [
     "wine",
 ]
 
-Values = tuple[Any, list[str]]  # rows, and the names of their columns
+Values = tuple[Any, list[str], Any]  # rows, the names of their columns, and known labels or None
 
 # OpenML's numbers do not change their content: a new version has a new number.
 _LETTER, _PENDIGITS, _VOWEL, _MICE, _CIFAR10 = 6, 32, 307, 40966, 40927
@@ -48,6 +49,14 @@ def digits() -> Values:
     return _bundled("digits")
 
 
+def halfmoons() -> Values:
+    """500 points on two half circles, with noise 0.05."""
+    from sklearn.datasets import make_moons
+
+    rows, labels = make_moons(n_samples=500, noise=0.05, random_state=0)
+    return rows, ["x", "y"], labels
+
+
 def letter() -> Values:
     """20,000 images of letters, by 16 attributes."""
     return _openml(_LETTER)
@@ -60,23 +69,24 @@ def pendigits() -> Values:
 
 def vowel() -> Values:
     """990 vowels, by 10 acoustic features; who spoke is left out."""
-    rows, names = _openml(_VOWEL)
+    rows, names, labels = _openml(_VOWEL)
     kept = [i for i, name in enumerate(names) if name.startswith("Feature")]
-    return rows[:, kept], [names[i] for i in kept]
+    return rows[:, kept], [names[i] for i in kept], labels
 
 
 def mice_rows() -> Values:
     """Protein levels of mice: the rows without missing values."""
-    rows, names = _openml(_MICE)
-    return rows[~np.isnan(rows).any(axis=1)], names
+    rows, names, labels = _openml(_MICE)
+    whole = ~np.isnan(rows).any(axis=1)
+    return rows[whole], names, labels[whole]
 
 
 def mice_columns() -> Values:
     """Protein levels of mice: the columns with at most 10 missing values, which get the column's mean."""
-    rows, names = _openml(_MICE)
+    rows, names, labels = _openml(_MICE)
     kept = np.flatnonzero(np.isnan(rows).sum(axis=0) <= 10)
     rows = rows[:, kept]
-    return np.where(np.isnan(rows), np.nanmean(rows, axis=0), rows), [names[i] for i in kept.tolist()]
+    return np.where(np.isnan(rows), np.nanmean(rows, axis=0), rows), [names[i] for i in kept.tolist()], labels
 
 
 def cifar10() -> Values:
@@ -89,7 +99,7 @@ def covtype() -> Values:
     from sklearn.datasets import fetch_covtype
 
     bunch = fetch_covtype()
-    return bunch.data, list(bunch.feature_names)
+    return bunch.data, list(bunch.feature_names), bunch.target
 
 
 def newsgroups_tfidf() -> Values:
@@ -110,7 +120,7 @@ def _bundled(name: str) -> Values:
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")()
-    return bunch.data, [str(column) for column in bunch.feature_names]
+    return bunch.data, [str(column) for column in bunch.feature_names], bunch.target
 
 
 def _openml(number: int) -> Values:
@@ -119,12 +129,12 @@ def _openml(number: int) -> Values:
 
     bunch = fetch_openml(data_id=number, as_frame=True, parser="auto")
     numeric = bunch.data.select_dtypes("number")
-    return numeric.to_numpy(dtype=np.float64), [str(column) for column in numeric.columns]
+    return numeric.to_numpy(dtype=np.float64), [str(column) for column in numeric.columns], np.asarray(bunch.target)
 
 
 def _words(vectorizer: Any) -> Values:
     from sklearn.datasets import fetch_20newsgroups
 
-    posts = fetch_20newsgroups(subset="all", remove=()).data
-    counts = vectorizer.fit_transform(posts)
-    return counts, list(vectorizer.get_feature_names_out())
+    posts = fetch_20newsgroups(subset="all", remove=())
+    counts = vectorizer.fit_transform(posts.data)
+    return counts, list(vectorizer.get_feature_names_out()), posts.target

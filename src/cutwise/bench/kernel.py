@@ -1,0 +1,196 @@
+"""The kernel paper's experiments: Table 2, and Figures 1, 3 and 4."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise import ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, metrics
+from cutwise.bench.jobs import Job, Record
+from cutwise.bench.measures import fit_quietly
+from cutwise.bench.pictures import has_matplotlib, partitions
+from cutwise.bench.references import kmeans_reference_of
+from cutwise.bench.runner import Experiment, Options, Sets
+from cutwise.bench.tables import markdown_table
+from cutwise.datasets import CATALOG
+from cutwise.table import read_table
+from cutwise.tree.cart import cart_trees
+
+__all__ = ["KERNEL"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How the paper ran a set: its kernel, the leaves of the refined trees, and Table 2 (Kernel IMM, CART)."""
+
+    kernel: str
+    gamma: float
+    leaves: int
+    published: tuple[float, float] | None = None
+
+
+# Kernels and bandwidths from the authors' notebooks. The paper states none for the halfmoons: ours is the one of
+# 0.5 to 100 with which kernel k-means agrees best with the two moons.
+SETTINGS = {
+    "pathbased": Setting("rbf", 0.05, 6, (1.06645, 1.07004)),
+    "aggregation": Setting("laplacian", 0.1, 10, (1.00125, 1.00125)),
+    "flame": Setting("rbf", 0.1, 4, (1.02256, 1.02732)),
+    "iris": Setting("laplacian", 1.0, 6, (1.00502, 1.00502)),
+    "breast_cancer": Setting("rbf", 5e-6, 4, (1.00179, 0.99330)),
+    "halfmoons": Setting("rbf", 5.0, 4),
+}
+
+TREES = {
+    "kernel_imm": "Kernel IMM",
+    "kernel_exkmc": "Kernel ExKMC",
+    "kernel_expand": "Kernel Expand",
+    "cart": "CART, k leaves",
+}
+OTHERS = {"kmeans": "k-means", "imm": "IMM", "kernel_kmeans": "kernel k-means"}
+
+_DIFFERENCE = 0.02
+
+
+def jobs(sets: Sets, options: Options, seeds: int) -> list[Job]:
+    """One job for each data set and seed: all trees from the same kernel clustering."""
+    return [
+        Job(
+            {"set": name, "seed": seed, "kernel": SETTINGS[name].kernel, "gamma": SETTINGS[name].gamma},
+            _work(sets, name, seed),
+        )
+        for name in sets.names
+        for seed in range(seeds)
+    ]
+
+
+def _work(sets: Sets, name: str, seed: int) -> Callable[[], Record]:
+    def work() -> Record:
+        loaded, setting = sets.real(name, "raw"), SETTINGS[name]
+        X, k = loaded.X, loaded.n_clusters
+        options: dict[str, Any] = {"kernel": setting.kernel, "gamma": setting.gamma}
+        clustering = KernelKMeans(k, random_state=seed, **options).fit(X)
+        options["reference"] = clustering
+        found: dict[str, npt.NDArray[Any]] = {"kernel_kmeans": clustering.labels_}
+        ratios: dict[str, float] = {}
+        for tree, leaves, expansion in (
+            ("kernel_imm", k, "exkmc"),
+            ("kernel_exkmc", setting.leaves, "exkmc"),
+            ("kernel_expand", setting.leaves, "expand"),
+        ):
+            model, _ = fit_quietly(ExplainableKernelKMeans(k, max_leaves=leaves, expansion=expansion, **options), X)
+            found[tree], ratios[tree] = model.labels_, model.cost_ratio_
+            cost = model.reference_.cost
+        table = read_table(X)
+        labels = clustering.labels_.astype(np.int32)
+        cart = cart_trees(table.values, labels, max_leaves=[k], is_integer=table.is_integer)[0].tree
+        found["cart"] = cart.predict(X)
+        ratios["cart"] = metrics.tree_cost(cart, X, metric="kernel", K=_kernel_matrix(X, setting)) / cost
+        reference = kmeans_reference_of(X, k, seed)
+        found["kmeans"] = reference.labels
+        found["imm"] = fit_quietly(ExplainableKMeans(k, algorithm="imm", reference=reference.centers), X)[0].labels_
+        result: Record = {"reference_cost": cost, "cost_ratio": ratios}
+        if loaded.labels is not None:
+            result["agreement"] = {each: _rand_index(loaded.labels, labels) for each, labels in found.items()}
+        if X.shape[1] == 2:
+            result["points"] = np.round(X, 4).tolist()
+            result["partitions"] = {each: labels.tolist() for each, labels in found.items()}
+        return result
+
+    return work
+
+
+def _kernel_matrix(X: Any, setting: Setting) -> Any:
+    from sklearn.metrics.pairwise import pairwise_kernels
+
+    return pairwise_kernels(X, metric=setting.kernel, gamma=setting.gamma)
+
+
+def _rand_index(known: Any, labels: Any) -> float:
+    from sklearn.metrics import adjusted_rand_score
+
+    return float(adjusted_rand_score(known, labels))
+
+
+def report(records: list[Record]) -> dict[str, str | bytes]:
+    """Tables and pictures from the records of the jobs."""
+    by_set: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        by_set[record["key"]["set"]].append(record["result"])
+    # The paper kept the cheapest of its clusterings.
+    best = {name: min(results, key=lambda result: float(result["reference_cost"])) for name, results in by_set.items()}
+    files: dict[str, str | bytes] = {"table2.md": _table_2(by_set, best), "figure4.md": _figure_4(by_set, best)}
+    if has_matplotlib():
+        columns = {**OTHERS, **TREES}
+        drawn = {
+            CATALOG[name].title: (result["points"], {columns[each]: result["partitions"][each] for each in columns})
+            for name, result in best.items()
+            if "points" in result
+        }
+        if drawn:
+            files["figures1and3.png"] = partitions(drawn)
+    return files
+
+
+def _table_2(by_set: dict[str, list[Record]], best: dict[str, Record]) -> str:
+    rows = []
+    for name, result in best.items():
+        published = SETTINGS[name].published
+        cells = [CATALOG[name].title, f"{SETTINGS[name].kernel} {SETTINGS[name].gamma:g}"]
+        for place, tree in enumerate(("kernel_imm", "cart")):
+            ours = result["cost_ratio"][tree]
+            every = [each["cost_ratio"][tree] for each in by_set[name]]
+            far = published is not None and abs(ours - published[place]) > _DIFFERENCE
+            cells += ["" if published is None else f"{published[place]:.5f}", f"{ours:.5f}{' **!**' * far}"]
+            cells.append(f"{min(every):.5f} – {max(every):.5f}")
+        rows.append(cells)
+    seeds = max(len(results) for results in by_set.values())
+    header = ("set", "kernel, γ", "Kernel IMM, paper", "ours", "over all references")
+    return (
+        "# Kernel paper, Table 2\n\n"
+        "Kernel cost of trees of k leaves over that of kernel k-means. Ours is that of the cheapest of "
+        f"{seeds} references (each the best of ten starts), as the paper kept its cheapest; beside it the range over "
+        f"all of them. **!** marks a difference beyond {_DIFFERENCE}.\n\n"
+        + markdown_table((*header, "CART, paper", "ours", "over all references"), rows, left=2)
+    )
+
+
+def _figure_4(by_set: dict[str, list[Record]], best: dict[str, Record]) -> str:
+    prices = [
+        [
+            CATALOG[name].title,
+            str(SETTINGS[name].leaves),
+            *(f"{result['cost_ratio'][tree]:.4f}" for tree in TREES),
+        ]
+        for name, result in best.items()
+    ]
+    columns = {**OTHERS, **TREES}
+    agreements = [
+        [CATALOG[name].title, *(f"{result['agreement'][each]:.3f}" for each in columns)]
+        for name, result in best.items()
+        if "agreement" in result
+    ]
+    return (
+        "# Kernel paper, Figure 4, and the pictures of Figures 1 and 3\n\n"
+        "Price of explainability: kernel cost over that of kernel k-means, on the cheapest reference. Kernel ExKMC and "
+        "Kernel Expand refine Kernel IMM's tree to the number of leaves in the second column.\n\n"
+        + markdown_table(("set", "leaves", *TREES.values()), prices)
+        + "\nAgreement with the known kinds (adjusted Rand index):\n\n"
+        + markdown_table(("set", *columns.values()), agreements)
+        + "\n![Partitions of the two-dimensional sets](figures1and3.png)\n"
+    )
+
+
+KERNEL = Experiment(
+    name="kernel",
+    title="Kernel paper: Table 2, Figures 1, 3 and 4",
+    sets=tuple(SETTINGS),
+    quick_sets=("iris", "breast_cancer", "halfmoons"),
+    seeds=10,
+    jobs=jobs,
+    report=report,
+)
