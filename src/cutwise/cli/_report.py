@@ -92,20 +92,32 @@ def _price_lines(model: Any) -> list[str]:
     from cutwise.reference import KMEANS, OBJECTIVES
 
     objective = OBJECTIVES.get(model.reference_.objective, KMEANS)
+    words, cost_words = objective.words, objective.cost_words
+    if model.reference_.objective == "kernel":
+        words, cost_words = "kernel k-means", "squared distances in the kernel's feature space"
     given = hasattr(model, "agreement_")
-    own = "the given clusters" if given else f"the {objective.words} clusters"
+    own = "the given clusters" if given else f"the {words} clusters"
     agreement = agreement_of(model)
     lines = []
     if not math.isnan(agreement):
         lines.append(f"agreement {percent(agreement)}: rows that the rules put where {own} have them")
+    lines += _pair_lines(model)
     ratio = model.cost_ratio_
     if math.isnan(ratio):
         return [*lines, f"cost ratio: none, for {own} have cost 0 (and the tree's {model.cost_:.6g})"]
     # A ratio within rounding of 1 is "no more"; one that would round to 1.0000 without being it keeps its digits.
     more = "less" if ratio < 1 else "more"
     change = "as much as" if ratio == 1 else f"{percent(abs(ratio - 1))} {more} than"
-    costs = f"{objective.cost_words} within the tree's clusters"
+    costs = f"{cost_words} within the tree's clusters"
     return [*lines, f"cost ratio {ratio:.4f}: {costs} are {change} within {own}"]
+
+
+def _pair_lines(model: Any) -> list[str]:
+    """Agreement that chance and bounded kernels do not flatter: low cost ratios are cheap under a bounded kernel."""
+    if not hasattr(model, "adjusted_rand_index_"):
+        return []
+    index, information = model.adjusted_rand_index_, model.normalized_mutual_info_
+    return [f"adjusted Rand index {index:.4f}, normalized mutual information {information:.4f}: 1 is the same clusters"]
 
 
 def _measures(rule: Any) -> tuple[str, str, str, str]:

@@ -8,6 +8,7 @@ import typer
 
 from cutwise.cli._examples import EXAMPLE_TABLES, read_example
 from cutwise.cli._files import Source, read_source
+from cutwise.cli._kernel import KERNEL_NAMES, KernelOptions
 from cutwise.cli._labels import label_lines, labels_path
 from cutwise.cli._names import NAME_HELP, name_clusters
 from cutwise.cli._outputs import Outputs
@@ -23,6 +24,7 @@ EXAMPLES = (
     "cutwise fit --example wine",
     "cutwise fit customers.csv -k 5 --drop CustomerID,Genre --out segments.json",
     "cutwise fit incomes.csv -k 4 --objective kmedians --scale robust",
+    "cutwise fit rings.csv -k 3 --kernel rbf --gamma 0.5 --max-leaves 6",
     "cutwise fit measured.parquet --labels-from species",
 )
 
@@ -76,6 +78,34 @@ def command(
             rich_help_panel=_TREE,
         ),
     ] = "kmeans",
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Cluster by kernel k-means, whose clusters may bend: {', '.join(KERNEL_NAMES)}.",
+            rich_help_panel=_TREE,
+        ),
+    ] = None,
+    gamma: Annotated[
+        float | None,
+        typer.Option(
+            help="Width of the kernel, of the scaled columns; found from their spread by default.",
+            rich_help_panel=_TREE,
+        ),
+    ] = None,
+    cuts: Annotated[
+        str | None,
+        typer.Option(
+            help="Tests of a kernel tree: interval or threshold.", show_default="interval", rich_help_panel=_TREE
+        ),
+    ] = None,
+    nystroem: Annotated[
+        int | None,
+        typer.Option(
+            help="Approximate the kernel by so many features, for tables too large for a kernel matrix.",
+            rich_help_panel=_TREE,
+            min=1,
+        ),
+    ] = None,
     labels_from: Annotated[
         str | None,
         typer.Option(
@@ -84,17 +114,19 @@ def command(
         ),
     ] = None,
     scale: Annotated[
-        str,
+        str | None,
         typer.Option(
             help=f"How columns are made comparable for clustering: {', '.join(SCALES)}. Rules keep the file's units.",
+            show_default="standard; none for kernels of histograms",
             rich_help_panel=_TREE,
         ),
-    ] = "standard",
+    ] = None,
     algorithm: Annotated[
         str | None,
         typer.Option(
-            help="How the tree is grown: imm, exgreedy, exshallow, exkmc; auto for given labels.",
-            show_default="exshallow",
+            help="How the tree is grown: imm, exgreedy, exshallow, exkmc; imm, exkmc, expand with a kernel; auto for "
+            "given labels.",
+            show_default="exshallow; imm with a kernel",
             rich_help_panel=_TREE,
         ),
     ] = None,
@@ -133,6 +165,8 @@ def command(
     ] = False,
 ) -> None:
     """Cluster a table and print a rule for every cluster."""
+    kernel_options = KernelOptions(kernel, gamma, cuts, nystroem)
+    scale = kernel_options.scale if scale is None else scale
     if scale not in SCALES:
         raise UnknownOptionError.of("--scale", scale, list(SCALES))
     if objective not in OBJECTIVES:
@@ -142,6 +176,7 @@ def command(
             f"--objective {objective} has no meaning with --labels-from {labels_from}: that column has its clusters "
             "already, and costs are those of k-means. Leave one of them out."
         )
+    kernel_options.check(objective=objective, labels_from=labels_from)
     growth: dict[str, Any] = {
         "preprocessor": scaler_of(scale),
         "max_leaves": max_leaves,
@@ -164,7 +199,7 @@ def command(
             drop_missing=drop_missing,
         )
         with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns", silent=verbose):
-            model = _fitted(task, growth, objective, n_clusters, n_init)
+            model = _fitted(task, growth, objective, kernel_options, n_clusters, n_init)
         name_clusters(model, name or [])
         if out is not None:
             outputs.write(out, model.save)
@@ -209,10 +244,14 @@ def _read(
         return read_source(file, separator=separator, header=header), n_clusters
 
 
-def _fitted(task: Task, growth: dict[str, Any], objective: str, n_clusters: int | None, n_init: int) -> Any:
+def _fitted(
+    task: Task, growth: dict[str, Any], objective: str, kernel: KernelOptions, n_clusters: int | None, n_init: int
+) -> Any:
     from cutwise import ClusterExplainer, ExplainableKMeans, ExplainableKMedians
 
     if n_clusters is None:
         return ClusterExplainer(**growth).fit(task.table, task.labels, sample_weight=task.weights)
+    if kernel.kernel is not None:
+        return kernel.estimator(n_clusters, {**growth, "n_init": n_init}).fit(task.table, sample_weight=task.weights)
     clusterer = ExplainableKMedians if objective == "kmedians" else ExplainableKMeans
     return clusterer(n_clusters, n_init=n_init, **growth).fit(task.table, sample_weight=task.weights)

@@ -48,12 +48,19 @@ def model_document(
         "cost": _number(model.cost_),
         "cost_ratio": _number(model.cost_ratio_),
         "agreement": _number(agreement_of(model)),
+        **_pairs(model),
         **_certificate(model),
         "columns": list(columns.names),
         "has_column_names": columns.has_names,
         **model.rules(names=names).to_dict(),
         "tree": _nodes(model, model._names(names)),
     }
+
+
+def _pairs(model: TreeEstimator) -> dict[str, Any]:
+    """Agreement as a kernel estimator measures it."""
+    names = ("adjusted_rand_index", "normalized_mutual_info")
+    return {name: _number(getattr(model, f"{name}_")) for name in names if hasattr(model, f"{name}_")}
 
 
 def agreement_of(model: TreeEstimator) -> float:

@@ -20,6 +20,7 @@ from cutwise.reference import (
     FeatureSpace,
     KernelCenters,
     Reference,
+    check_domain,
     from_estimator,
     warn_if_negative,
     wrong_number,
@@ -133,6 +134,8 @@ def make_kernel_problem(
         with stages.stage("reference clustering"):
             labels, classes = _given_labels(given, n_clusters, metric, sample_weight, recipe.n_jobs)
         merge_by = None  # equal rows may be labeled differently
+    if metric.preprocessor is not None and isinstance(recipe.kernel, str):
+        check_domain(recipe.kernel, metric.table.values, metric.table.columns, what="the preprocessor's output")
     keep = None if labels is None or not (labels < 0).any() else labels >= 0
     space = recipe.space(metric.table, sample_weight, stages, matrix=matrix, keep=keep, merge_by=merge_by)
     if labels is None:
