@@ -182,3 +182,12 @@ def test_a_tree_by_imm_comes_with_its_guarantee(cutwise, blobs_csv, tmp_path):
     certificate = json.loads(cutwise("rules", path, "--json").out)["certificate"]
     assert certificate["instance_bound"] > 0
     assert "guarantee" not in cutwise(*fit).out  # distances are measured in scaled columns, cuts are not
+
+
+def test_two_clusters_can_be_cut_where_that_costs_least(cutwise, refused, blobs, blobs_csv, tmp_path):
+    path = tmp_path / "model.json"
+    shown = cutwise("fit", blobs_csv, "-k", "2", "--algorithm", "optimal", "--scale", "none", "--out", path).out
+    assert "tree by optimal: 2 leaves" in shown
+    assert "no single cut costs less" in shown
+    assert load_model(path).algorithm == "optimal"
+    assert "n_clusters=3" in refused("fit", blobs_csv, "-k", "3", "--algorithm", "optimal")

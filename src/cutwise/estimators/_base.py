@@ -371,53 +371,70 @@ class TreeEstimator(RemembersColumns, ClassNamePrefixFeaturesOutMixin, Transform
         """
         if self._ends_in is not None:
             self._ends_in(rows, grown, reference, full_labels, sample_weight, price)
-        k, tree = len(self.classes_), grown.tree
-        costs = costs_by_centers(rows, reference, self._objective, grown.codes) if price is None else price(grown.codes)
+        codes = grown.codes
+        costs = costs_by_centers(rows, reference, self._objective, codes) if price is None else price(codes)
+        leaf = self._take_tree(rows, grown, costs.cost, costs.centers, distances=costs.distances)
+        self._take_reference(rows, grown, leaf, reference, full_labels, sample_weight, costs.surrogate_cost)
+        if grown.inseparable:
+            groups = [self.classes_[list(group)].tolist() for group in grown.inseparable]
+            warn(UnseparableCentersWarning.of(groups))
+        empty = np.flatnonzero(rows.weight_of(codes, len(self.classes_)) == 0)
+        if len(empty):
+            warn(EmptyClusterWarning.of(self.classes_[empty].tolist()))
+
+    def _take_tree(
+        self,
+        rows: FitRows,
+        grown: GrownTree,
+        cost: float,
+        centers: npt.NDArray[np.float64] | None,
+        *,
+        distances: bool = True,
+    ) -> npt.NDArray[np.int32]:
+        """Set what follows from the tree alone; gives the leaf of every one of the n rows."""
+        tree = grown.tree
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
-        self.reference_ = replace(reference, labels=full_labels)
         self._gaps = grown.gaps
         self.cluster_names_ = {}  # those of an earlier fit belonged to other clusters
         self._column_spreads = np.full(tree.n_features, np.nan)
         for column in np.unique(tree.feature[tree.feature >= 0]).tolist():
             self._column_spreads[column] = rows.deviation(column)
-        # IMM's guarantee is about distances in the columns that are cut, and about leaves that lower them.
-        by_disagreement = getattr(self, "expansion", None) == "expand" and tree.n_leaves > k
-        self._imm_applies = self.preprocessor_ is None and costs.distances and not by_disagreement
+        # What is proved is about distances in the columns that are cut, and about leaves that lower them.
+        by_disagreement = getattr(self, "expansion", None) == "expand" and tree.n_leaves > len(self.classes_)
+        self._imm_applies = self.preprocessor_ is None and distances and not by_disagreement
         self._weight_scale = rows.weight_scale
-        self._place_all(rows, grown, reference, sample_weight)
-        if costs.centers is not None:
-            self.cluster_centers_ = costs.centers
-        self.cost_, self.surrogate_cost_ = costs.cost, costs.surrogate_cost
-        self.cost_ratio_ = self.cost_ / reference.cost if reference.cost > 0 else float("nan")
-        if grown.inseparable:
-            groups = [self.classes_[list(group)].tolist() for group in grown.inseparable]
-            warn(UnseparableCentersWarning.of(groups))
-        empty = np.flatnonzero(rows.weight_of(grown.codes, k) == 0)
-        if len(empty):
-            warn(EmptyClusterWarning.of(self.classes_[empty].tolist()))
+        leaf = rows.leaves_of_all(tree, grown.leaf_of_row)
+        self.labels_ = self._as_labels(tree.cluster[leaf])
+        if centers is not None:
+            self.cluster_centers_ = centers
+        self.cost_ = cost
+        return leaf
 
-    def _place_all(
+    def _take_reference(
         self,
         rows: FitRows,
         grown: GrownTree,
+        leaf: npt.NDArray[np.int32],
         reference: Reference,
+        full_labels: npt.NDArray[np.int32],
         sample_weight: npt.NDArray[np.float64] | None,
+        surrogate_cost: float,
     ) -> None:
-        """Set ``labels_`` of all rows, and what the rules say of each leaf."""
-        tree, k = grown.tree, len(self.classes_)
-        leaf = rows.spread(grown.leaf_of_row)
+        """Set what compares the tree with the reference; ``leaf`` is that of every one of the n rows."""
+        tree = grown.tree
+        self.reference_ = replace(reference, labels=full_labels)
         noise = np.zeros(tree.n_nodes, dtype=np.int64)
         if len(rows.left_out):
             out = rows.left_out
-            leaf[out] = tree.apply(kernels.as_matrix(rows.table.values[out]), n_jobs=rows.n_jobs)
-            counted = self.reference_.labels[out] < 0
+            counted = full_labels[out] < 0
             if sample_weight is not None:
                 counted &= sample_weight[out] > 0
             noise = np.bincount(leaf[out[counted]], minlength=tree.n_nodes)
-        self.labels_ = self._as_labels(tree.cluster[leaf])
-        counts = count_leaves(tree, grown.leaf_of_row, reference.labels, k, rows.sample_weight)
+        counts = count_leaves(tree, grown.leaf_of_row, reference.labels, len(self.classes_), rows.sample_weight)
         # Merged rows were counted once.
         self._leaf_counts = replace(counts, n_rows=tree.n_node_samples[tree.leaves], n_noise=noise[tree.leaves])
+        self.surrogate_cost_ = surrogate_cost
+        self.cost_ratio_ = self.cost_ / reference.cost if reference.cost > 0 else float("nan")
 
     # Model files ------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,15 @@ from sklearn.base import ClusterMixin
 
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._costs import costs_by_centers
+from cutwise.estimators._optimal import LaterReference, check_two_leaves, cut_in_two
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._reference import ReferenceRecipe, cut_coordinates, make_reference
-from cutwise.estimators._rows import FitRows, fit_metric_space
+from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows, fit_metric_space
 from cutwise.estimators._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference import Reference, fixed_costs
 from cutwise.table import (
+    Table,
     check_integer,
     check_max_leaves,
     check_n_clusters,
@@ -32,8 +34,11 @@ from cutwise.tree.grower import GrownTree, grow_tree
 
 __all__ = ["ALGORITHMS", "EXPANSIONS", "ExplainableClusterer"]
 
-ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc")
+ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc", "optimal")
 EXPANSIONS = ("exkmc", "expand")
+
+# Set by the fit of an optimal cut only once one of them is read.
+_PUT_OFF = frozenset({"reference_", "surrogate_cost_", "cost_ratio_", "_leaf_counts"})
 
 
 class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
@@ -41,6 +46,7 @@ class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
 
     depth_penalty_: float
     _penalty_search: PenaltySearch
+    _later: LaterReference | None = None
 
     def __init__(
         self,
@@ -114,6 +120,8 @@ class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         fixed_penalty = self._check_penalty()
         check_integer("n_init", self.n_init, minimum=1)
         n_jobs = check_n_jobs(self.n_jobs)
+        if self.algorithm == "optimal":
+            check_two_leaves(k, max_leaves)
         stages = Stages(type(self).__name__, self.verbose)
 
         with stages.stage("reading the table"):
@@ -125,6 +133,9 @@ class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         recipe = ReferenceRecipe(
             self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective
         )
+        if self.algorithm == "optimal":
+            self._fit_optimal(recipe, table, space, sample_weight, stages)
+            return self
         rows, reference, full_labels = make_reference(recipe, table, space, sample_weight, stages)
         with stages.stage("tree"):
             grow = partial(
@@ -144,9 +155,7 @@ class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             penalty = self._tuned_penalty(grow, rows, reference) if fixed_penalty is None else fixed_penalty
             grown = grow(algorithm=self.algorithm, max_leaves=max_leaves, depth_penalty=penalty)
         with stages.stage("costs"):
-            self._remember_columns(table)
-            self.preprocessor_ = space.preprocessor
-            self.classes_ = np.arange(k, dtype=np.int32)
+            self._remember_input(table, space)
             self._remember_penalty(penalty)
             self._finish(rows, grown, reference, full_labels, sample_weight)
         stages.say(self._summary())
@@ -182,6 +191,71 @@ class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             Larger is better; 0 at best.
         """
         return -self._cost_of(X, sample_weight)
+
+    def _fit_optimal(
+        self,
+        recipe: ReferenceRecipe,
+        table: Table,
+        space: MetricSpace,
+        sample_weight: npt.NDArray[np.float64] | None,
+        stages: Stages,
+    ) -> None:
+        """Cut in two where that costs least. The reference is for later, unless it was given."""
+        given: tuple[Reference, npt.NDArray[np.int32]] | None = None
+        if recipe.given is None:
+            with stages.stage("encoding"):
+                rows = encode_rows(table, space.table, sample_weight, n_jobs=recipe.n_jobs)
+        else:
+            rows, reference, full_labels = make_reference(recipe, table, space, sample_weight, stages)
+            given = reference, full_labels
+        with stages.stage("optimal cut"):
+            like = None if given is None else given[0].labels
+            grown = cut_in_two(rows, recipe, columns_apart=space.preprocessor is not None, like=like)
+        later = LaterReference(recipe, space, rows, grown, sample_weight)
+        if given is None and self._ends_in is not None:
+            given = later.make(stages)
+        with stages.stage("costs"):
+            self._remember_input(table, space)
+            self._remember_penalty(FIRST_PENALTY)
+            if given is not None:
+                self._finish(rows, grown, *given, sample_weight)
+                return
+            for name in _PUT_OFF:
+                self.__dict__.pop(name, None)  # from an earlier fit
+            centers = rows.centers(self._objective, grown.codes, 2)
+            self._take_tree(rows, grown, rows.sum(rows.costs(self._objective, centers, grown.codes)), centers)
+            self._later = later
+
+    def _make_reference(self) -> None:
+        """Do what the fit of an optimal cut put off."""
+        later = self._later
+        if later is None:
+            return
+        reference, full_labels = later.make(Stages(type(self).__name__, later.recipe.verbose))
+        rows, grown = later.rows, later.grown
+        surrogate_cost = rows.sum(rows.costs(self._objective, reference.centers, grown.codes))
+        leaf = rows.leaves_of_all(grown.tree, grown.leaf_of_row)
+        self._take_reference(rows, grown, leaf, reference, full_labels, later.sample_weight, surrogate_cost)
+        self._later = None
+
+    if not TYPE_CHECKING:  # or every name would be an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Whatever compares an optimal cut with a reference, made when it is first read."""
+            if name in _PUT_OFF and self._later is not None:
+                self._make_reference()
+                return vars(self)[name]
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __getstate__(self) -> Any:
+        self._make_reference()  # rows as the engine holds them cannot be copied
+        return super().__getstate__()
+
+    def _remember_input(self, table: Table, space: MetricSpace) -> None:
+        self._remember_columns(table)
+        self.preprocessor_ = space.preprocessor
+        self.classes_ = np.arange(self.n_clusters, dtype=np.int32)
+        self._later = None
 
     def _check_penalty(self) -> float | None:
         """The depth penalty; None where it is to be searched for."""

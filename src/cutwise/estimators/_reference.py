@@ -14,7 +14,7 @@ from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
 from cutwise.reference import KMEANS, Objective, Reference, find_reference, from_centers, from_estimator
 from cutwise.table import Table
 
-__all__ = ["ReferenceRecipe", "cut_coordinates", "make_reference"]
+__all__ = ["ReferenceRecipe", "cut_coordinates", "make_reference", "reference_of_rows"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,30 @@ def make_reference(
 
     with stages.stage("encoding"):
         rows = encode_rows(table, space.table, sample_weight, n_jobs=n_jobs)
+    return rows, *reference_of_rows(recipe, rows, space, stages)
+
+
+def reference_of_rows(
+    recipe: ReferenceRecipe, rows: FitRows, space: MetricSpace, stages: Stages
+) -> tuple[Reference, npt.NDArray[np.int32]]:
+    """The reference of encoded rows, by our own clustering or by given centers.
+
+    Parameters
+    ----------
+    recipe : ReferenceRecipe
+        Without a clusterer.
+    rows : FitRows
+    space : MetricSpace
+    stages : Stages
+
+    Returns
+    -------
+    reference : Reference
+        With labels of the m rows.
+    full_labels : ndarray of shape (n,), int32
+        Labels of all n rows.
+    """
+    k, n_jobs, objective = recipe.n_clusters, recipe.n_jobs, recipe.objective
     with stages.stage("reference clustering"):
         if recipe.given is None:
             reference = find_reference(
@@ -110,7 +134,7 @@ def make_reference(
     if len(rows.left_out):
         left_out = kernels.as_matrix(space.table.values[rows.left_out])
         labels[rows.left_out] = objective.assign(left_out, reference.centers, n_jobs)[0]
-    return rows, reference, labels
+    return reference, labels
 
 
 def cut_coordinates(

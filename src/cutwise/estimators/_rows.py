@@ -18,6 +18,7 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.inputs import column_of
 from cutwise.reference import Objective, integer_weights, sum_weights
 from cutwise.table import EncodedTable, Table, encode_table, read_table
+from cutwise.tree.threshold_tree import ThresholdTree
 
 __all__ = ["FitRows", "MetricSpace", "encode_rows", "fit_metric_space", "read_metric"]
 
@@ -93,6 +94,13 @@ class FitRows:
         The same array where every row stands for itself; a new one otherwise.
         """
         return values if self.encoded.position is None else values[self.encoded.position]
+
+    def leaves_of_all(self, tree: ThresholdTree, leaf_of_row: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """The leaf of each of the n rows from that of each of the m rows; those left out are routed down the tree."""
+        leaf = self.spread(leaf_of_row)
+        if len(self.left_out):
+            leaf[self.left_out] = tree.apply(kernels.as_matrix(self.table.values[self.left_out]), n_jobs=self.n_jobs)
+        return leaf
 
     def raw_row(self, row: int) -> npt.NDArray[np.float64]:
         """One of the m rows in the input's columns."""

@@ -23,11 +23,13 @@ class ExplainableKMedians(ExplainableClusterer):
     max_leaves : int, default=None
         Number of leaves at most, at least ``n_clusters``. None means one leaf a cluster. More leaves follow the
         reference more closely, and a cluster may then have several.
-    algorithm : {"exshallow", "exgreedy", "imm", "exkmc"}, default="exshallow"
+    algorithm : {"exshallow", "exgreedy", "imm", "exkmc", "optimal"}, default="exshallow"
         How the tree grows to ``n_clusters`` leaves. ``"imm"`` cuts where the fewest rows are parted from their
         reference center; ``"exgreedy"`` where the rows, each served by the best center left on its side, cost the
         least; ``"exshallow"`` also looks at how deep the tree would become; ``"exkmc"`` grows to ``max_leaves`` from an
-        empty tree, best cut first, and need not give every cluster a leaf.
+        empty tree, best cut first, and need not give every cluster a leaf. ``"optimal"`` is for 2 clusters: the single
+        cut that costs least of all, each side with its own median. It looks at no reference; ``reference_``, and what
+        compares with it, is then made when it is first read, and the rows are kept until then.
     expansion : {"exkmc", "expand"}, default="exkmc"
         How the tree of ``n_clusters`` leaves grows to ``max_leaves``: by cost under the reference centers, or by the
         rows whose cluster differs from the reference.

@@ -144,8 +144,16 @@ def certificate_line(model: Any) -> str | None:
     Returns
     -------
     line : str or None
+
+    References
+    ----------
+    Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Theorem 5.1 and Lemma 5.5 for IMM, Theorem 4.1 for optimal cuts.
     """
-    if getattr(model, "algorithm", None) != "imm":
+    algorithm = getattr(model, "algorithm", None)
+    if algorithm == "optimal" and model._imm_applies:
+        factor = 2 if model.reference_.objective == KMEDIANS.name else 4
+        return f"guarantee: no single cut costs less, and this one costs at most {factor} times the best two clusters"
+    if algorithm != "imm":
         return None
     certificate = imm_certificate(model)
     return str(certificate) if certificate.applies else None
