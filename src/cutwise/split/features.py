@@ -86,14 +86,15 @@ class TaylorFeatures:
     def of_column(self, values: Float64, exact: bool) -> Float64:
         """See :class:`SurrogateFeatures`."""
         x = values - values[0] if self.shift and values[0] < 0 else values
-        # In logarithms: high powers overflow where the exponential has long made the feature small.
-        with np.errstate(divide="ignore"):
-            log = np.log(np.abs(x))
         features = []
-        for j in range(self.order + 1):
-            power = j * log if j else np.zeros(len(x))
-            size = np.exp(power - self.gamma * x * x + 0.5 * (j * math.log(2 * self.gamma) - math.lgamma(j + 1)))
-            features.append(np.where((x < 0) & (j % 2 == 1), -size, size))
+        with np.errstate(all="ignore"):
+            # In logarithms: high powers overflow where the exponential has long made the feature small.
+            log, square = np.log(np.abs(x)), self.gamma * x * x
+            for j in range(self.order + 1):
+                power = j * log if j else np.zeros(len(x))
+                scale = 0.5 * (j * math.log(2 * self.gamma) - math.lgamma(j + 1))
+                size = np.where(np.isfinite(square), np.exp(power - square + scale), 0.0)
+                features.append(np.where((x < 0) & (j % 2 == 1), -size, size))
         return np.array(features)
 
 
@@ -143,7 +144,7 @@ class DistanceFeatures:
         if not exact and len(values) > MAX_ANCHORS:
             anchors = values[np.linspace(0, len(values) - 1, MAX_ANCHORS).round().astype(np.intp)]
         features = np.empty((len(anchors), len(values)))
-        with np.errstate(under="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             for i, anchor in enumerate(anchors):  # line by line: a matrix of distances would not stay in cache
                 features[i] = self.profile(np.abs(values - anchor))
         return features
