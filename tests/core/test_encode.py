@@ -189,6 +189,38 @@ def test_long_csr_columns_keep_zero_apart_from_values_a_sample_missed(dtype):
     check(X, encode(S))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("seed", range(6))
+def test_csr_columns_of_any_distribution_keep_the_definition(dtype, seed):
+    rng = np.random.default_rng([31, seed])
+    n = int(rng.integers(700, 9000))
+    whole = np.dtype(dtype).kind in "iu"
+    scale = 1.0 if whole else [1e-40, 1e-3, 1.0, 1e30][seed % 4]
+    columns = [
+        rng.lognormal(0, 3, n) * scale,  # a long tail
+        -rng.lognormal(0, 1, n) * scale,
+        rng.normal(size=n) * scale * 100,
+        rng.integers(1, 257, n),  # 256 values, the most that are exact, and perhaps more than that with zero
+        rng.integers(-129, 129, n),
+        rng.integers(1, 300, n),
+        np.where(rng.random(n) < 0.999, 3, rng.integers(-400, 400, n)),  # values that a sample misses
+        np.where(np.arange(n) == n // 2, -7, rng.normal(size=n) ** 2 * 90),
+        np.where(np.arange(n) == n // 3, 7, -(rng.normal(size=n) ** 2) * 90),
+        rng.choice([-1.0, 1.0], n) * 2.0 ** rng.integers(-20, 20, n),
+        np.full(n, 5),
+    ]
+    if whole:
+        columns = [np.clip(np.rint(column), -200, 255 if dtype == np.uint8 else 1000) for column in columns]
+    X = np.column_stack(columns)
+    X = np.abs(X) % 256 if dtype == np.uint8 else X
+    X[rng.random(X.shape) < rng.choice([0.0, 0.3, 0.8, 0.99], X.shape[1])] = 0
+    X = X.astype(dtype)
+    S = sparse.csr_array(X)
+    S.eliminate_zeros()
+    check(X, encode(S))
+    same(encode(S), encode(S, n_jobs=3))
+
+
 @pytest.mark.parametrize(
     ("indptr", "indices", "match"),
     [

@@ -1,10 +1,10 @@
-// CSR tables: only stored values are touched. They are brought together by column once to choose the bins, zero being a bin
-// of its own wherever a row leaves the column out; then every row's values become slots.
+// CSR tables: only stored values are touched. They are brought together by column, where a column's bins stay at hand while
+// they are chosen and looked up; zero is a bin of its own wherever a row leaves the column out.
 #include "encode_sparse.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
+#include <memory>
 
 #include "bins.hpp"
 #include "compared.hpp"
@@ -14,13 +14,91 @@
 namespace cutwise {
 namespace {
 
-constexpr int64_t kSampled = 8192;
-constexpr int64_t kSortedWhole = 65536;  // stored values of a column: sorting them costs no more than finding their bins
-constexpr int64_t kColumnsAtOnce = 1024;
+constexpr int64_t kMinSampled = 500, kMaxSampled = 4096;  // stored values that the bins of a long column are chosen from
+constexpr int64_t kColumnsAtOnce = 64;
 constexpr int64_t kRowsAtOnce = 4096;
 constexpr int64_t kAhead = 16;  // memory is asked for so many values before its use: columns of a row lie far apart
 
-template <class T>
+// The bin of a value among the upper ends of bins. Equal cells of the range tell it but for one or two comparisons, where a
+// few far values do not leave too many ends to one cell; else it takes eight. No branch depends on the values.
+template <class V>
+class EndFinder {
+ public:
+  // Values up to zero's neighbors belong to the bins beside it, and values beyond the last end to the last bin.
+  EndFinder(const Bins &bins, int32_t zero_bin) {
+    const int n = bins.size();
+    constexpr V infinity = std::numeric_limits<V>::infinity();
+    std::fill(std::begin(end_), std::end(end_), infinity);
+    for (int b = 0; b + 1 < n; ++b) end_[b] = static_cast<V>(bins.high[b]);
+    if (zero_bin > 0) end_[zero_bin - 1] = -std::numeric_limits<V>::denorm_min();
+    while ((1 << n_steps_) < n) ++n_steps_;
+
+    if (n < 3) return;
+    first_ = end_[0];
+    last_ = end_[n - 2];
+    per_value_ = static_cast<V>(kCells - 1) / (last_ - first_);
+    if (!(per_value_ > 0) || !(per_value_ < infinity)) return;
+    for (int b = 0, cell = 0, inside = 0; b + 1 < n; ++b) {
+      const int here = cell_of(end_[b]);
+      inside = here == cell ? inside + 1 : 1;
+      most_inside_ = std::max(most_inside_, inside);
+      // Cells up to this one have b ends before them, but for those of ends passed already.
+      if (here > cell || b == 0) std::fill(below_ + (b == 0 ? 0 : cell + 1), below_ + here + 1, static_cast<uint8_t>(b));
+      cell = here;
+    }
+    if (most_inside_ > kFewSteps) most_inside_ = 0;
+  }
+
+  // work(stored value, bin) for each.
+  template <class Stored, class Work>
+  void each(const Stored *stored, int64_t n, Work &&work) const {
+    switch (most_inside_) {
+      case 1: return by_cells<1>(stored, n, work);
+      case 2: return by_cells<2>(stored, n, work);
+      case 3: return by_cells<3>(stored, n, work);
+      case 4: return by_cells<4>(stored, n, work);
+      default: break;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      const V value = stored[i].value;
+      int32_t b = 0;
+      // Adding the outcome of a comparison leaves no branch for the data to mislead.
+      for (int step = n_steps_ - 1; step >= 0; --step)
+        b += static_cast<int32_t>(end_[b + (1 << step) - 1] < value) << step;
+      work(stored[i], b);
+    }
+  }
+
+ private:
+  static constexpr int kCells = 1024, kFewSteps = 4;
+
+  // Never decreases as the value grows, rounding included: all rests on that.
+  int cell_of(V value) const {
+    V inside = value > first_ ? value : first_;
+    inside = inside < last_ ? inside : last_;
+    return static_cast<int>((inside - first_) * per_value_);
+  }
+
+  template <int n_inside, class Stored, class Work>
+  void by_cells(const Stored *stored, int64_t n, Work &work) const {
+    for (int64_t i = 0; i < n; ++i) {
+      const V value = stored[i].value;
+      const int32_t below = below_[cell_of(value)];
+      int32_t b = below;
+      for (int j = 0; j < n_inside; ++j) b += static_cast<int32_t>(end_[below + j] < value);
+      work(stored[i], b);
+    }
+  }
+
+  V end_[kMaxBins + kFewSteps];  // infinite from the last bin on
+  int n_steps_ = 0;
+  V first_ = 0, last_ = 0, per_value_ = 0;
+  uint8_t below_[kCells];  // ends in the cells before
+  int most_inside_ = 0;    // ends in one cell; 0: cells are of no use
+};
+
+// Position: an unsigned integer that can number the stored values.
+template <class T, class Position>
 class SparseEncoder {
  public:
   using V = Compared<T>;
@@ -30,17 +108,25 @@ class SparseEncoder {
   Encoded run() {
     out_.n_rows = x_.n_rows;
     out_.sparse = true;
-    out_.indptr.assign(x_.indptr, x_.indptr + x_.n_rows + 1);
     out_.columns.resize(x_.n_cols);
+    count_by_column();
+    out_.indptr.assign(x_.indptr, x_.indptr + x_.n_rows + 1);
+    out_.slots.resize(x_.indptr[x_.n_rows]);
     collect_by_column();
-    choose_all_bins();
-    values_ = {};
-    write_slots();
+    find_all_bins();
+    by_column_.reset();
+    number_slots();
     return std::move(out_);
   }
 
  private:
-  void collect_by_column() {
+  // A stored value and where it stands in the table.
+  struct Stored {
+    V value;
+    Position position;
+  };
+
+  void count_by_column() {
     if (x_.indptr[0] != 0) throw std::invalid_argument("indptr of a CSR matrix begins with 0");
     begin_.assign(x_.n_cols + 1, 0);
     for (int64_t row = 0; row < x_.n_rows; ++row) {
@@ -56,16 +142,20 @@ class SparseEncoder {
       }
     }
     for (int64_t c = 0; c < x_.n_cols; ++c) begin_[c + 1] += begin_[c];
+  }
+
+  void collect_by_column() {
     std::vector<int64_t> next(begin_.begin(), begin_.end() - 1);
     const int64_t n_stored = x_.indptr[x_.n_rows];
-    values_.resize(n_stored);
+    by_column_.reset(new Stored[n_stored]);
     for (int64_t p = 0; p < n_stored; ++p) {
       if (p + kAhead < n_stored) prefetch(&next[x_.indices[p + kAhead]], 1);
-      values_[next[x_.indices[p]]++] = static_cast<V>(x_.data[p]);
+      by_column_[next[x_.indices[p]]++] = {static_cast<V>(x_.data[p]), static_cast<Position>(p)};
     }
   }
 
-  void choose_all_bins() {
+  // Bins of all columns, and in the slots' places the number of each value's slot within its column.
+  void find_all_bins() {
     struct Chunk {
       std::vector<double> low, high;
     };
@@ -73,22 +163,18 @@ class SparseEncoder {
     std::vector<Chunk> chunks(n_chunks);
     parallel_for(n_jobs_, n_chunks, [&](int64_t i) {
       Tally tally;
+      std::vector<V> values;
       for (int64_t c = i * kColumnsAtOnce; c < std::min(x_.n_cols, (i + 1) * kColumnsAtOnce); ++c) {
-        const bool has_zero = begin_[c + 1] - begin_[c] < x_.n_rows;
-        if (begin_[c + 1] - begin_[c] < kMaxBins) {
-          take_short_column(out_.columns[c], values_.data() + begin_[c], begin_[c + 1] - begin_[c], has_zero, chunks[i].low);
-          chunks[i].high.insert(chunks[i].high.end(), chunks[i].low.end() - out_.columns[c].n_bins, chunks[i].low.end());
-          continue;
-        }
-        const Bins bins = bins_of_column(values_.data() + begin_[c], begin_[c + 1] - begin_[c], has_zero, tally);
+        Stored *stored = by_column_.get() + begin_[c];
+        const int64_t n = begin_[c + 1] - begin_[c];
         Column &column = out_.columns[c];
         column.group = -1;
-        column.n_bins = bins.size();
-        column.exact = bins.exact;
-        column.default_bin = -1;
-        if (has_zero)
-          column.default_bin = static_cast<int32_t>(std::lower_bound(bins.high.begin(), bins.high.end(), 0.0) -
-                                                    bins.high.begin());
+        if (n < kMaxBins) {
+          take_short_column(column, stored, n, chunks[i].low);
+          chunks[i].high.insert(chunks[i].high.end(), chunks[i].low.end() - column.n_bins, chunks[i].low.end());
+          continue;
+        }
+        const Bins bins = take_long_column(column, stored, n, values, tally);
         chunks[i].low.insert(chunks[i].low.end(), bins.low.begin(), bins.low.end());
         chunks[i].high.insert(chunks[i].high.end(), bins.high.begin(), bins.high.end());
       }
@@ -113,98 +199,129 @@ class SparseEncoder {
   }
 
   // Most columns of most sparse tables: few enough values for exact bins, however they are, appended to `ends`.
-  static void take_short_column(Column &column, V *values, int64_t n, bool has_zero, std::vector<double> &ends) {
-    std::sort(values, values + n);
-    const V *last = std::unique(values, values + n);
-    const V *zero = std::lower_bound(static_cast<const V *>(values), last, V(0));
-    column.group = -1;
+  void take_short_column(Column &column, Stored *stored, int64_t n, std::vector<double> &ends) {
+    const bool has_zero = n < x_.n_rows;
+    std::sort(stored, stored + n, [](const Stored &a, const Stored &b) { return a.value < b.value; });
     column.exact = true;
-    column.default_bin = has_zero ? static_cast<int32_t>(zero - values) : -1;
-    column.n_bins = static_cast<int32_t>(last - values) + (has_zero ? 1 : 0);
-    ends.insert(ends.end(), static_cast<const V *>(values), zero);
-    if (has_zero) ends.push_back(0.0);
-    ends.insert(ends.end(), zero, last);
+    column.default_bin = -1;
+    column.n_bins = 0;
+    int32_t n_slots = 0;
+    auto add_zero = [&] {
+      column.default_bin = column.n_bins++;
+      ends.push_back(0.0);
+    };
+    for (int64_t i = 0; i < n; ++i) {
+      if (i == 0 || stored[i].value != stored[i - 1].value) {
+        if (has_zero && column.default_bin < 0 && stored[i].value > 0) add_zero();
+        ends.push_back(static_cast<double>(stored[i].value));
+        ++column.n_bins;
+        ++n_slots;
+      }
+      out_.slots[stored[i].position] = n_slots - 1;
+    }
+    if (has_zero && column.default_bin < 0) add_zero();
   }
 
-  // Reorders the values.
-  static Bins bins_of_column(V *values, int64_t n, bool has_zero, Tally &tally) {
-    std::vector<V> sample;
-    const bool all = n <= kSortedWhole;
-    if (all) {
-      tally_values(values, n, tally);
+  Bins take_long_column(Column &column, const Stored *stored, int64_t n, std::vector<V> &values, Tally &tally) {
+    const int64_t n_sampled = n <= kMinSampled ? n : std::clamp(n / 8, kMinSampled, kMaxSampled);
+    values.resize(n_sampled);
+    if (n_sampled == n) {
+      for (int64_t i = 0; i < n; ++i) values[i] = stored[i].value;
     } else {
-      sample.resize(kSampled);
-      for (int64_t i = 0; i < kSampled; ++i) sample[i] = values[sampled_row(i, kSampled, n)];
-      // With the ends of the negative and of the whole range among the ends of bins, no stored value can fall into the bin
-      // of zero nor above the last.
-      V highest = values[0], negative = -std::numeric_limits<V>::infinity();
-      for (int64_t i = 0; i < n; ++i) {
-        highest = std::max(highest, values[i]);
-        if (values[i] < 0) negative = std::max(negative, values[i]);
+      // One of every stretch, anywhere in it; like sampled_row(), without its divisions.
+      const double stretch = static_cast<double>(n) / static_cast<double>(n_sampled);
+      uint64_t state = 1;
+      for (int64_t i = 0; i < n_sampled; ++i) {
+        state = state * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
+        const double within = static_cast<double>(state >> 32) * 0x1p-32;
+        values[i] = stored[std::min(n - 1, static_cast<int64_t>((static_cast<double>(i) + within) * stretch))].value;
       }
-      sample.push_back(highest);
-      if (negative < 0 && negative > -std::numeric_limits<V>::infinity()) sample.push_back(negative);
-      tally_values(sample.data(), static_cast<int64_t>(sample.size()), tally);
     }
-    if (!all && static_cast<int>(tally.value.size()) < kMaxBins) add_unseen(values, n, tally);
-    int64_t zero = -1;
-    if (has_zero) {
-      zero = std::lower_bound(tally.value.begin(), tally.value.end(), 0.0) - tally.value.begin();
-      tally.value.insert(tally.value.begin() + zero, 0.0);
-      tally.count.insert(tally.count.begin() + zero, 0);
-    }
-    Bins bins = choose_bins(tally, kMaxBins, zero);
-    if (!bins.exact && !all) {
-      for (int64_t i = 0; i < n; ++i) {
-        const double v = static_cast<double>(values[i]);
-        double &low = bins.low[std::lower_bound(bins.high.begin(), bins.high.end() - 1, v) - bins.high.begin()];
-        low = std::min(low, v);
-      }
+    tally_values(values.data(), n_sampled, tally);
+    Bins bins;
+    if (!find_bins(column, stored, n, tally, bins)) {
+      add_unseen(stored, n, tally);
+      find_bins(column, stored, n, tally, bins);
     }
     return bins;
   }
 
-  // Adds the values that the sample missed, until there are too many for exact bins.
-  static void add_unseen(const V *values, int64_t n, Tally &tally) {
-    for (int64_t i = 0; i < n && static_cast<int>(tally.value.size()) <= kMaxBins; ++i) {
-      const double v = static_cast<double>(values[i]);
+  // The bins that a tally asks for, and every value's slot in its column. False when the tally has missed a value that was to
+  // have a bin of its own, or any value of one sign.
+  bool find_bins(Column &column, const Stored *stored, int64_t n, const Tally &tally, Bins &bins) {
+    int64_t zero = -1;
+    if (n < x_.n_rows) {
+      Tally with_zero = tally;
+      zero = std::lower_bound(tally.value.begin(), tally.value.end(), 0.0) - tally.value.begin();
+      with_zero.add_new(0.0, zero);
+      with_zero.count[zero] = 0;
+      bins = choose_bins(with_zero, kMaxBins, zero);
+    } else {
+      bins = choose_bins(tally, kMaxBins);
+    }
+    column.n_bins = bins.size();
+    column.exact = bins.exact;
+    column.slot_begin = 0;
+    column.default_bin = -1;
+    if (zero >= 0)
+      column.default_bin =
+          static_cast<int32_t>(std::lower_bound(bins.high.begin(), bins.high.end(), 0.0) - bins.high.begin());
+    const EndFinder<V> find(bins, column.default_bin);
+    struct {
+      V low, high;
+      int32_t slot;
+    } bin[kMaxBins];
+    for (int32_t b = 0; b < column.n_bins; ++b)
+      bin[b] = {static_cast<V>(bins.low[b]), static_cast<V>(bins.high[b]), column.slot_of(b)};
+    bool missed = false;
+    find.each(stored, n, [&](const Stored &here, int32_t b) {
+      missed |= b == column.default_bin;  // zeros are not stored
+      // What the sample has missed may begin a bin earlier, or end it later.
+      missed |= column.exact && here.value != bin[b].high;
+      bin[b].low = here.value < bin[b].low ? here.value : bin[b].low;
+      bin[b].high = here.value > bin[b].high ? here.value : bin[b].high;
+      out_.slots[here.position] = bin[b].slot;
+    });
+    for (int32_t b = 0; b < column.n_bins; ++b) {
+      bins.low[b] = static_cast<double>(bin[b].low);
+      bins.high[b] = static_cast<double>(bin[b].high);
+    }
+    return !missed;
+  }
+
+  // Adds the values that the sample missed, until there are too many for exact bins; and the ends of both signs.
+  static void add_unseen(const Stored *stored, int64_t n, Tally &tally) {
+    auto add = [&](double v) {
       const auto at = std::lower_bound(tally.value.begin(), tally.value.end(), v);
-      if (at != tally.value.end() && *at == v) continue;
-      tally.add_new(v, at - tally.value.begin());
+      if (at == tally.value.end() || *at != v) tally.add_new(v, at - tally.value.begin());
+    };
+    V lowest = stored[0].value, highest = lowest;
+    for (int64_t i = 0; i < n; ++i) {
+      lowest = std::min(lowest, stored[i].value);
+      highest = std::max(highest, stored[i].value);
+      if (tally.size() <= kMaxBins) add(static_cast<double>(stored[i].value));
     }
+    add(static_cast<double>(lowest));
+    add(static_cast<double>(highest));
   }
 
-  // The number of ends below a value, without branches on the data; a value above all is in the last bin.
-  static int32_t bin_of(const double *high, int32_t n_bins, T value) {
-    const double v = static_cast<double>(value);
-    const double *first = high;
-    for (int32_t n = n_bins; n > 1;) {
-      const int32_t half = n / 2;
-      first += first[half - 1] < v ? half : 0;
-      n -= half;
-    }
-    return static_cast<int32_t>(first - high);
-  }
-
-  void write_slots() {
-    out_.slots.resize(x_.indptr[x_.n_rows]);
+  void number_slots() {
+    std::vector<int32_t> slot_begin(x_.n_cols);
+    for (int64_t c = 0; c < x_.n_cols; ++c) slot_begin[c] = out_.columns[c].slot_begin;
     const int64_t n_pieces = (x_.n_rows + kRowsAtOnce - 1) / kRowsAtOnce;
     parallel_for(n_jobs_, n_pieces, [&](int64_t piece) {
-      const int64_t last_row = std::min(x_.n_rows, (piece + 1) * kRowsAtOnce);
-      const int64_t end = x_.indptr[last_row];
+      const int64_t end = x_.indptr[std::min(x_.n_rows, (piece + 1) * kRowsAtOnce)];
       for (int64_t p = x_.indptr[piece * kRowsAtOnce]; p < end; ++p) {
-        if (p + 2 * kAhead < end) prefetch(&out_.columns[x_.indices[p + 2 * kAhead]], sizeof(Column));
-        if (p + kAhead < end) prefetch(&out_.high[out_.columns[x_.indices[p + kAhead]].value_begin], 1);
-        const Column &column = out_.columns[x_.indices[p]];
-        out_.slots[p] = column.slot_of(bin_of(out_.high.data() + column.value_begin, column.n_bins, x_.data[p]));
+        if (p + kAhead < end) prefetch(&slot_begin[x_.indices[p + kAhead]], 1);
+        out_.slots[p] += slot_begin[x_.indices[p]];
       }
     });
   }
 
   const Csr<T> x_;
   const int n_jobs_;
-  std::vector<int64_t> begin_;  // of every column in values_
-  std::vector<V> values_;
+  std::vector<int64_t> begin_;  // of every column in by_column_
+  std::unique_ptr<Stored[]> by_column_;
   Encoded out_;
 };
 
@@ -213,7 +330,8 @@ struct EncodeTyped {
 
   template <class T>
   Encoded operator()(const Csr<T> &x) const {
-    return SparseEncoder<T>(x, n_jobs).run();
+    if (x.indptr[x.n_rows] <= std::numeric_limits<uint32_t>::max()) return SparseEncoder<T, uint32_t>(x, n_jobs).run();
+    return SparseEncoder<T, uint64_t>(x, n_jobs).run();
   }
   template <class T>
   Encoded operator()(const Dense<T> &) const {
