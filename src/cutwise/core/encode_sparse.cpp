@@ -15,6 +15,10 @@ namespace cutwise {
 namespace {
 
 constexpr int64_t kMinSampled = 500, kMaxSampled = 4096;  // stored values that the bins of a long column are chosen from
+// Bins of a column that is not exact: sums over a node's rows are kept for every bin, and there are as many columns as there
+// are words, so that a bin must stand for a good many values to be worth its memory. (On text, bins of 4 values made a fit
+// three times slower than bins of 64.)
+constexpr int64_t kValuesOfBin = 64, kMinBins = 16;
 constexpr int64_t kColumnsAtOnce = 64;
 constexpr int64_t kRowsAtOnce = 4096;
 constexpr int64_t kAhead = 16;  // memory is asked for so many values before its use: columns of a row lie far apart
@@ -250,14 +254,16 @@ class SparseEncoder {
   // have a bin of its own, or any value of one sign.
   bool find_bins(Column &column, const Stored *stored, int64_t n, const Tally &tally, Bins &bins) {
     int64_t zero = -1;
+    const bool is_exact = tally.size() + (n < x_.n_rows ? 1 : 0) <= kMaxBins;
+    const int max_bins = is_exact ? kMaxBins : static_cast<int>(std::clamp<int64_t>(n / kValuesOfBin, kMinBins, kMaxBins));
     if (n < x_.n_rows) {
       Tally with_zero = tally;
       zero = std::lower_bound(tally.value.begin(), tally.value.end(), 0.0) - tally.value.begin();
       with_zero.add_new(0.0, zero);
       with_zero.count[zero] = 0;
-      bins = choose_bins(with_zero, kMaxBins, zero);
+      bins = choose_bins(with_zero, max_bins, zero);
     } else {
-      bins = choose_bins(tally, kMaxBins);
+      bins = choose_bins(tally, max_bins);
     }
     column.n_bins = bins.size();
     column.exact = bins.exact;
