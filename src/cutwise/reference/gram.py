@@ -63,7 +63,10 @@ class MatrixGram:
 
     def times_rows(self, rows: Int, weights: Float64) -> Float64:
         """``times`` with the weights of some points only."""
-        return np.asarray(self.matrix[rows].T @ weights)
+        out = np.zeros((len(self.matrix), weights.shape[1]))
+        for part in row_blocks(len(rows), len(self.matrix)):  # copies of rows, which must stay small beside the matrix
+            out += self.matrix[rows[part]].T @ weights[part]
+        return out
 
     def columns(self, points: Int) -> Float64:
         """Products of every point with some of them."""

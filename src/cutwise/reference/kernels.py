@@ -103,8 +103,10 @@ class Kernel:
         out = np.empty((rows.shape[0], others.shape[0]))
 
         def fill(part: slice) -> None:
-            block = self._block(rows[part], others)
-            if not np.isfinite(block.sum()) and not np.isfinite(block).all():
+            with np.errstate(over="ignore", invalid="ignore"):  # said below, with the rows
+                block = self._block(rows[part], others)
+                total = block.sum()
+            if not np.isfinite(total) and not np.isfinite(block).all():
                 raise _not_finite(self.name, block, part.start)
             out[part] = block
 
