@@ -222,7 +222,12 @@ def _search(
     stop = Stop(0.0 if whole else FINE, max_iter)
     best = min((larger.iterate(run.centers, stop, n_jobs) for run in finalists), key=lambda run: run.cost)
     say(f"{name}, best of {len(finalists)} on {larger.n_rows} rows: cost {best.cost:.6g}")
-    return best if whole else points.iterate(best.centers, last, n_jobs, costed=False)
+    if not whole:
+        return points.iterate(best.centers, last, n_jobs, costed=False)
+    if last.tolerance > 0.0 or not points.objective.gets_stuck or k == 1:
+        return best
+    # The optima of samples are one start only: a few more, for what they leave to gain.
+    return improve_by_swaps(points, best, rng, stop, n_init, n_jobs)
 
 
 def _costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:

@@ -18,6 +18,8 @@ BLOCK = 1 << 22
 TRIAL_ITER = 3
 """Iterations after which an exchange is given up, unless it costs less than ``PROMISING`` times what was by then."""
 PROMISING = 1.01
+WORTH_MORE = 1.0 - 1e-6
+"""Exchanges that lower the cost to less than this share of it earn further attempts."""
 FEW_ROWS = 20_000
 """Rows times attempts up to which further attempts cost next to nothing."""
 
@@ -27,7 +29,9 @@ def n_candidates(n_clusters: int) -> int:
     return 2 + int(np.log(n_clusters))
 
 
-def improve_by_swaps(points: Points, run: Run, rng: np.random.Generator, stop: Stop, patience: int) -> Run:
+def improve_by_swaps(
+    points: Points, run: Run, rng: np.random.Generator, stop: Stop, patience: int, n_jobs: int = 1
+) -> Run:
     """Swap centers for rows as long as that pays.
 
     Of a few rows, drawn by what they cost, and all centers, the exchange after which the rows cost least is tried:
@@ -44,6 +48,7 @@ def improve_by_swaps(points: Points, run: Run, rng: np.random.Generator, stop: S
         When iterations end.
     patience : int
         Attempts in vain, one after the other, that end the search; more on small tables, where they are cheap.
+    n_jobs : int, default 1
 
     Returns
     -------
@@ -66,14 +71,12 @@ def improve_by_swaps(points: Points, run: Run, rng: np.random.Generator, stop: S
             center = int(rng.integers(len(run.centers)))
         centers = run.centers.copy()
         centers[center] = row
-        tried = points.iterate(centers, stop._replace(max_iter=min(stop.max_iter, TRIAL_ITER)), 1)
+        tried = points.iterate(centers, stop._replace(max_iter=min(stop.max_iter, TRIAL_ITER)), n_jobs)
         if tried.cost < run.cost * PROMISING:
-            tried = points.iterate(tried.centers, stop, 1)
+            tried = points.iterate(tried.centers, stop, n_jobs)
+        in_vain = 0 if tried.cost < run.cost * WORTH_MORE else in_vain + 1
         if tried.cost < run.cost * (1.0 - 1e-12):
-            run, in_vain = tried, 0
-            held = _Held(points, run.centers)
-        else:
-            in_vain += 1
+            run, held = tried, _Held(points, tried.centers)
     return run._replace(centers=run.centers[np.lexsort(run.centers.T[::-1])])
 
 

@@ -1,0 +1,211 @@
+"""KMedians: medians and l1 costs by definition, as good as ten plain restarts and better, deterministic."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
+
+from cutwise import KMedians
+from cutwise.exceptions import InvalidInputError
+
+from .naive_kmedians import best_of, distances, medians, optimum
+
+
+def blobs(seed=0, n=300, d=3, k=4):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) + rng.integers(0, 12, (k, d))[rng.integers(0, k, n)]
+
+
+def test_centers_are_medians_labels_the_nearest_centers_and_the_cost_l1():
+    X = blobs()
+    model = KMedians(4, random_state=0).fit(X)
+    apart = distances(X, model.cluster_centers_)
+    assert np.array_equal(model.labels_, apart.argmin(axis=1))
+    assert np.array_equal(model.cluster_centers_, medians(X, model.labels_, 4, None))
+    assert model.inertia_ == model.cost_ == pytest.approx(apart.min(axis=1).sum(), rel=1e-12)
+    assert model.score(X) == pytest.approx(-model.cost_, rel=1e-12)
+    assert model.n_iter_ >= 1
+    np.testing.assert_allclose(model.transform(X), apart, rtol=1e-12)
+    assert np.array_equal(model.predict(X), model.labels_)
+    assert np.array_equal(model.fit_predict(X), model.labels_)
+
+
+REAL = {
+    "iris": load_iris().data,
+    "wine": StandardScaler().fit_transform(load_wine().data),
+    "diabetes": load_diabetes().data,
+    "breast_cancer": load_breast_cancer().data[:, :6],
+}
+
+
+@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("k", [3, 7])
+def test_it_is_never_worse_than_the_best_of_ten_plain_restarts_on_real_data(name, k):
+    X = REAL[name]
+    assert KMedians(k, random_state=0).fit(X).inertia_ <= best_of(X, k, 0) * (1 + 1e-12)
+
+
+RANDOM = {
+    "normal": lambda rng: rng.normal(size=(80, 4)),
+    "grid": lambda rng: rng.integers(0, 4, (120, 3)).astype(float),
+    "heavy tails": lambda rng: rng.standard_cauchy((120, 3)),
+    "few": lambda rng: rng.normal(size=(25, 2)),
+    "counts": lambda rng: rng.poisson(2.0, (60, 6)),
+}
+
+
+@pytest.mark.parametrize("kind", RANDOM)
+def test_it_is_never_worse_than_the_best_of_ten_plain_restarts_on_random_data(kind):
+    for seed in range(4):
+        X = RANDOM[kind](np.random.default_rng(seed))
+        k = 2 + seed % 6
+        cost = KMedians(k, random_state=seed).fit(X).inertia_
+        assert cost <= best_of(X, k, seed) * (1 + 1e-12), (seed, k)
+
+
+def test_it_is_not_worse_by_a_millionth_on_a_table_that_is_searched_on_samples():
+    X = blobs(1, n=10_500, k=6)
+    cost = KMedians(6, random_state=0).fit(X).inertia_
+    # Thousands of values near a boundary make many optima that differ in the eighth digit.
+    assert cost <= best_of(X, 6, 0, n_init=4) * (1 + 1e-6)
+
+
+def test_it_finds_the_optimum_of_small_tables():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 6, (8, 2)).astype(float) + (rng.random((8, 2)) if seed % 2 else 0.0)
+        for k in (1, 2, 3):
+            if len(np.unique(X, axis=0)) >= k:
+                assert KMedians(k, random_state=seed).fit(X).inertia_ == pytest.approx(optimum(X, k), rel=1e-12)
+
+
+def test_far_rows_do_not_take_a_center():
+    X = np.concatenate([np.arange(30.0), 100 + np.arange(30.0), [300.0]])[:, None]
+    assert KMedians(2, random_state=0).fit(X).cluster_centers_.ravel().tolist() == [14.0, 115.0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, bool])
+def test_the_type_of_the_table_does_not_matter(dtype):
+    X = np.random.default_rng(2).integers(0, 2 if dtype is bool else 9, (80, 5))
+    expected = KMedians(3, random_state=0).fit(X.astype(float))
+    for table in (X.astype(dtype), np.asfortranarray(X.astype(dtype)), sparse.csc_matrix(X.astype(dtype))):
+        model = KMedians(3, random_state=0).fit(table)
+        assert np.array_equal(model.labels_, expected.labels_)
+        assert np.array_equal(model.cluster_centers_, expected.cluster_centers_)
+        assert np.array_equal(model.predict(table), expected.labels_)
+        assert model.transform(table) == pytest.approx(expected.transform(X.astype(float)))
+
+
+def test_a_wide_sparse_table_is_not_made_dense():
+    X = sparse.random(200, 20_000, density=2e-3, format="csr", random_state=0)
+    model = KMedians(2, n_init=1, max_iter=5, random_state=0).fit(X)
+    assert model.cluster_centers_.shape == (2, 20_000)
+    assert model.inertia_ <= np.abs(X).sum() * (1 + 1e-9)  # what the zero row would cost
+
+
+def test_a_whole_weight_is_a_repeated_row_and_weight_zero_is_none():
+    X, rng = blobs(3), np.random.default_rng(3)
+    weights = rng.integers(0, 4, len(X))
+    start = X[:4] + 0.5
+    weighted = KMedians(4, init=start).fit(X, sample_weight=weights)
+    repeated = KMedians(4, init=start).fit(np.repeat(X, weights, axis=0))
+    assert np.array_equal(weighted.cluster_centers_, repeated.cluster_centers_)
+    assert weighted.cost_ == repeated.cost_
+    assert weighted.score(X, sample_weight=weights) == -weighted.cost_
+    assert np.array_equal(weighted.labels_, weighted.predict(X))
+
+
+def test_fractions_of_weights_lead_to_weighted_medians():
+    X = np.array([[0.0], [1.0], [2.0], [10.0]])
+    model = KMedians(1).fit(X, sample_weight=[0.1, 0.1, 0.1, 0.5])
+    assert model.cluster_centers_.tolist() == [[10.0]]
+    assert model.inertia_ == pytest.approx(0.1 * (10 + 9 + 8))
+
+
+def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads():
+    X = blobs(4, n=11_000)
+    models = [KMedians(4, n_init=3, random_state=5, n_jobs=n_jobs).fit(X) for n_jobs in (1, 3)]
+    assert models[0].cluster_centers_.tobytes() == models[1].cluster_centers_.tobytes()
+    assert models[0].labels_.tobytes() == models[1].labels_.tobytes()
+    assert models[0].cost_ == models[1].cost_
+
+
+def test_an_offset_of_all_values_takes_nothing_away():
+    X = np.round(blobs(5) * 64) / 64
+    plain, far = KMedians(4, random_state=0).fit(X), KMedians(4, random_state=0).fit(X + 2.0**31)
+    assert np.array_equal(plain.labels_, far.labels_)
+    assert far.cost_ == plain.cost_
+
+
+@pytest.mark.parametrize("init", ["random", "k-means++"])
+def test_both_ways_to_start_lead_to_good_clusterings(init):
+    X = blobs(6)
+    assert KMedians(4, init=init, random_state=0).fit(X).inertia_ <= best_of(X, 4, 0) * (1 + 1e-12)
+
+
+def test_given_centers_are_where_the_only_run_starts():
+    X = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+    model = KMedians(2, init=[[0.0], [1.0]], max_iter=1).fit(X)
+    assert model.n_iter_ == 1
+    assert model.cluster_centers_.tolist() == [[0.0], [10.0]]  # the medians of {0} and the rest, once
+    assert KMedians(2, init=[[0.0], [1.0]]).fit(X).cluster_centers_.tolist() == [[1.0], [11.0]]
+
+
+def test_starts_without_rows_are_put_where_rows_are_far():
+    X = np.array([[0.0], [1.0], [50.0], [99.0]])
+    model = KMedians(3, init=[[0.0], [0.0], [0.0]]).fit(X)
+    assert sorted(np.bincount(model.labels_, minlength=3)) == [1, 1, 2]
+
+
+def test_as_many_clusters_as_distinct_rows_cost_nothing():
+    X = np.repeat(np.arange(12.0).reshape(6, 2), 3, axis=0)
+    for k in (1, 6):
+        model = KMedians(k, random_state=0).fit(X)
+        assert (model.inertia_ == 0.0) == (k == 6)
+        assert len(set(model.labels_)) == k
+
+
+def test_names_of_columns_are_kept_and_asked_for():
+    frame = pd.DataFrame(blobs(7), columns=["a", "b", "c"])
+    model = KMedians(4, random_state=0).fit(frame)
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    assert np.array_equal(model.predict(pl.from_pandas(frame)), model.labels_)
+    with pytest.raises(InvalidInputError, match="feature names"):
+        model.predict(frame.rename(columns={"a": "z"}))
+    out = KMedians(4, random_state=0).set_output(transform="pandas").fit_transform(frame)
+    assert list(out.columns) == [f"kmedians{j}" for j in range(4)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not hasattr(model.fit(frame.to_numpy()), "feature_names_in_")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"init": "k-medians"}, ("init", "'k-means++'", "'random'", "Did you mean")),
+        ({"init": None}, ("init", "None")),
+        ({"init": [[1.0, 2.0, 3.0]]}, ("init", "(1, 3)", "(4, 3)")),
+        ({"init": [[np.nan] * 3] * 4}, ("init", "NaN")),
+        ({"n_init": 0}, ("n_init", "0")),
+        ({"max_iter": 0}, ("max_iter", "0")),
+        ({"n_clusters": 0}, ("n_clusters", "0")),
+        ({"n_clusters": 301}, ("301", "300")),
+        ({"n_jobs": 0}, ("n_jobs", "0")),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_used_is_named(options, words):
+    with pytest.raises(ValueError) as caught:
+        KMedians(**{"n_clusters": 4, **options}).fit(blobs())
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_distances_beyond_float64_are_an_error():
+    with pytest.raises(InvalidInputError, match="beyond float64"):
+        KMedians(2).fit(np.array([[1e308, 1e308], [-1e308, -1e308], [0.0, 1.0]]))
