@@ -124,11 +124,9 @@ def command(
     algorithm: Annotated[
         str | None,
         typer.Option(
-            help="How the tree is grown: imm, exgreedy, exshallow, exkmc; imm, exkmc, expand with a kernel; auto for "
-            "given labels.",
+            help="How the tree is grown: imm, exgreedy, exshallow, exkmc, optimal (-k 2); imm, exkmc, expand with a "
+            "kernel; auto for given labels.",
             show_default="exshallow; imm with a kernel",
-            help="How the tree is grown: imm, exgreedy, exshallow, exkmc, optimal (-k 2); auto for given labels.",
-            show_default="exshallow",
             rich_help_panel=_TREE,
         ),
     ] = None,
