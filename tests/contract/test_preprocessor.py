@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from scipy import sparse
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.utils import get_tags
 
-from cutwise import ExplainableKMeans
+from cutwise import ClusterExplainer, ExplainableKMeans
 from tests.oracle import measures
-from tests.oracle.models import fit_quietly
+from tests.oracle.models import fit_quietly, same_tree
 from tests.oracle.verify import check_expansion, check_imm, check_induced, expansion_problem, problem_of
 
 PREPROCESSORS = {
@@ -121,3 +126,38 @@ def test_scaling_a_column_changes_nothing_but_the_units_of_its_cuts():
         scaled = fit_quietly(ExplainableKMeans(4, reference=centers, preprocessor=preprocessor), X * [1, 1024, 0.25])
         assert np.array_equal(model.tree_.feature, scaled.tree_.feature)
         assert np.array_equal(model.labels_, scaled.labels_)
+
+
+def _containers(X: np.ndarray) -> dict[str, object]:
+    names = ["age", "income", "share"]
+    return {
+        "array": X,
+        "list": X.tolist(),
+        "pandas": pd.DataFrame(X, columns=names, index=np.arange(len(X)) * 3),
+        "polars": pl.DataFrame(X, schema=names),
+        "csr": sparse.csr_array(X),
+        "coo": sparse.coo_matrix(X),
+    }
+
+
+@pytest.mark.parametrize("container", list(_containers(_rows(0))))
+def test_a_preprocessor_without_weights_never_sees_rows_of_weight_0(container):
+    X = _rows(3)
+    weights = np.ones(len(X))
+    weights[::5] = 0
+    X[::5] *= 100  # would squeeze all other rows into a corner
+    scaler = MaxAbsScaler() if container in ("csr", "coo") else MinMaxScaler()
+    model = ExplainableKMeans(3, preprocessor=scaler, random_state=0)
+    with_all = fit_quietly(clone(model), _containers(X)[container], sample_weight=weights)
+    kept = fit_quietly(clone(model), _containers(X[weights > 0])[container])
+    assert same_tree(with_all.tree_, kept.tree_)
+    np.testing.assert_array_equal(with_all.cluster_centers_, kept.cluster_centers_)
+
+
+@pytest.mark.parametrize(
+    ("preprocessor", "takes_sparse"), [(None, True), (MaxAbsScaler(), True), (StandardScaler(), False)]
+)
+@pytest.mark.parametrize("estimator", [ExplainableKMeans(), ClusterExplainer()])
+def test_the_sparse_tag_is_that_of_the_preprocessor(estimator, preprocessor, takes_sparse):
+    model = clone(estimator).set_params(preprocessor=preprocessor)
+    assert get_tags(model).input_tags.sparse == takes_sparse

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise.core import kernels
@@ -278,7 +279,11 @@ class TreeEstimator(RemembersColumns, ClassNamePrefixFeaturesOutMixin, Transform
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        # What the preprocessor cannot take, the model cannot either.
+        preprocessor = getattr(self, "preprocessor", None)
+        tags.input_tags.sparse = (
+            not hasattr(preprocessor, "__sklearn_tags__") or get_tags(preprocessor).input_tags.sparse
+        )
         return tags
 
     @property

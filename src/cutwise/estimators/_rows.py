@@ -17,7 +17,7 @@ from cutwise.core import kernels
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.inputs import column_of
 from cutwise.reference import Objective, integer_weights, sum_weights
-from cutwise.table import EncodedTable, Table, encode_table, read_table
+from cutwise.table import EncodedTable, Table, encode_table, read_table, take_rows
 from cutwise.tree.threshold_tree import ThresholdTree
 
 __all__ = ["FitRows", "MetricSpace", "encode_rows", "fit_metric_space", "read_metric"]
@@ -219,7 +219,8 @@ def fit_metric_space(
     Parameters
     ----------
     preprocessor : transformer or None
-        Left as it is. Weights are passed on where its ``fit`` takes them, so that a weight is a repeated row here too.
+        Left as it is. Weights are passed on where its ``fit`` takes them, so that a weight is a repeated row here too;
+        where it takes none it is fitted on the rows that have a weight.
     X : object
         The rows as the caller gave them: a preprocessor may need the data frame.
     table : Table
@@ -240,6 +241,8 @@ def fit_metric_space(
     fitted = clone(preprocessor)
     if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
         Z = fitted.fit(X, sample_weight=sample_weight).transform(X)
+    elif sample_weight is not None and not sample_weight.all():
+        Z = fitted.fit(take_rows(X, np.flatnonzero(sample_weight))).transform(X)
     elif hasattr(fitted, "fit_transform"):
         Z = fitted.fit_transform(X)
     else:

@@ -11,7 +11,7 @@ from .checks import (
 from .columns import Columns, HasColumns, check_same_columns
 from .distinct import count_distinct_rows
 from .encoding import EncodedTable, encode_table
-from .intake import read_table
+from .intake import read_table, take_rows
 from .labels import Labels, read_labels
 from .table import Table
 from .weights import read_weights
@@ -34,4 +34,5 @@ __all__ = [
     "read_labels",
     "read_table",
     "read_weights",
+    "take_rows",
 ]

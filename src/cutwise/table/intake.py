@@ -17,7 +17,7 @@ from .shape import check_shape
 from .sparse import convert_sparse
 from .table import Table
 
-__all__ = ["read_table"]
+__all__ = ["read_table", "take_rows"]
 
 
 def read_table(X: Any, *, what: str = "X", fitted: HasColumns | None = None, estimator: str = "the model") -> Table:
@@ -88,3 +88,22 @@ def read_table(X: Any, *, what: str = "X", fitted: HasColumns | None = None, est
     check_finite(values, columns, what=what)
     library = None if frame is None else nw.get_native_namespace(frame).__name__
     return Table(values, columns.names, columns.has_names, is_integer, library)
+
+
+def take_rows(X: Any, rows: npt.NDArray[np.intp]) -> Any:
+    """Some rows of what ``read_table`` takes, in the caller's own kind: a frame stays a frame of the same columns.
+
+    Parameters
+    ----------
+    X : data frame, sparse matrix or array-like of shape (n_rows, n_columns)
+    rows : ndarray of intp
+        Their numbers.
+
+    Returns
+    -------
+    taken : data frame, sparse matrix or ndarray
+    """
+    if sparse.issparse(X):
+        return X.tocsr()[rows]
+    frame = as_frame(X)
+    return as_array(X)[rows] if frame is None else frame[rows.tolist(), :].to_native()
