@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from cutwise.exceptions import UnknownOptionError
+
 __all__ = ["SCALES", "scaler_of"]
 
 # Option -> what it does, in the words of the screen.
@@ -16,7 +18,15 @@ SCALES = {
 
 
 def scaler_of(scale: str) -> Any:
-    """The scikit-learn transformer of an option of ``--scale``, or None for ``"none"``."""
+    """The scikit-learn transformer of an option of ``--scale``, or None for ``"none"``.
+
+    Raises
+    ------
+    UnknownOptionError
+        No such option.
+    """
+    if scale not in SCALES:
+        raise UnknownOptionError.of("--scale", scale, list(SCALES))
     if scale == "none":
         return None
     from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler

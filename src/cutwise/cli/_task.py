@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from cutwise.cli._columns import choose_columns, complete_rows, need_column, numeric_columns
-from cutwise.cli._files import Source
+from cutwise.cli._examples import read_example
+from cutwise.cli._files import Source, read_source
+from cutwise.cli._screen import working
+from cutwise.exceptions import InvalidInputError
 
-__all__ = ["Task", "prepare"]
+__all__ = ["Task", "find_source", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,43 @@ class Task:
     rows: Any
     weights: Any = None
     labels: Any = None
+
+
+def find_source(
+    file: str | None,
+    example: str | None,
+    n_clusters: int | None,
+    separator: str | None,
+    header: bool | None,
+    labels_from: str | None = None,
+    *,
+    command: str = "fit",
+) -> tuple[Source, int | None]:
+    """The table that a command line names, and the number of clusters; None when they are given by labels.
+
+    Raises
+    ------
+    InvalidInputError
+        No table or two, no number of clusters or one too many, or a file that cannot be read.
+    """
+    if labels_from is not None and n_clusters is not None:
+        raise InvalidInputError(
+            f"-k {n_clusters} has no meaning with --labels-from {labels_from}: that column has its clusters already. "
+            "Leave one of them out."
+        )
+    if example is not None:
+        if file is not None:
+            raise InvalidInputError(f"Both FILE ({file}) and --example ({example}) were given. Give one of them.")
+        source, usual = read_example(example)
+        return source, usual if n_clusters is None and labels_from is None else n_clusters
+    if file is None:
+        raise InvalidInputError(
+            f"FILE is missing. Give a table (cutwise {command} data.csv -k 5), or try cutwise {command} --example wine."
+        )
+    if n_clusters is None and labels_from is None:
+        raise InvalidInputError("The number of clusters is missing. Say how many with -k, such as -k 5.")
+    with working(f"reading {file}"):
+        return read_source(file, separator=separator, header=header), n_clusters
 
 
 def prepare(

@@ -12,8 +12,8 @@ from cutwise.cli._columns import numeric_columns
 from cutwise.cli._files import Source, read_source
 from cutwise.cli._fitted import as_fitted, columns_of
 from cutwise.cli._names import NAME_HELP, name_clusters
+from cutwise.cli._options import FILE_HELP
 from cutwise.cli._screen import print_document, print_line, working
-from cutwise.cli.fit import FILE_HELP
 from cutwise.exceptions import InvalidInputError
 
 __all__ = ["EXAMPLES", "command"]

@@ -11,9 +11,9 @@ from cutwise.cli._columns import complete_rows, numeric_columns
 from cutwise.cli._files import read_source
 from cutwise.cli._fitted import as_fitted, columns_of
 from cutwise.cli._labels import label_lines, labels_path
+from cutwise.cli._options import FILE_HELP
 from cutwise.cli._outputs import Outputs
 from cutwise.cli._screen import note, working
-from cutwise.cli.fit import FILE_HELP
 
 __all__ = ["EXAMPLES", "command"]
 
