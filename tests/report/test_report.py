@@ -149,6 +149,50 @@ class TestWhatCannotBeSaid:
         assert "no leaf holds it" in empty.to_markdown()
 
 
+class TestSql:
+    def test_what_a_card_copies_selects_its_rows(self, wine):
+        duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+        pytest.importorskip("sqlglot", reason="sqlglot is not installed")
+        model, _ = wine
+        table = X.rename(columns={"alcohol": "cluster", "hue": 'it\'s "hue"'})
+        renamed = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0).fit(table)
+        sql = cutwise.report(renamed, table, table="wines").summary["sql"]
+        connection = duckdb.connect()
+        connection.register("wines", table)
+        for label, after in enumerate(sql["after"]):
+            rows = connection.sql(sql["before"] + sql["statement"] + after).df()
+            assert len(rows) == (model.labels_ == label).sum()
+
+    @pytest.mark.parametrize("labels", [["it's", 'a "b"', "c\\d"], [True, False, True], [-5, 0, 10**12]])
+    def test_labels_of_every_kind_are_written_as_values(self, labels):
+        duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+        pytest.importorskip("sqlglot", reason="sqlglot is not installed")
+        y = np.array(labels)[load_wine().target]
+        model = ClusterExplainer().fit(X, y)
+        sql = cutwise.report(model, X, curve=False).summary["sql"]
+        connection = duckdb.connect()
+        connection.register("data", X)
+        for label, after in zip(model.classes_, sql["after"], strict=True):
+            assert len(connection.sql(sql["before"] + sql["statement"] + after).df()) == (model.labels_ == label).sum()
+
+    def test_an_unknown_dialect_is_refused(self, wine):
+        with pytest.raises(InvalidInputError, match="dialect='postgre' is not a valid option"):
+            cutwise.report(wine[0], X, dialect="postgre")
+
+    def test_without_sqlglot_the_report_says_which_extra(self):
+        code = (
+            "import sys; sys.modules['sqlglot'] = None\n"
+            "import cutwise\n"
+            "X = [[0.], [1.], [9.], [10.]]\n"
+            "made = cutwise.report(cutwise.ExplainableKMeans(2, random_state=0).fit(X), X)\n"
+            "print(made.summary['sql'], *made.summary['notes'])\n"
+            "assert 'Copy SQL' not in made.to_html()"
+        )
+        told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        assert told.startswith("None SQL is left out: ")
+        assert 'pip install "cutwise[sql]"' in told
+
+
 class Found(HTMLParser):
     """The tags of a page with their attributes, and whether each was closed."""
 

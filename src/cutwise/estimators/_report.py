@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._curve import CostCurve, cost_curve
+from cutwise.estimators._exports import export_sql
 from cutwise.estimators._persist import Unsaved, write_whole
 from cutwise.exceptions import (
     CutwiseError,
     CutwiseWarning,
     InvalidInputError,
-    MissingDependencyError,
     UnsupportedInputError,
 )
 from cutwise.readouts.report import Facts, build_summary, report_html, report_json, report_markdown
+from cutwise.readouts.sql import DIALECTS
 from cutwise.reference import OBJECTIVES
-from cutwise.table import Table
+from cutwise.table import Table, check_option
 
 __all__ = ["Report", "report"]
 
@@ -212,34 +214,28 @@ def _curve(
 
 
 def _sql(model: TreeEstimator, dialect: str, table: str | None, notes: list[str]) -> dict[str, Any] | None:
-    """The statement, and what makes it select one cluster."""
-    from cutwise.estimators import _exports
-
-    export_sql = getattr(_exports, "export_sql", None)
-    if export_sql is None:
-        return None
+    """The statement, and what makes it select one cluster; None and a note where there can be none."""
+    check_option("dialect", dialect, DIALECTS)
+    taken = {name.casefold() for name in model._columns_of_fit().names}
+    column = next(name for name in ("cluster", *(f"cluster_{i}" for i in count(2))) if name not in taken)
     try:
-        statement = export_sql(model, dialect=dialect, table=table)
-        from sqlglot import exp
-    except MissingDependencyError as error:
-        notes.append(f"SQL is left out: {' '.join(str(error).split())}")
-        return None
+        statement = export_sql(model, dialect, table=table, column=column)
     except CutwiseError as error:
         notes.append(f"SQL is left out: {' '.join(str(error).split())}")
         return None
+    from sqlglot import exp
+
+    name = exp.to_identifier("clustered", quoted=True)
 
     def only(label: Any) -> str:
-        value = exp.convert(label)
-        chosen = exp.select("*").from_(exp.to_identifier("clustered", quoted=True))
-        where = exp.EQ(this=exp.column("cluster", quoted=True), expression=value)
-        text: str = chosen.where(where).sql(dialect=dialect)
+        where = exp.EQ(this=exp.column(column, quoted=True), expression=exp.convert(label))
+        text: str = exp.select("*").from_(exp.Table(this=name.copy())).where(where).sql(dialect=dialect)
         return text
 
-    name = exp.to_identifier("clustered", quoted=True).sql(dialect=dialect)
     return {
         "dialect": dialect,
         "statement": statement,
-        "before": f"WITH {name} AS (\n",
+        "before": f"WITH {name.sql(dialect=dialect)} AS (\n",
         "after": [f"\n)\n{only(label)}" for label in model.classes_.tolist()],
     }
 
