@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import cutwise
-from cutwise.cli import _errors, bench, explain, fit, predict, rules
+from cutwise.cli import _errors, bench, compare, curve, explain, fit, predict, report, rules
 
 __all__ = ["run"]
 
@@ -20,7 +20,17 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for name, module in {"fit": fit, "predict": predict, "rules": rules, "explain": explain, "bench": bench}.items():
+COMMANDS = {
+    "fit": fit,
+    "predict": predict,
+    "rules": rules,
+    "explain": explain,
+    "report": report,
+    "compare": compare,
+    "curve": curve,
+    "bench": bench,
+}
+for name, module in COMMANDS.items():
     # An empty line between two: typer joins lines that follow one another.
     app.command(name, epilog="\n\n".join(["Examples:", *module.EXAMPLES]))(module.command)
 

@@ -74,8 +74,8 @@ Clusters = Annotated[
 Objective = Annotated[
     str,
     typer.Option(
-        help="What makes clusters: kmeans (squared distances to means) or kmedians (l1 distances to medians, for tables "
-        "with outliers).",
+        help="What makes clusters: kmeans (squared distances to means) or kmedians (l1 distances to medians, for "
+        "tables with outliers).",
         rich_help_panel=TREE,
     ),
 ]

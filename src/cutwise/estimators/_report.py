@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -72,17 +72,33 @@ class Report:
         InvalidInputError
             Another ending.
         """
-        ending = Path(path).suffix.lower()
-        if ending not in _WRITERS:
-            raise InvalidInputError(
-                f"{os.fspath(path)} ends in {ending or 'nothing'}; a report is written as .html, .md or .json."
-            )
-        write_whole(Path(path), getattr(self, _WRITERS[ending])())
+        write_whole(Path(path), self.written_as(path))
+
+    def written_as(self, path: str | os.PathLike[str]) -> str:
+        """The text that ``save`` writes to a file of that name."""
+        text: str = getattr(self, check_form(path))()
+        return text
 
     def __repr__(self) -> str:
         source = self.summary["source"]
         clusters = self.summary["headline"]["n_clusters"]
         return f"Report(clusters={clusters}, rows={source['n_rows']}, columns={source['n_columns']})"
+
+
+def check_form(path: str | os.PathLike[str]) -> str:
+    """The method of ``Report`` that writes files of that ending.
+
+    Raises
+    ------
+    InvalidInputError
+        There is none.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in _WRITERS:
+        raise InvalidInputError(
+            f"{os.fspath(path)} ends in {ending or 'nothing'}; a report is written as .html, .md or .json."
+        )
+    return _WRITERS[ending]
 
 
 def report(
@@ -147,6 +163,8 @@ def report(
     if not isinstance(model, TreeEstimator):
         raise UnsupportedInputError(f"report takes a fitted model of cutwise, not {type(model).__name__}.")
     check_is_fitted(model)
+    if path is not None:
+        check_form(path)
     rows = model._read(X)
     if rows.n_rows == 0:
         raise InvalidInputError("X has no rows, so there is nothing to report on. Give at least one row.")
@@ -217,7 +235,7 @@ def _sql(model: TreeEstimator, dialect: str, table: str | None, notes: list[str]
     """The statement, and what makes it select one cluster; None and a note where there can be none."""
     check_option("dialect", dialect, DIALECTS)
     taken = {name.casefold() for name in model._columns_of_fit().names}
-    column = next(name for name in ("cluster", *(f"cluster_{i}" for i in count(2))) if name not in taken)
+    column = next(name for name in chain(["cluster"], (f"cluster_{i}" for i in count(2))) if name not in taken)
     try:
         statement = export_sql(model, dialect, table=table, column=column)
     except CutwiseError as error:
@@ -253,7 +271,11 @@ def _reference_words(model: TreeEstimator) -> str:
 def _settings(model: TreeEstimator) -> list[tuple[str, str]]:
     params = model.get_params(deep=False)
     told = [("estimator", type(model).__name__)]
-    told += [(name, _short(value)) for name, value in params.items() if name not in _UNTOLD]
+    told += [
+        (name, value if isinstance(value, str) else _short(value))
+        for name, value in params.items()
+        if name not in _UNTOLD and value is not None
+    ]
     growth = getattr(model, "growth_", None)
     return told if growth is None else [*told, ("grown by", str(growth))]
 

@@ -1,0 +1,150 @@
+"""``cutwise compare``: every algorithm, and plain CART, against one and the same clustering."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from typing import Any
+
+from cutwise.cli._options import (
+    AsJson,
+    Clusters,
+    DepthPenalty,
+    Drop,
+    DropMissing,
+    Example,
+    Expansion,
+    File,
+    Header,
+    Jobs,
+    MaxLeaves,
+    NInit,
+    Objective,
+    Only,
+    Scale,
+    Seed,
+    Separator,
+    Weights,
+    estimator_of,
+)
+from cutwise.cli._scaling import scaler_of
+from cutwise.cli._screen import print_line, print_table, working
+from cutwise.cli._task import find_source, prepare
+from cutwise.readouts.words import percent
+
+__all__ = ["EXAMPLES", "command"]
+
+EXAMPLES = (
+    "cutwise compare --example wine",
+    "cutwise compare customers.csv -k 5 --drop CustomerID,Genre --max-leaves 10",
+)
+
+ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc")
+HEADER = ("algorithm", "leaves", "depth", "cost ratio", "agreement", "WAD", "WAES", "seconds")
+
+
+def command(
+    file: File = None,
+    example: Example = None,
+    drop: Drop = None,
+    only: Only = None,
+    drop_missing: DropMissing = False,
+    weights: Weights = None,
+    separator: Separator = None,
+    header: Header = None,
+    n_clusters: Clusters = None,
+    objective: Objective = "kmeans",
+    scale: Scale = "standard",
+    max_leaves: MaxLeaves = None,
+    expansion: Expansion = "exkmc",
+    depth_penalty: DepthPenalty = 0.03,
+    n_init: NInit = 10,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Grow a tree with every algorithm, and with plain CART, and print what each costs.
+
+    All explain the same clustering. Cost ratio: cost of the tree's clusters over that of the clustering. Agreement:
+    rows that are where the clustering has them. WAD and WAES: tests on the way to a row's leaf and conditions in its
+    rule, on average. Seconds: the tree alone, with the clustering given.
+    """
+    estimator = estimator_of(objective)
+    scaler = scaler_of(scale)
+    source, n_clusters = find_source(file, example, n_clusters, separator, header, command="compare")
+    task = prepare(
+        source, only=only or [], drop=drop or [], weights=weights, labels_from=None, drop_missing=drop_missing
+    )
+    common = {"max_leaves": max_leaves, "preprocessor": scaler, "n_jobs": jobs}
+    growth = {"expansion": expansion, "depth_penalty": depth_penalty}
+    with working(f"clustering {len(task.table):,} rows and {task.table.shape[1]} columns"):
+        first = estimator(n_clusters, algorithm="exkmc", n_init=n_init, random_state=seed, **common, **growth)
+        reference = _fit(first, task)[0].reference_.centers  # every row belongs to the nearest
+    told = []
+    for algorithm in ALGORITHMS:
+        with working(f"growing a tree by {algorithm}"):
+            model = estimator(n_clusters, algorithm=algorithm, reference=reference, **common, **growth)
+            told.append(_figures(algorithm, *_fit(model, task), task))
+    with working("growing a tree by CART"):
+        told.append(_cart(first, objective, common, task))
+    if as_json:
+        about = {"source": source.name, "n_rows": len(task.table), "n_columns": task.table.shape[1]}
+        about |= {"n_clusters": n_clusters, "objective": objective, "scale": scale}
+        print_line(json.dumps({**about, "trees": told}, ensure_ascii=False, allow_nan=False, indent=2))
+        return
+    rows = [
+        (
+            entry["algorithm"],
+            str(entry["n_leaves"]),
+            str(entry["depth"]),
+            "none" if entry["cost_ratio"] is None else f"{entry['cost_ratio']:.4f}",
+            percent(entry["agreement"]),
+            f"{entry['wad']:.2f}",
+            f"{entry['waes']:.2f}",
+            f"{entry['seconds']:.3f}",
+        )
+        for entry in told
+    ]
+    print_table(HEADER, rows, right=range(1, len(HEADER)))
+
+
+def _fit(model: Any, task: Any) -> tuple[Any, float]:
+    """The model fitted, and the seconds that took."""
+    started = time.perf_counter()
+    model.fit(task.table, sample_weight=task.weights)
+    return model, time.perf_counter() - started
+
+
+def _cart(first: Any, objective: str, common: dict[str, Any], task: Any) -> dict[str, Any]:
+    """Plain CART on the labels of the reference clustering, its clusters priced as all others are."""
+    import sklearn.tree  # noqa: F401 - so that its import is not timed
+
+    from cutwise import ClusterExplainer
+    from cutwise.metrics import tree_cost
+
+    reference, scaler = first.reference_, first.preprocessor_
+    model = ClusterExplainer(algorithm="cart", **common)
+    started = time.perf_counter()
+    model.fit(task.table, reference.labels, sample_weight=task.weights)
+    seconds = time.perf_counter() - started
+    Z = None if scaler is None else scaler.transform(task.table)
+    cost = tree_cost(model, task.table, metric=objective, Z=Z, sample_weight=task.weights)
+    ratio = cost / reference.cost if reference.cost > 0 else math.nan
+    return {**_figures("CART", model, seconds, task), "cost": cost, "cost_ratio": ratio if ratio == ratio else None}
+
+
+def _figures(algorithm: str, model: Any, seconds: float, task: Any) -> dict[str, Any]:
+    from cutwise.metrics import weighted_average_depth, weighted_average_explanation_size
+
+    return {
+        "algorithm": algorithm,
+        "n_leaves": model.n_leaves_,
+        "depth": model.depth_,
+        "cost": model.cost_,
+        "cost_ratio": model.cost_ratio_ if math.isfinite(model.cost_ratio_) else None,
+        "agreement": model._leaf_counts.agreement,
+        "wad": weighted_average_depth(model, task.table, task.weights),
+        "waes": weighted_average_explanation_size(model, task.table, task.weights),
+        "seconds": seconds,
+    }

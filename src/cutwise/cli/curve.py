@@ -1,0 +1,189 @@
+"""``cutwise curve``: what each further leaf buys, from one fit."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cutwise.cli._options import (
+    OUTPUT,
+    TREE,
+    AsJson,
+    Clusters,
+    DepthPenalty,
+    Drop,
+    DropMissing,
+    Example,
+    Expansion,
+    File,
+    Header,
+    Jobs,
+    NInit,
+    Objective,
+    Only,
+    Scale,
+    Seed,
+    Separator,
+    Weights,
+    estimator_of,
+)
+from cutwise.cli._outputs import Outputs
+from cutwise.cli._report import print_rules
+from cutwise.cli._scaling import scaler_of
+from cutwise.cli._screen import note, print_line, print_table, working
+from cutwise.cli._task import find_source, prepare
+from cutwise.exceptions import InvalidInputError
+from cutwise.readouts.words import percent
+
+__all__ = ["EXAMPLES", "command"]
+
+EXAMPLES = (
+    "cutwise curve --example wine --within 2%",
+    "cutwise curve customers.csv -k 5 --max-leaves 20 --out curve.png",
+    "cutwise curve customers.csv -k 5 --within 1% --model segments.json",
+)
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def command(
+    file: File = None,
+    example: Example = None,
+    drop: Drop = None,
+    only: Only = None,
+    drop_missing: DropMissing = False,
+    weights: Weights = None,
+    separator: Separator = None,
+    header: Header = None,
+    n_clusters: Clusters = None,
+    objective: Objective = "kmeans",
+    scale: Scale = "standard",
+    algorithm: Annotated[
+        str, typer.Option(help="How the tree is grown: imm, exgreedy, exshallow, exkmc.", rich_help_panel=TREE)
+    ] = "exshallow",
+    max_leaves: Annotated[
+        int | None,
+        typer.Option(
+            help="Where the curve ends.", show_default="four leaves a cluster, 30 more at most", rich_help_panel=TREE
+        ),
+    ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PERCENT",
+            help="Choose the smallest tree whose cost is within so much of the clustering's, such as 2%, and print its "
+            "rules.",
+            rich_help_panel=TREE,
+        ),
+    ] = None,
+    expansion: Expansion = "exkmc",
+    depth_penalty: DepthPenalty = 0.03,
+    n_init: NInit = 10,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    out: Annotated[
+        str | None, typer.Option(metavar="PICTURE", help="Draw it: .png, .svg or .pdf.", rich_help_panel=OUTPUT)
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL.json", help="Save the tree that --within chooses.", rich_help_panel=OUTPUT),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print cost and agreement of every tree from one leaf a cluster on, all from a single fit."""
+    share = None if within is None else _share(within)
+    if model is not None and share is None:
+        raise InvalidInputError(f"--model {model} saves the tree that --within chooses: say --within 2%, for instance.")
+    if out is not None:
+        _check_picture(out)
+    estimator, scaler = estimator_of(objective), scaler_of(scale)
+    from cutwise import cost_curve
+
+    with Outputs(out, model) as outputs:
+        source, n_clusters = find_source(file, example, n_clusters, separator, header, command="curve")
+        task = prepare(
+            source, only=only or [], drop=drop or [], weights=weights, labels_from=None, drop_missing=drop_missing
+        )
+        with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns"):
+            recipe = estimator(
+                n_clusters,
+                algorithm=algorithm,
+                expansion=expansion,
+                depth_penalty=depth_penalty,
+                preprocessor=scaler,
+                n_init=n_init,
+                random_state=seed,
+                n_jobs=jobs,
+            )
+            curve = cost_curve(recipe, task.table, max_leaves=max_leaves, sample_weight=task.weights)
+            chosen = None if share is None else curve.model(curve.smallest(share))
+        if out is not None:
+            outputs.write(out, lambda part: _draw(curve, share, part, Path(out).suffix.lower()))
+        if model is not None and chosen is not None:
+            outputs.write(model, chosen.save)
+    if as_json:
+        about = {"source": source.name, "n_rows": len(task.table), "n_columns": task.table.shape[1], "scale": scale}
+        picked = {} if chosen is None else {"chosen": {"n_leaves": chosen.n_leaves_, **chosen.rules().to_dict()}}
+        told = {**about, "n_clusters": n_clusters, "algorithm": algorithm, **curve.to_dict(), **picked}
+        print_line(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2))
+    else:
+        _print(curve, chosen, within)
+    for path in (out, model):
+        if path is not None:
+            note(f"wrote {path}")
+
+
+def _print(curve: Any, chosen: Any, within: str | None) -> None:
+    header = ["leaves", "cost ratio", "agreement"]
+    rows = []
+    for n, ratio, agreement in zip(
+        curve.n_leaves.tolist(), curve.cost_ratio.tolist(), curve.agreement.tolist(), strict=True
+    ):
+        row = [str(n), "none" if ratio != ratio else f"{ratio:.4f}", percent(agreement)]
+        if chosen is not None:
+            row.append("<" if n == chosen.n_leaves_ else "")
+        rows.append(row)
+    print_table(header if chosen is None else [*header, ""], rows, right=(0, 1, 2))
+    if chosen is not None:
+        print_line()
+        leaves = "1 leaf is" if chosen.n_leaves_ == 1 else f"{chosen.n_leaves_} leaves are"
+        print_line(f"{leaves} the fewest that come within {within} of the clustering's cost:")
+        print_line()
+        print_rules(chosen)
+
+
+def _share(within: str) -> float:
+    """The fraction that ``2%`` or ``0.02`` says."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", within)
+    if found and found[2]:
+        return float(found[1]) / 100
+    if found and float(found[1]) < 1:
+        return float(found[1])
+    hint = f"{within.strip()}%" if found else "2%"
+    raise InvalidInputError(
+        f"--within {within} is no share. Say it in per cent, such as {hint}, or as a fraction: 0.02."
+    )
+
+
+def _check_picture(out: str) -> None:
+    """Refuse before any work what cannot be drawn."""
+    from cutwise.plot._base import need_matplotlib
+
+    if Path(out).suffix.lower() not in PICTURES:
+        raise InvalidInputError(f"--out {out}: a curve is drawn as {', '.join(PICTURES[:-1])} or {PICTURES[-1]}.")
+    need_matplotlib()
+
+
+def _draw(curve: Any, share: float | None, part: Path, ending: str) -> None:
+    # A figure of its own, not pyplot's: no window system is asked for.
+    from matplotlib.figure import Figure
+
+    from cutwise.plot import CurveDisplay
+
+    figure = Figure(figsize=(6.8, 4.0), layout="constrained")
+    CurveDisplay.from_curve(curve, within=share, ax=figure.add_subplot())
+    figure.savefig(part, format=ending.removeprefix("."), dpi=160)

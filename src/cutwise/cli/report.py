@@ -1,0 +1,163 @@
+"""``cutwise report``: a saved model and a table as a page for people who were not there."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from cutwise.cli._columns import complete_rows, need_column, numeric_columns
+from cutwise.cli._files import Source, read_source
+from cutwise.cli._fitted import as_fitted, columns_of
+from cutwise.cli._names import NAME_HELP, name_clusters
+from cutwise.cli._options import FILE_HELP, DropMissing, Header, ModelFile, Separator, Weights
+from cutwise.cli._outputs import Outputs
+from cutwise.cli._scaling import SCALES, scaler_of
+from cutwise.cli._screen import note, working
+
+__all__ = ["EXAMPLES", "command"]
+
+EXAMPLES = (
+    "cutwise report segments.json customers.csv --out report.html",
+    "cutwise report segments.json customers.csv --out report.md --title 'Customer segments'",
+)
+
+
+def command(
+    model: ModelFile,
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    out: Annotated[
+        str, typer.Option(metavar="REPORT", help="Where to write it; the ending says how: .html, .md or .json.")
+    ] = "report.html",
+    title: Annotated[str | None, typer.Option(help="The page's heading.")] = None,
+    name: Annotated[list[str] | None, typer.Option(metavar="CLUSTER=NAME", help=NAME_HELP)] = None,
+    labels_from: Annotated[
+        str | None, typer.Option(help="Column of the clusters that the model explains, for the curve of its cost.")
+    ] = None,
+    dialect: Annotated[
+        str, typer.Option(help="SQL dialect: duckdb, postgres, sqlite, bigquery, snowflake, spark or tsql.")
+    ] = "duckdb",
+    table: Annotated[
+        str | None, typer.Option(help="The table's name in the SQL, such as sales.customers.", show_default="data")
+    ] = None,
+    curve: Annotated[bool, typer.Option("--curve/--no-curve", help="Whether to show cost against leaves.")] = True,
+    weights: Weights = None,
+    drop_missing: DropMissing = False,
+    separator: Separator = None,
+    header: Header = None,
+) -> None:
+    """Write a report: what was found, what it costs, the tree, and a card for every cluster.
+
+    The page is one file that opens anywhere, without a network. Give the table that the model was fitted on; another
+    one is described with the same clusters.
+    """
+    from cutwise import load_model
+    from cutwise.estimators import report
+    from cutwise.estimators._report import check_form
+
+    check_form(out)
+    own = [word for text in name or [] for word in ("--name", text)]
+    for option, value, usual in (("--title", title, None), ("--dialect", dialect, "duckdb"), ("--table", table, None)):
+        own += [option, value] if value is not None and value != usual else []
+    own += [] if curve else ["--no-curve"]
+    with Outputs(out) as outputs:
+        fitted = load_model(model)
+        name_clusters(fitted, name or [])
+        with working(f"reading {file}"):
+            source = read_source(file, separator=separator, header=header)
+        rows = columns_of(fitted, source)
+        numeric_columns(source, rows)
+        beside = [need_column(source.frame, c, o, source) for c, o in _beside(labels_from, weights) if c is not None]
+        used = source.frame[list(dict.fromkeys([*rows.columns, *beside]))]
+        complete = complete_rows(source, used, drop_missing=drop_missing)
+        fit = {} if weights is None else {"sample_weight": source.frame[weights].to_numpy()[complete]}
+        with working(f"looking at {int(complete.sum()):,} rows and {rows.shape[1]} columns"):
+            made = report(
+                fitted,
+                as_fitted(fitted, rows[complete]),
+                y=None if labels_from is None else source.frame[labels_from].to_numpy()[complete],
+                title=title,
+                source=source.name,
+                dialect=dialect,
+                table=table,
+                curve=curve,
+                reproduce=_commands(fitted, source, (model, file, out), weights, labels_from, drop_missing, own),
+                **fit,
+            )
+        outputs.write(out, lambda part: part.write_text(made.written_as(out), encoding="utf-8", newline="\n"))
+    for line in made.summary["notes"]:
+        note(line)
+    note(f"wrote {out}")
+
+
+def _beside(labels_from: str | None, weights: str | None) -> list[tuple[Any, str]]:
+    return [(labels_from, "--labels-from"), (weights, "--weights")]
+
+
+def _commands(
+    model: Any,
+    source: Source,
+    files: tuple[str, str, str],
+    weights: str | None,
+    labels_from: str | None,
+    drop_missing: bool,
+    own: Sequence[str],
+) -> list[str]:
+    """What makes the model and the report again, as far as the command line can say it."""
+    model_file, file, out = files
+    made_by = _fit_command(model, source, weights, labels_from)
+    shared = ["--weights", weights] if weights is not None else []
+    shared += ["--drop-missing"] if drop_missing else []
+    again = ["cutwise", "report", model_file, file, "--out", out, *shared]
+    again += ["--labels-from", labels_from] if labels_from is not None else []
+    again += own
+    if made_by is None:
+        return [shlex.join(again)]
+    return [shlex.join(["cutwise", "fit", file, *made_by, *shared, "--out", model_file]), shlex.join(again)]
+
+
+def _fit_command(model: Any, source: Source, weights: str | None, labels_from: str | None) -> list[str] | None:
+    """The options of ``cutwise fit`` that give this model; None where a parameter has no option."""
+    params = model.get_params(deep=False)
+    objectives = {"ExplainableKMeans": "kmeans", "ExplainableKMedians": "kmedians"}
+    kind = type(model).__name__
+    scale = next((name for name in SCALES if repr(scaler_of(name)) == repr(params.get("preprocessor"))), None)
+    own_seed = isinstance(params.get("random_state"), int)
+    by_labels = kind == "ClusterExplainer" and labels_from is not None
+    if scale is None or not (by_labels or (kind in objectives and params["reference"] is None and own_seed)):
+        return None
+    options: dict[str, Any] = {
+        "--labels-from": labels_from if by_labels else None,
+        "-k": params.get("n_clusters"),
+        "--objective": objectives.get(kind),
+        "--scale": scale,
+        "--algorithm": params["algorithm"],
+        "--max-leaves": params["max_leaves"],
+        "--expansion": params.get("expansion"),
+        "--depth-penalty": params.get("depth_penalty"),
+        "--n-init": params.get("n_init"),
+        "--seed": params.get("random_state"),
+    }
+    usual = {
+        "--objective": "kmeans",
+        "--scale": "standard",
+        "--algorithm": "auto" if by_labels else "exshallow",
+        "--expansion": "exkmc",
+        "--depth-penalty": 0.03,
+        "--n-init": 10,
+        "--seed": 0,
+    }
+    words = [
+        word
+        for option, value in options.items()
+        if value is not None and value != usual.get(option)
+        for word in (option, str(value))
+    ]
+    apart = {weights, labels_from}
+    names = list(getattr(model, "feature_names_in_", source.frame.columns))
+    if names != [column for column in source.frame.columns if column not in apart]:
+        for name in names:
+            words += ["--only", name]
+    return words

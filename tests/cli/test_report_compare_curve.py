@@ -1,0 +1,215 @@
+"""``cutwise report``, ``compare`` and ``curve``: what they print and write is what the library says."""
+
+import json
+import shlex
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import StandardScaler
+
+from cutwise import ExplainableKMeans, ExplainableKMedians, cost_curve, load_model, metrics
+from cutwise.baselines import CART
+
+
+@pytest.fixture(scope="module")
+def wine_csv(tmp_path_factory):
+    path = tmp_path_factory.mktemp("wine") / "wine.csv"
+    load_wine(as_frame=True).data.to_csv(path, index=False)
+    return path
+
+
+class TestCompare:
+    @pytest.fixture
+    def told(self, cutwise, wine_csv):
+        return json.loads(cutwise("compare", wine_csv, "-k", 3, "--json").out)
+
+    def test_every_algorithm_and_cart_are_there_once(self, told):
+        assert [tree["algorithm"] for tree in told["trees"]] == ["imm", "exgreedy", "exshallow", "exkmc", "CART"]
+
+    def test_figures_are_those_of_the_library(self, told, wine_csv):
+        X = pd.read_csv(wine_csv)
+        for tree in told["trees"][:4]:
+            options = {"algorithm": tree["algorithm"], "preprocessor": StandardScaler(), "random_state": 0}
+            model = ExplainableKMeans(3, **options).fit(X)
+            assert tree["cost_ratio"] == pytest.approx(model.cost_ratio_, rel=1e-12)
+            assert (tree["n_leaves"], tree["depth"]) == (model.n_leaves_, model.depth_)
+            assert tree["agreement"] == pytest.approx((model.labels_ == model.reference_.labels).mean())
+            assert tree["wad"] == pytest.approx(metrics.weighted_average_depth(model, X))
+            assert tree["waes"] == pytest.approx(metrics.weighted_average_explanation_size(model, X))
+            assert tree["seconds"] > 0
+
+    def test_cart_is_priced_against_the_same_clustering(self, told, wine_csv):
+        X = pd.read_csv(wine_csv)
+        cart = CART(3, preprocessor=StandardScaler(), random_state=0).fit(X)
+        assert told["trees"][4]["cost_ratio"] == pytest.approx(cart.cost_ratio_, rel=1e-9)
+        assert told["trees"][4]["n_leaves"] == cart.n_leaves_
+
+    def test_the_table_has_a_line_for_each_and_is_aligned(self, cutwise):
+        result = cutwise("compare", "--example", "iris", "--max-leaves", 5)
+        assert result.code == 0
+        lines = result.out.splitlines()
+        assert lines[0].split() == [
+            "algorithm",
+            "leaves",
+            "depth",
+            "cost",
+            "ratio",
+            "agreement",
+            "WAD",
+            "WAES",
+            "seconds",
+        ]
+        assert [line.split()[0] for line in lines[1:]] == ["imm", "exgreedy", "exshallow", "exkmc", "CART"]
+        assert len({len(line) for line in lines}) == 1
+
+    def test_medians_have_their_own_costs(self, cutwise, blobs, blobs_csv):
+        result = cutwise("compare", blobs_csv, "-k", 3, "--objective", "kmedians", "--json")
+        told = {tree["algorithm"]: tree for tree in json.loads(result.out)["trees"]}
+        model = ExplainableKMedians(3, algorithm="imm", preprocessor=StandardScaler(), random_state=0).fit(blobs)
+        assert told["imm"]["cost_ratio"] == pytest.approx(model.cost_ratio_)
+        assert told["CART"]["cost"] >= model.reference_.cost * 0.9
+
+    def test_a_clustering_without_cost_has_no_ratio(self, cutwise, tmp_path):
+        pd.DataFrame({"x": [0, 0, 1, 1]}).to_csv(tmp_path / "two.csv", index=False)
+        assert "none" in cutwise("compare", tmp_path / "two.csv", "-k", 2).out
+
+    def test_what_is_missing_is_said(self, refused, blobs_csv):
+        assert "cutwise compare data.csv -k 5" in refused("compare")
+        assert "The number of clusters is missing" in refused("compare", blobs_csv)
+
+
+class TestCurve:
+    def test_it_is_the_cost_curve(self, cutwise, wine_csv):
+        told = json.loads(cutwise("curve", wine_csv, "-k", 3, "--max-leaves", 7, "--json").out)
+        recipe = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0)
+        curve = cost_curve(recipe, pd.read_csv(wine_csv), max_leaves=7).to_dict()
+        assert {name: told[name] for name in curve} == curve
+
+    def test_within_marks_the_smallest_tree_prints_its_rules_and_saves_it(self, cutwise, wine_csv, tmp_path):
+        model = tmp_path / "model.json"
+        result = cutwise("curve", wine_csv, "-k", 3, "--within", "2%", "--model", model)
+        chosen = load_model(model)
+        marked = [line.split()[0] for line in result.out.splitlines() if line.endswith("<")]
+        assert marked == [str(chosen.n_leaves_)] == ["5"]
+        assert chosen.cost_ratio_ <= 1.02
+        assert "5 leaves are the fewest that come within 2% of the clustering's cost:" in result.out
+        for cluster in chosen.rules():
+            for rule in cluster.rules:
+                assert str(rule) in result.out
+        told = json.loads(cutwise("curve", wine_csv, "-k", 3, "--within", ".02", "--json").out)
+        assert told["chosen"]["n_leaves"] == 5
+
+    @pytest.mark.parametrize(("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+    def test_the_picture_is_what_its_name_says(self, cutwise, wine_csv, tmp_path, ending, start):
+        pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+        out = tmp_path / f"curve.{ending}"
+        result = cutwise("curve", wine_csv, "-k", 3, "--out", out, "--within", "3 %")
+        assert result.err == f"cutwise: wrote {out}\n"
+        assert out.read_bytes().startswith(start)
+
+    @pytest.mark.parametrize("within", ["2", "two", "-1%", "1.5", ""])
+    def test_a_share_that_is_none_is_refused(self, refused, wine_csv, within):
+        assert "Say it in per cent, such as" in refused("curve", wine_csv, "-k", 3, "--within", within)
+
+    def test_what_cannot_be_done_is_refused(self, refused, wine_csv, tmp_path):
+        assert "No tree of up to 3 leaves" in refused("curve", wine_csv, "-k", 3, "--max-leaves", 3, "--within", "1%")
+        assert "a curve is drawn as .png, .svg or .pdf" in refused("curve", wine_csv, "-k", 3, "--out", "curve.gif")
+        assert "say --within 2%" in refused("curve", wine_csv, "-k", 3, "--model", tmp_path / "m.json")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_without_matplotlib_the_extra_is_named_before_any_work(self, refused, wine_csv, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        assert 'pip install "cutwise[plot]"' in refused("curve", wine_csv, "-k", 3, "--out", tmp_path / "c.png")
+
+
+class TestReport:
+    @pytest.fixture
+    def fitted(self, cutwise, wine_csv, tmp_path):
+        pytest.importorskip("jinja2", reason="jinja2 is not installed")
+        model = tmp_path / "model.json"
+        assert cutwise("fit", wine_csv, "-k", 3, "--out", model, "--only", "alcohol,proline,hue").code == 0
+        return model
+
+    def test_it_is_the_librarys_report(self, cutwise, fitted, wine_csv, tmp_path):
+        result = cutwise(
+            "report", fitted, wine_csv, "--out", tmp_path / "r.json", "--name", "0=light", "--title", "Wines"
+        )
+        assert result.code == 0
+        assert result.out == ""
+        told = json.loads((tmp_path / "r.json").read_text())
+        model = load_model(fitted)
+        assert told["title"] == "Wines"
+        assert told["headline"]["cost_ratio"] == model.cost_ratio_
+        assert told["curve"]["cost_ratio"][0] == model.cost_ratio_
+        assert told["clusters"][0]["title"] == "light"
+        assert told["source"] == {"name": str(wine_csv), "n_rows": 178, "n_columns": 3, "is_fit": True}
+
+    def test_the_page_and_markdown_are_written_whole(self, cutwise, fitted, wine_csv, tmp_path):
+        for ending, start in ((".html", "<!doctype html>"), (".md", "# Clusters in words")):
+            out = tmp_path / f"r{ending}"
+            result = cutwise("report", fitted, wine_csv, "--out", out)
+            assert result.err.splitlines()[-1] == f"cutwise: wrote {out}"
+            assert out.read_text(encoding="utf-8").startswith(start)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            ["-k", "3", "--scale", "robust", "--algorithm", "imm", "--max-leaves", "5", "--seed", "3"],
+            ["-k", "4", "--objective", "kmedians", "--drop", "hue", "--n-init", "2", "--depth-penalty", "0.1"],
+            ["--labels-from", "kind", "--scale", "none", "--max-leaves", "6"],
+            ["-k", "2", "--weights", "count", "--expansion", "expand"],
+        ],
+    )
+    def test_the_command_it_gives_makes_the_same_model(self, cutwise, wine_csv, tmp_path, options):
+        table = pd.read_csv(wine_csv).assign(kind=np.array(["a", "b", "c"])[load_wine().target], count=1)
+        table["count"] += np.arange(len(table)) % 2
+        path, model = tmp_path / "with spaces.csv", tmp_path / "model.json"
+        table.to_csv(path, index=False)
+        options = [*options, *(["--drop", "kind"] if "kind" not in options else [])]
+        options = [*options, *(["--drop", "count"] if "count" not in options else [])]
+        assert cutwise("fit", path, *options, "--out", model).code == 0
+        extra = [word for flag in ("--weights", "--labels-from") if flag in options
+                 for word in (flag, options[options.index(flag) + 1])]  # fmt: skip
+        assert cutwise("report", model, path, "--out", tmp_path / "r.json", *extra).code == 0
+        told = json.loads((tmp_path / "r.json").read_text())
+        assert told["curve"] is not None
+        first = model.read_text()
+        fit, report = told["reproduce"]
+        assert cutwise(*shlex.split(fit)[1:]).code == 0
+        assert model.read_text() == first
+        assert cutwise(*shlex.split(report)[1:]).code == 0
+        assert json.loads((tmp_path / "r.json").read_text()) == told
+
+    def test_missing_values_can_be_left_out(self, cutwise, refused, fitted, wine_csv, tmp_path):
+        table = pd.read_csv(wine_csv)
+        table.loc[3, "hue"] = np.nan
+        table.to_csv(tmp_path / "gaps.csv", index=False)
+        out = tmp_path / "r.json"
+        assert "--drop-missing" in refused("report", fitted, tmp_path / "gaps.csv", "--out", out)
+        assert cutwise("report", fitted, tmp_path / "gaps.csv", "--out", out, "--drop-missing").code == 0
+        told = json.loads(out.read_text())
+        assert told["source"]["n_rows"] == 177
+        assert any("These 177 rows are not the 178 of fit" in note for note in told["notes"])
+
+    def test_what_cannot_be_written_is_refused(self, refused, fitted, wine_csv, tmp_path):
+        assert "written as .html, .md or .json" in refused("report", fitted, wine_csv, "--out", "r.pdf")
+        assert "is not a valid option" in refused(
+            "report", fitted, wine_csv, "--out", tmp_path / "r.html", "--dialect", "oracle"
+        )
+        assert not (tmp_path / "r.html").exists()
+
+    def test_without_jinja2_the_extra_is_named(self, refused, fitted, wine_csv, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "jinja2", None)
+        said = refused("report", fitted, wine_csv, "--out", tmp_path / "r.html")
+        assert 'pip install "cutwise[report]"' in said
+
+
+@pytest.mark.parametrize("name", ["report", "compare", "curve"])
+def test_help_shows_an_example(cutwise, name):
+    result = cutwise(name, "--help")
+    assert result.code == 0
+    assert "Examples:" in result.out
+    assert f"cutwise {name}" in result.out
