@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from cutwise import ExplainableKMeans, ThresholdTree, datasets, metrics
+from cutwise import ExplainableKMeans, ExplainableKMedians, ThresholdTree, datasets, metrics
 from tests.oracle.models import fit_quietly
 from tests.papers.optima import clustering_cost
 
-MODELS = {"kmeans": ExplainableKMeans}
+MODELS = {"kmeans": ExplainableKMeans, "kmedians": ExplainableKMedians}
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_the_surrogate_cost_never_rises_with_leaves_and_lies_above_both_other_co
     X = rng.normal(size=(90, 3)).round(1)
     costs = []
     for max_leaves in range(5, 26, 4):
-        model = MODELS[objective](5, algorithm=algorithm, max_leaves=max_leaves, random_state=0)
+        model = MODELS[objective](5, algorithm=algorithm, max_leaves=max_leaves, n_init=1, random_state=0)
         fit_quietly(model, X)
         assert model.cost_ <= model.surrogate_cost_ * (1 + 1e-12)
         assert model.surrogate_cost_ >= model.reference_.cost * (1 - 1e-12)

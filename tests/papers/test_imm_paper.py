@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from cutwise import ExplainableKMeans, datasets, metrics
+from cutwise import ExplainableKMeans, ExplainableKMedians, datasets, metrics
 from cutwise.core.kernels import as_matrix
 from cutwise.core.optimal import optimal_cut
 from tests.oracle.models import fit_quietly
 from tests.papers.optima import clustering_cost, optimum, side_centers, single_cuts
 
 OBJECTIVES = ("kmeans", "kmedians")
-MODELS = {"kmeans": ExplainableKMeans}
+MODELS = {"kmeans": ExplainableKMeans, "kmedians": ExplainableKMedians}
 
 
 def by_cut(X: np.ndarray, objective: str) -> np.ndarray:
@@ -61,7 +61,7 @@ def test_the_guarantee_of_an_imm_tree_lies_between_its_cost_and_the_worst_case(o
     for _ in range(20):
         n, d, k = 60, 3, int(rng.integers(2, 7))
         X = rng.normal(size=(n, d)) + rng.integers(0, 3, (n, 1)) * 2
-        model = fit_quietly(MODELS[objective](k, algorithm="imm", random_state=0), X)
+        model = fit_quietly(MODELS[objective](k, algorithm="imm", n_init=1, random_state=0), X)
         tree, centers = model.tree_, model.reference_.centers
         spread, waiting = 0.0, [(0, np.arange(k))]
         while waiting:
