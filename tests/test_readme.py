@@ -19,3 +19,8 @@ def test_the_examples_print_what_the_readme_shows():
     assert len(script.COMMAND.findall(page)) == 1
     assert len(script.PYTHON.findall(page)) == page.count("```python") == 3
     assert script.fresh(page).splitlines() == page.splitlines()
+
+
+def test_the_table_of_evidence_is_the_one_that_the_benchmark_made():
+    summary = (ROOT / "docs" / "evidence" / "shallow" / "summary.txt").read_text(encoding="utf-8")
+    assert summary in (ROOT / "README.md").read_text(encoding="utf-8")

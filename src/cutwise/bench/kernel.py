@@ -97,8 +97,10 @@ def _work(sets: Sets, name: str, seed: int) -> Callable[[], Record]:
         if loaded.labels is not None:
             result["agreement"] = {each: _rand_index(loaded.labels, labels) for each, labels in found.items()}
         if X.shape[1] == 2:
-            result["points"] = np.round(X, 4).tolist()
-            result["partitions"] = {each: labels.tolist() for each, labels in found.items()}
+            # A digit a row: all sets in the plane have fewer than ten clusters.
+            result["partitions"] = {each: "".join(map(str, labels.tolist())) for each, labels in found.items()}
+            if seed == 0:
+                result["points"] = np.round(X, 4).tolist()
         return result
 
     return work
@@ -127,9 +129,12 @@ def report(records: list[Record]) -> dict[str, str | bytes]:
     if has_matplotlib():
         columns = {**OTHERS, **TREES}
         drawn = {
-            CATALOG[name].title: (result["points"], {columns[each]: result["partitions"][each] for each in columns})
+            CATALOG[name].title: (
+                next(each["points"] for each in by_set[name] if "points" in each),
+                {columns[each]: list(map(int, result["partitions"][each])) for each in columns},
+            )
             for name, result in best.items()
-            if "points" in result
+            if "partitions" in result
         }
         if drawn:
             files["figures1and3.png"] = partitions(drawn)

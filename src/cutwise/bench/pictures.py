@@ -60,7 +60,7 @@ def grid_of_curves(
     figure.supxlabel(x_label, fontsize=10)
     figure.supylabel(y_label, fontsize=10)
     figure.legend(
-        handles.values(), handles.keys(), loc="outside upper center", ncols=min(len(handles), 7), frameon=False
+        list(handles.values()), list(handles), loc="outside upper center", ncols=min(len(handles), 7), frameon=False
     )
     return _png(figure)
 

@@ -80,6 +80,7 @@ def report(records: list[Record]) -> dict[str, str | bytes]:
     """Tables and pictures from the records of the jobs."""
     samples = _samples(records)
     files: dict[str, str | bytes] = {
+        "summary.txt": _summary(samples),
         "table2.md": _table_2(samples),
         "table3.md": _table_3(samples),
         "table4.md": _table_4(records, samples),
@@ -170,6 +171,18 @@ def _table_2(samples: Samples) -> str:
         "The last column gives the paper's one-sided t-tests (equal variances, 95 %) against ExShallow: `+` better, "
         "`-` worse, for cost (c), WAES (e), WAD (d) and NMI (n). Against ExShallow:\n\n" + tests + "\n"
     )
+
+
+def _summary(samples: Samples) -> str:
+    """Table 2 in short: cost ratio and WAES, the paper's first."""
+
+    def cell(name: str, algorithm: str) -> str:
+        paper, ours = TABLE_2[name][algorithm], samples[name][algorithm]
+        cost, waes = ours["cost_ratio"].mean, ours["waes"].mean
+        return f"{paper.cost_ratio:.2f} → {cost:.2f}, {paper.waes:.2f} → {waes:.2f}"
+
+    rows = [[CATALOG[name].title, *(cell(name, algorithm) for algorithm in ALGORITHMS)] for name in samples]
+    return markdown_table(("cost ratio, WAES", *(HEADINGS[algorithm] for algorithm in ALGORITHMS)), rows)
 
 
 _SHORT = {"cost_ratio": "c", "waes": "e", "wad": "d", "nmi": "n"}
