@@ -123,7 +123,7 @@ def report(records: list[Record]) -> dict[str, str | bytes]:
         "time.md": _time_table(records, values),
     }
     if has_matplotlib():
-        files["curves.png"] = _picture(values, "cost_ratio", "cost ratio", top=1.6)
+        files["curves.png"] = _picture(values, "cost_ratio", "cost ratio", ratios=True)
         files["accuracy.png"] = _picture(values, "accuracy", "accuracy")
         files["surrogate.png"] = _surrogate_picture(values)
     return files
@@ -237,12 +237,12 @@ def _line(points: dict[int, dict[str, Sample]], figure: str, *, dashed: bool = F
     return Line(sizes, [float(np.median(values)) for values in samples], error, dashed)
 
 
-def _picture(values: Values, figure: str, label: str, top: float | None = None) -> bytes:
+def _picture(values: Values, figure: str, label: str, *, ratios: bool = False) -> bytes:
     panels = {
         _title(name): {HEADINGS[a]: _line(algorithms[a], figure) for a in HEADINGS if a in algorithms}
         for name, algorithms in values.items()
     }
-    return grid_of_curves(panels, x_label="leaves", y_label=label, top=top)
+    return grid_of_curves(panels, x_label="leaves", y_label=label, ratios=ratios)
 
 
 def _surrogate_picture(values: Values) -> bytes:

@@ -41,9 +41,9 @@ def curves(lines: Mapping[str, Line], *, title: str, x_label: str, y_label: str,
 
 
 def grid_of_curves(
-    panels: Mapping[str, Mapping[str, Line]], *, x_label: str, y_label: str, columns: int = 3, top: float | None = None
+    panels: Mapping[str, Mapping[str, Line]], *, x_label: str, y_label: str, columns: int = 3, ratios: bool = False
 ) -> bytes:
-    """A picture with a panel for every data set and one legend; heights above ``top`` are cut off."""
+    """A picture with a panel for every data set and one legend; ``ratios`` are drawn on a logarithmic scale."""
     rows = -(-len(panels) // columns)
     figure = _figure(3.2 * columns, 2.5 * rows + 0.5)
     grid = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
@@ -51,10 +51,9 @@ def grid_of_curves(
     for axes, (title, lines) in zip(grid, panels.items(), strict=False):
         handles |= _draw(axes, lines)
         axes.set_title(title, fontsize=10)
-        heights = [value for line in lines.values() for value in line.y]
-        if top is not None and max(heights) > top:
-            axes.set_ylim(min(heights) - 0.02, top)
         axes.axhline(1.0, color="0.7", linewidth=0.8, zorder=0)
+        if ratios:
+            _scale_ratios(axes, max(value for line in lines.values() for value in line.y))
     for axes in grid[len(panels) :]:
         axes.set_visible(False)
     figure.supxlabel(x_label, fontsize=10)
@@ -92,6 +91,17 @@ def _draw(axes: Any, lines: Mapping[str, Line]) -> dict[str, Any]:
         style = {"color": color, "linestyle": "--" if line.dashed else "-", "marker": "o", "markersize": 2.5}
         handles[name] = axes.errorbar(line.x, line.y, yerr=line.error, linewidth=1.2, capsize=2, label=name, **style)
     return handles
+
+
+def _scale_ratios(axes: Any, largest: float) -> None:
+    """A logarithmic axis from 1 on, with a handful of plain numbers on it."""
+    top = max(1.02, 1.05 * largest)
+    axes.set_yscale("log")
+    axes.minorticks_off()
+    axes.set_ylim(0.99, top)
+    steps = (1, 1.2, 1.5, 2, 3, 5, 8) if top > 1.8 else (1, 1.1, 1.2, 1.3, 1.4, 1.6) if top > 1.1 else (1, 1.02, 1.05)
+    ticks = [step for step in steps if step <= top]
+    axes.set_yticks(ticks, labels=[f"{tick:g}" for tick in ticks])
 
 
 def _figure(width: float, height: float) -> Any:
