@@ -121,6 +121,7 @@ struct FeatureSearch {
     std::vector<int32_t> place;  // of every item among those present, -1
     std::vector<int32_t> item;   // of every place
     std::vector<uint8_t> held;   // a survivor holds a row at the place
+    bool all_held = true;        // so it is everywhere
     std::vector<int64_t> sums;   // (n_places + 1, survivors): their weight before every place
   };
 
@@ -149,6 +150,7 @@ struct FeatureSearch {
         node.held[p] |= cell[s] != 0;
         node.sums[(p + 1) * m + s] = node.sums[p * m + s] + cell[s];
       }
+      node.all_held = node.all_held && node.held[p] != 0;
     }
     return node;
   }
@@ -202,6 +204,7 @@ struct FeatureSearch {
     };
     Runs runs;
     std::vector<Place> places;    // from the highest to the lowest
+    std::vector<double> values;   // of the feature at every place
     std::vector<Center> centers;  // likewise
     std::vector<int64_t> passed;  // by survivor: whether its center lies above the level
     size_t n_above = 0;           // how many do
@@ -212,8 +215,56 @@ struct FeatureSearch {
     Walk(int32_t n_places, size_t m) : runs(n_places), passed(m) {}
   };
 
-  // The node's places and surviving centers in the order of one feature.
-  void line_up(const FeatureColumn &column, const NodeColumn &node, int32_t feature, Walk &walk) const {
+  void line_up_centers(const FeatureColumn &column, int32_t feature, Walk &walk) const {
+    walk.centers.clear();
+    for (int64_t r = feature * table.k; r < (feature + 1) * table.k; ++r) {
+      const int32_t s = slot[column.center_order[r]];
+      if (s >= 0) walk.centers.push_back({column.center[r], s});
+    }
+  }
+
+  // The same walk where a feature rises and falls once and every place is held: what lies above a level is one span of
+  // places, and none has to be put in order.
+  template <class OnCut>
+  void walk_span(const FeatureColumn &column, const NodeColumn &node, int32_t feature, Walk &walk, OnCut &&on_cut) const {
+    const auto &centers = walk.centers;
+    const int32_t n_places = static_cast<int32_t>(node.item.size());
+    const double *value = column.value.data() + static_cast<int64_t>(feature) * column.n_items();
+    int32_t right = column.top[feature];
+    if (n_places < column.n_items()) {
+      walk.values.resize(n_places);
+      for (int32_t p = 0; p < n_places; ++p) walk.values[p] = value[node.item[p]];
+      value = walk.values.data();
+      right = static_cast<int32_t>(std::lower_bound(node.item.begin(), node.item.end(), right) - node.item.begin());
+    }
+    std::fill(walk.passed.begin(), walk.passed.end(), 0);
+    walk.n_above = 0;
+    int32_t left = right - 1;  // the span lies between the two
+    double above = 0.0;
+    for (bool first = true;; first = false) {
+      if (left < 0 && right >= n_places) return;
+      const double below = left < 0 ? value[right] : right >= n_places ? value[left] : std::max(value[left], value[right]);
+      if (!first) {
+        const double middle = above / 2 + below / 2;
+        while (walk.n_above < centers.size() && centers[walk.n_above].value > middle)
+          walk.passed[centers[walk.n_above++].survivor] = 1;
+        if (walk.n_above == centers.size()) return;
+        if (walk.n_above > 0 && (!one_sided || left < 0 || right >= n_places)) {
+          walk.first = left + 1;
+          walk.last = right - 1;
+          walk.above_is_interval = true;
+          walk.mistakes = count_mistakes(node, walk);
+          on_cut(middle);
+        }
+      }
+      while (left >= 0 && value[left] >= below) --left;
+      while (right < n_places && value[right] >= below) ++right;
+      above = below;
+    }
+  }
+
+  // The node's places in the order of one feature.
+  void line_up_places(const FeatureColumn &column, const NodeColumn &node, int32_t feature, Walk &walk) const {
     const int32_t n_places = static_cast<int32_t>(node.item.size());
     const double *value = column.value.data() + static_cast<int64_t>(feature) * column.n_items();
     walk.places.clear();
@@ -230,20 +281,17 @@ struct FeatureSearch {
       for (uint16_t item : column.order[feature])
         if (node.place[item] >= 0) walk.places.push_back({value[item], node.place[item]});
     }
-    walk.centers.clear();
-    for (int64_t r = feature * table.k; r < (feature + 1) * table.k; ++r) {
-      const int32_t s = slot[column.center_order[r]];
-      if (s >= 0) walk.centers.push_back({column.center[r], s});
-    }
   }
 
   // Every cut of one feature, from the highest level down: on_cut(level). The walk holds the sides. Levels lie between
   // neighboring values of the rows that a center holds; the other rows of the node go where their value is.
   template <class OnCut>
   void walk_feature(const FeatureColumn &column, const NodeColumn &node, int32_t feature, Walk &walk, OnCut &&on_cut) const {
-    line_up(column, node, feature, walk);
+    line_up_centers(column, feature, walk);
     const auto &centers = walk.centers;
     if (centers.front().value == centers.back().value) return;
+    if (column.top[feature] >= 0 && node.all_held && !any_level) return walk_span(column, node, feature, walk, on_cut);
+    line_up_places(column, node, feature, walk);
     std::fill(walk.passed.begin(), walk.passed.end(), 0);
     walk.runs.clear();
     walk.n_above = 0;

@@ -11,7 +11,8 @@
 namespace cutwise {
 namespace {
 
-// Orders rows by value, 11 bits of the values at a time: with many rows several times faster than comparing them.
+// Orders rows by value: by the highest 33 bits in three passes of 11, then by comparison where these are equal. With many
+// rows several times faster than comparing them all.
 class RadixSort {
  public:
   void operator()(std::vector<PlacedRow> &placed) {
@@ -36,11 +37,17 @@ class RadixSort {
       for (const Keyed &k : keyed_) other_[count[digit(k.key, pass)]++] = k;
       std::swap(keyed_, other_);
     }
-    for (size_t i = 0; i < n; ++i) placed[i] = {value(keyed_[i].key), keyed_[i].row};
+    for (size_t i = 0; i < n;) {
+      size_t end = i + 1;
+      while (end < n && keyed_[end].key >> kLow == keyed_[i].key >> kLow) ++end;
+      if (end - i > 1)
+        std::sort(keyed_.begin() + i, keyed_.begin() + end, [](const Keyed &a, const Keyed &b) { return a.key < b.key; });
+      for (; i < end; ++i) placed[i] = {value(keyed_[i].key), keyed_[i].row};
+    }
   }
 
  private:
-  static constexpr int kBits = 11, kPasses = 6;
+  static constexpr int kBits = 11, kPasses = 3, kLow = 64 - kBits * kPasses;
   static constexpr size_t kBuckets = size_t{1} << kBits;
   static constexpr uint64_t kSign = uint64_t{1} << 63;
   struct Keyed {
@@ -61,7 +68,7 @@ class RadixSort {
     std::memcpy(&v, &bits, sizeof v);
     return v;
   }
-  static size_t digit(uint64_t key, int pass) { return (key >> (kBits * pass)) & (kBuckets - 1); }
+  static size_t digit(uint64_t key, int pass) { return (key >> (kLow + kBits * pass)) & (kBuckets - 1); }
 
   std::vector<Keyed> keyed_, other_;
 };

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise.core import kernels
+from cutwise.core.intervals import Ranks, rank_columns
 
 from .table import Table
 
@@ -46,11 +47,19 @@ class EncodedTable:
     copies: Int64 | None
     row_of: Int32 | None
     position: Int32 | None
+    _ranks: Ranks | None = field(default=None, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:
         """Number of rows, m."""
         return int(self.matrix.n_rows)
+
+    def ranks(self, n_jobs: int = 1) -> Ranks:
+        """The order of every column's values, which searches for intervals read; found once and kept."""
+        if self._ranks is None:
+            object.__setattr__(self, "_ranks", rank_columns(self.matrix, n_jobs))
+        assert self._ranks is not None
+        return self._ranks
 
 
 def encode_table(

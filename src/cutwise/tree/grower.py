@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core.intervals import Ranks, rank_columns
+from cutwise.core.intervals import Ranks
 from cutwise.reference import FixedCosts
 from cutwise.split import (
     DisagreementCriterion,
@@ -142,7 +142,7 @@ def grow_tree(
         del criterion  # its histogram is not needed while the tree is expanded
     if algorithm not in BASES or max_leaves > k:
         further = expansion if algorithm in BASES else algorithm
-        ranks = rank_columns(table.matrix, n_jobs) if cuts == "interval" else None
+        ranks = table.ranks(n_jobs) if cuts == "interval" else None
         expand_tree(tree, table, labels, k, fixed_costs, further, max_leaves, gini, ranks, n_jobs, progress)
     return finish(tree, inseparable)
 

@@ -8,7 +8,6 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core.intervals import rank_columns
 from cutwise.reference import FixedCosts
 from cutwise.split import FeatureMistakeCriterion, SurrogateFeatures
 from cutwise.table import EncodedTable
@@ -76,7 +75,7 @@ def grow_kernel_imm(
     Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*, Algorithm 1.
     """
     fixed_costs = None if costs is None else cache(costs)
-    ranks = rank_columns(table.matrix, n_jobs)
+    ranks = table.ranks(n_jobs)
     tree = GrowingTree(table)
     criterion = FeatureMistakeCriterion(
         table, ranks, labels, n_clusters, features, fixed_costs if ties == "cost" else None,
