@@ -134,8 +134,12 @@ class _Writer:
         self.qualifier = qualifier if dialect == "sqlite" else None
 
     def text(self, expression: Node) -> str:
-        """The expression in the engine's words."""
-        sql: str = expression.sql(dialect=self.dialect, pretty=True, copy=False)
+        """The expression in the engine's words, over several lines."""
+        exp = self.exp
+        held = (node.this for node in expression.find_all(exp.Identifier, exp.Literal, exp.National))
+        # Some releases indent the second line of a name that has two, and it is another name then.
+        pretty = all(text.isprintable() for text in held)
+        sql: str = expression.sql(dialect=self.dialect, pretty=pretty, copy=False)
         return sql
 
     def statement(self, case: Node, form: str, source: Sequence[str], column: str, view: Sequence[str]) -> Node:
