@@ -136,7 +136,7 @@ class TestOfAModel:
         model = ExplainableKMeans(3, random_state=0).fit(iris)
         tested = np.unique(model.tree_.feature[model.tree_.feature >= 0])
         spreads = iris.to_numpy().std(axis=0)
-        np.testing.assert_allclose(model._column_spreads[tested], spreads[tested], rtol=1e-12)
+        np.testing.assert_allclose(model._column_spreads[tested], spreads[tested], rtol=1e-5)
         for row, changes in zip(iris.to_numpy(), model.smallest_changes(iris), strict=True):
             for other, change in changes.items():
                 if change is not None:
@@ -144,7 +144,7 @@ class TestOfAModel:
                     moved.iloc[0, change.feature] = change.target
                     assert model.predict(moved)[0] == other
                     size = abs(change.target - row[change.feature]) / spreads[change.feature]
-                    assert change.size == pytest.approx(size)
+                    assert change.size == pytest.approx(size, rel=1e-5)
 
     def test_weights_are_repeated_rows(self, iris):
         weight = np.arange(len(iris)) % 4
@@ -160,13 +160,13 @@ class TestOfAModel:
         model = ClusterExplainer().fit(iris, y)
         tested = np.unique(model.tree_.feature[model.tree_.feature >= 0])
         np.testing.assert_allclose(
-            model._column_spreads[tested], iris.to_numpy()[y >= 0].std(axis=0)[tested], rtol=1e-12
+            model._column_spreads[tested], iris.to_numpy()[y >= 0].std(axis=0)[tested], rtol=1e-5
         )
 
     def test_huge_and_constant_columns_are_no_trouble(self):
         X = np.array([[1e150, 3.0], [-1e150, 3.0], [9e149, 3.0], [-9e149, 3.0]])
         model = ClusterExplainer().fit(X, [0, 1, 0, 1])
-        assert model._column_spreads[0] == pytest.approx(9.513148795220223e149)
+        assert model._column_spreads[0] == pytest.approx(9.513148795220223e149, rel=1e-5)
         assert model.smallest_changes(X)[0][1].column == "x0"
 
     def test_files_keep_the_unit(self, iris, tmp_path):

@@ -401,9 +401,7 @@ class TreeEstimator(RemembersColumns, ClassNamePrefixFeaturesOutMixin, Transform
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
         self._gaps = grown.gaps
         self.cluster_names_ = {}  # those of an earlier fit belonged to other clusters
-        self._column_spreads = np.full(tree.n_features, np.nan)
-        for column in np.unique(tree.feature[tree.feature >= 0]).tolist():
-            self._column_spreads[column] = rows.deviation(column)
+        self._column_spreads = rows.deviations(np.unique(tree.feature[tree.feature >= 0]).tolist())
         # What is proved is about distances in the columns that are cut, and about leaves that lower them.
         by_disagreement = getattr(self, "expansion", None) == "expand" and tree.n_leaves > len(self.classes_)
         self._imm_applies = self.preprocessor_ is None and distances and not by_disagreement

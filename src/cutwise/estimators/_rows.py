@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,12 +15,15 @@ from sklearn.utils.validation import has_fit_parameter
 
 from cutwise.core import kernels
 from cutwise.exceptions import InvalidInputError
-from cutwise.readouts.inputs import column_of
 from cutwise.reference import Objective, integer_weights, sum_weights
 from cutwise.table import EncodedTable, Table, encode_table, read_table, take_rows
 from cutwise.tree.threshold_tree import ThresholdTree
 
 __all__ = ["FitRows", "MetricSpace", "encode_rows", "fit_metric_space", "read_metric"]
+
+
+# Rows at a time: few enough that they stay in the processor's caches.
+_BLOCK = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,15 +116,45 @@ class FitRows:
         """The weighted sum of one value a row."""
         return kernels.exact_sum(values, self._summing_weights)
 
-    def deviation(self, column: int) -> float:
-        """The weighted standard deviation of one of the input's columns, independent of the order of the rows."""
-        if column not in self._deviations:
-            values = self.compress(column_of(self.table, column)).astype(np.float64)
-            scale = float(np.abs(values).max(initial=0)) or 1.0  # squares of what is left cannot overflow
-            total = self.sum(np.ones(len(values)))
-            mean = self.sum(values / scale) / total
-            self._deviations[column] = scale * math.sqrt(self.sum((values / scale - mean) ** 2) / total)
-        return self._deviations[column]
+    def deviations(self, columns: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Weighted standard deviations of some of the input's columns, to six digits.
+
+        Parameters
+        ----------
+        columns : sequence of int
+
+        Returns
+        -------
+        deviations : ndarray of shape (n_columns,), float64
+            nan for the columns that were not asked for, and for those whose squares are beyond float64. Rounded, so
+            that the order of the rows does not show: it is a unit to measure in, no result.
+        """
+        missing = [column for column in columns if np.isnan(self._deviations[column])]
+        if missing:
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = np.sqrt(self._variances(missing))
+            self._deviations[missing] = [float(f"{value:.6g}") if np.isfinite(value) else np.nan for value in found]
+        return np.where(np.isin(np.arange(self.table.n_columns), columns), self._deviations, np.nan)
+
+    def _variances(self, columns: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Weighted variances, by one pass over blocks of rows (Chan, Golub, LeVeque 1983)."""
+        total, mean, squares = 0.0, np.zeros(len(columns)), np.zeros(len(columns))
+        for start in range(0, self.n_rows, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            rows = self.table.values[block if self.encoded.row_of is None else self.encoded.row_of[block]]
+            values = rows[:, columns]
+            x = (values.toarray() if isinstance(values, sparse.csr_array) else values).astype(np.float64)
+            w = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[block]
+            weight = float(w.sum())
+            if weight == 0:
+                continue
+            center = w @ x / weight
+            apart = center - mean
+            squares += w @ (x - center) ** 2 + apart**2 * (total * weight / (total + weight))
+            total += weight
+            mean += apart * (weight / total)
+        variances: npt.NDArray[np.float64] = squares / total
+        return variances
 
     def weight_of(self, codes: npt.NDArray[np.signedinteger[Any]], n_codes: int) -> npt.NDArray[np.int64]:
         """Integer weight of the rows of each code, 0 .. n_codes - 1."""
@@ -142,8 +175,9 @@ class FitRows:
         return objective.label_costs(self.metric.matrix, centers, labels, self.n_jobs)
 
     @cached_property
-    def _deviations(self) -> dict[int, float]:
-        return {}
+    def _deviations(self) -> npt.NDArray[np.float64]:
+        """Those that were asked for already: one fit may make many trees of the same rows."""
+        return np.full(self.table.n_columns, np.nan)
 
     @cached_property
     def _summing_weights(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64] | None:
