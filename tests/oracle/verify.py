@@ -8,6 +8,7 @@ rule is checked as well; otherwise a score may exceed the minimum by the roundin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -98,6 +99,32 @@ def problem_of(
         whole[keep],
         np.asarray(is_integer),
     )
+
+
+def counted_points(weights: np.ndarray) -> np.ndarray:
+    """How many points each row counts for in the depth term, which is about numbers of points.
+
+    Whole weights as they are. Fractions in the smallest of them, or else the largest power of two, that divides all (to
+    the rounding of a division), less a factor common to all; where the total weight is more than 2**31 of that, in
+    the power of two of which it is between 2**30 and 2**31, rounded, but at least 1.
+    """
+    exact = [Fraction(float(weight)) for weight in weights]
+    total = sum(exact)
+    if all(weight.denominator == 1 for weight in exact) and total <= 2**31:
+        return np.array([int(weight) for weight in exact], dtype=object)
+    power = Fraction(1, max(weight.denominator for weight in exact))
+    for unit in (min(weight for weight in exact if weight > 0), power):
+        multiples = [weight / unit for weight in exact]
+        near = all(abs(multiple - round(multiple)) <= multiple * Fraction(2**-50) for multiple in multiples)
+        if total / unit <= 2**31 and near:
+            whole = [round(multiple) for multiple in multiples]
+            return np.array([number // math.gcd(*whole) for number in whole], dtype=object)
+    unit = Fraction(1)
+    while total / unit >= 2**31:
+        unit *= 2
+    while total / unit < 2**30:
+        unit /= 2
+    return np.array([max(round(weight / unit), int(weight > 0)) for weight in exact], dtype=object)
 
 
 def rounding(problem: Problem) -> Any:

@@ -14,6 +14,7 @@ from tests.oracle.verify import (
     check_induced,
     check_measures,
     check_reference,
+    counted_points,
     expansion_problem,
     problem_of,
 )
@@ -52,17 +53,41 @@ def test_every_exgreedy_node_has_the_least_induced_cost_of_all_cuts(kind):
 @KINDS
 def test_every_exshallow_node_has_the_least_price_and_depth_of_all_cuts(kind):
     for seed, case in _cases(kind):
-        # With fractions as weights the depth term's count of rows is open: only the price is checked there.
-        fractions = SMALL[kind].__name__ == "fractional_weights"
-        penalties = [0.0] if fractions else [0.03, [0.0, 0.3, 2.0][seed % 3]]
-        for penalty in penalties:
+        # The depth term counts points: fractions as weights count in their common unit.
+        counted = None if case.weights is None else counted_points(case.weights)
+        for penalty in [0.03, [0.0, 0.3, 2.0][seed % 3]]:
             model = fit_case(case, "exshallow", depth_penalty=penalty)
             try:
-                given = problem_of(model, case.values, weights=case.weights)
+                given = problem_of(model, case.values, weights=counted)
                 check_induced(model.tree_, given, penalty, exact=case.exact)
                 check_measures(model, case.values, weights=case.weights)
             except AssertionError as error:
                 raise AssertionError(f"{case}, seed {seed}, depth_penalty={penalty}: {error}") from error
+
+
+@pytest.mark.parametrize("kind_of_weights", ["thirds", "any", "far apart", "some 0", "whole and halves", "equal"])
+def test_fractional_weights_count_in_the_depth_term_in_their_common_unit(kind_of_weights):
+    for seed in range(20):
+        rng = np.random.default_rng([41, seed])
+        n, d, k = int(rng.integers(10, 30)), int(rng.integers(1, 4)), int(rng.integers(3, 6))
+        weights = {
+            "thirds": rng.integers(1, 9, n) * (1 / 3),
+            "any": rng.random(n) + 0.01,
+            "far apart": 10.0 ** rng.integers(-6, 3, n) * rng.random(n),
+            "some 0": rng.integers(0, 4, n) / 4,
+            "whole and halves": rng.integers(1, 7, n) / 2,
+            "equal": np.full(n, 0.3),
+        }[kind_of_weights]
+        weights[0] = weights.max()
+        values = rng.integers(0, 7, (n, d)).astype(float)
+        distinct = np.unique(values[weights > 0], axis=0)
+        k = min(k, len(distinct))
+        centers = distinct[rng.choice(len(distinct), k, replace=False)] + rng.choice([0.0, 0.5], (k, d))
+        case = Case(kind_of_weights, values, centers, False, weights)
+        for penalty in (0.03, 0.3, 2.0):
+            model = fit_case(case, "exshallow", depth_penalty=penalty)
+            given = problem_of(model, values, weights=counted_points(weights))
+            check_induced(model.tree_, given, penalty)
 
 
 @KINDS
