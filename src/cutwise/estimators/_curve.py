@@ -162,10 +162,10 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     >>> from sklearn.datasets import load_iris
     >>> from cutwise import ExplainableKMeans, cost_curve
     >>> curve = cost_curve(ExplainableKMeans(3, random_state=0), load_iris().data, max_leaves=8)
-    >>> curve.n_leaves.tolist()
-    [3, 4, 5, 6, 7, 8]
-    >>> curve.model(curve.smallest(within=0.01)).n_leaves_ <= 8
-    True
+    >>> curve.n_leaves.tolist()  # nothing is gained from a sixth leaf on
+    [3, 4, 5]
+    >>> curve.model(curve.smallest(within=0.02)).n_leaves_
+    4
     """
     if not isinstance(model, TreeEstimator):
         raise UnsupportedInputError(f"cost_curve takes a model of cutwise, fitted or not, not {type(model).__name__}.")
