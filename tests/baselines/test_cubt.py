@@ -1,6 +1,7 @@
 """CUBT's stages worked by hand and by plain twins, and what it finds."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -146,6 +147,22 @@ def test_its_known_weakness_on_digits():
         for alpha in CUBT_GRID["alpha"]
     ]
     assert min(theirs) > ours.cost_ratio_ + 0.1
+
+
+@pytest.mark.data
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
+def test_its_known_weakness_on_mice():
+    # The same place: nor does it on Mice Protein.
+    path = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "mice_1080x69.npz"
+    if not path.exists():
+        pytest.skip("the data folder is not beside the checkout")
+    X = np.load(path)["X"]
+    ours = ExplainableKMeans(8, max_leaves=16, algorithm="imm", n_init=2, random_state=0).fit(X)
+    theirs = [
+        CUBT(8, max_leaves=16, alpha=alpha, reference=ours.reference_.centers).fit(X).cost_ratio_
+        for alpha in CUBT_GRID["alpha"]
+    ]
+    assert min(theirs) > ours.cost_ratio_ + 0.5
 
 
 @pytest.mark.parametrize(("name", "value"), [("minsize", 0), ("mindev", 2), ("mindist", -1), ("alpha", 0)])

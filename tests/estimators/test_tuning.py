@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris
 
-from cutwise import ExplainableKMeans, load_model, metrics, tune_depth_penalty
+from cutwise import ExplainableKMeans, ExplainableKMedians, load_model, metrics, tune_depth_penalty
 from cutwise.estimators._tuning import MOST_STEPS, search_penalty
 from cutwise.exceptions import InvalidInputError
 
@@ -120,6 +120,16 @@ def test_more_leaves_start_from_the_tuned_tree():
     assert large.depth_penalty_ == small.depth_penalty_
     assert large.n_leaves_ == 15
     assert large.tree_.feature[0] == small.tree_.feature[0]
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
+def test_k_medians_trees_are_tuned_by_their_own_cost():
+    X = load_digits().data[:600]
+    auto = ExplainableKMedians(10, depth_penalty="auto", n_init=1, random_state=0).fit(X)
+    kmc = ExplainableKMedians(10, algorithm="exkmc", reference=auto.reference_.centers).fit(X)
+    assert auto.cost_ <= kmc.cost_ * (1 + 1e-9)
+    assert metrics.weighted_average_explanation_size(auto, X) <= metrics.weighted_average_explanation_size(kmc, X)
+    assert auto.cost_ == pytest.approx(metrics.tree_cost(auto, X, metric="kmedians"))
 
 
 def test_weights_count_as_repeated_rows():

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cutwise.bench.jobs import Job, Record, run_jobs
+from cutwise.bench.pictures import has_matplotlib
 from cutwise.bench.tables import write_text
 from cutwise.datasets import CATALOG, LoadedSet, load_real
 from cutwise.exceptions import DataSetUnavailableError, UnknownOptionError
@@ -137,6 +138,8 @@ def run_experiment(experiment: Experiment, options: Options, out: Path, say: Cal
         raise DataSetUnavailableError(next(iter(sets.missing.values())))
     for name in sets.missing:
         say(f"left out: {name} cannot be had (see --data and --fetch)")
+    if not has_matplotlib():
+        say('no pictures: matplotlib is not installed (pip install "cutwise[plot]")')
     seeds = options.seeds if options.seeds is not None else 2 if options.quick else experiment.seeds
     out.mkdir(parents=True, exist_ok=True)
     records = run_jobs(experiment.jobs(sets, options, seeds), out / "results.jsonl", say)
