@@ -9,7 +9,7 @@ from typing import Any
 from cutwise.cli._scaling import SCALES
 from cutwise.cli._screen import print_document, print_line, print_table
 from cutwise.readouts.guarantee import certificate_line
-from cutwise.readouts.words import percent, quoted
+from cutwise.readouts.words import compared, percent, quoted
 
 __all__ = ["print_certificate", "print_fit", "print_json", "print_rules"]
 
@@ -88,15 +88,9 @@ def _tree_line(model: Any) -> str:
 
 def _price_lines(model: Any) -> list[str]:
     """What saying the clusters with this tree costs, in words."""
-    from cutwise.estimators._document import agreement_of
-    from cutwise.reference import KMEANS, OBJECTIVES
+    from cutwise.estimators._document import agreement_of, words_of
 
-    objective = OBJECTIVES.get(model.reference_.objective, KMEANS)
-    words, cost_words = objective.words, objective.cost_words
-    if model.reference_.objective == "kernel":
-        words, cost_words = "kernel k-means", "squared distances in the kernel's feature space"
-    given = hasattr(model, "agreement_")
-    own = "the given clusters" if given else f"the {words} clusters"
+    own, cost_words = words_of(model)
     agreement = agreement_of(model)
     lines = []
     if not math.isnan(agreement):
@@ -105,11 +99,8 @@ def _price_lines(model: Any) -> list[str]:
     ratio = model.cost_ratio_
     if math.isnan(ratio):
         return [*lines, f"cost ratio: none, for {own} have cost 0 (and the tree's {model.cost_:.6g})"]
-    # A ratio within rounding of 1 is "no more"; one that would round to 1.0000 without being it keeps its digits.
-    more = "less" if ratio < 1 else "more"
-    change = "as much as" if ratio == 1 else f"{percent(abs(ratio - 1))} {more} than"
     costs = f"{cost_words} within the tree's clusters"
-    return [*lines, f"cost ratio {ratio:.4f}: {costs} are {change} within {own}"]
+    return [*lines, f"cost ratio {ratio:.4f}: {costs} are {compared(ratio)} within {own}"]
 
 
 def _pair_lines(model: Any) -> list[str]:

@@ -17,6 +17,7 @@ from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._persist import Unsaved
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
+from cutwise.reference import OBJECTIVES
 from cutwise.table import check_integer, check_number, read_labels, read_table
 from cutwise.tree.grower import BASES, GrownTree
 from cutwise.tree.subtree import as_it_was, smallest_size
@@ -229,14 +230,17 @@ def _unfitted(model: TreeEstimator) -> TreeEstimator:
     """A model to fit in the same way: with the same clustering, where the fitted one made its own by chance."""
     probe: TreeEstimator = clone(model)
     fitted = getattr(model, "reference_", None)
-    # A clusterer is asked again, since its labels may be others than those of the nearest center.
+    # A clusterer is asked again, since its labels may be others than those of the nearest center; and a clustering in
+    # the feature space of a kernel has no centers that could be handed on.
     own = "reference" in model.get_params(deep=False) and isinstance(model.reference, Unsaved | None)
-    if fitted is not None and own:
+    if own and fitted is not None and fitted.objective in OBJECTIVES:
         probe.set_params(reference=fitted.labels if fitted.objective == "kernel" else fitted.centers)
     return probe
 
 
 def _most_leaves(model: Any, X: Any, y: Any) -> int:
+    if getattr(model, "algorithm", None) == "optimal":
+        return 2  # a single cut has nothing to expand
     k = model.get_params(deep=False).get("n_clusters")
     if k is None:
         k = read_labels(y, read_table(X).n_rows, estimator=type(model).__name__).n_clusters

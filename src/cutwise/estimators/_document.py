@@ -9,8 +9,9 @@ from typing import Any
 from cutwise.estimators._base import TreeEstimator
 from cutwise.readouts.guarantee import imm_certificate
 from cutwise.readouts.nodes import node_sizes
+from cutwise.reference import KMEANS, OBJECTIVES
 
-__all__ = ["DOCUMENT_VERSION", "agreement_of", "algorithm_of", "model_document"]
+__all__ = ["DOCUMENT_VERSION", "agreement_of", "algorithm_of", "model_document", "words_of"]
 
 DOCUMENT_VERSION = 1
 """Raised by one whenever a reader of an older document could misread a newer one; entries may be added at any time."""
@@ -70,6 +71,15 @@ def agreement_of(model: TreeEstimator) -> float:
         return float(given)
     clusters = [cluster for cluster in model.rules() if cluster.size]
     return math.fsum(cluster.share * cluster.purity for cluster in clusters) if clusters else math.nan
+
+
+def words_of(model: TreeEstimator) -> tuple[str, str]:
+    """What the reference clustering of a model is called, and what its costs are: both in the plural."""
+    objective = OBJECTIVES.get(model.reference_.objective, KMEANS)
+    words, cost_words = objective.words, objective.cost_words
+    if model.reference_.objective == "kernel":
+        words, cost_words = "kernel k-means", "squared distances in the kernel's feature space"
+    return "the given clusters" if hasattr(model, "agreement_") else f"the {words} clusters", cost_words
 
 
 def algorithm_of(model: TreeEstimator) -> str:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._curve import CostCurve, cost_curve
+from cutwise.estimators._document import words_of
 from cutwise.estimators._exports import export_sql
 from cutwise.estimators._persist import Unsaved, write_whole
 from cutwise.exceptions import (
@@ -26,7 +27,6 @@ from cutwise.exceptions import (
 )
 from cutwise.readouts.report import Facts, build_summary, report_html, report_json, report_markdown
 from cutwise.readouts.sql import DIALECTS
-from cutwise.reference import OBJECTIVES
 from cutwise.table import Table, check_option
 
 __all__ = ["Report", "report"]
@@ -170,14 +170,14 @@ def report(
         raise InvalidInputError("X has no rows, so there is nothing to report on. Give at least one row.")
     notes: list[str] = []
     found = _curve(model, X, y, rows, notes, fit) if curve else None
-    reference = model.reference_
+    own, cost_words = words_of(model)
     facts = Facts(
         title=title or "Clusters in words",
         source=source,
-        reference=_reference_words(model),
-        cost_words=OBJECTIVES[reference.objective].cost_words if reference.objective in OBJECTIVES else "costs",
+        reference=own,
+        cost_words=cost_words,
         cost=model.cost_,
-        reference_cost=reference.cost,
+        reference_cost=model.reference_.cost,
         cost_ratio=model.cost_ratio_,
         settings=_settings(model),
         reproduce=[f"{_code(model)}.fit({'X' if y is None else 'X, y'})"] if reproduce is None else list(reproduce),
@@ -256,16 +256,6 @@ def _sql(model: TreeEstimator, dialect: str, table: str | None, notes: list[str]
         "before": f"WITH {name.sql(dialect=dialect)} AS (\n",
         "after": [f"\n)\n{only(label)}" for label in model.classes_.tolist()],
     }
-
-
-def _reference_words(model: TreeEstimator) -> str:
-    if "n_clusters" not in model.get_params(deep=False):
-        return "the given clusters"
-    if model.get_params(deep=False).get("reference") is not None:
-        return "the reference clusters"
-    return {"kmeans": "the k-means clusters", "kmedians": "the k-medians clusters"}.get(
-        model.reference_.objective, "the reference clusters"
-    )
 
 
 def _settings(model: TreeEstimator) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-__all__ = ["number", "percent", "quoted", "rows"]
+__all__ = ["compared", "number", "percent", "quoted", "rows"]
 
 # A letter or underscore, then letters, digits and underscores, also in parts joined by dots ("petal.length").
 _PLAIN = re.compile(r"[^\W\d]\w*(\.\w+)*")
@@ -77,6 +77,23 @@ def percent(share: float) -> str:
         return f"{share:.0%}".replace("%", " %")
     text = f"{100.0 * share:.1f} %"
     return {"0.0 %": "<0.1 %", "100.0 %": ">99.9 %"}.get(text, text)
+
+
+def compared(ratio: float) -> str:
+    """Write how a cost compares with another, ready to be followed by that one.
+
+    Parameters
+    ----------
+    ratio : float
+        The cost over the other; finite.
+
+    Returns
+    -------
+    text : str
+        ``4.7 % more than``, ``0.2 % less than``, or ``as much as`` where it is exactly 1: what would round to no
+        difference without being none is ``<0.1 %``.
+    """
+    return "as much as" if ratio == 1 else f"{percent(abs(ratio - 1))} {'less' if ratio < 1 else 'more'} than"
 
 
 def rows(count: int) -> str:

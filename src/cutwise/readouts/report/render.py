@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from cutwise.exceptions import MissingDependencyError
-from cutwise.readouts.words import percent, rows
+from cutwise.readouts.words import compared, percent, rows
 
 from .charts import curve_chart, histogram_path, short_number
 
@@ -50,7 +50,8 @@ def report_html(summary: Mapping[str, Any]) -> str:
         style=Markup(_own_file("style.css")),
         script=Markup(script),
         script_hash=hashed,
-        chart=None if curve is None else curve_chart(curve, summary["headline"]["n_leaves"]),
+        # A single point is no curve.
+        chart=curve_chart(curve, summary["headline"]["n_leaves"]) if curve and len(curve["n_leaves"]) > 1 else None,
         n_shown=PROFILE_ROWS,
     )
 
@@ -114,9 +115,7 @@ def _told_ratio(headline: Mapping[str, Any]) -> str:
     what = f"{headline['cost_words']} within the tree's clusters"
     if ratio is None:
         return f"{reference} have cost 0, so there is no ratio"
-    if ratio == 1:
-        return f"{what} are as much as within {reference}"
-    return f"{what} are {percent(abs(ratio - 1))} {'less' if ratio < 1 else 'more'} than within {reference}"
+    return f"{what} are {compared(ratio)} within {reference}"
 
 
 def _with_breaks(text: Any) -> Any:
