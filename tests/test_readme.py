@@ -17,7 +17,7 @@ def test_the_examples_print_what_the_readme_shows():
     spec.loader.exec_module(script)
     page = script.PAGE.read_text(encoding="utf-8")
     assert len(script.COMMAND.findall(page)) == 1
-    assert len(script.PYTHON.findall(page)) == page.count("```python") == 3
+    assert len(script.PYTHON.findall(page)) == page.count("```python") == 4
     assert script.fresh(page).splitlines() == page.splitlines()
 
 

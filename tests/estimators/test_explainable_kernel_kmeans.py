@@ -247,6 +247,10 @@ def test_a_precomputed_kernel_comes_beside_the_columns():
     assert len(own) == 150
     with pytest.raises(InvalidInputError, match="Distances of new rows"):
         given.transform(MOONS)
+    unfitted = KernelKMeans(3, kernel="precomputed", random_state=0)
+    for reference in (unfitted, clone(unfitted).fit(gaussian(MOONS))):
+        model = ExplainableKernelKMeans(3, reference=reference, **options).fit(MOONS, K=gaussian(MOONS))
+        assert model.tree_.equals(named.tree_)
 
 
 def test_a_kernel_matrix_alone_is_explained_by_its_own_columns():

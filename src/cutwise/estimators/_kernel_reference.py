@@ -187,7 +187,8 @@ def _with_kernel_of(given: KernelKMeans, estimator: Any, recipe: KernelRecipe, n
         if found != n_clusters:
             raise wrong_number("reference=KernelKMeans", found, n_clusters)
         n_components = None if given.approximation is None else given.n_components
-        return replace(recipe, kernel=given._centers.kernel, n_components=n_components)
+        kernel = given._centers.kernel
+        return replace(recipe, kernel=PRECOMPUTED if kernel.name == PRECOMPUTED else kernel, n_components=n_components)
     if given.n_clusters != n_clusters:
         raise wrong_number("reference=KernelKMeans", given.n_clusters, n_clusters)
     return replace(KernelRecipe.of(given), n_jobs=recipe.n_jobs, verbose=recipe.verbose)
