@@ -9,6 +9,7 @@
 
 #include "arrays.hpp"
 #include "matrix.hpp"
+#include "ordered.hpp"
 #include "rows.hpp"
 
 namespace cutwise {
@@ -22,10 +23,15 @@ struct CutTable {
   bool is_one() const { return columns.rows == rows.rows && columns.stride == rows.stride && n_columns == d; }
 };
 
-// The cut that a search decided on; no feature where all rows are equal.
+// The cut that a search decided on, and the two values that it lies between; no feature where all rows are equal.
 struct BestCut {
   int64_t feature = -1;
   double left_max = 0.0, right_min = 0.0;
+
+  static BestCut of(const CutTable &table, int64_t feature, const OrderedColumn &ordered, int64_t cut) {
+    auto value = [&](int64_t at) { return table.columns.rows[ordered.rows[at] * table.columns.stride + feature]; };
+    return {feature, value(ordered.cuts[cut] - 1), value(ordered.cuts[cut])};
+  }
 };
 
 // Calls search(table) without the GIL.

@@ -56,8 +56,8 @@ def optimal_cut(
     -------
     cut : OptimalCut or None
         None where all rows are equal in the columns that may be cut. Of cuts that cost the same the lowest column's,
-        then the lowest; costs are compared exactly, as sums of the float64 values (to 92 bits at least below the
-        largest value of a column that varies), so rounding decides nothing.
+        then the lowest; costs are compared exactly, as sums of the float64 values (for a million rows of 20 columns to
+        140 bits below the largest value of a column that varies), so rounding decides nothing.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def optimal_cut(
     Notes
     -----
     With n rows, d columns where costs are measured and c that may be cut, O(n d c + n (c + d) log n) time for k-means
-    and, for equal weights, for k-medians; k-medians takes 28 bytes for each value. Dense float64 rows are read in
+    and, for equal weights, for k-medians; k-medians takes 32 bytes for each value. Dense float64 rows are read in
     place.
 
     References

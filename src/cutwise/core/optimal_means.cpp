@@ -193,7 +193,7 @@ class MeansSearch {
     });
     std::sort(cuts.begin(), cuts.end());
     Decided best;
-    auto name = [&](size_t cut) { return BestCut{feature, ordered.left_max[cut], ordered.right_min[cut]}; };
+    auto name = [&](size_t cut) { return BestCut::of(table_, feature, ordered, static_cast<int64_t>(cut)); };
     if (cuts.size() == 1 && alone) {
       best.cut = name(cuts.front());
       return best;

@@ -210,7 +210,7 @@ class MediansSearch {
   }
 
   BestCut name(int64_t feature, int64_t cut) const {
-    return {feature, ordered_[feature].left_max[cut], ordered_[feature].right_min[cut]};
+    return BestCut::of(table_, feature, ordered_[feature], cut);
   }
 
   const CutTable table_;

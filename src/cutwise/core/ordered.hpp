@@ -13,10 +13,8 @@
 namespace cutwise {
 
 struct OrderedColumn {
-  std::vector<int32_t> rows;     // by value, then by number
-  std::vector<int32_t> cuts;     // cut g has the first cuts[g] of the rows on its left side
-  std::vector<double> left_max;  // the two values that cut g lies between
-  std::vector<double> right_min;
+  std::vector<int32_t> rows;  // by value, then by number
+  std::vector<int32_t> cuts;  // cut g has the first cuts[g] of the rows on its left side
 
   // The number of cuts below the value that most rows have.
   size_t cuts_below_widest() const {
@@ -39,11 +37,7 @@ inline OrderedColumn order_column(const Tile &tile, int64_t n, int64_t column) {
   ordered.rows.resize(n);
   for (int64_t i = 0; i < n; ++i) {
     ordered.rows[i] = pairs[i].second;
-    if (i > 0 && pairs[i - 1].first != pairs[i].first) {
-      ordered.cuts.push_back(static_cast<int32_t>(i));
-      ordered.left_max.push_back(pairs[i - 1].first);
-      ordered.right_min.push_back(pairs[i].first);
-    }
+    if (i > 0 && pairs[i - 1].first != pairs[i].first) ordered.cuts.push_back(static_cast<int32_t>(i));
   }
   return ordered;
 }
