@@ -11,8 +11,11 @@ from importlib import import_module
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
+from sklearn.ensemble import RandomForestClassifier
 
 from cutwise import ClusterExplainer, ExplainableKMeans
+from tests.readouts.models import model_of, rows_at_cuts
+from tests.tree.random_trees import random_tree
 
 MODELS = {
     "k-means": lambda: (ExplainableKMeans(4, max_leaves=7, random_state=0), load_iris(as_frame=True).data, None),
@@ -147,19 +150,50 @@ def test_onnx_runs_it(fitted):
     assert found.tolist() == model.predict(X).tolist()
 
 
-def test_treelite_runs_it_as_a_forest_of_one(fitted):
-    treelite = package("treelite")
-    from sklearn.ensemble import RandomForestClassifier
-
-    model, X, theirs = fitted
+def forest_of(theirs):
+    """A forest of this one tree: treelite takes no single trees."""
     forest = RandomForestClassifier(n_estimators=1)
     forest.estimators_, forest.n_classes_, forest.classes_ = [theirs], theirs.n_classes_, theirs.classes_
     forest.n_features_in_, forest.n_outputs_ = theirs.n_features_in_, 1
+    return forest
+
+
+def test_treelite_runs_it_as_a_forest_of_one(fitted):
+    treelite = package("treelite")
+    model, X, theirs = fitted
     with quiet():
-        imported = treelite.sklearn.import_model(forest)
+        imported = treelite.sklearn.import_model(forest_of(theirs))
         shares = treelite.gtil.predict(imported, X.to_numpy().astype(np.float32))
     codes = np.asarray(shares).reshape(len(X), -1).argmax(axis=1)
     assert model.classes_[codes].tolist() == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("intervals", [0.0, 0.5])
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+class TestRandomTreesOnFloat32RowsAtEveryCut:
+    @pytest.fixture
+    def drawn(self, scale, intervals):
+        rng = np.random.default_rng(int(scale))
+        tree = random_tree(
+            rng, n_leaves=14, n_features=4, n_clusters=5, intervals=intervals, values=rng.normal(size=24) * scale
+        )
+        X = rows_at_cuts(tree, rng, np.float32)
+        return model_of(tree, None).to_sklearn(), X, tree.predict(X).tolist()
+
+    def test_onnx_agrees(self, drawn):
+        skl2onnx, onnxruntime = package("skl2onnx"), package("onnxruntime")
+        theirs, X, expected = drawn
+        with quiet():
+            written = skl2onnx.to_onnx(theirs, X[:1], options={"zipmap": False})
+        session = onnxruntime.InferenceSession(written.SerializeToString(), providers=["CPUExecutionProvider"])
+        assert session.run(["label"], {session.get_inputs()[0].name: X})[0].tolist() == expected
+
+    def test_treelite_agrees(self, drawn):
+        treelite = package("treelite")
+        theirs, X, expected = drawn
+        with quiet():
+            shares = treelite.gtil.predict(treelite.sklearn.import_model(forest_of(theirs)), X)
+        assert np.asarray(shares).reshape(len(X), -1).argmax(axis=1).tolist() == expected
 
 
 def test_skops_keeps_it(fitted):

@@ -132,6 +132,8 @@ def export_json(model: TreeEstimator, *, names: Mapping[Any, str | None] | None 
             The model's figures: ``cost_ratio_`` and the share of rows whose cluster is that of the reference.
         ``certificate``
             With trees by IMM: ``{theorem_bound, instance_bound, n_mistakes}``, or null where the theory does not apply.
+        ``adjusted_rand_index``, ``normalized_mutual_info``
+            With kernel estimators: agreement with the reference as these count it.
         ``columns``, ``has_column_names``
             Names of the table's columns in order; ``x0``, ``x1``, ... where it had none.
         ``clusters``
