@@ -35,8 +35,7 @@ def make_exkmc_line(epsilon: float = 0.01, *, n_per_point: int = 10) -> PlantedS
 
     Notes
     -----
-    The paper's proof has twice that factor: it divides the sum over ordered pairs of rows by the number of all rows,
-    where it is the sum over unordered pairs.
+    The paper's proof has twice that factor, for it counts each pair of rows twice; the tree costs about n / 9.
 
     References
     ----------
