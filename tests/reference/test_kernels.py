@@ -7,7 +7,8 @@ from scipy import sparse
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
 from cutwise.reference import memory
 from cutwise.reference.gram import check_precomputed, matrix_gram
-from cutwise.reference.kernels import KERNELS, check_domain, read_kernel
+from cutwise.reference.kernel_input import check_domain, read_kernel
+from cutwise.reference.kernels import KERNELS
 from cutwise.table import read_table
 
 RNG = np.random.default_rng(0)
@@ -65,7 +66,7 @@ def test_blocks_and_threads_change_no_bit(name, monkeypatch):
     kernel = settled(name)
     rows = kernel.prepare(ROWS)
     whole = kernel.between(rows, rows)
-    monkeypatch.setattr("cutwise.reference.kernels.BLOCK", 30)
+    monkeypatch.setattr("cutwise.reference.blocks.BLOCK", 30)
     assert np.allclose(kernel.between(rows, rows), whole, rtol=1e-14, atol=1e-14)
     assert np.array_equal(kernel.between(rows, rows), kernel.between(rows, rows, n_jobs=3))
 

@@ -5,8 +5,9 @@ from .fitted import from_estimator
 from .fixed import FixedCosts, disagreement_costs, fixed_costs, fixed_costs_from_array
 from .given import from_centers, from_labels, wrong_number
 from .kernel_centers import KernelCenters, warn_if_negative
+from .kernel_input import check_domain, needs_nonnegative
 from .kernel_kmeans import INITS, Partition, kernel_kmeans
-from .kernels import KERNELS, PRECOMPUTED, Kernel, check_domain, needs_nonnegative
+from .kernels import KERNELS, PRECOMPUTED, Kernel
 from .objective import KMEANS, KMEDIANS, OBJECTIVES, Objective
 from .restarts import Found, find_clustering, find_reference
 from .result import Reference

@@ -13,7 +13,8 @@ from cutwise.table import Table
 
 from .gram import FeatureGram, Gram, MatrixGram, check_precomputed, matrix_gram
 from .kernel_centers import KernelCenters
-from .kernels import PRECOMPUTED, Kernel, read_kernel
+from .kernel_input import read_kernel
+from .kernels import PRECOMPUTED, Kernel
 from .nystroem import NystroemMap, nystroem_gram, nystroem_map
 from .threads import one_thread
 

@@ -14,7 +14,8 @@ from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
 
-from .kernels import Kernel, row_blocks
+from .blocks import row_blocks
+from .kernels import Kernel
 from .memory import check_fits
 
 __all__ = ["FeatureGram", "Gram", "MatrixGram", "check_precomputed", "matrix_gram"]

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from cutwise.exceptions import NotPositiveDefiniteWarning, warn
 
-from .kernels import Kernel, each_block
+from .blocks import each_block
+from .kernels import Kernel
 
 __all__ = ["KernelCenters", "nearest_centers", "warn_if_negative"]
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .blocks import each_block
 from .gram import FeatureGram
-from .kernels import Kernel, each_block
+from .kernels import Kernel
 from .memory import check_fits
 from .threads import one_thread
 
