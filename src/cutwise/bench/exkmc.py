@@ -200,7 +200,7 @@ def _time_table(records: list[Record], values: Values) -> str:
     rows = []
     for name, algorithms in values.items():
         sizes = sorted(algorithms["exkmc_imm"])
-        double = sizes[len(sizes) // 3] if len(sizes) < 7 else sizes[2]
+        double = 2 * sizes[0]
 
         def seconds(algorithm: str, size: int, of: Any = algorithms) -> str:
             if algorithm not in of:
