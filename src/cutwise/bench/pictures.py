@@ -41,9 +41,10 @@ def curves(lines: Mapping[str, Line], *, title: str, x_label: str, y_label: str,
 
 
 def grid_of_curves(
-    panels: Mapping[str, Mapping[str, Line]], *, x_label: str, y_label: str, columns: int = 3, ratios: bool = False
+    panels: Mapping[str, Mapping[str, Line]], *, x_label: str, y_label: str, ratios: bool = False
 ) -> bytes:
     """A picture with a panel for every data set and one legend; ``ratios`` are drawn on a logarithmic scale."""
+    columns = 3 if len(panels) <= 9 else 4
     rows = -(-len(panels) // columns)
     figure = _figure(3.2 * columns, 2.5 * rows + 0.5)
     grid = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
@@ -94,13 +95,18 @@ def _draw(axes: Any, lines: Mapping[str, Line]) -> dict[str, Any]:
 
 
 def _scale_ratios(axes: Any, largest: float) -> None:
-    """A logarithmic axis from 1 on, with a handful of plain numbers on it."""
-    top = max(1.02, 1.05 * largest)
+    """A logarithmic axis from 1 to 10 at most, with a handful of plain numbers on it."""
+    top = min(10.0, max(1.02, 1.05 * largest))
     axes.set_yscale("log")
     axes.minorticks_off()
     axes.set_ylim(0.99, top)
-    steps = (1, 1.2, 1.5, 2, 3, 5, 8) if top > 1.8 else (1, 1.1, 1.2, 1.3, 1.4, 1.6) if top > 1.1 else (1, 1.02, 1.05)
-    ticks = [step for step in steps if step <= top]
+    steps = {
+        10.0: (1, 1.5, 2, 3, 5, 8),
+        4.0: (1, 1.2, 1.5, 2, 3),
+        1.8: (1, 1.1, 1.2, 1.3, 1.4, 1.6),
+        1.1: (1, 1.02, 1.05),
+    }
+    ticks = [step for step in steps[min(limit for limit in steps if top <= limit)] if step <= top]
     axes.set_yticks(ticks, labels=[f"{tick:g}" for tick in ticks])
 
 
