@@ -42,7 +42,9 @@ SEEDING_ROWS = 4_000
 WHOLE_ROWS = 25_000
 """Tables up to this size, or 25 rows per cluster, are restarted whole and to the end."""
 RESTART_ROWS = 10_000
-"""Rows of a restart on a larger table, and 25 per cluster at least; where swaps follow, what is larger begins here."""
+"""Rows of a restart on a larger table, and 25 per cluster at least.
+
+Where swaps follow, many more runs than restarts, tables are larger from here on, and have ``SEEDING_ROWS`` for each."""
 RUN_UP_ROWS = 100_000
 """Rows on which the best restarts go on; on tables up to this size, they end there."""
 FINALISTS = 3
@@ -191,8 +193,9 @@ def _search(
 ) -> Run:
     """The best restart after all stages."""
     name = points.objective.name
-    whole_rows = RESTART_ROWS if points.objective.gets_stuck else WHOLE_ROWS
-    sample = points if points.n_rows <= max(whole_rows, 25 * k) else points.sample(max(RESTART_ROWS, 25 * k), rng)
+    swaps = points.objective.gets_stuck and k > 1
+    whole_rows, restart_rows = (RESTART_ROWS, SEEDING_ROWS) if swaps else (WHOLE_ROWS, RESTART_ROWS)
+    sample = points if points.n_rows <= max(whole_rows, 25 * k) else points.sample(max(restart_rows, 25 * k), rng)
     streams = rng.spawn(n_init)
     stop = Stop(0.0 if sample is points else COARSE, max_iter)
 
@@ -205,7 +208,7 @@ def _search(
         say(f"{name} restart {i + 1} of {n_init} on {sample.n_rows} rows: cost {run.cost:.6g}")
     runs.sort(key=lambda run: run.cost)
     finalists = runs[:FINALISTS]
-    if points.objective.gets_stuck and k > 1:
+    if swaps:
         finalists = runs[: max(FINALISTS, SWAPPED_ROWS // sample.n_rows)]
 
         def improved(run_and_stream: tuple[Run, np.random.Generator]) -> Run:
@@ -224,10 +227,10 @@ def _search(
     say(f"{name}, best of {len(finalists)} on {larger.n_rows} rows: cost {best.cost:.6g}")
     if not whole:
         return points.iterate(best.centers, last, n_jobs, costed=False)
-    if last.tolerance > 0.0 or not points.objective.gets_stuck or k == 1:
+    if last.tolerance > 0.0 or not swaps:
         return best
     # The optima of samples are one start only: a few more, for what they leave to gain.
-    return improve_by_swaps(points, best, rng, stop, n_init, n_jobs)
+    return improve_by_swaps(points, best, rng, stop, max(n_init // 2, 1), n_jobs)
 
 
 def _costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
