@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import sparse
 
+from cutwise import ExplainableKMeans
 from tests.oracle.cases import SMALL, Case, many_values, many_values_continuous, small_case
-from tests.oracle.models import fit_case
+from tests.oracle.models import fit_case, fit_quietly, same_tree
 from tests.oracle.verify import (
     check_empty_base,
     check_expansion,
@@ -37,6 +41,16 @@ def test_every_imm_node_has_the_fewest_mistakes_of_all_cuts(kind):
             check_measures(model, case.values, weights=case.weights)
         except AssertionError as error:
             raise AssertionError(f"{case}, seed {seed}: {error}") from error
+
+
+@pytest.mark.parametrize("name", ["patterned_centers", "one_hot", "duplicates"])
+def test_sparse_tables_grow_the_same_imm_trees(name):
+    for seed, case in _cases([make.__name__ for make in SMALL].index(name)):
+        values = case.values.astype(np.float64)
+        dense = fit_case(replace(case, values=values), "imm")
+        model = ExplainableKMeans(len(case.centers), algorithm="imm", reference=case.centers)
+        csr = fit_quietly(model, sparse.csr_array(values))
+        assert same_tree(dense.tree_, csr.tree_), f"{case}, seed {seed}"
 
 
 @KINDS

@@ -4,6 +4,7 @@
 // only where its bound can still meet the best cut known.
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 
 #include <nanobind/stl/optional.h>
 
@@ -166,30 +167,72 @@ struct MistakeSearch {
 };
 
 // Forgets the columns in which the loss of some rows and centers to a sibling may change a cut: those where a lost row is
-// not at its center, or a lost center's coordinate is not also that of a center that stays.
-void forget_changed(ColumnCuts &cuts, const Matrix &matrix, const int32_t *lost_rows, int64_t n_lost, const int32_t *cluster,
-                    const double *coordinates, int64_t d, const std::vector<int32_t> &lost_centers,
-                    const std::vector<int32_t> &kept_centers) {
-  constexpr size_t kLookedAt = 32;  // of the centers that stay: a coordinate that is not among these is taken for a rare one
-  std::vector<uint8_t> &known = cuts.is_known;
-  matrix.visit([&](auto values) {
-    for (int64_t i = 0; i < n_lost; ++i) {
-      const int32_t row = lost_rows[i];
-      const double *center = coordinates + static_cast<int64_t>(cluster[row]) * d;
-      for (int64_t f = 0; f < d; ++f)
-        if (known[f] && !cuts.is_dead(f) && values(row, f) != center[f]) known[f] = 0;
+// not at its center, or a lost center's coordinate is not also that of a center that stays. Nearly all columns of nearly all
+// tables are forgotten within a few rows.
+class Forgetting {
+ public:
+  Forgetting(ColumnCuts &cuts, const double *coordinates, int64_t d) : cuts_(cuts), coordinates_(coordinates), d_(d) {
+    for (int64_t f = 0; f < d; ++f)
+      if (cuts.is_known[f] && !cuts.is_dead(f)) left_.push_back(static_cast<int32_t>(f));
+  }
+
+  void lose_centers(const std::vector<int32_t> &lost, const std::vector<int32_t> &kept) {
+    constexpr size_t kLookedAt = 32;  // of the centers that stay: a coordinate that is not among these is taken for a rare one
+    const size_t n_looked_at = std::min(kLookedAt, kept.size());
+    for (int32_t c : lost)
+      keep(left_, [&](int32_t f) {
+        for (size_t j = 0; j < n_looked_at; ++j)
+          if (center(kept[j])[f] == center(c)[f]) return true;
+        return false;
+      });
+  }
+
+  template <class T>
+  void lose_rows(const Dense<T> &x, const int32_t *rows, int64_t n, const int32_t *cluster) {
+    for (int64_t i = 0; i < n && !left_.empty(); ++i) {
+      const double *at = center(cluster[rows[i]]);
+      keep(left_, [&](int32_t f) { return x(rows[i], f) == at[f]; });
     }
-  });
-  const size_t n_looked_at = std::min(kLookedAt, kept_centers.size());
-  for (int32_t lost : lost_centers)
-    for (int64_t f = 0; f < d; ++f) {
-      if (!known[f] || cuts.is_dead(f)) continue;
-      bool stays = false;
-      for (size_t j = 0; j < n_looked_at && !stays; ++j)
-        stays = coordinates[kept_centers[j] * d + f] == coordinates[lost * d + f];
-      known[f] = stays;
+  }
+
+  // Only stored values are touched, and columns in which a lost center is not zero.
+  template <class T>
+  void lose_rows(const Csr<T> &x, const int32_t *rows, int64_t n, const int32_t *cluster) {
+    std::unordered_map<int32_t, std::vector<int32_t>> not_zero;
+    for (int64_t i = 0; i < n; ++i) {
+      const int32_t row = rows[i], c = cluster[row];
+      const double *at = center(c);
+      const auto [found, is_new] = not_zero.try_emplace(c);
+      if (is_new)
+        for (int32_t f : left_)
+          if (at[f] != 0.0) found->second.push_back(f);
+      keep(found->second, [&](int32_t f) { return cuts_.is_known[f] && x(row, f) == at[f]; });
+      for (int64_t p = x.indptr[row]; p < x.indptr[row + 1]; ++p) {
+        const int32_t f = x.indices[p];
+        if (cuts_.is_known[f] && !cuts_.is_dead(f) && static_cast<double>(x.data[p]) != at[f]) cuts_.is_known[f] = 0;
+      }
     }
-}
+  }
+
+ private:
+  const double *center(int32_t c) const { return coordinates_ + static_cast<int64_t>(c) * d_; }
+
+  // Forgets the listed columns that are not to be kept, and takes them off the list.
+  template <class IsKept>
+  void keep(std::vector<int32_t> &columns, IsKept &&is_kept) {
+    size_t n = 0;
+    for (int32_t f : columns) {
+      if (is_kept(f)) columns[n++] = f;
+      else cuts_.is_known[f] = 0;
+    }
+    columns.resize(n);
+  }
+
+  ColumnCuts &cuts_;
+  const double *coordinates_;
+  int64_t d_;
+  std::vector<int32_t> left_;  // columns that are still known, and in which there are cuts
+};
 
 }  // namespace
 }  // namespace cutwise
@@ -208,9 +251,12 @@ void bind_mistakes(nb::module_ &m) {
         for (size_t i = 0; i < lost_rows.size(); ++i)
           require(cluster.data()[lost_rows.data()[i]] >= 0, "every lost row has a center");
         nb::gil_scoped_release release;
-        forget_changed(cuts, matrix, lost_rows.data(), static_cast<int64_t>(lost_rows.size()), cluster.data(),
-                       coordinates.data(), d, {lost_centers.data(), lost_centers.data() + lost_centers.size()},
-                       {kept_centers.data(), kept_centers.data() + kept_centers.size()});
+        Forgetting forgetting(cuts, coordinates.data(), d);
+        forgetting.lose_centers({lost_centers.data(), lost_centers.data() + lost_centers.size()},
+                                {kept_centers.data(), kept_centers.data() + kept_centers.size()});
+        matrix.visit([&](const auto &values) {
+          forgetting.lose_rows(values, lost_rows.data(), static_cast<int64_t>(lost_rows.size()), cluster.data());
+        });
       },
       nb::arg("cuts"), nb::arg("matrix"), nb::arg("lost_rows"), nb::arg("cluster"), nb::arg("coordinates"),
       nb::arg("lost_centers"), nb::arg("kept_centers"));
