@@ -245,14 +245,31 @@ def test_columns_of_many_values_are_cut_between_groups(weighted):
     )
 
 
-def test_clusters_without_rows_left_get_a_leaf_all_the_same():
-    # The two rows of cluster 2 lie apart, amid the others: the first cut parts them from their center.
-    X = np.array([0.0, 1, 2, 3, 10, 11, 12, 13, 1.5, 11.5])[:, None]
-    labels = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2], dtype=np.int32)
-    ones = np.ones(10, dtype=np.int64)
-    grown = grow(X, labels, ones, np.ones((10, 3)), 3, TaylorFeatures(0.001), cuts="threshold")
-    assert sorted(grown.tree.cluster[grown.tree.leaves]) == [0, 1, 2]
+def test_centers_on_one_side_of_every_middle_are_parted_where_they_lie():
+    # Both centers lie nearer to 0 than to 9, in the one gap that there is.
+    X = np.array([0.0, 0.0, 0.0, 9.0, 0.0, 9.0, 0.0])[:, None]
+    labels = np.array([0, 0, 0, 0, 1, 1, 1], dtype=np.int32)
+    ones = np.ones(7, dtype=np.int64)
+    grown = grow(X, labels, ones, np.ones((7, 2)), 2, HellingerFeatures())
+    tree = grown.tree
+    assert tree.cluster[tree.leaves].tolist() == [0, 1]  # the center of 1 is the higher one
+    assert tree.n_node_mistakes[0] == 3
+    assert check_tree(grown, HellingerFeatures(), X, labels, ones, np.ones((7, 2)), 2) == 0
+
+
+def test_a_cluster_whose_rows_are_gone_or_alike_is_cut_off_between_the_means():
+    # The first cut takes one row of cluster 2 away; what is left of it is equal to the rows of cluster 0.
+    X = np.array([0.0, 0.0, 0.0, 9.0, 9.0, 0.0, 9.0])[:, None]
+    labels = np.array([0, 0, 0, 1, 1, 2, 2], dtype=np.int32)
+    ones = np.ones(7, dtype=np.int64)
+    grown = grow(X, labels, ones, np.ones((7, 3)), 3, HellingerFeatures())
+    tree = grown.tree
+    assert sorted(tree.cluster[tree.leaves]) == [0, 1, 2]
     assert not grown.inseparable
+    assert tree.n_node_mistakes.tolist() == [1, 1, 0, 0, 0]
+    empty = tree.leaves[tree.cluster[tree.leaves] == 2]
+    assert tree.n_node_samples[empty] == 0
+    assert check_tree(grown, HellingerFeatures(), X, labels, ones, np.ones((7, 3)), 3) == 1
 
 
 def test_clusters_that_no_column_tells_apart_share_a_leaf():
