@@ -16,7 +16,9 @@ from tests.readouts.test_rules import made, small_tree
 from tests.readouts.test_words import NASTY
 from tests.tree.random_trees import chain
 
-NODE = re.compile(r'  (?P<node>\d+) \[label="(?P<label>(?:[^"\\]|\\.)*)"(?:, fillcolor="#[0-9a-f]{6}")?\];')
+NODE = re.compile(
+    r'  (?P<node>\d+) \[label="(?P<label>(?:[^"\\]|\\.)*)"(?:, fillcolor="#[0-9a-f]{6}", fontcolor="#[0-9a-f]{6}")?\];'
+)
 EDGE = re.compile(r'  (?P<start>\d+) -> (?P<end>\d+) \[label="(?P<label>yes|no)"\];')
 
 
@@ -70,12 +72,12 @@ def test_the_form():
         r'  0 [label="income <= 52000\n3 rows, 100 %"];',
         '  0 -> 1 [label="yes"];',
         '  0 -> 2 [label="no"];',
-        r'  1 [label="cluster low\n1 row, 33.3 %\npurity 100 %", fillcolor="#cfe2f3"];',
+        r'  1 [label="cluster low\n1 row, 33.3 %\npurity 100 %", fillcolor="#0072b2", fontcolor="#ffffff"];',
         r'  2 [label="age <= 35\n2 rows, 66.7 %"];',
         '  2 -> 3 [label="yes"];',
         '  2 -> 4 [label="no"];',
-        r'  3 [label="cluster `<b>`\n2 rows, 66.7 %\npurity 50.0 %", fillcolor="#d9ead3"];',
-        r'  4 [label="cluster low\n0 rows, 0 %", fillcolor="#cfe2f3"];',
+        r'  3 [label="cluster `<b>`\n2 rows, 66.7 %\npurity 50.0 %", fillcolor="#009e73", fontcolor="#111418"];',
+        r'  4 [label="cluster low\n0 rows, 0 %", fillcolor="#0072b2", fontcolor="#ffffff"];',
         "}",
         "",
     ]

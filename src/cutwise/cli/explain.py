@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -22,6 +22,8 @@ EXAMPLES = (
     "cutwise explain segments.json customers.csv --row 7",
     "cutwise explain segments.json customers.csv --row 7 --row 12 --json",
 )
+
+_BLOCK = 1 << 12
 
 
 def command(
@@ -54,8 +56,7 @@ def command(
     table = columns_of(fitted, source)
     numeric_columns(source, table)
     _check_complete(source, table, rows)
-    X = as_fitted(fitted, table.iloc[rows])
-    told = zip(rows, fitted.predict(X).tolist(), fitted.explain(X), fitted.smallest_changes(X), strict=True)
+    told = _tell(fitted, table, rows)
     if as_json:
         entries = [
             {
@@ -76,6 +77,14 @@ def command(
         print_line(f"row {number}: {sentence}")
         for label, change in changes.items():
             print_line(f"  {changes_in_words({label: change}, fitted.cluster_names_)}")
+
+
+def _tell(model: Any, table: Any, rows: Sequence[int]) -> Iterator[tuple[int, Any, str, dict[Any, Any]]]:
+    """Number, cluster, sentence and changes of every row; some rows at a time, as a change is an object of its own."""
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        X = as_fitted(model, table.iloc[block])
+        yield from zip(block, model.predict(X).tolist(), model.explain(X), model.smallest_changes(X), strict=True)
 
 
 def _rows(source: Source, wanted: Sequence[int] | None) -> list[int]:

@@ -15,14 +15,10 @@ from .counts import LeafCounts
 from .inputs import check_counts, check_names, class_labels
 from .names import cluster_titles
 from .nodes import condition_towards, node_sizes
+from .palette import cluster_color, ink_on
 from .words import percent, quoted, rows
 
 __all__ = ["tree_dot"]
-
-# Light enough for black text on them; clusters beyond these start over.
-_COLORS = (
-    "#cfe2f3", "#fce5cd", "#d9ead3", "#f4cccc", "#d9d2e9", "#fff2cc", "#d0e0e3", "#ead1dc", "#e2e2e2", "#e6f0c2",
-)  # fmt: skip
 
 
 def tree_dot(
@@ -49,7 +45,7 @@ def tree_dot(
     -------
     dot : str
         A digraph. Inner nodes show the test whose rows go left, along the edge ``yes``; leaves the cluster. Nodes are
-        called by their numbers, as ``apply`` gives them.
+        called by their numbers, as ``apply`` gives them. Clusters have the colors of all pictures.
     """
     check_names(tree, names)
     if counts is not None:
@@ -72,7 +68,8 @@ def tree_dot(
         if tree.feature[node] < 0:
             code = int(tree.cluster[node])
             told.append(f"cluster {quoted(titles[code])}")
-            look = f', fillcolor="{_COLORS[code % len(_COLORS)]}"'
+            color = cluster_color(code)
+            look = f', fillcolor="{color}", fontcolor="{ink_on(color)}"'
         else:
             told.append(str(_test(tree, node, names)))
             look = ""
