@@ -1,5 +1,6 @@
 """Reports of every size, made once."""
 
+import warnings
 from functools import cache
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.datasets import make_blobs
 
 import cutwise
 from cutwise import ExplainableKMeans
+from cutwise.exceptions import CutwiseWarning
 
 EVIL = "<script>alert(1)</script>"
 NASTY = [
@@ -24,7 +26,7 @@ LONG = "average monthly transaction volume of customer segment number {} (thousa
 
 
 def table_of(k, names, n_rows=None, seed=0):
-    rows, _ = make_blobs(n_rows or 30 * k + 60, len(names), centers=k, random_state=seed, cluster_std=1.4)
+    rows, _ = make_blobs(n_rows or 30 * k + 60, len(names), centers=k, random_state=seed, cluster_std=4.0)
     return pd.DataFrame(rows.round(3), columns=names)
 
 
@@ -33,7 +35,10 @@ def made(k, *, long=False, n_columns=30, extra=0, algorithm="exshallow"):
     """A fitted model, its table and the report."""
     names = [(LONG if long else "column_{}").format(i) for i in range(n_columns)]
     table = table_of(k, names)
-    model = ExplainableKMeans(k, max_leaves=k + extra, algorithm=algorithm, n_init=1, random_state=0).fit(table)
+    model = ExplainableKMeans(k, max_leaves=k + extra, algorithm=algorithm, n_init=1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CutwiseWarning)  # further leaves may take a cluster's last rows
+        model.fit(table)
     return model, table, cutwise.report(model, table, source="table.csv")
 
 

@@ -36,6 +36,10 @@ def page_of(opened, tmp_path):
 )
 def test_it_fits_every_screen(page_of, size, width):
     page = page_of(SIZES[size](), width=width)
+    # Two clusters far apart gain nothing from a third leaf; a single point is no curve.
+    has_curve = len(SIZES[size]().summary["curve"]["n_leaves"]) > 1
+    assert has_curve or size in ("2 clusters", "nasty names")
+    assert page.page.locator("svg.curve").count() == has_curve
     assert page.overflow <= 0
     assert page.page.title() == SIZES[size]().summary["title"]
 
@@ -119,6 +123,7 @@ class TestTheTree:
         peek = page.page.locator("#peek")
         page.page.locator(".node").nth(2).hover()
         assert f"{told[2]['rows']} rows" in peek.inner_text()
+        assert f"{told[1]['test']} and {told[2]['test']}" in peek.inner_text()
         leaf = next(node for node in told if node["cluster"] is not None)
         page.page.locator(".node").nth(leaf["node"]).focus()
         assert f"{leaf['rows']} rows" in peek.inner_text()

@@ -64,8 +64,10 @@
   const tell = (node) => {
     const says = document.createElement("b");
     says.textContent = node.dataset.says;
-    const test = node.dataset.test ?? "all rows";
-    const rest = node.dataset.path ? `. Cluster ${node.dataset.title}: ${node.dataset.path}` : `. ${test}`;
+    const tests = [];
+    for (let at = node; at && at.dataset.test; at = parent(at)) tests.unshift(at.dataset.test);
+    const way = node.dataset.path ?? (tests.join(" and ") || "all rows");
+    const rest = node.dataset.title === undefined ? `. ${way}` : `. Cluster ${node.dataset.title}: ${way}`;
     peek.replaceChildren(says, rest);
   };
   for (const node of nodes) {
