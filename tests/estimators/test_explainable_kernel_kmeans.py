@@ -289,7 +289,7 @@ def test_a_kernel_that_is_not_positive_definite_warns_and_still_gives_a_tree():
 
 
 def test_values_outside_the_domain_are_refused_by_column_and_row():
-    frame = pd.DataFrame(HISTOGRAMS, columns=["low", "mid", "high"])
+    frame = pd.DataFrame(HISTOGRAMS.copy(), columns=["low", "mid", "high"])
     frame.loc[7, "mid"] = -0.5
     for kernel in ("additive_chi2", "hellinger", "histogram_intersection"):
         with pytest.raises(InvalidInputError, match=r"column 'mid' of X holds -0\.5 in row 7"):

@@ -44,6 +44,13 @@ def test_noise_is_left_out():
     assert ratio == pytest.approx(metrics.cost_ratio(MODEL, X[30:], LABELS[30:]))
 
 
+def test_fractional_weights_agree_with_those_of_the_fit():
+    weights = RNG.random(80) * 1e-5
+    model = ExplainableKernelKMeans(3, gamma=0.5, random_state=0).fit(X, sample_weight=weights)
+    found = metrics.adjusted_rand_index(model, X, model.reference_.labels, sample_weight=weights)
+    assert found == pytest.approx(model.adjusted_rand_index_, abs=1e-6)
+
+
 def test_the_cost_ratio_is_that_of_the_fit():
     assert metrics.cost_ratio(MODEL, X, MODEL.reference_.labels) == pytest.approx(MODEL.cost_ratio_, rel=1e-6)
     kernel = ExplainableKernelKMeans(3, gamma=0.5, random_state=0).fit(X)

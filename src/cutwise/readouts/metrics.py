@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import OBJECTIVES
+from cutwise.reference import OBJECTIVES, integer_weights
 from cutwise.table import Columns, Table, check_option, read_labels, read_table, read_weights
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -201,7 +201,7 @@ def adjusted_rand_index(tree: Any, X: Any, labels: Any, sample_weight: Any = Non
     labels : array_like of shape (n_rows,)
         The cluster of every row, by whatever names; rows with -1 are noise and left out.
     sample_weight : array_like of shape (n_rows,), optional
-        A weight counts as a repeated row.
+        A weight counts as a repeated row; fractions are brought to whole numbers in proportion first.
 
     Returns
     -------
@@ -389,7 +389,7 @@ def weighted_average_explanation_size(tree: Any, X: Any, sample_weight: Any = No
 def _contingency(tree: Any, X: Any, labels: Any, sample_weight: Any) -> npt.NDArray[np.float64]:
     """Weight of the rows for each pair of the tree's cluster and the given one."""
     table, routed = _read(tree, X)
-    weights = read_weights(sample_weight, table.n_rows)
+    weights, _ = integer_weights(read_weights(sample_weight, table.n_rows))  # pairs of rows are counted
     codes = read_labels(labels, table.n_rows, what="labels", estimator="the agreement").codes
     kept = codes >= 0
     return contingency(routed.predict(table)[kept], codes[kept], None if weights is None else weights[kept])

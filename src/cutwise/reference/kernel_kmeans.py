@@ -97,7 +97,14 @@ def kernel_kmeans(
 
     def finish(labels: Int32) -> Partition:
         partition = _lloyd(space, labels, n_clusters, max_iter)
-        return _move_single_rows(space, partition, n_clusters, max_iter) if space.n_rows <= MOVING_ROWS else partition
+        if space.n_rows > MOVING_ROWS:
+            return partition
+        moved = _move_single_rows(space, partition, n_clusters, max_iter)
+        if moved is partition:
+            return partition
+        # Where the moves came to their end, this only finds that every row is at its nearest mean.
+        last = _lloyd(space, moved.labels, n_clusters, max_iter)
+        return Partition(last.labels, last.cost, moved.n_iter + last.n_iter)
 
     def run(stream: np.random.Generator) -> Partition:
         if init == "random":
