@@ -9,7 +9,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from cutwise import ClusterExplainer, ExplainableKMeans, cost_curve
+from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, ExplainableKMedians, cost_curve
+from cutwise.baselines import CART, KDTree
 from cutwise.exceptions import InvalidInputError
 
 X = load_wine().data
@@ -59,6 +60,30 @@ def test_given_clusters_have_a_curve_too(algorithm):
     last = curve.model(int(curve.n_leaves[-1]))
     assert last.agreement_ == pytest.approx(curve.agreement[-1])
     assert last.candidates_[last.growth_] == last.agreement_
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ExplainableKMedians(3, n_init=2, preprocessor=StandardScaler(), random_state=0),
+        ExplainableKernelKMeans(3, n_init=1, preprocessor=StandardScaler(), gamma=0.1, random_state=0),
+        ExplainableKernelKMeans(3, n_init=1, algorithm="exkmc", preprocessor=StandardScaler(), random_state=0),
+        ExplainableKMeans(3, n_init=1, depth_penalty="auto", preprocessor=StandardScaler(), random_state=0),
+        CART(3, n_init=1, preprocessor=StandardScaler(), random_state=0),
+        KDTree(3, n_init=1, preprocessor=StandardScaler(), random_state=0),
+    ],
+    ids=["medians", "kernel imm", "kernel exkmc", "exshallow*", "cart", "kdtree"],
+)
+def test_every_estimator_has_a_curve(model):
+    curve = cost_curve(clone(model).fit(X), X, max_leaves=6)
+    assert_same(curve, lambda size: clone(model).set_params(max_leaves=max(size, 3)).fit(X))
+
+
+def test_a_single_cut_is_a_curve_of_one_point():
+    model = ExplainableKMeans(2, n_init=1, algorithm="optimal", random_state=0).fit(X)
+    curve = cost_curve(model, X)
+    assert curve.n_leaves.tolist() == [2]
+    assert curve.cost[0] == model.cost_
 
 
 def test_a_fitted_model_keeps_its_reference():
