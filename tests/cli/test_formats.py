@@ -62,6 +62,19 @@ def test_sql_runs_on_the_table_of_fit(cutwise, blobs, model):
     connection.close()
 
 
+def test_rows_without_a_value_get_what_nulls_says(cutwise, model):
+    pytest.importorskip("sqlglot")
+    connection = sqlite3.connect(":memory:")
+    connection.execute('CREATE TABLE data (age REAL, "income, net" REAL)')
+    connection.execute("INSERT INTO data VALUES (NULL, 1000), (30, NULL), (NULL, NULL)")
+    told = {}
+    for options in ([], ["--nulls", "-1"], ["--nulls", "nobody", "--values", "names"]):
+        sql = cutwise("rules", model, "--format", "sql", "--dialect", "sqlite", *options).out
+        told[options[-1] if options else None] = connection.execute(sql).fetchall()[2][-1]
+    connection.close()
+    assert told == {None: None, "-1": -1, "names": "nobody"}
+
+
 @pytest.mark.parametrize("form", ["text", "markdown", "json", "python", "dot"])
 def test_it_can_go_into_a_file(cutwise, model, tmp_path, form):
     path = tmp_path / "out"
@@ -94,6 +107,8 @@ def test_names_for_this_time_are_in_every_format(cutwise, model):
         (["--format", "sql", "--table", "a.b.c.d"], "one to three parts"),
         (["--dialect", "duckdb"], "--dialect is for SQL"),
         (["--format", "dot", "--statement", "view"], "--statement is for SQL"),
+        (["--format", "sql", "--nulls", "none"], "Give a number such as -1"),
+        (["--format", "sql", "--nulls", "1"], "is a cluster"),
         (["--format", "sql", "--json"], "different things"),
         (["--format", "dot", "--tree"], "--tree is for text"),
     ],

@@ -7,9 +7,11 @@ import pytest
 from scipy import sparse
 
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError
+from cutwise.readouts.counts import count_leaves
+from cutwise.readouts.rules import build_rules
 from cutwise.readouts.sentences import explain_rows
 from cutwise.tree.threshold_tree import ThresholdTree
-from tests.readouts.reading import read_rule
+from tests.readouts.reading import as_rows, read_rule
 from tests.readouts.test_rules import made, small_tree
 from tests.tree.random_trees import chain
 
@@ -100,3 +102,39 @@ def test_what_does_not_fit_the_tree_is_refused():
         explain_rows(small_tree(), ["income"], [[1.0, 2.0]])
     with pytest.raises(ColumnMismatchError):
         explain_rows(small_tree(), ["income", "age"], [[1.0]])
+
+
+class TestOfAClusterAsAWhole:
+    def rules(self, **options):
+        tree = small_tree()
+        X = np.array([[50000.0, 20], [60000, 30], [60000, 35], [70000, 36]])
+        counts = count_leaves(tree, tree.apply(X), np.array([0, 2, 0, -1]), 3)
+        return build_rules(tree, ["income", "age (years)"], counts, **options)
+
+    def test_the_form(self):
+        assert [cluster.sentence for cluster in self.rules(cluster_names={2: "rich young"})] == [
+            "Cluster 0 holds 1 row (33.3 %): those with income <= 52000, or with income > 52000 and `age (years)` > 35. "
+            "100 % of them are in that cluster of the reference too, and 50.0 % of the latter are among them.",
+            "Cluster 1 holds no rows: no leaf of the tree says it.",
+            "Cluster `rich young` holds 2 rows (66.7 %): those with income > 52000 and `age (years)` <= 35. "
+            "50.0 % of them are in that cluster of the reference too, and 100 % of the latter are among them.",
+        ]
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_who_is_named_is_who_is_in_it(self, seed):
+        tree, X, _, _, counts = made(seed)
+        rows = as_rows(X, ["a", "b", "c"])
+        for code, cluster in enumerate(build_rules(tree, ["a", "b", "c"], counts)):
+            who = re.search(r"those with (.*?)\.(?: \S+ %| n/a|$)", cluster.sentence)
+            read = [read_rule(rule) for rule in who[1].split(", or with ")] if who else []
+            assert [any(rule(row) for rule in read) for row in rows] == (tree.predict(X) == code).tolist()
+
+    def test_a_tree_without_tests_holds_all(self):
+        single = ThresholdTree.from_unordered(
+            children_left=[-1], children_right=[-1], feature=[-1], threshold=[np.nan], cluster=[0], n_features=1
+        )
+        X = np.array([[1.0], [2.0]])
+        counts = count_leaves(single, single.apply(X), np.zeros(2, dtype=int), 1)
+        assert build_rules(single, ["x"], counts)[0].sentence.startswith(
+            "Cluster 0 holds 2 rows (100 %): all there are."
+        )

@@ -117,8 +117,9 @@ def test_whole_numbers_beyond_2_53_are_compared_as_float64(database):
     assert as_text(found) == as_text(tree.predict(X).tolist())
 
 
+@pytest.mark.parametrize("kind", ["double", "real"])
 @pytest.mark.parametrize("nulls", [None, -7])
-def test_rows_with_null_or_nan_in_a_tested_column_get_what_the_policy_says(database, nulls):
+def test_rows_with_null_or_nan_in_a_tested_column_get_what_the_policy_says(database, nulls, kind):
     tree = small_tree()
     names = ["income", "age", "untested"]
     tree = ThresholdTree(**{**vars_of(tree), "n_features": 3})
@@ -132,6 +133,7 @@ def test_rows_with_null_or_nan_in_a_tested_column_get_what_the_policy_says(datab
         tree,
         names,
         X,
+        kinds=[kind] * 3,
         extra=holes,
     )
     expected = [0, 2, 0, nulls, nulls, nulls, nulls, 2, *([nulls, nulls, nulls, 0] if database.has_nan else [])]

@@ -65,11 +65,19 @@ def command(
             help="What the column of clusters holds: labels or names.", show_default="labels", rich_help_panel=_SQL
         ),
     ] = None,
+    nulls: Annotated[
+        str | None,
+        typer.Option(
+            help="What a row gets that has NULL or NaN in a column that is tested, such as -1.",
+            show_default="NULL",
+            rich_help_panel=_SQL,
+        ),
+    ] = None,
 ) -> None:
     """Print the rules of a saved model, for people or for other programs."""
     from cutwise import load_model
 
-    for_sql = {"dialect": dialect, "table": table, "form": statement, "values": values}
+    for_sql = {"dialect": dialect, "table": table, "form": statement, "values": values, "nulls": nulls}
     form = _format(form, tree=tree, as_json=as_json, for_sql=for_sql)
     if keep and not name:
         raise InvalidInputError("--keep writes names into the model file, and none was given. Add --name 0=students.")
@@ -125,6 +133,25 @@ def _document(model: Any, form: str, tree: bool, for_sql: Mapping[str, str | Non
         return export_text(model, form="tree" if tree else "rules") + "\n"
     if form == "sql":
         options: dict[str, Any] = {option: value for option, value in for_sql.items() if value is not None}
+        if "nulls" in options and for_sql["values"] != "names":
+            options["nulls"] = _as_label(model, options["nulls"])
         return export_sql(model, **options) + "\n"
     writers = {"markdown": export_markdown, "json": export_json, "python": export_python, "dot": export_graphviz}
     return writers[form](model)
+
+
+def _as_label(model: Any, text: str) -> Any:
+    """The value of ``--nulls`` in the type of the model's labels.
+
+    Raises
+    ------
+    InvalidInputError
+        It is no number, and labels are numbers.
+    """
+    kind = type(model.classes_.tolist()[0])
+    try:
+        return text if kind is str else kind(text)
+    except ValueError:
+        raise InvalidInputError(
+            f"--nulls {text}: the clusters are numbers, and a column has one type. Give a number such as -1."
+        ) from None
