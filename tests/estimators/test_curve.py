@@ -138,6 +138,16 @@ def test_the_smallest_tree_within_is_the_first_that_is():
                 curve.smallest(within)
 
 
+def test_what_could_be_done_is_said_where_no_tree_is_close_enough():
+    recipe, iris = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0), load_iris().data
+    with pytest.raises(InvalidInputError, match="Allow more leaves"):
+        cost_curve(recipe, iris, max_leaves=3).smallest(0)
+    ended = cost_curve(recipe, iris, max_leaves=40)
+    assert ended.n_leaves[-1] < ended.max_leaves == 40
+    with pytest.raises(InvalidInputError, match="No further leaf gains anything"):
+        ended.smallest(0)
+
+
 def test_a_size_the_curve_lacks_is_refused():
     curve = cost_curve(ExplainableKMeans(3, random_state=0), load_iris().data, max_leaves=4)
     with pytest.raises(InvalidInputError, match="no tree of 9 leaves, only those of 3 to 4"):

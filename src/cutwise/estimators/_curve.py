@@ -43,6 +43,8 @@ class CostCurve:
         Share of the weight that the tree puts where the reference has it.
     reference_cost : float
         The cost of the reference clustering, which the ratio compares with.
+    max_leaves : int
+        The number of leaves that growth was allowed.
     """
 
     n_leaves: npt.NDArray[np.int64]
@@ -51,6 +53,7 @@ class CostCurve:
     cost_ratio: Float64
     agreement: Float64
     reference_cost: float
+    max_leaves: int
     _model_of_size: ModelOfSize | None = field(default=None, repr=False)
 
     def smallest(self, within: float) -> int:
@@ -76,10 +79,13 @@ class CostCurve:
             return int(self.n_leaves[close[0]])
         best = int(np.argmin(self.cost))
         ratio = self.cost[best] / self.reference_cost if self.reference_cost > 0 else math.inf
+        last = int(self.n_leaves[-1])
+        step = "Allow more leaves (max_leaves), or a larger difference."
+        if last < self.max_leaves:
+            step = "No further leaf gains anything: allow a larger difference, or grow by another algorithm."
         raise InvalidInputError(
-            f"No tree of up to {int(self.n_leaves[-1])} leaves is within {within:.4g} of the reference's cost: the best"
-            f" has {int(self.n_leaves[best])} leaves and costs {ratio:.4f} times as much. "
-            "Allow more leaves (max_leaves), or a larger difference."
+            f"No tree of up to {last} leaves is within {within:.4g} of the reference's cost: the best"
+            f" has {int(self.n_leaves[best])} leaves and costs {ratio:.4f} times as much. {step}"
         )
 
     def model(self, n_leaves: int) -> TreeEstimator:
@@ -222,6 +228,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         cost_ratio=cost_ratio,
         agreement=agreement,
         reference_cost=probe.reference_.cost,
+        max_leaves=int(probe.get_params()["max_leaves"]),
         _model_of_size=lambda n_leaves: of_size(sizes[n_leaves]),
     )
 
