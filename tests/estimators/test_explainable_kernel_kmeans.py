@@ -191,6 +191,16 @@ def test_a_kernel_k_means_as_reference_fitted_or_not_is_what_none_does_itself():
     assert not hasattr(unfitted, "labels_")
 
 
+def test_a_fitted_reference_brings_its_nystroem_features_along():
+    fitted = KernelKMeans(3, gamma=3.0, approximation="nystroem", n_components=15, random_state=1).fit(MOONS)
+    model = ExplainableKernelKMeans(3, reference=fitted, random_state=7).fit(MOONS)
+    assert model.reference_.cost == pytest.approx(fitted.cost_)
+    assert model.approximation_error_ == pytest.approx(fitted.approximation_error_)
+    few = np.concatenate([MOONS[fitted.labels_ == cluster][:3] for cluster in range(3)])
+    assert ExplainableKernelKMeans(3, reference=fitted).fit(few).n_leaves_ == 3
+    assert np.allclose(model.transform(MOONS), clone(model).fit(MOONS).transform(MOONS))
+
+
 def test_a_reference_with_another_kernel_is_refused_unless_the_kernel_is_left_to_it():
     reference = KernelKMeans(2, kernel="laplacian", gamma=0.5, random_state=0)
     assert ExplainableKernelKMeans(2, reference=reference).fit(MOONS).gamma_ == 0.5

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from cutwise.estimators._progress import Stages
-from cutwise.reference import INITS, FeatureSpace, Partition, feature_space, kernel_kmeans
+from cutwise.reference import INITS, FeatureSpace, NystroemMap, Partition, feature_space, kernel_kmeans
 from cutwise.table import Table, check_integer, check_n_jobs, check_option
 
 __all__ = ["APPROXIMATIONS", "KERNEL_PARAMETERS", "KernelRecipe"]
@@ -37,6 +37,8 @@ class KernelRecipe:
     n_init, max_iter, n_jobs, verbose : int
     landmarks, starts : Generator
         What chance decides.
+    mapping : NystroemMap or None
+        The approximation, where it was made before.
     """
 
     kernel: Any
@@ -49,6 +51,7 @@ class KernelRecipe:
     verbose: int
     landmarks: np.random.Generator
     starts: np.random.Generator
+    mapping: NystroemMap | None = None
 
     @classmethod
     def of(cls, estimator: Any) -> KernelRecipe:
@@ -96,6 +99,7 @@ class KernelRecipe:
                 keep=keep,
                 merge_by=merge_by,
                 n_components=self.n_components,
+                mapping=self.mapping,
                 rng=self.landmarks,
                 n_jobs=self.n_jobs,
             )

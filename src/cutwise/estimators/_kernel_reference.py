@@ -19,6 +19,7 @@ from cutwise.reference import (
     PRECOMPUTED,
     FeatureSpace,
     KernelCenters,
+    NystroemMap,
     Reference,
     check_domain,
     from_estimator,
@@ -186,9 +187,14 @@ def _with_kernel_of(given: KernelKMeans, estimator: Any, recipe: KernelRecipe, n
         found = given._centers.n_clusters
         if found != n_clusters:
             raise wrong_number("reference=KernelKMeans", found, n_clusters)
+        centers = given._centers
         n_components = None if given.approximation is None else given.n_components
-        kernel = given._centers.kernel
-        return replace(recipe, kernel=PRECOMPUTED if kernel.name == PRECOMPUTED else kernel, n_components=n_components)
+        if centers.kernel.name == PRECOMPUTED:
+            return replace(recipe, kernel=PRECOMPUTED, n_components=n_components)
+        mapping = None
+        if centers.projection is not None:
+            mapping = NystroemMap(np.empty(0, dtype=np.intp), centers.rows, centers.projection)
+        return replace(recipe, kernel=centers.kernel, n_components=n_components, mapping=mapping)
     if given.n_clusters != n_clusters:
         raise wrong_number("reference=KernelKMeans", given.n_clusters, n_clusters)
     return replace(KernelRecipe.of(given), n_jobs=recipe.n_jobs, verbose=recipe.verbose)

@@ -8,6 +8,7 @@ from .kernel_centers import KernelCenters, warn_if_negative
 from .kernel_input import check_domain, needs_nonnegative
 from .kernel_kmeans import INITS, Partition, kernel_kmeans
 from .kernels import KERNELS, PRECOMPUTED, Kernel
+from .nystroem import NystroemMap
 from .objective import KMEANS, KMEDIANS, OBJECTIVES, Objective
 from .restarts import Found, find_clustering, find_reference
 from .result import Reference
@@ -26,6 +27,7 @@ __all__ = [
     "Found",
     "Kernel",
     "KernelCenters",
+    "NystroemMap",
     "Objective",
     "Partition",
     "Reference",

@@ -115,7 +115,7 @@ class FeatureSpace:
         return KernelCenters(
             self.kernel,
             None if self.rows is None else self.mapping.rows,
-            self.row_of[self.mapping.landmarks],
+            self.row_of[self.mapping.landmarks] if self.rows is None else np.empty(0, dtype=np.intp),
             coefficients,
             norms,
             self.mapping.projection,
@@ -133,6 +133,7 @@ def feature_space(
     keep: npt.NDArray[np.bool_] | None = None,
     merge_by: Any = None,
     n_components: int | None = None,
+    mapping: NystroemMap | None = None,
     rng: np.random.Generator | None = None,
     n_jobs: int = 1,
 ) -> FeatureSpace:
@@ -158,6 +159,8 @@ def feature_space(
         row. Not done for a precomputed kernel, whose rows have no values.
     n_components : int, optional
         Nystrom features from so many landmarks; None for the kernel itself.
+    mapping : NystroemMap, optional
+        The features to use, of a kernel that is settled; drawn anew by default.
     rng : Generator, optional
         Draws the landmarks.
     n_jobs : int, default 1
@@ -207,7 +210,8 @@ def feature_space(
         gram = matrix_gram(settled, rows, n_jobs) if given is None else MatrixGram(given, np.diagonal(given).copy())
         return FeatureSpace(settled, rows, gram, weights, row_of, position, None, 0.0)
     stand_in = given if given is not None else rows
-    mapping = nystroem_map(settled, stand_in, n_components, rng or np.random.default_rng(0), given)
+    if mapping is None:
+        mapping = nystroem_map(settled, stand_in, n_components, rng or np.random.default_rng(0), given)
     features, residual = nystroem_gram(settled, stand_in, mapping, given, n_jobs)
     total = float(weights @ (features.diagonal + residual))
     error = float(weights @ residual) / total if total > 0 else 0.0

@@ -35,7 +35,7 @@ class KernelCenters:
     rows : ndarray or csr_array of shape (m, d), float64
         Prepared; what the centers are combinations of. None for a precomputed kernel.
     columns : ndarray of shape (m,), intp
-        Which columns of a precomputed kernel these rows are.
+        Which columns of a precomputed kernel these rows are; of no use for other kernels.
     coefficients : ndarray of shape (m, k), float64
         Center ``l`` is the sum of ``coefficients[j, l]`` times row ``j``.
     squared_norms : ndarray of shape (k,), float64

@@ -29,7 +29,7 @@ class NystroemMap:
     Attributes
     ----------
     landmarks : ndarray of shape (n_landmarks,), intp
-        Their numbers among the rows.
+        Their numbers among the rows; empty where they were rows of another table.
     rows : ndarray or csr_array of shape (n_landmarks, d), float64
         The landmarks, prepared; for a precomputed kernel the landmarks' own entries.
     projection : ndarray of shape (n_landmarks, m), float64
@@ -104,7 +104,7 @@ def nystroem_gram(
         values = kernel.between(rows[part], mapping.rows) if matrix is None else matrix[part][:, mapping.landmarks]
         features[part] = values @ mapping.projection
 
-    each_block(fill, n, len(mapping.landmarks), n_jobs)
+    each_block(fill, n, len(mapping.projection), n_jobs)
     diagonal = np.einsum("ij,ij->i", features, features)
     exact = kernel.diagonal(rows) if matrix is None else np.diagonal(matrix)
     return FeatureGram(features, diagonal), np.maximum(exact - diagonal, 0.0)
