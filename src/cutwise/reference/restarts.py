@@ -223,6 +223,10 @@ def _search(
     larger = points.sample(RUN_UP_ROWS, rng)
     whole = larger is points
     stop = Stop(0.0 if whole else FINE, max_iter)
+    if swaps:
+        # What swaps have led to differs little: the best after a few iterations is the one to go on with.
+        finalists = [larger.iterate(run.centers, Stop(COARSE, max_iter), n_jobs) for run in finalists]
+        finalists = [min(finalists, key=lambda run: run.cost)]
     best = min((larger.iterate(run.centers, stop, n_jobs) for run in finalists), key=lambda run: run.cost)
     say(f"{name}, best of {len(finalists)} on {larger.n_rows} rows: cost {best.cost:.6g}")
     if not whole:

@@ -71,8 +71,9 @@ def improve_by_swaps(
             center = int(rng.integers(len(run.centers)))
         centers = run.centers.copy()
         centers[center] = row
-        tried = points.iterate(centers, stop._replace(max_iter=min(stop.max_iter, TRIAL_ITER)), n_jobs)
-        if tried.cost < run.cost * PROMISING:
+        trial = stop._replace(max_iter=min(stop.max_iter, TRIAL_ITER))
+        tried = points.iterate(centers, trial, n_jobs)
+        if tried.cost < run.cost * PROMISING and tried.n_iter == trial.max_iter:
             tried = points.iterate(tried.centers, stop, n_jobs)
         in_vain = 0 if tried.cost < run.cost * WORTH_MORE else in_vain + 1
         if tried.cost < run.cost * (1.0 - 1e-12):
