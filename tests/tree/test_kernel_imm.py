@@ -20,7 +20,16 @@ from cutwise.split import (
 from cutwise.table import encode_table, read_table
 from cutwise.tree.kernel_imm import grow_kernel_imm
 
+
+class ValleysAndWaves:
+    """Features of other shapes: some cuts leave an interval below the level, some leave no interval at all."""
+
+    def of_column(self, values, exact):
+        return np.array([np.abs(values), np.cos(2 * values), -np.minimum(values**2, 2.0)])
+
+
 FAMILIES = {
+    "valleys and waves": ValleysAndWaves(),
     "taylor": TaylorFeatures(0.3),
     "taylor, unshifted": TaylorFeatures(0.3, shift=False),
     "rbf": DistanceFeatures.rbf(0.4),
@@ -170,7 +179,7 @@ def problem(seed, *, non_negative, n=40):
     labels = np.where(rng.random(n) < 0.2, rng.integers(0, k, n), (labels * [1, 2][k % 2 and seed % 2]) % k)
     labels[:k] = np.arange(k)
     weights = rng.integers(1, 4, n) if seed % 3 == 0 else np.ones(n, dtype=np.int64)
-    costs = rng.integers(0, 9, (n, k))
+    costs = rng.integers(0, 9, (n, k)) if seed % 3 else np.ones((n, k), dtype=int)  # where they settle nothing
     return X, labels.astype(np.int32), weights, costs, k
 
 
@@ -243,6 +252,31 @@ def test_columns_of_many_values_are_cut_between_groups(weighted):
     assert any(
         np.array_equal(above, inside) or np.array_equal(above, ~inside) for m, *_, above, _ in cuts if m == fewest
     )
+
+
+class UpAndDown:
+    """The values themselves, then their negatives: the same cuts in opposite order."""
+
+    def of_column(self, values, exact):
+        return np.array([values, -values])
+
+
+@pytest.mark.parametrize("ties", ["position", "cost"])
+def test_equally_good_cuts_go_to_the_lowest_column_then_feature_then_level(ties):
+    labels = np.array([0, 0, 0, 1, 0, 1, 1, 1], dtype=np.int32)  # cut after 3 or after 5: one mistake
+    X = np.column_stack([np.zeros(8), np.arange(8.0), np.arange(8.0)])
+    grown = grow(X, labels, np.ones(8, dtype=np.int64), np.ones((8, 2)), 2, UpAndDown(), ties=ties)
+    assert grown.tree.n_node_mistakes[0] == 1
+    assert (grown.tree.feature[0], grown.gaps[0, :2].tolist()) == (1, [2.0, 3.0])
+
+
+def test_the_cheapest_of_equally_good_cuts_is_taken_by_cost():
+    labels = np.array([0, 0, 0, 1, 0, 1, 1, 1], dtype=np.int32)
+    X = np.arange(8.0)[:, None]
+    for cost_of_one, cut in ((9.0, [2.0, 3.0]), (0.5, [4.0, 5.0])):  # of a row of 1 that 0 serves; the reverse costs 1
+        costs = np.where(labels[:, None] == [0, 1], 0.0, [[cost_of_one, 1.0]] * 8)
+        grown = grow(X, labels, np.ones(8, dtype=np.int64), costs, 2, UpAndDown(), ties="cost")
+        assert grown.gaps[0, :2].tolist() == cut
 
 
 def test_centers_on_one_side_of_every_middle_are_parted_where_they_lie():
