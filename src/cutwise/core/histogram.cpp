@@ -76,6 +76,32 @@ int jobs_worth(int n_jobs, int64_t additions) {
   return static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(n_jobs, additions / 100000)));
 }
 
+// Calls add(cells, first row, last row, first byte, last byte) so that all bytes of all rows are added into `target`.
+template <class Add>
+void add_all(const ByteTable &table, int64_t n, int64_t cells_per_slot, int64_t n_added, int n_jobs, int64_t *target, Add &&add) {
+  const int64_t n_cells = table.n_slots * cells_per_slot;
+  // With a histogram of its own each thread reads its rows alone; else every thread reads all of them, for some bytes.
+  if (n_jobs > 1 && 4 * n_jobs * n_cells < n * table.n_bytes * n_added) {
+    const auto runs = byte_runs(table, cells_per_slot * 8, 1);
+    std::vector<std::vector<int64_t>> own(n_jobs - 1);
+    parallel_for(n_jobs, n_jobs, [&](int64_t piece) {
+      int64_t *cells = target;
+      if (piece > 0) {
+        own[piece - 1].assign(n_cells, 0);
+        cells = own[piece - 1].data();
+      }
+      for (size_t run = 0; run + 1 < runs.size(); ++run)
+        add(cells, n * piece / n_jobs, n * (piece + 1) / n_jobs, runs[run], runs[run + 1]);
+    });
+    for (const auto &cells : own)
+      for (int64_t i = 0; i < n_cells; ++i) target[i] += cells[i];
+    return;
+  }
+  const auto runs = byte_runs(table, cells_per_slot * 8, n_jobs);
+  parallel_for(n_jobs, static_cast<int64_t>(runs.size()) - 1,
+               [&](int64_t run) { add(target, int64_t{0}, n, runs[run], runs[run + 1]); });
+}
+
 template <int width, class Cluster, class First>
 void add_clusters(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, PerRow<Cluster> cluster,
                   PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t sign, int64_t *histogram, int n_jobs) {
@@ -100,15 +126,13 @@ void add_clusters(const Encoded &encoded, const PackedCodes *packed, const int32
   std::vector<int64_t> cells(with_packs ? table.n_slots * k * width : 0, 0);
   int64_t *target = with_packs ? cells.data() : histogram;
   n_jobs = jobs_worth(n_jobs, n * table.n_bytes);
-  const auto runs = byte_runs(table, k * width * 8, n_jobs);
-  parallel_for(n_jobs, static_cast<int64_t>(runs.size()) - 1, [&](int64_t run) {
-    const int32_t begin = runs[run], end = runs[run + 1];
-    for (int64_t i = 0; i < n; ++i) {
+  add_all(table, n, k * width, 1, n_jobs, target, [&](int64_t *to, int64_t from, int64_t until, int32_t begin, int32_t end) {
+    for (int64_t i = from; i < until; ++i) {
       const int32_t row = rows[i], c = cluster[row];
       if (c < 0) continue;
       const int64_t v0 = value(first, row), v1 = width == 2 ? value(second, row) : 0;
       const uint8_t *code = table.codes + static_cast<int64_t>(row) * table.n_bytes;
-      for (int32_t g = begin; g < end; ++g) add(target, table.begin[g] + code[g], c, v0, v1);
+      for (int32_t g = begin; g < end; ++g) add(to, table.begin[g] + code[g], c, v0, v1);
     }
   });
   if (with_packs) spread(encoded, *packed, cells, k * width, histogram);
@@ -153,9 +177,8 @@ void add_costs(const Encoded &encoded, const PackedCodes *packed, const int32_t 
   std::vector<int64_t> cells(with_packs ? table.n_slots * k : 0, 0);
   int64_t *target = with_packs ? cells.data() : histogram;
   n_jobs = jobs_worth(n_jobs, n * table.n_bytes * k);
-  const auto runs = byte_runs(table, k * 8, n_jobs);
-  parallel_for(n_jobs, static_cast<int64_t>(runs.size()) - 1, [&](int64_t run) {
-    add_costs_run(table.codes, table.begin.data(), table.n_bytes, runs[run], runs[run + 1], rows, n, costs, k, target);
+  add_all(table, n, k, k, n_jobs, target, [&](int64_t *to, int64_t from, int64_t until, int32_t begin, int32_t end) {
+    add_costs_run(table.codes, table.begin.data(), table.n_bytes, begin, end, rows + from, until - from, costs, k, to);
   });
   if (with_packs) spread(encoded, *packed, cells, k, histogram);
   // Every row has exactly one slot in the first group, so that group's lines add up to the totals.
