@@ -9,7 +9,15 @@ from sklearn.metrics import adjusted_rand_score
 
 from cutwise import ExplainableKMeans
 from cutwise.baselines import CLTREE_GRID, CLTree
-from cutwise.baselines._cltree_growth import _Sorted, best_virtual_cut, grow_with_virtual_points, prune_sparse
+from cutwise.baselines._cltree_growth import (
+    VirtualSketch,
+    _Sorted,
+    best_virtual_cut,
+    cut_back,
+    grow_with_virtual_points,
+    prune_sparse,
+)
+from cutwise.baselines._sketch import Sketch
 from cutwise.exceptions import InvalidInputError
 
 # Two even runs of 31 rows, from 0 to 3 and from 7 to 10.
@@ -120,19 +128,31 @@ def test_the_search_equals_its_definition_boundary_by_boundary():
 def test_pruning_unites_what_is_sparse_or_alike():
     grown = grow_with_virtual_points(TWO_RUNS, ONES, min_split=32)
     left, right = grown.sketch.left[0], grown.sketch.right[0]
-    loose = {"min_split": 32, "max_leaves": 9}
-    assert prune_sparse(grown, min_y=0, min_rd=28, **loose) == [left, right]
-    assert prune_sparse(grown, min_y=0, min_rd=29, **loose) == [0]  # densities 1 and 0.714
-    assert prune_sparse(grown, min_y=50, min_rd=0, **loose) == [left, right]
-    assert prune_sparse(grown, min_y=51, min_rd=0, **loose) == [0]  # two sparse siblings
-    assert prune_sparse(grown, min_y=0, min_rd=0, min_split=32, max_leaves=1) == [left]  # the first of two equals
+    assert prune_sparse(grown, min_split=32, min_y=0, min_rd=28) == [left, right]
+    assert prune_sparse(grown, min_split=32, min_y=0, min_rd=29) == [0]  # densities 1 and 0.714
+    assert prune_sparse(grown, min_split=32, min_y=50, min_rd=0) == [left, right]
+    assert prune_sparse(grown, min_split=32, min_y=51, min_rd=0) == [0]  # two sparse siblings
+
+
+def test_too_many_leaves_are_cut_back_by_cluster_and_then_by_size():
+    # A chain by hand: 0 is cut into 1 and 2, 2 into 3 and 4, 4 into 5 and 6.
+    sketch = Sketch([np.arange(10)])
+    sketch.split(0, 0, 3.0, np.arange(4), np.arange(4, 10))
+    sketch.split(2, 0, 4.0, np.arange(4, 5), np.arange(5, 10))
+    sketch.split(4, 0, 6.0, np.arange(5, 7), np.arange(7, 10))
+    grown = VirtualSketch(sketch, [len(rows) for rows in sketch.rows], [1.0] * 7)
+    assert cut_back(grown, {1: 0, 3: 1, 5: 2, 6: 3}, 4) == [1, 3, 5, 6]
+    assert cut_back(grown, {1: 0, 3: 1, 5: 2, 6: 2}, 3) == [1, 3, 4]  # 5 and 6 are parts of one cluster
+    assert cut_back(grown, {1: 0, 3: 1, 5: 2, 6: 3}, 3) == [1, 5, 6]  # 3 has the fewest rows
+    # Without 3 the others are siblings of one cluster: one leaf.
+    assert cut_back(grown, {1: 0, 3: 1, 5: 0, 6: 0}, 1) == [0]
 
 
 def test_a_larger_min_split_is_the_upper_part_of_the_same_growth():
     X, _ = make_blobs(200, centers=3, random_state=0)
     ones = np.ones(200, dtype=np.int64)
     fine, coarse = grow_with_virtual_points(X, ones, 10), grow_with_virtual_points(X, ones, 60)
-    options = {"min_split": 60, "min_y": 0, "min_rd": 0, "max_leaves": 99}
+    options = {"min_split": 60, "min_y": 0, "min_rd": 0}
     of_fine = [fine.sketch.rows[leaf].tolist() for leaf in prune_sparse(fine, **options)]
     assert of_fine == [coarse.sketch.rows[leaf].tolist() for leaf in prune_sparse(coarse, **options)]
 

@@ -67,6 +67,15 @@ class Task:
         weights = self.rows.weights
         return np.ones(self.rows.n_rows, dtype=np.int64) if weights is None else weights
 
+    @cached_property
+    def _excess(self) -> Any:
+        rows = self.rows
+        return fixed_costs(rows.metric.matrix, self.reference.centers, weights=rows.weights, n_jobs=rows.n_jobs).excess
+
+    def best_cluster(self, rows: npt.NDArray[Any]) -> int:
+        """The reference cluster whose center serves some rows at the lowest cost, the lowest on ties."""
+        return int(self._excess[rows].sum(axis=0, dtype=np.int64).argmin())
+
 
 class Baseline(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     """Parent of the baselines: everything but how the tree grows."""
@@ -181,11 +190,9 @@ class Baseline(ClusterMixin, TreeEstimator):  # type: ignore[misc]
 
 
 def label_by_surrogate_cost(tree: GrowingTree, task: Task) -> None:
-    """Give every leaf the reference cluster whose center serves its rows at the lowest cost, the lowest on ties."""
-    rows, reference = task.rows, task.reference
-    costs = fixed_costs(rows.metric.matrix, reference.centers, weights=rows.weights, n_jobs=rows.n_jobs)
+    """Give every leaf the reference cluster whose center serves its rows at the lowest cost."""
     for leaf in tree.leaves():
-        tree.label(leaf, int(costs.excess[tree.rows(leaf)].sum(axis=0, dtype=np.int64).argmin()))
+        tree.label(leaf, task.best_cluster(tree.rows(leaf)))
 
 
 def finish_tree(tree: GrowingTree) -> GrownTree:

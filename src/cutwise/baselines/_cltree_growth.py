@@ -10,7 +10,7 @@ from scipy.special import xlogy
 
 from cutwise.baselines._sketch import Sketch
 
-__all__ = ["VirtualSketch", "best_virtual_cut", "grow_with_virtual_points", "prune_sparse"]
+__all__ = ["VirtualSketch", "best_virtual_cut", "cut_back", "grow_with_virtual_points", "prune_sparse"]
 
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
@@ -221,7 +221,7 @@ def _disorder(rows: Float64, points: Float64) -> Float64:
     return np.asarray(xlogy(rows + points, rows + points) - xlogy(rows, rows) - xlogy(points, points))
 
 
-def prune_sparse(grown: VirtualSketch, *, min_split: float, min_y: float, min_rd: float, max_leaves: int) -> list[int]:
+def prune_sparse(grown: VirtualSketch, *, min_split: float, min_y: float, min_rd: float) -> list[int]:
     """Unite, from the leaves up, what is no cluster of its own.
 
     Parameters
@@ -234,14 +234,11 @@ def prune_sparse(grown: VirtualSketch, *, min_split: float, min_y: float, min_rd
         A node with fewer rows than these per cent of all is sparse, and a leaf. Two sparse siblings are united.
     min_rd : float
         A dense node absorbs a sibling whose density differs by at most this, in per cent.
-    max_leaves : int
-        If more leaves with rows are left, those with most rows stay.
 
     Returns
     -------
     leaves : list of int
-        From left to right. Cuts without a leaf on either side are meant to be left out: what was there goes with the
-        other side.
+        Those that hold rows, from left to right.
     """
     sketch = grown.sketch
     weight, density = np.array(grown.weight), np.array(grown.density)
@@ -254,6 +251,57 @@ def prune_sparse(grown: VirtualSketch, *, min_split: float, min_y: float, min_rd
             # 1e-9: 25 % is met by 0.75 and 1 whatever their last digit.
             alike = abs(density[a] - density[b]) <= min_rd / 100 + 1e-9
             is_leaf[node] |= (sparse[a] and sparse[b]) or alike
-    leaves = [leaf for leaf in sketch.leaves_under(is_leaf) if weight[leaf] > 0]
-    largest = set(sorted(leaves, key=lambda leaf: (-weight[leaf], leaf))[:max_leaves])
-    return [leaf for leaf in leaves if leaf in largest]
+    return [leaf for leaf in sketch.leaves_under(is_leaf) if weight[leaf] > 0]
+
+
+def cut_back(grown: VirtualSketch, cluster_of: dict[int, int], max_leaves: int) -> list[int]:
+    """Leave no more leaves than wanted: first unite siblings of one cluster, then give up the leaves with fewest rows.
+
+    Parameters
+    ----------
+    grown : VirtualSketch
+    cluster_of : dict of int to int
+        The leaves, and the cluster of each.
+    max_leaves : int
+
+    Returns
+    -------
+    leaves : list of int
+        From left to right; all of them where they are not too many. A cut with leaves on one side only is meant to be
+        left out: what was on the other side goes with them.
+    """
+    sketch = grown.sketch
+    # Of every leaf its cluster and the weight of the leaves united in it.
+    leaves = {leaf: (cluster, grown.weight[leaf]) for leaf, cluster in cluster_of.items()}
+    while len(leaves) > max_leaves:
+        leaves = _with_siblings_united(sketch, leaves)
+        surplus = len(leaves) - max_leaves
+        if surplus > 0:
+            # Giving up half of them at a time lets others become siblings.
+            smallest = sorted(leaves, key=lambda leaf: (leaves[leaf][1], leaf))[: (surplus + 1) // 2]
+            for leaf in smallest:
+                del leaves[leaf]
+    is_leaf = np.array(sketch.left) < 0
+    is_leaf[list(leaves)] = True
+    return [leaf for leaf in sketch.leaves_under(is_leaf) if leaf in leaves]
+
+
+def _with_siblings_united(sketch: Sketch, leaves: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    """Put their parent in the place of two leaves of one cluster, from the leaves up; empty sides do not count."""
+    united = dict(leaves)
+    # What stands for every node: the one leaf in it, -1 for several, None for none.
+    stands: list[int | None] = [None] * sketch.n_nodes
+    for node in range(sketch.n_nodes - 1, -1, -1):
+        if node in leaves:
+            stands[node] = node
+        elif sketch.left[node] >= 0:
+            a, b = stands[sketch.left[node]], stands[sketch.right[node]]
+            if a is None or b is None:
+                stands[node] = b if a is None else a
+            elif a >= 0 and b >= 0 and united[a][0] == united[b][0]:
+                cluster, weight = united.pop(a)
+                united[node] = cluster, weight + united.pop(b)[1]
+                stands[node] = node
+            else:
+                stands[node] = -1
+    return united

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cutwise.baselines._base import Baseline, Task, finish_tree, label_by_surrogate_cost
-from cutwise.baselines._cltree_growth import grow_with_virtual_points, prune_sparse
+from cutwise.baselines._cltree_growth import cut_back, grow_with_virtual_points, prune_sparse
 from cutwise.table import check_number
 from cutwise.tree.grower import GrownTree
 
@@ -26,7 +26,8 @@ class CLTree(Baseline):
         Number of clusters k.
     max_leaves : int, default=None
         Number of leaves at most, at least ``n_clusters``, which is also what None means. Where pruning leaves more,
-        those with most rows stay, and the rows of the others go with their siblings.
+        siblings that are parts of one cluster are united, and then the leaves with the fewest rows go with their
+        siblings.
     min_split : int, default=20
         Nodes with fewer rows are not cut.
     min_y : float, default=1.0
@@ -96,9 +97,9 @@ class CLTree(Baseline):
 
     def _grow(self, task: Task) -> GrownTree:
         grown = grow_with_virtual_points(task.values, task.weights, self.min_split)
-        leaves = prune_sparse(
-            grown, min_split=self.min_split, min_y=self.min_y, min_rd=self.min_rd, max_leaves=task.max_leaves
-        )
+        pruned = prune_sparse(grown, min_split=self.min_split, min_y=self.min_y, min_rd=self.min_rd)
+        cluster_of = {leaf: task.best_cluster(grown.sketch.rows[leaf]) for leaf in pruned}
+        leaves = cut_back(grown, cluster_of, task.max_leaves)
         tree, _ = grown.sketch.draw(task, leaves)
         label_by_surrogate_cost(tree, task)
         return finish_tree(tree)

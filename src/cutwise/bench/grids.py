@@ -12,7 +12,7 @@ from sklearn.model_selection import ParameterGrid
 
 from cutwise.baselines import CLTREE_GRID, CUBT, CUBT_GRID
 from cutwise.baselines._base import Task, finish_tree, label_by_surrogate_cost
-from cutwise.baselines._cltree_growth import grow_with_virtual_points, prune_sparse
+from cutwise.baselines._cltree_growth import cut_back, grow_with_virtual_points, prune_sparse
 from cutwise.baselines._cubt_stages import grow_by_deviance, join_nearest, nearest_distances, prune_nearest
 from cutwise.baselines._sketch import Sketch
 from cutwise.bench.references import BenchReference
@@ -105,21 +105,20 @@ class CltreeSearch:
         self._rows = encode_rows(self._table, self._table, None, merge=False, n_jobs=1)
         self._grown = grow_with_virtual_points(X, ones, min(CLTREE_GRID["min_split"]))
         # Most values of the grid prune alike.
-        self._prunings = {
-            tuple(prune_sparse(self._grown, max_leaves=len(X), **values)): values
-            for values in ParameterGrid(CLTREE_GRID)
-        }
+        self._prunings = {tuple(prune_sparse(self._grown, **values)): values for values in ParameterGrid(CLTREE_GRID)}
 
     def tree(self, size: int, reference: BenchReference) -> ThresholdTree:
-        """The cheapest tree of at most ``size`` leaves; larger prunings are cut back to their largest leaves."""
-        weight = self._grown.weight
+        """The cheapest tree of at most ``size`` leaves; larger prunings are cut back as the estimator does."""
         of_rows = from_centers(self._table, reference.centers, len(reference.centers))
         task = Task(self._rows, of_rows, size)
         best: tuple[float, ThresholdTree] | None = None
         tried: set[tuple[int, ...]] = set()
+        cluster_of: dict[int, int] = {}
         for leaves in self._prunings:
-            largest = set(sorted(leaves, key=lambda leaf: (-weight[leaf], leaf))[:size])
-            kept = tuple(leaf for leaf in leaves if leaf in largest)
+            for leaf in leaves:
+                if leaf not in cluster_of:
+                    cluster_of[leaf] = task.best_cluster(self._grown.sketch.rows[leaf])
+            kept = tuple(cut_back(self._grown, {leaf: cluster_of[leaf] for leaf in leaves}, size))
             if kept in tried:
                 continue
             tried.add(kept)
