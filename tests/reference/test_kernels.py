@@ -178,3 +178,11 @@ def test_matrices_that_are_no_kernel_matrices_are_refused():
     rounded[0, 1] = 1e-12
     assert check_precomputed(rounded) is rounded
     assert np.array_equal(check_precomputed(sparse.csr_array(np.eye(3))), np.eye(3))
+    single = np.eye(4, dtype=np.float32)
+    single[0, 1] = 1e-7
+    assert check_precomputed(single).dtype == np.float64
+    single[0, 1] = 1e-3
+    with pytest.raises(InvalidInputError, match="symmetric"):
+        check_precomputed(single)
+    with pytest.raises(InvalidInputError, match="symmetric"):
+        check_precomputed(np.arange(9).reshape(3, 3))

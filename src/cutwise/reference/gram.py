@@ -23,8 +23,8 @@ __all__ = ["FeatureGram", "Gram", "MatrixGram", "check_precomputed", "matrix_gra
 Float64 = npt.NDArray[np.float64]
 Int = npt.NDArray[np.intp]
 
-_ASYMMETRY = 1e-8
-"""Difference of two mirrored entries, relative to the largest one, that rounding does not make."""
+_ASYMMETRY = {8: 1e-8, 4: 1e-5, 2: 1e-2}
+"""By the bytes of a float: difference of two mirrored entries, relative to the largest, that rounding does not make."""
 
 
 class Gram(Protocol):
@@ -164,12 +164,12 @@ def check_precomputed(values: Any, *, what: str = "X") -> Float64:
         check_fits(8 * n * n, f"{what} as a dense matrix", "Use a kernel by name with the rows themselves.")
         values = values.toarray()
     matrix = np.ascontiguousarray(values, dtype=np.float64)
-    check_symmetric(matrix, what)
+    check_symmetric(matrix, what, values.dtype)
     return matrix
 
 
-def check_symmetric(matrix: Float64, what: str) -> None:
-    """Refuses a matrix with two mirrored entries that differ by more than rounding."""
+def check_symmetric(matrix: Float64, what: str, dtype: Any = np.float64) -> None:
+    """Refuses a matrix with two mirrored entries that differ by more than the rounding of the dtype it came in."""
     n = len(matrix)
     largest = max((float(np.abs(matrix[part]).max(initial=0.0)) for part in row_blocks(n, n)), default=0.0)
     worst, at = 0.0, (0, 0)
@@ -178,7 +178,8 @@ def check_symmetric(matrix: Float64, what: str) -> None:
         place = int(difference.argmax())
         if difference.flat[place] > worst:
             worst, at = float(difference.flat[place]), (part.start + place // n, place % n)
-    if worst > _ASYMMETRY * largest:
+    rounding = _ASYMMETRY[min(8, np.dtype(dtype).itemsize)] if np.dtype(dtype).kind == "f" else 0.0
+    if worst > rounding * largest:
         i, j = at
         raise InvalidInputError(
             f"{what} must be symmetric, but entry [{i}, {j}] is {matrix[i, j]:g} and entry [{j}, {i}] is "

@@ -21,8 +21,8 @@ Int32 = npt.NDArray[np.int32]
 TIE = 1e-12
 """Differences of squared distances that are rounding, as a share of the largest kernel of a row with itself."""
 
-_CLEARLY = 1e-8
-"""The same for a squared distance below 0 that is not rounding."""
+_CLEARLY = 1e-6
+"""The same for a squared distance below 0 that is no rounding, of a float32 matrix either."""
 
 
 @dataclass(frozen=True, eq=False)
