@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted
 
+from cutwise.estimators._columns import RemembersColumns
 from cutwise.estimators._kernel_clustering import KernelRecipe
 from cutwise.estimators._progress import Stages
 from cutwise.exceptions import ColumnMismatchError
@@ -20,12 +20,12 @@ from cutwise.reference import (
     one_thread,
     warn_if_negative,
 )
-from cutwise.table import Columns, check_n_clusters, check_n_jobs, read_table, read_weights
+from cutwise.table import check_n_clusters, check_n_jobs, read_table, read_weights
 
 __all__ = ["KernelKMeans"]
 
 
-class KernelKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class KernelKMeans(RemembersColumns, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """k-means in the feature space of a kernel: clusters need not be convex, and centers are no points of the input.
 
     Parameters
@@ -113,8 +113,6 @@ class KernelKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     n_iter_: int
     gamma_: float
     approximation_error_: float
-    n_features_in_: int
-    feature_names_in_: npt.NDArray[np.object_]
     _centers: KernelCenters
 
     def __init__(
@@ -219,11 +217,8 @@ class KernelKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         InvalidInputError
             Values outside the kernel's domain.
         """
-        check_is_fitted(self)
-        named = hasattr(self, "feature_names_in_")
-        names = self.feature_names_in_ if named else [f"x{i}" for i in range(self.n_features_in_)]
         try:
-            table = read_table(X, fitted=Columns(tuple(names), has_names=named), estimator=type(self).__name__)
+            table = self._read(X)
         except ColumnMismatchError as error:
             if self.kernel != PRECOMPUTED:
                 raise
@@ -253,11 +248,7 @@ class KernelKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.cost_, self.n_iter_ = partition.cost, partition.n_iter
         self.gamma_ = space.kernel.constants.gamma
         self.approximation_error_ = space.approximation_error
-        self.n_features_in_ = table.n_columns
-        if table.has_names:
-            self.feature_names_in_ = np.array(table.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_  # from an earlier fit
+        self._remember_columns(table)
         stages.say(f"cost {self.cost_:.6g} after {self.n_iter_} iterations")
         return self
 

@@ -68,10 +68,10 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
 
     Notes
     -----
-    Tables of more than 10,000 rows are restarted and improved on a sample; the best three go on with 100,000 rows, and
-    the best of these with all. Time grows linearly with the number of rows. Sparse input is not made dense. The same
-    input and seed give the same result, bit for bit, for any ``n_jobs``; an integer weight is the same as a repeated
-    row for given starting centers.
+    Tables of more than 10,000 rows are restarted and improved on a sample of 4,000 (or 25 a cluster); the best results
+    go on with up to 100,000 rows, and the best of these with all. Time grows linearly with the number of rows. Sparse
+    input is not made dense. The same input and seed give the same result, bit for bit, for any ``n_jobs``; an integer
+    weight is the same as a repeated row for given starting centers.
 
     References
     ----------
