@@ -1,6 +1,7 @@
 """ExplainableKMeans from end to end, against definitions written out here."""
 
 import warnings
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from cutwise import ExplainableKMeans
+from cutwise.core import kernels
 from cutwise.exceptions import ColumnMismatchError, EmptyClusterWarning, UnseparableCentersWarning
 
 ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc")
@@ -355,3 +357,25 @@ class TestEdges:
         assert out == ""
         assert "[ExplainableKMeans] tree: " in err
         assert "2 leaves, depth 1; cost ratio" in err
+
+
+@pytest.mark.parametrize("algorithm", ["imm", "exshallow", "exkmc"])
+def test_the_costs_of_rows_are_gone_before_the_figures_are_worked_out(monkeypatch, algorithm):
+    arrays, at_finish = [], []
+    fixed_costs, finish = kernels.fixed_costs, ExplainableKMeans._finish
+
+    def seen_costs(*arguments, **keywords):
+        found = fixed_costs(*arguments, **keywords)
+        arrays.append(weakref.ref(found[0]))
+        return found
+
+    def seen_finish(self, *arguments, **keywords):
+        at_finish.extend(array() is None for array in arrays)
+        return finish(self, *arguments, **keywords)
+
+    monkeypatch.setattr(kernels, "fixed_costs", seen_costs)
+    monkeypatch.setattr(ExplainableKMeans, "_finish", seen_finish)
+    rng = np.random.default_rng(0)
+    ExplainableKMeans(4, algorithm=algorithm, max_leaves=6, random_state=0).fit(rng.integers(0, 9, (300, 3)))
+    assert at_finish
+    assert all(at_finish)

@@ -154,6 +154,7 @@ class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             )
             penalty = self._tuned_penalty(grow, rows, reference) if fixed_penalty is None else fixed_penalty
             grown = grow(algorithm=self.algorithm, max_leaves=max_leaves, depth_penalty=penalty)
+            del grow  # with it go the costs, the largest array of a fit
         with stages.stage("costs"):
             self._remember_input(table, space)
             self._remember_penalty(penalty)
