@@ -118,7 +118,7 @@ class PartitionDisplay:
             self.rectangles_.tolist(), self.rectangle_cluster_.tolist(), strict=True
         ):
             corners = [left, left, right, right], [bottom, top, top, bottom]
-            ax.fill(*corners, facecolor=tint(cluster_color(code), 0.3), edgecolor="#ffffff", linewidth=1.2, zorder=1)
+            ax.fill(*corners, facecolor=tint(cluster_color(code), 0.3), edgecolor="#ffffff", linewidth=0.8, zorder=1)
         # Every so many rows of a long table: more would only hide the regions.
         shown = np.linspace(0, len(self.points) - 1, min(len(self.points), _MOST_ROWS)).astype(np.intp)
         points, codes = self.points[shown], np.asarray(self.codes)[shown]
