@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import threadpoolctl
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 __all__ = ["one_thread"]
@@ -32,6 +33,7 @@ class _BlasLimit:
     def enter(self) -> None:
         with self.lock:
             if self.inside == 0:
+                _take_control_of_openblas()
                 self.limit = ThreadpoolController().limit(limits=1, user_api="blas")
             self.inside += 1
 
@@ -39,12 +41,25 @@ class _BlasLimit:
         with self.lock:
             self.inside -= 1
             if self.inside == 0 and self.limit is not None:
+                _take_control_of_openblas()
                 self.limit.restore_original_limits()
                 self.limit = None
+                _take_control_of_openblas()
 
     def forget_the_lock(self) -> None:
         """In a forked child: the thread that held the lock, if any, was not forked."""
         self.lock = threading.Lock()
+
+
+def _take_control_of_openblas() -> None:
+    """Let the calling thread set OpenBLAS's number.
+
+    Newer threadpoolctl lets only the first thread that sets it, until that thread gives it up, and passes over the
+    others in silence: the last to leave could not restore what the first to enter found.
+    """
+    give_up = getattr(getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", None)
+    if give_up is not None:
+        give_up(force=True)
 
 
 _blas = _BlasLimit()
