@@ -27,6 +27,7 @@ can be pickled.
 from __future__ import annotations
 
 import difflib
+import reprlib
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
@@ -193,7 +194,10 @@ class UnknownOptionError(InvalidInputError):
         """A list of the valid options, and the nearest: ``algorithm='im' is not a valid option. Use one of ...``."""
         words = [word for word in valid if isinstance(word, str)]
         use = f"Use {'one of ' if len(valid) > 1 else ''}{listed(valid, most=99)}."
-        return cls(f"{name}={value!r} is not a valid option. {use}{did_you_mean(value, words)}")
+        given = repr(value)
+        if len(given) > 60:  # an array, for instance
+            given = " ".join(reprlib.repr(value).split())
+        return cls(f"{name}={given} is not a valid option. {use}{did_you_mean(value, words)}")
 
 
 class ModelFileError(InvalidInputError):

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from cutwise import ClusterExplainer, export_text
-from cutwise.exceptions import EmptyClusterWarning
+from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 ALGORITHMS = ("auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "cart")
@@ -291,3 +291,10 @@ class TestBadInput:
         y = np.where(np.arange(150) < 10, -1, 1)
         with pytest.raises(ValueError, match="weight 0"):
             ClusterExplainer().fit(iris[0], y, sample_weight=(y == -1).astype(float))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_distances_beyond_float64_are_refused_with_a_way_out(iris, algorithm):
+    X, y = iris
+    with pytest.raises(InvalidInputError, match=r"beyond float64\. Scale the columns"):
+        ClusterExplainer(algorithm=algorithm).fit(X * 1e300, y)

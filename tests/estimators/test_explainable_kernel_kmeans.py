@@ -426,3 +426,9 @@ def test_verbose_says_cost_and_agreement(capsys):
     ExplainableKernelKMeans(3, random_state=0, verbose=1).fit(MOONS)
     told = capsys.readouterr().err
     assert re.search(r"3 leaves, depth \d; cost ratio [\d.]+; agreement with the reference: ARI [\d.]+, NMI", told)
+
+
+@pytest.mark.parametrize("features", ["auto", "taylor"])
+def test_what_is_no_kernel_is_told_the_kernels(features):
+    with pytest.raises(UnknownOptionError, match="kernel=5 is not a valid option"):
+        ExplainableKernelKMeans(2, kernel=5, surrogate_features=features).fit(np.eye(4))

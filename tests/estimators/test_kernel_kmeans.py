@@ -13,7 +13,7 @@ from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cutwise import KernelKMeans
+from cutwise import ExplainableKernelKMeans, KernelKMeans
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, NotPositiveDefiniteWarning, UnknownOptionError
 from cutwise.reference import memory
 from cutwise.reference.kernels import KERNELS
@@ -212,3 +212,29 @@ def test_a_pickled_model_predicts_alike():
     model = KernelKMeans(3, random_state=0).fit(BLOBS)
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.predict(BLOBS + 0.1), model.predict(BLOBS + 0.1))
+
+
+def test_no_cluster_loses_its_last_row_where_distances_are_negative():
+    with pytest.warns(NotPositiveDefiniteWarning):
+        model = KernelKMeans(2, kernel="precomputed", random_state=0).fit(-np.eye(20))
+    assert len(np.unique(model.labels_)) == 2
+    assert np.isfinite(model.inertia_)
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e-300])
+@pytest.mark.parametrize("estimator", [KernelKMeans, ExplainableKernelKMeans])
+def test_weights_whose_products_leave_float64_are_refused(estimator, weight):
+    with pytest.raises(InvalidInputError, match="Multiply all weights by a constant"):
+        estimator(3, random_state=0).fit(BLOBS, sample_weight=np.full(len(BLOBS), weight))
+
+
+def test_a_matrix_given_as_the_kernel_is_no_kernel():
+    with pytest.raises(UnknownOptionError, match="'precomputed'") as caught:
+        KernelKMeans(3, kernel=np.eye(len(BLOBS))).fit(BLOBS)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("verbose", ["a", -1])
+def test_a_verbosity_that_is_none_is_refused(verbose):
+    with pytest.raises(InvalidInputError, match="verbose="):
+        KernelKMeans(3, verbose=verbose).fit(BLOBS)

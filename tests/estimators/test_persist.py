@@ -249,3 +249,10 @@ class TestTheFileItself:
         path.write_text(json.dumps(document), "utf-8")
         with pytest.raises(ModelFileError, match="does not fit together"):
             load_model(path)
+
+
+def test_a_missing_folder_is_named_and_not_a_file_nobody_asked_for(iris, tmp_path):
+    target = tmp_path / "none" / "model.json"
+    with pytest.raises(FileNotFoundError, match=r"There is no folder .*make it first") as caught:
+        ExplainableKMeans(2, random_state=0).fit(iris).save(target)
+    assert caught.value.filename == str(target)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from cutwise import ExplainableKMeans
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference import KMEDIANS, from_centers, from_labels
 from cutwise.table import read_table
@@ -78,3 +79,9 @@ def test_given_centers_are_copied():
 def test_distances_beyond_float64_are_refused():
     with pytest.raises(InvalidInputError, match="Scale the columns"):
         from_centers(read_table([[1e200], [0.0]]), [[0.0], [1.0]])
+
+
+def test_labels_given_as_centers_are_sent_to_the_explainer():
+    X = np.arange(12.0).reshape(6, 2)
+    with pytest.raises(InvalidInputError, match="ClusterExplainer"):
+        ExplainableKMeans(2, reference=[0, 0, 0, 1, 1, 1]).fit(X)

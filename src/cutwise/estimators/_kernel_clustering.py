@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from cutwise.estimators._progress import Stages
+from cutwise.estimators._progress import Stages, check_verbose
 from cutwise.reference import INITS, FeatureSpace, NystroemMap, Partition, feature_space, kernel_kmeans
 from cutwise.table import Table, check_integer, check_n_jobs, check_option
 
@@ -73,7 +73,7 @@ class KernelRecipe:
             n_init=check_integer("n_init", estimator.n_init, minimum=1),
             max_iter=check_integer("max_iter", getattr(estimator, "max_iter", 300), minimum=1),
             n_jobs=check_n_jobs(estimator.n_jobs),
-            verbose=int(estimator.verbose),
+            verbose=check_verbose(estimator.verbose),
             landmarks=landmarks,
             starts=starts,
         )

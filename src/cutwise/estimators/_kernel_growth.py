@@ -72,13 +72,14 @@ def kinds_of_features(kernel: Any, wanted: str) -> list[str]:
         The kernel has none, or none of this kind.
     """
     every = list(surrogate_features(kernel)) if isinstance(kernel, str) else []
-    name = f"kernel={kernel!r}" if isinstance(kernel, str) else "a kernel function"
-    if not every and not (isinstance(kernel, str) and kernel not in KERNELS):  # other names are refused elsewhere
+    name = "a kernel function" if callable(kernel) else f"kernel={kernel!r}"
+    known = callable(kernel) or (isinstance(kernel, str) and kernel in KERNELS)
+    if not every and known:  # what is no kernel is refused elsewhere
         raise InvalidInputError(
             f"algorithm='imm' cuts surrogate features, functions of one column each, and {name} has none.\n"
             "Use algorithm='exkmc' or algorithm='expand', which need the kernel's distances alone."
         )
-    if wanted != "auto" and wanted not in every:
+    if known and wanted != "auto" and wanted not in every:
         has = listed(every) if set(every) != {"map"} else "a feature map of its own"
         raise InvalidInputError(
             f"surrogate_features={wanted!r} is not what {name} has: {has}.\n"

@@ -12,6 +12,7 @@ import math
 import os
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,7 +96,13 @@ def save_model(model: TreeEstimator, path: str | os.PathLike[str]) -> None:
 
 
 def write_whole(target: Path, text: str) -> None:
-    """Write a text file that appears whole or not at all."""
+    """Write a text file that appears whole or not at all.
+
+    Raises
+    ------
+    OSError
+        The folder is missing or cannot be written; it names the file that was asked for.
+    """
     part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
     try:
         with open(part, "x", encoding="utf-8", newline="\n") as file:
@@ -103,8 +110,14 @@ def write_whole(target: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, target)
-    except BaseException:
-        part.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):
+            part.unlink()
+        if isinstance(error, OSError) and error.errno is not None:
+            reason = os.strerror(error.errno)
+            if not target.parent.is_dir():
+                reason = f"There is no folder {str(target.parent)!r}; make it first"
+            raise OSError(error.errno, reason, str(target)) from error
         raise
 
 

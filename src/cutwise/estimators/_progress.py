@@ -7,7 +7,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["Stages"]
+from cutwise.table import check_integer
+
+__all__ = ["Stages", "check_verbose"]
+
+
+def check_verbose(verbose: object) -> int:
+    """The parameter as an integer; True and False are 1 and 0, as scikit-learn takes them."""
+    return check_integer("verbose", int(verbose) if isinstance(verbose, bool) else verbose, minimum=0)
 
 
 class Stages:
@@ -27,7 +34,7 @@ class Stages:
 
     def __init__(self, owner: str, verbose: int) -> None:
         self._owner = owner
-        self._verbose = verbose
+        self._verbose = check_verbose(verbose)
         self._last_line = 0.0
 
     @contextmanager

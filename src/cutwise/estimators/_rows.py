@@ -15,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from cutwise.core import kernels
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import Objective, integer_weights, sum_weights
+from cutwise.reference import Objective, check_distances, integer_weights, sum_weights
 from cutwise.table import EncodedTable, Table, encode_table, read_table, take_rows
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -113,7 +113,8 @@ class FitRows:
         return np.asarray(values, dtype=np.float64).ravel()
 
     def sum(self, values: npt.NDArray[np.float64]) -> float:
-        """The weighted sum of one value a row."""
+        """The weighted sum of one cost a row; an ``InvalidInputError`` where one is beyond float64."""
+        check_distances(values, 0.0)
         return kernels.exact_sum(values, self._summing_weights)
 
     def deviations(self, columns: Sequence[int]) -> npt.NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from .feature_space import FeatureSpace, feature_space
 from .fitted import from_estimator
 from .fixed import FixedCosts, disagreement_costs, fixed_costs, fixed_costs_from_array
-from .given import from_centers, from_labels, wrong_number
+from .given import check_distances, from_centers, from_labels, wrong_number
 from .kernel_centers import KernelCenters, warn_if_negative
 from .kernel_input import check_domain, needs_nonnegative
 from .kernel_kmeans import INITS, Partition, kernel_kmeans
@@ -31,6 +31,7 @@ __all__ = [
     "Objective",
     "Partition",
     "Reference",
+    "check_distances",
     "check_domain",
     "disagreement_costs",
     "feature_space",

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cutwise.exceptions import InvalidInputError
 from cutwise.table import Table
 
 from .gram import FeatureGram, Gram, MatrixGram, check_precomputed, matrix_gram
@@ -23,6 +24,9 @@ __all__ = ["FeatureSpace", "feature_space"]
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 Intp = npt.NDArray[np.intp]
+
+WEIGHT_RANGE = 1e100
+"""Weights are from one over this to this, so that products of two of them, summed over any table, stay in float64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +183,7 @@ def feature_space(
         part = part & (sample_weight > 0)
     row_of = np.flatnonzero(part)
     weights = np.ones(len(row_of)) if sample_weight is None else sample_weight[row_of]
+    _check_range(weights)
     position = np.full(table.n_rows, -1, dtype=np.intp)
     given: Float64 | None = None
     if isinstance(kernel, str) and kernel == PRECOMPUTED:
@@ -216,6 +221,17 @@ def feature_space(
     total = float(weights @ (features.diagonal + residual))
     error = float(weights @ residual) / total if total > 0 else 0.0
     return FeatureSpace(settled, rows, features, weights, row_of, position, mapping, error)
+
+
+def _check_range(weights: Float64) -> None:
+    """Refuses weights whose products with each other could leave float64."""
+    for weight in (weights.max(initial=1.0), weights.min(initial=1.0)):
+        if not 1 / WEIGHT_RANGE <= weight <= WEIGHT_RANGE:
+            raise InvalidInputError(
+                f"sample_weight holds {weight:.6g}, and a kernel's clusters need positive weights from "
+                f"{1 / WEIGHT_RANGE:g} to {WEIGHT_RANGE:g}, because products of two must stay in float64. "
+                "Multiply all weights by a constant: clusters depend on their proportions alone."
+            )
 
 
 def _distinct(values: Any) -> tuple[Intp, Intp]:

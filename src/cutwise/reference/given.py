@@ -145,9 +145,10 @@ def _read_centers(centers: Any, what: str) -> npt.NDArray[np.float64]:
             f"{what}={_in_short(centers)} must be an array of numbers with one row per center, or a clusterer."
         ) from error
     if array.ndim != 2 or array.size == 0:
+        labels = "\nIf these are the labels of rows, ClusterExplainer().fit(X, labels) explains them."
         raise InvalidInputError(
             f"{what}={_in_short(centers)} has shape {array.shape}, but needs one row per center and one column per "
-            "column of X: shape (n_clusters, n_columns)."
+            f"column of X: shape (n_clusters, n_columns).{labels if array.ndim == 1 and array.size else ''}"
         )
     wrong = np.argwhere(~np.isfinite(array))
     if len(wrong):

@@ -54,7 +54,7 @@ def read_kernel(
     InvalidInputError
         A parameter out of range, a value outside the kernel's domain, or a callable that gives no kernel values.
     """
-    if not callable(kernel) and kernel not in KERNELS:
+    if not callable(kernel) and not (isinstance(kernel, str) and kernel in KERNELS):
         raise UnknownOptionError.of("kernel", kernel, KERNELS)
     if gamma is not None:
         gamma = check_number("gamma", gamma, minimum=0, above=True)

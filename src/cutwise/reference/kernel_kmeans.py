@@ -225,6 +225,7 @@ def _move_single_rows(space: FeatureSpace, partition: Partition, k: int, max_mov
         joining[every, labels] = np.inf
         rest = np.where(sizes[labels] > 1, totals[labels] - weights, np.inf)
         gain = distances[every, labels] * (totals[labels] * weights / rest) - joining.min(axis=1)
+        gain[sizes[labels] == 1] = -np.inf  # joining may cost less than nothing where a kernel is not positive definite
         row = int(gain.argmax())
         if not gain[row] > TIE * space.scale * weights.sum():
             break
