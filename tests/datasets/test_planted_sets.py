@@ -149,6 +149,7 @@ def test_the_four_trees_recover_their_clusters():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (lambda: datasets.make_standard_basis("a"), "n_clusters='a' is not a number"),
         (lambda: datasets.make_standard_basis(1), "n_clusters=1 is too small"),
         (lambda: datasets.make_negated_clusters(2, objective="kmedians"), "n_features=2 is too small"),
         (lambda: datasets.make_negated_clusters(4, objective="kmedian"), "Did you mean 'kmedians'"),

@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.compose import ColumnTransformer
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_iris, load_wine, make_blobs
+from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from cutwise import ExplainableKMeans
 from cutwise.core import kernels
@@ -379,3 +380,37 @@ def test_the_costs_of_rows_are_gone_before_the_figures_are_worked_out(monkeypatc
     ExplainableKMeans(4, algorithm=algorithm, max_leaves=6, random_state=0).fit(rng.integers(0, 9, (300, 3)))
     assert at_finish
     assert all(at_finish)
+
+
+@pytest.mark.parametrize(
+    "preprocessor",
+    [
+        StandardScaler(copy=False),
+        MaxAbsScaler(copy=False),
+        make_pipeline(StandardScaler(copy=False), PCA(4, copy=False)),
+    ],
+)
+def test_a_preprocessor_that_would_write_into_the_table_does_not(preprocessor):
+    X = load_wine().data
+    before = X.copy()
+    model = ExplainableKMeans(3, preprocessor=preprocessor, random_state=0).fit(X)
+    model.transform(X)
+    model.score(X)
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert str(model.rules()) == str(
+        ExplainableKMeans(3, preprocessor=copying(preprocessor), random_state=0).fit(X).rules()
+    )
+
+
+def copying(preprocessor):
+    names = [name for name in preprocessor.get_params() if name.endswith("copy")]
+    return clone(preprocessor).set_params(**dict.fromkeys(names, True))
+
+
+def test_a_reference_that_would_write_into_the_table_does_not():
+    X = load_wine().data
+    before = X.copy()
+    clusterer = make_pipeline(StandardScaler(copy=False), KMeans(3, random_state=0, copy_x=False))
+    ExplainableKMeans(3, reference=clusterer).fit(X)
+    np.testing.assert_array_equal(X, before)

@@ -130,7 +130,7 @@ def check_objective(objective: str) -> None:
         raise UnknownOptionError.of("objective", objective, ["kmeans", "kmedians"])
 
 
-def check_size(name: str, value: float, why: str, *, least: float, most: float = np.inf) -> None:
+def check_size(name: str, value: object, why: str, *, least: float, most: float = np.inf) -> None:
     """Refuse a size for which the construction does not exist.
 
     Parameters
@@ -145,6 +145,8 @@ def check_size(name: str, value: float, why: str, *, least: float, most: float =
     ------
     InvalidInputError
     """
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise InvalidInputError(f"{name}={value!r} is not a number. Use {name} >= {least:g}.")
     if not least <= value <= most:
-        use = f"{name} >= {least:g}" if most == np.inf else f"a {name} from {least:g} to {most:g}"
+        use = f"{name} >= {least:g}" if most == np.inf else f"{name} from {least:g} to {most:g}"
         raise InvalidInputError(f"{name}={value!r} is too {'large' if value > most else 'small'}: {why}. Use {use}.")

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from cutwise.core import kernels
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import Objective, check_distances, integer_weights, sum_weights
+from cutwise.reference import Objective, check_distances, copying_clone, integer_weights, sum_weights
 from cutwise.table import EncodedTable, Table, encode_table, read_table, take_rows
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -254,8 +253,9 @@ def fit_metric_space(
     Parameters
     ----------
     preprocessor : transformer or None
-        Left as it is. Weights are passed on where its ``fit`` takes them, so that a weight is a repeated row here too;
-        where it takes none it is fitted on the rows that have a weight.
+        Left as it is; its copy does not write into ``X``, whatever it says of that. Weights are passed on where its
+        ``fit`` takes them, so that a weight is a repeated row here too; where it takes none it is fitted on the rows
+        that have a weight.
     X : object
         The rows as the caller gave them: a preprocessor may need the data frame.
     table : Table
@@ -273,7 +273,7 @@ def fit_metric_space(
             f"preprocessor={preprocessor!r} is no transformer: it needs fit and transform. "
             "Give one of scikit-learn's, such as StandardScaler() or a Pipeline, or None."
         )
-    fitted = clone(preprocessor)
+    fitted = copying_clone(preprocessor)
     if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
         Z = fitted.fit(X, sample_weight=sample_weight).transform(X)
     elif sample_weight is not None and not sample_weight.all():

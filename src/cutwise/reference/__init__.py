@@ -1,7 +1,7 @@
 """Reference clusterings, and their costs in fixed point: what trees are grown against."""
 
 from .feature_space import FeatureSpace, feature_space
-from .fitted import from_estimator
+from .fitted import copying_clone, from_estimator
 from .fixed import FixedCosts, disagreement_costs, fixed_costs, fixed_costs_from_array
 from .given import check_distances, from_centers, from_labels, wrong_number
 from .kernel_centers import KernelCenters, warn_if_negative
@@ -33,6 +33,7 @@ __all__ = [
     "Reference",
     "check_distances",
     "check_domain",
+    "copying_clone",
     "disagreement_costs",
     "feature_space",
     "find_clustering",

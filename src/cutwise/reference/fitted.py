@@ -20,7 +20,7 @@ from .objective import KMEANS, Objective
 from .result import Reference
 from .threads import one_thread
 
-__all__ = ["from_estimator"]
+__all__ = ["copying_clone", "from_estimator"]
 
 
 def from_estimator(
@@ -117,7 +117,25 @@ def _fit(estimator: Any, rows: Any, n_clusters: int, sample_weight: npt.NDArray[
                 stacklevel=4,
             )
     with one_thread():
-        return clone(estimator).fit(rows, **parameters)
+        return copying_clone(estimator).fit(rows, **parameters)
+
+
+def copying_clone(estimator: Any) -> Any:
+    """An unfitted copy that does not write into the rows it is given.
+
+    With ``copy=False`` scikit-learn's scalers overwrite their input: the table that the tree is about to cut, and the
+    caller's own.
+    """
+    unfitted = clone(estimator)
+    if hasattr(unfitted, "get_params"):
+        writes = [
+            name
+            for name, value in unfitted.get_params(deep=True).items()
+            if value is False and name.rpartition("__")[2] in ("copy", "copy_x", "copy_X")
+        ]
+        if writes:
+            unfitted.set_params(**dict.fromkeys(writes, True))
+    return unfitted
 
 
 def _centers(estimator: Any, name: str, table: Table, n_clusters: int) -> npt.NDArray[np.float64] | None:

@@ -114,6 +114,6 @@ def _repeats(values: Values) -> bool:
     """
     n_rows = int(values.shape[0])
     size = min(n_rows, 4 * int(np.sqrt(n_rows)) + 64)
-    # A fixed seed, for the outcome decides nothing but the time taken, and must be the same in every fit.
+    # A fixed seed, for the outcome must be the same in every fit: starts are drawn from the rows that are left.
     numbers = np.sort(np.random.default_rng(0).choice(n_rows, size, replace=False, shuffle=False))
     return size - count_distinct_rows(values[numbers], size) >= 4
