@@ -108,3 +108,23 @@ def test_an_unreadable_file_is_refused(refused, tmp_path, monkeypatch):
     line = refused("fit", path, "-k", 2)
     assert "closed.csv" in line
     assert "permission denied" in line
+
+
+@pytest.mark.parametrize("command", ["predict", "report"])
+@pytest.mark.parametrize("value", ["", "inf", "x"])
+def test_a_command_without_drop_does_not_propose_it(cutwise, refused, table, tmp_path, command, value):
+    model = tmp_path / "model.json"
+    assert cutwise(*FIT[:1], table, *FIT[2:], "-k", 2, "--out", model).code == 0
+    damaged = tmp_path / "damaged.csv"
+    damaged.write_text(f"a,b\n1,2\n{value},3\n")
+    out = tmp_path / "out.md"
+    line = refused(command, model, damaged, "--out", out)
+    assert "'a'" in line
+    assert "--drop " not in line
+    assert not out.exists()
+
+
+def test_one_more_column_with_missing_values_is_told_in_the_singular(refused, tmp_path):
+    path = tmp_path / "missing.csv"
+    path.write_text("a,b,c\n1,2,3\n,,4\n5,6,7\n")
+    assert "and so has 'b'" in refused("fit", path, "-k", 2)

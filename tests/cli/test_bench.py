@@ -5,6 +5,10 @@ import pytest
 from cutwise.cli import main
 
 
+def test_help_says_where_results_go(cutwise):
+    assert "bench-EXPERIMENT" in cutwise("bench", "--help").out
+
+
 def test_it_runs_an_experiment_and_names_its_files(tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("CUTWISE_DATA", raising=False)
     assert main(["bench", "speed", "--sets", "iris", "--seeds", "1", "--out", str(tmp_path / "out")]) == 0

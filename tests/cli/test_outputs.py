@@ -65,3 +65,29 @@ def test_a_device_is_written_to_and_not_replaced():
 def test_what_cannot_be_written_is_refused_before_any_work(tmp_path, names, message):
     with pytest.raises(InvalidInputError, match=message):
         Outputs(*(str(tmp_path / name) for name in names))
+
+
+def test_a_file_that_is_read_is_not_written_over(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("a\n1\n")
+    (tmp_path / "link").symlink_to(table)
+    for place in (table, tmp_path / "link"):
+        with pytest.raises(InvalidInputError, match="is read by this command"):
+            Outputs(str(place), inputs=["-", None, str(table)])
+    Outputs(str(tmp_path / "other"), inputs=[str(table)])
+
+
+def test_no_command_writes_over_its_own_input(cutwise, refused, blobs_csv, tmp_path):
+    model = tmp_path / "model.json"
+    assert cutwise("fit", blobs_csv, "-k", 3, "--out", model).code == 0
+    before = blobs_csv.read_bytes(), model.read_bytes()
+    for args in (
+        ["fit", blobs_csv, "-k", 3, "--out", blobs_csv],
+        ["fit", blobs_csv, "-k", 3, "--labels", blobs_csv],
+        ["curve", blobs_csv, "-k", 3, "--within", "2%", "--model", blobs_csv],
+        ["predict", model, blobs_csv, "--out", blobs_csv],
+        ["report", model, blobs_csv, "--out", model],
+        ["rules", model, "--format", "json", "--out", model],
+    ):
+        assert "is read by this command" in refused(*args)
+    assert (blobs_csv.read_bytes(), model.read_bytes()) == before

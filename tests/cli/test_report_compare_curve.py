@@ -1,6 +1,7 @@
 """``cutwise report``, ``compare`` and ``curve``: what they print and write is what the library says."""
 
 import json
+import re
 import shlex
 import sys
 
@@ -213,3 +214,40 @@ def test_help_shows_an_example(cutwise, name):
     assert result.code == 0
     assert "Examples:" in result.out
     assert f"cutwise {name}" in result.out
+
+
+@pytest.fixture
+def noise_csv(tmp_path):
+    """Many columns that say nothing: some trees leave a cluster without rows."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "noise.csv"
+    pd.DataFrame(rng.normal(size=(60, 40)), columns=[f"c{i}" for i in range(40)]).to_csv(path, index=False)
+    return path
+
+
+def test_compare_says_which_tree_has_an_empty_cluster(cutwise, noise_csv):
+    result = cutwise("compare", noise_csv, "-k", 6)
+    assert result.code == 0
+    lines = result.err.splitlines()
+    assert lines
+    named = [re.fullmatch(r"cutwise: warning: (\w+): Clusters? .* ended without rows; .*", line) for line in lines]
+    assert all(named), result.err
+    algorithms = [found[1] for found in named]
+    assert len(set(algorithms)) == len(algorithms)
+    assert set(algorithms) <= {"imm", "exgreedy", "exshallow", "exkmc", "CART"}
+
+
+def test_curve_warns_of_the_tree_that_it_chooses_alone(cutwise, noise_csv):
+    args = ["curve", noise_csv, "-k", 6, "--algorithm", "exkmc", "--max-leaves", 7]
+    assert cutwise(*args).err == ""
+    chosen = cutwise(*args, "--within", "40%")
+    assert chosen.code == 0
+    assert "the tree of 6 leaves: Cluster" in chosen.err
+    assert len(chosen.err.splitlines()) == 1
+
+
+def test_the_depth_penalty_may_be_looked_for(cutwise, refused):
+    for name in ("fit", "compare", "curve"):
+        more = ["--max-leaves", 5] if name == "curve" else []
+        assert cutwise(name, "--example", "iris", "--depth-penalty", "auto", *more).code == 0
+    assert "depth_penalty='atuo'" in refused("fit", "--example", "iris", "--depth-penalty", "atuo")

@@ -99,6 +99,15 @@ def test_unicode_names_are_read(encoding):
     assert frame.columns.tolist() == ["größe", "年"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_long_utf_16_tables_are_read(encoding):
+    mark = b"\xfe\xff" if encoding == "utf-16-be" else b""
+    frame, _, _ = read(mark + ("größe\tb\n" + "1\t2.5\n" * 500).encode(encoding))
+    assert frame.columns.tolist() == ["größe", "b"]
+    assert frame.shape == (500, 2)
+    assert frame["b"].eq(2.5).all()
+
+
 def test_other_encodings_are_read_as_latin_1_and_said_to_be(capsys):
     frame, _, _ = read("größe,b\n1,2\n".encode("latin-1"))
     assert frame.columns.tolist() == ["größe", "b"]

@@ -56,7 +56,7 @@ def choose_columns(source: Source, *, only: Sequence[str], drop: Sequence[str], 
     return source.frame[[column for column in columns if column in kept]]
 
 
-def complete_rows(source: Source, frame: Any, *, drop_missing: bool) -> Any:
+def complete_rows(source: Source, frame: Any, *, drop_missing: bool, may_drop: bool = True) -> Any:
     """Which rows have a value in every column.
 
     Parameters
@@ -66,6 +66,8 @@ def complete_rows(source: Source, frame: Any, *, drop_missing: bool) -> Any:
         The columns in use.
     drop_missing : bool
         Whether rows with a missing value may be left out.
+    may_drop : bool
+        Whether the command has ``--drop``; a fitted model needs every one of its columns.
 
     Returns
     -------
@@ -89,21 +91,22 @@ def complete_rows(source: Source, frame: Any, *, drop_missing: bool) -> Any:
     holding = [column for column in frame.columns if counts[column]]
     first = holding[0]
     many = int(counts[first])
-    also = f", and so have {listed(holding[1:])}" if len(holding) > 1 else ""
+    also = f", and so {'has' if len(holding) == 2 else 'have'} {listed(holding[1:])}" if len(holding) > 1 else ""
+    or_drop = f", or the column with {_drop_option(holding)}" if may_drop else ""
     raise InvalidInputError(
         f"Column {first!r} has {many} missing value{'s' if many > 1 else ''} (NaN), the first in "
         f"{source.row(int(missing[first].to_numpy().argmax()))}{also}. "
-        f"Leave those rows out with --drop-missing, or the column with {_drop_option(holding)}."
+        f"Leave those rows out with --drop-missing{or_drop}."
     )
 
 
-def numeric_columns(source: Source, frame: Any) -> None:
-    """Check that every column holds finite numbers.
+def numeric_columns(source: Source, frame: Any, *, may_drop: bool = True) -> None:
+    """Check that every column holds finite numbers; ``may_drop`` says whether the command has ``--drop``.
 
     Raises
     ------
     InvalidInputError
-        Text, dates or infinity in a column; names all such columns and how to leave them out.
+        Text, dates or infinity in a column; names all such columns and, where that is possible, how to leave them out.
     """
     import numpy as np
     from pandas.api import types
@@ -116,16 +119,22 @@ def numeric_columns(source: Source, frame: Any) -> None:
         elif types.is_float_dtype(values):
             infinite = np.isinf(values.to_numpy(dtype=float, na_value=math.nan))
             if infinite.any():
+                or_drop = f", or leave the column out with {_drop_option([column])}" if may_drop else ""
                 raise InvalidInputError(
                     f"Column {column!r} holds infinity, first in {source.row(int(infinite.argmax()))}. "
-                    f"Replace it by a finite number, or leave the column out with {_drop_option([column])}."
+                    f"Replace it by a finite number{or_drop}."
                 )
     if wrong:
         row, value = _first_text(frame[wrong[0]])
-        also = f", and so do {listed(wrong[1:])}" if len(wrong) > 1 else ""
+        also = f", and so {'does' if len(wrong) == 2 else 'do'} {listed(wrong[1:])}" if len(wrong) > 1 else ""
+        needed = (
+            f"Leave out what cannot be counted or measured: {_drop_option(wrong)}"
+            if may_drop
+            else "Numbers are needed there"
+        )
         raise InvalidInputError(
             f"Column {wrong[0]!r} holds values that are not numbers, the first {value!r} in {source.row(row)}{also}. "
-            f"Leave out what cannot be counted or measured: {_drop_option(wrong)}."
+            f"{needed}."
         )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -13,7 +14,7 @@ import typer
 from cutwise.cli._screen import note, one_line
 from cutwise.exceptions import CutwiseError, CutwiseWarning
 
-__all__ = ["BAD_INPUT", "INTERRUPTED", "exit_code_of"]
+__all__ = ["BAD_INPUT", "INTERRUPTED", "exit_code_of", "warnings_name"]
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -53,6 +54,15 @@ def exit_code_of(job: Callable[[], Any]) -> int:
     if code == INTERRUPTED:  # newer versions of typer turn an interrupt into this code themselves
         note("interrupted")
     return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def warnings_name(what: str) -> Iterator[None]:
+    """Let warnings say which of several trees they are about."""
+    usual = warnings.showwarning
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *rest, **named: usual(f"{what}: {message}", *rest, **named)
+        yield
 
 
 def _fail(message: str) -> int:

@@ -35,6 +35,7 @@ __all__ = [
     "Separator",
     "Weights",
     "check_objective",
+    "depth_penalty_of",
     "estimator_of",
 ]
 
@@ -92,7 +93,14 @@ MaxLeaves = Annotated[
 Expansion = Annotated[
     str, typer.Option(help="How leaves beyond one per cluster are grown: exkmc, expand.", rich_help_panel=TREE)
 ]
-DepthPenalty = Annotated[float, typer.Option(help="exshallow's price of depth, from 0.", rich_help_panel=TREE)]
+DepthPenalty = Annotated[
+    str,
+    typer.Option(
+        metavar="<float>",
+        help="exshallow's price of depth, from 0; auto looks for the one that costs no more than exkmc's tree.",
+        rich_help_panel=TREE,
+    ),
+]
 NInit = Annotated[int, typer.Option(help="Starts of the clustering; the best one counts.", rich_help_panel=TREE)]
 Seed = Annotated[
     int, typer.Option(help="Same seed, same table: same result.", min=0, max=2**32 - 1, rich_help_panel=TREE)
@@ -115,6 +123,14 @@ def check_objective(objective: str) -> None:
     """
     if objective not in OBJECTIVES:
         raise UnknownOptionError.of("--objective", objective, OBJECTIVES)
+
+
+def depth_penalty_of(text: str) -> float | str:
+    """The number that ``--depth-penalty`` says, or its text, which the estimator takes or refuses."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def estimator_of(objective: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -29,18 +29,25 @@ class Outputs:
     'whole'
     """
 
-    def __init__(self, *paths: str | None) -> None:
-        """Check before any work that the files (None: none wanted) can be written.
+    def __init__(self, *paths: str | None, inputs: Sequence[str | None] = ()) -> None:
+        """Check before any work that the files (None: none wanted) can be written, and are not among ``inputs``.
 
         Raises
         ------
         InvalidInputError
-            Their folder is missing or closed, a folder stands in their place, or two are the same.
+            Their folder is missing or closed, a folder stands in their place, two are the same, or one is read too.
         """
         self._parts: dict[Path, Path] = {}
         wanted = [_place(path) for path in paths if path is not None]
         for place in wanted:
             _check(place)
+        read = [Path(path) for path in inputs if path is not None and os.path.isfile(path)]
+        for place in wanted:
+            if place.is_file() and any(place.samefile(path) for path in read):
+                raise InvalidInputError(
+                    f"{place.name} is read by this command, and writing to it would destroy it. "
+                    "Give another name to write to."
+                )
         if len(set(wanted)) < len(wanted):
             raise InvalidInputError(f"Two outputs would go to {wanted[0]}. Give each a file of its own.")
 

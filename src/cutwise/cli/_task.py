@@ -96,7 +96,7 @@ def prepare(
     table = choose_columns(source, only=only, drop=drop, apart=apart)
     numeric_columns(source, table)
     if weights is not None:
-        numeric_columns(source, source.frame[[weights]])
+        numeric_columns(source, source.frame[[weights]], may_drop=False)
     used = source.frame[list(dict.fromkeys([*table.columns, *apart]))]
     complete = complete_rows(source, used, drop_missing=drop_missing)
     kept = used if complete.all() else _whole_again(used[complete])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 import warnings
@@ -63,7 +64,9 @@ def read_text(file: IO[bytes], name: str, *, separator: str | None, header: bool
     if encoding != "utf-16" and b"\0" in sample:
         raise InvalidInputError(f"{name} does not look like a table in text. CSV, TSV and Parquet files can be read.")
     try:
-        return _read_as(file, sample.decode(encoding), encoding, name, separator, header)
+        # Lines end at the byte of a line feed, which in UTF-16 is half a character: the last one may be cut there.
+        text = codecs.getincrementaldecoder(encoding)().decode(sample, final=encoding != "utf-16")
+        return _read_as(file, text, encoding, name, separator, header)
     except UnicodeDecodeError:
         note(f"{name} is not UTF-8; read as Latin-1")
         file.seek(0)

@@ -46,7 +46,8 @@ def command(
         typer.Option(
             "--out",
             metavar="FOLDER",
-            help="Where results go [default: bench-EXPERIMENT]. Finished jobs in it are not done again.",
+            help="Where results go; finished jobs in it are not done again.",
+            show_default="bench-EXPERIMENT",
         ),
     ] = None,
 ) -> None:

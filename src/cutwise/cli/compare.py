@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import time
+import warnings
 from typing import Any
 
+from cutwise.cli._errors import warnings_name
 from cutwise.cli._options import (
     AsJson,
     Clusters,
@@ -26,11 +28,13 @@ from cutwise.cli._options import (
     Seed,
     Separator,
     Weights,
+    depth_penalty_of,
     estimator_of,
 )
 from cutwise.cli._scaling import scaler_of
 from cutwise.cli._screen import print_line, print_table, working
 from cutwise.cli._task import find_source, prepare
+from cutwise.exceptions import EmptyClusterWarning
 from cutwise.readouts.words import percent
 
 __all__ = ["EXAMPLES", "command"]
@@ -58,7 +62,7 @@ def command(
     scale: Scale = "standard",
     max_leaves: MaxLeaves = None,
     expansion: Expansion = "exkmc",
-    depth_penalty: DepthPenalty = 0.03,
+    depth_penalty: DepthPenalty = "0.03",
     n_init: NInit = 10,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -77,16 +81,17 @@ def command(
         source, only=only or [], drop=drop or [], weights=weights, labels_from=None, drop_missing=drop_missing
     )
     common = {"max_leaves": max_leaves, "preprocessor": scaler, "n_jobs": jobs}
-    growth = {"expansion": expansion, "depth_penalty": depth_penalty}
-    with working(f"clustering {len(task.table):,} rows and {task.table.shape[1]} columns"):
+    growth = {"expansion": expansion, "depth_penalty": depth_penalty_of(depth_penalty)}
+    with working(f"clustering {len(task.table):,} rows and {task.table.shape[1]} columns"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyClusterWarning)  # of a tree that is not shown
         first = estimator(n_clusters, algorithm="exkmc", n_init=n_init, random_state=seed, **common, **growth)
         reference = _fit(first, task)[0].reference_.centers  # every row belongs to the nearest
     told = []
     for algorithm in ALGORITHMS:
-        with working(f"growing a tree by {algorithm}"):
+        with working(f"growing a tree by {algorithm}"), warnings_name(algorithm):
             model = estimator(n_clusters, algorithm=algorithm, reference=reference, **common, **growth)
             told.append(_figures(algorithm, *_fit(model, task), task))
-    with working("growing a tree by CART"):
+    with working("growing a tree by CART"), warnings_name("CART"):
         told.append(_cart(first, objective, common, task))
     if as_json:
         about = {"source": source.name, "n_rows": len(task.table), "n_columns": task.table.shape[1]}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from cutwise.cli._errors import warnings_name
 from cutwise.cli._options import (
     OUTPUT,
     TREE,
@@ -29,6 +31,7 @@ from cutwise.cli._options import (
     Seed,
     Separator,
     Weights,
+    depth_penalty_of,
     estimator_of,
 )
 from cutwise.cli._outputs import Outputs
@@ -36,7 +39,7 @@ from cutwise.cli._report import print_rules
 from cutwise.cli._scaling import scaler_of
 from cutwise.cli._screen import note, print_line, print_table, working
 from cutwise.cli._task import find_source, prepare
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 from cutwise.readouts.words import percent
 
 __all__ = ["EXAMPLES", "command"]
@@ -81,7 +84,7 @@ def command(
         ),
     ] = None,
     expansion: Expansion = "exkmc",
-    depth_penalty: DepthPenalty = 0.03,
+    depth_penalty: DepthPenalty = "0.03",
     n_init: NInit = 10,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -103,7 +106,7 @@ def command(
     estimator, scaler = estimator_of(objective), scaler_of(scale)
     from cutwise import cost_curve
 
-    with Outputs(out, model) as outputs:
+    with Outputs(out, model, inputs=[file]) as outputs:
         source, n_clusters = find_source(file, example, n_clusters, separator, header, command="curve")
         task = prepare(
             source, only=only or [], drop=drop or [], weights=weights, labels_from=None, drop_missing=drop_missing
@@ -113,14 +116,20 @@ def command(
                 n_clusters,
                 algorithm=algorithm,
                 expansion=expansion,
-                depth_penalty=depth_penalty,
+                depth_penalty=depth_penalty_of(depth_penalty),
                 preprocessor=scaler,
                 n_init=n_init,
                 random_state=seed,
                 n_jobs=jobs,
             )
-            curve = cost_curve(recipe, task.table, max_leaves=max_leaves, sample_weight=task.weights)
-            chosen = None if share is None else curve.model(curve.smallest(share))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", EmptyClusterWarning)  # of the tree to start from, one of many
+                curve = cost_curve(recipe, task.table, max_leaves=max_leaves, sample_weight=task.weights)
+            chosen = None
+            if share is not None:
+                n_leaves = curve.smallest(share)
+                with warnings_name(f"the tree of {n_leaves} leaves"):
+                    chosen = curve.model(n_leaves)
         if out is not None:
             outputs.write(out, lambda part: _draw(curve, share, part, Path(out).suffix.lower()))
         if model is not None and chosen is not None:

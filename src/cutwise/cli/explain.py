@@ -54,7 +54,7 @@ def command(
         source = read_source(file, separator=separator, header=header)
     rows = _rows(source, row)
     table = columns_of(fitted, source)
-    numeric_columns(source, table)
+    numeric_columns(source, table, may_drop=False)
     _check_complete(source, table, rows)
     told = _tell(fitted, table, rows)
     if as_json:

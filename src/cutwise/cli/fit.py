@@ -30,6 +30,7 @@ from cutwise.cli._options import (
     Separator,
     Weights,
     check_objective,
+    depth_penalty_of,
     estimator_of,
 )
 from cutwise.cli._outputs import Outputs
@@ -115,7 +116,7 @@ def command(
     ] = None,
     max_leaves: MaxLeaves = None,
     expansion: Expansion = "exkmc",
-    depth_penalty: DepthPenalty = 0.03,
+    depth_penalty: DepthPenalty = "0.03",
     n_init: NInit = 10,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -149,14 +150,14 @@ def command(
         "preprocessor": scaler,
         "max_leaves": max_leaves,
         "expansion": expansion,
-        "depth_penalty": depth_penalty,
+        "depth_penalty": depth_penalty_of(depth_penalty),
         "random_state": seed,
         "n_jobs": jobs,
         "verbose": 2 if verbose else 0,
     }
     if algorithm is not None:
         growth["algorithm"] = algorithm
-    with Outputs(out, labels_path(labels)) as outputs:
+    with Outputs(out, labels_path(labels), inputs=[file]) as outputs:
         source, n_clusters = find_source(file, example, n_clusters, separator, header, labels_from)
         task = prepare(
             source,

@@ -45,13 +45,13 @@ def command(
     """
     from cutwise import load_model
 
-    with Outputs(labels_path(out)) as outputs:
+    with Outputs(labels_path(out), inputs=[model, file]) as outputs:
         fitted = load_model(model)
         with working(f"reading {file}"):
             source = read_source(file, separator=separator, header=header)
         table = columns_of(fitted, source)
-        numeric_columns(source, table)
-        complete = complete_rows(source, table, drop_missing=drop_missing)
+        numeric_columns(source, table, may_drop=False)
+        complete = complete_rows(source, table, drop_missing=drop_missing, may_drop=False)
         labels = label_lines(
             fitted.predict(as_fitted(fitted, table[complete])),
             rows=complete.nonzero()[0],

@@ -62,16 +62,16 @@ def command(
     for option, value, usual in (("--title", title, None), ("--dialect", dialect, "duckdb"), ("--table", table, None)):
         own += [option, value] if value is not None and value != usual else []
     own += [] if curve else ["--no-curve"]
-    with Outputs(out) as outputs:
+    with Outputs(out, inputs=[model, file]) as outputs:
         fitted = load_model(model)
         name_clusters(fitted, name or [])
         with working(f"reading {file}"):
             source = read_source(file, separator=separator, header=header)
         rows = columns_of(fitted, source)
-        numeric_columns(source, rows)
+        numeric_columns(source, rows, may_drop=False)
         beside = [need_column(source.frame, c, o, source) for c, o in _beside(labels_from, weights) if c is not None]
         used = source.frame[list(dict.fromkeys([*rows.columns, *beside]))]
-        complete = complete_rows(source, used, drop_missing=drop_missing)
+        complete = complete_rows(source, used, drop_missing=drop_missing, may_drop=False)
         fit = {} if weights is None else {"sample_weight": source.frame[weights].to_numpy()[complete]}
         with working(f"looking at {int(complete.sum()):,} rows and {rows.shape[1]} columns"):
             made = report(

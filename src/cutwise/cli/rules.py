@@ -81,7 +81,7 @@ def command(
     form = _format(form, tree=tree, as_json=as_json, for_sql=for_sql)
     if keep and not name:
         raise InvalidInputError("--keep writes names into the model file, and none was given. Add --name 0=students.")
-    with Outputs(model if keep else None, out) as outputs:
+    with Outputs(model if keep else None, out, inputs=[] if keep else [model]) as outputs:
         fitted = load_model(model)
         name_clusters(fitted, name or [])
         if keep:
