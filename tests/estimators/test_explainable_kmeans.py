@@ -414,3 +414,12 @@ def test_a_reference_that_would_write_into_the_table_does_not():
     clusterer = make_pipeline(StandardScaler(copy=False), KMeans(3, random_state=0, copy_x=False))
     ExplainableKMeans(3, reference=clusterer).fit(X)
     np.testing.assert_array_equal(X, before)
+
+
+def test_nor_does_one_that_is_fitted():
+    X = load_wine().data
+    before = X.copy()
+    clusterer = make_pipeline(StandardScaler(copy=False), KMeans(3, random_state=0)).fit(X.copy())
+    model = ExplainableKMeans(3, reference=clusterer).fit(X)
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)

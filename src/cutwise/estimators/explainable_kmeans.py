@@ -27,7 +27,7 @@ class ExplainableKMeans(ExplainableClusterer):
         least; ``"exshallow"`` also looks at how deep the tree would become; ``"exkmc"`` grows to ``max_leaves`` from an
         empty tree, best cut first, and need not give every cluster a leaf. ``"optimal"`` is for 2 clusters: the single
         cut that costs least of all, each side with its own mean. It looks at no reference; ``reference_``, and what
-        compares with it, is then made when it is first read, and the rows are kept until then.
+        compares with it, is then made when it is first read; the rows are kept, and must not change, until then.
     expansion : {"exkmc", "expand"}, default="exkmc"
         How the tree of ``n_clusters`` leaves grows to ``max_leaves``: by cost under the reference centers, or by the
         rows whose cluster differs from the reference.

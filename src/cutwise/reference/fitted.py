@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -127,15 +128,20 @@ def copying_clone(estimator: Any) -> Any:
     caller's own.
     """
     unfitted = clone(estimator)
-    if hasattr(unfitted, "get_params"):
-        writes = [
-            name
-            for name, value in unfitted.get_params(deep=True).items()
-            if value is False and name.rpartition("__")[2] in ("copy", "copy_x", "copy_X")
-        ]
-        if writes:
-            unfitted.set_params(**dict.fromkeys(writes, True))
+    if writes := _leave_to_write(unfitted):
+        unfitted.set_params(**dict.fromkeys(writes, True))
     return unfitted
+
+
+def _leave_to_write(estimator: Any) -> list[str]:
+    """Names of the parameters, also of steps, by which an estimator may overwrite its input."""
+    if not hasattr(estimator, "get_params"):
+        return []
+    return [
+        name
+        for name, value in estimator.get_params(deep=True).items()
+        if value is False and name.rpartition("__")[2] in ("copy", "copy_x", "copy_X")
+    ]
 
 
 def _centers(estimator: Any, name: str, table: Table, n_clusters: int) -> npt.NDArray[np.float64] | None:
@@ -160,7 +166,7 @@ def _centers(estimator: Any, name: str, table: Table, n_clusters: int) -> npt.ND
 def _labels(estimator: Any, name: str, rows: Any, n_rows: int) -> Any:
     if hasattr(estimator, "predict"):
         with one_thread():
-            return estimator.predict(rows)
+            return estimator.predict(deepcopy(rows) if _leave_to_write(estimator) else rows)
     labels = getattr(estimator, "labels_", None)
     if labels is None and isinstance(estimator, Pipeline):
         labels = getattr(estimator.steps[-1][1], "labels_", None)
