@@ -88,6 +88,14 @@ def test_a_separator_at_the_end_of_every_line_makes_no_column():
     assert frame.columns.tolist() == ["a", "b"]
 
 
+def test_whole_numbers_beyond_64_bits_are_numbers():
+    frame, _, _ = read("a,b\n100000000000000000000000000001,x\n,y\n-3,z\n")
+    assert frame["a"].iloc[0] == 1e29
+    assert frame["a"].isna().tolist() == [False, True, False]
+    assert frame["a"].iloc[2] == -3
+    assert frame["b"].tolist() == ["x", "y", "z"]
+
+
 def test_a_late_fraction_makes_the_column_fractional_not_text():
     frame, _, _ = read("a\n" + "1\n" * 5000 + "1.5\n")
     assert frame["a"].iloc[-1] == 1.5

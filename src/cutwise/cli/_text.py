@@ -20,6 +20,7 @@ SEPARATORS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 100
 _SAMPLE_BYTES = 1 << 24
 _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_WHOLE_NUMBER = re.compile(r"[-+]?\d+")
 _NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 _COMMA_NUMBER = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 _POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
@@ -156,7 +157,7 @@ def _read_as(
         ) from error
     if frame.empty:
         raise InvalidInputError(f"{name} holds a line of column names and no rows. It needs one line per row.")
-    return _without_empty_edge(frame), layout.first_line, layout.has_names
+    return _with_long_numbers(_without_empty_edge(frame)), layout.first_line, layout.has_names
 
 
 def _without_empty_edge(frame: Any) -> Any:
@@ -164,6 +165,19 @@ def _without_empty_edge(frame: Any) -> Any:
     last = frame.columns[-1]
     if len(frame.columns) > 1 and last.startswith("Unnamed: ") and frame[last].isna().all():
         return frame.drop(columns=last)
+    return frame
+
+
+def _with_long_numbers(frame: Any) -> Any:
+    """Whole numbers beyond 64 bits, which pandas leaves as text, as float64."""
+    from pandas.api import types
+
+    for column in frame.columns:
+        values = frame[column]
+        if not types.is_numeric_dtype(values):
+            held = values.dropna()
+            if len(held) and all(_WHOLE_NUMBER.fullmatch(str(value)) for value in held):
+                frame = frame.assign(**{column: values.map(float, na_action="ignore").astype("float64")})
     return frame
 
 

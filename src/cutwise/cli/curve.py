@@ -46,8 +46,8 @@ __all__ = ["EXAMPLES", "command"]
 
 EXAMPLES = (
     "cutwise curve --example wine --within 2%",
-    "cutwise curve customers.csv -k 5 --max-leaves 20 --out curve.png",
-    "cutwise curve customers.csv -k 5 --within 1% --model segments.json",
+    "cutwise curve customers.csv -k 5 --drop CustomerID,Genre --max-leaves 20 --out curve.png",
+    "cutwise curve customers.csv -k 5 --drop CustomerID,Genre --within 1% --model segments.json",
 )
 
 PICTURES = (".png", ".svg", ".pdf")
