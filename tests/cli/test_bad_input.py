@@ -128,3 +128,16 @@ def test_one_more_column_with_missing_values_is_told_in_the_singular(refused, tm
     path = tmp_path / "missing.csv"
     path.write_text("a,b,c\n1,2,3\n,,4\n5,6,7\n")
     assert "and so has 'b'" in refused("fit", path, "-k", 2)
+
+
+def test_missing_labels_are_not_cured_by_dropping_their_column(refused, tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("a,lab\n1,0\n2,\n3,1\n")
+    line = refused("fit", path, "--labels-from", "lab")
+    assert "--drop-missing" in line
+    assert "--drop lab" not in line
+
+
+def test_a_data_folder_that_is_not_there_is_refused(refused, tmp_path):
+    assert "no such folder" in refused("bench", "shallow", "--data", tmp_path / "nowhere", "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

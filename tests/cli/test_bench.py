@@ -22,7 +22,7 @@ def test_it_runs_an_experiment_and_names_its_files(tmp_path, capsys, monkeypatch
     [
         (["bench", "shalow"], "Did you mean 'shallow'?"),
         (["bench", "shallow", "--sets", "iri"], "Did you mean 'iris'?"),
-        (["bench", "shallow", "--sets", "anuran", "--data", "nowhere"], "nowhere has no anuran.npz"),
+        (["bench", "shallow", "--sets", "anuran", "--data", "nowhere"], "no such folder"),
         (["bench", "shallow", "--seeds", "0"], "--seeds"),
     ],
 )

@@ -191,3 +191,12 @@ def test_two_clusters_can_be_cut_where_that_costs_least(cutwise, refused, blobs,
     assert "no single cut costs less" in shown
     assert load_model(path).algorithm == "optimal"
     assert "n_clusters=3" in refused("fit", blobs_csv, "-k", "3", "--algorithm", "optimal")
+
+
+def test_rows_that_take_no_part_are_told(cutwise, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,lab,w\n1,0,1\n2,0,0\n3,-1,0\n8,1,1\n9,1,0\n")
+    noisy = cutwise("fit", path, "--labels-from", "lab", "--drop", "w")
+    assert "1 of 5 rows are labeled -1 (noise)" in noisy.err
+    weighed = cutwise("fit", path, "-k", 2, "--drop", "lab", "--weights", "w")
+    assert "3 of 5 rows have weight 0" in weighed.err

@@ -251,3 +251,13 @@ def test_the_depth_penalty_may_be_looked_for(cutwise, refused):
         more = ["--max-leaves", 5] if name == "curve" else []
         assert cutwise(name, "--example", "iris", "--depth-penalty", "auto", *more).code == 0
     assert "depth_penalty='atuo'" in refused("fit", "--example", "iris", "--depth-penalty", "atuo")
+
+
+def test_one_column_is_told_in_the_singular(cutwise, tmp_path):
+    table, model, out = tmp_path / "t.csv", tmp_path / "m.json", tmp_path / "r.md"
+    table.write_text("a\n1\n2\n8\n9\n")
+    assert cutwise("fit", table, "-k", 2, "--out", model).code == 0
+    assert cutwise("report", model, table, "--out", out).code == 0
+    text = out.read_text(encoding="utf-8")
+    assert "1 column. 2 clusters, 2 leaves, depth 1; tests on 1 column." in text
+    assert "\n\n## Clusters\n" in text

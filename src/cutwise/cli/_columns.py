@@ -56,7 +56,7 @@ def choose_columns(source: Source, *, only: Sequence[str], drop: Sequence[str], 
     return source.frame[[column for column in columns if column in kept]]
 
 
-def complete_rows(source: Source, frame: Any, *, drop_missing: bool, may_drop: bool = True) -> Any:
+def complete_rows(source: Source, frame: Any, *, drop_missing: bool, needed: Sequence[str] = ()) -> Any:
     """Which rows have a value in every column.
 
     Parameters
@@ -66,8 +66,8 @@ def complete_rows(source: Source, frame: Any, *, drop_missing: bool, may_drop: b
         The columns in use.
     drop_missing : bool
         Whether rows with a missing value may be left out.
-    may_drop : bool
-        Whether the command has ``--drop``; a fitted model needs every one of its columns.
+    needed : sequence of str
+        Columns that cannot be left out with ``--drop``: those of a fitted model, labels, weights.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def complete_rows(source: Source, frame: Any, *, drop_missing: bool, may_drop: b
     first = holding[0]
     many = int(counts[first])
     also = f", and so {'has' if len(holding) == 2 else 'have'} {listed(holding[1:])}" if len(holding) > 1 else ""
-    or_drop = f", or the column with {_drop_option(holding)}" if may_drop else ""
+    or_drop = "" if set(holding) & set(needed) else f", or the column with {_drop_option(holding)}"
     raise InvalidInputError(
         f"Column {first!r} has {many} missing value{'s' if many > 1 else ''} (NaN), the first in "
         f"{source.row(int(missing[first].to_numpy().argmax()))}{also}. "

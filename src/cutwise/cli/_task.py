@@ -98,7 +98,7 @@ def prepare(
     if weights is not None:
         numeric_columns(source, source.frame[[weights]], may_drop=False)
     used = source.frame[list(dict.fromkeys([*table.columns, *apart]))]
-    complete = complete_rows(source, used, drop_missing=drop_missing)
+    complete = complete_rows(source, used, drop_missing=drop_missing, needed=apart)
     kept = used if complete.all() else _whole_again(used[complete])
     return Task(
         table=kept[list(table.columns)],

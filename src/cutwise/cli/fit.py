@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -175,6 +176,8 @@ def command(
         if labels is not None:
             lines = label_lines(model.labels_, rows=task.rows, n_rows=len(source.frame), names=model.cluster_names_)
             outputs.write(labels, lines.write)
+    for line in _without_part(task):
+        note(line)
     if as_json:
         print_json(model, source=source.name, n_rows=len(task.table), n_columns=task.table.shape[1], scale=scale)
     else:
@@ -182,6 +185,17 @@ def command(
     for path in (out, labels):
         if path is not None:
             note(f"wrote {path}")
+
+
+def _without_part(task: Task) -> Iterator[str]:
+    """Rows that sizes and figures leave out, so that these do not add up to the table."""
+    from pandas.api import types
+
+    labels = task.labels
+    if labels is not None and types.is_numeric_dtype(labels) and (noise := int((labels == -1).sum())):
+        yield f"{noise} of {len(task.table)} rows are labeled -1 (noise): sizes and figures leave them out"
+    if task.weights is not None and (weightless := int((task.weights == 0).sum())):
+        yield f"{weightless} of {len(task.table)} rows have weight 0: sizes and figures leave them out"
 
 
 def _fitted(

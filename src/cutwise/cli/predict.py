@@ -51,7 +51,7 @@ def command(
             source = read_source(file, separator=separator, header=header)
         table = columns_of(fitted, source)
         numeric_columns(source, table, may_drop=False)
-        complete = complete_rows(source, table, drop_missing=drop_missing, may_drop=False)
+        complete = complete_rows(source, table, drop_missing=drop_missing, needed=list(table.columns))
         labels = label_lines(
             fitted.predict(as_fitted(fitted, table[complete])),
             rows=complete.nonzero()[0],

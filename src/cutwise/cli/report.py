@@ -71,7 +71,7 @@ def command(
         numeric_columns(source, rows, may_drop=False)
         beside = [need_column(source.frame, c, o, source) for c, o in _beside(labels_from, weights) if c is not None]
         used = source.frame[list(dict.fromkeys([*rows.columns, *beside]))]
-        complete = complete_rows(source, used, drop_missing=drop_missing, may_drop=False)
+        complete = complete_rows(source, used, drop_missing=drop_missing, needed=list(used.columns))
         fit = {} if weights is None else {"sample_weight": source.frame[weights].to_numpy()[complete]}
         with working(f"looking at {int(complete.sum()):,} rows and {rows.shape[1]} columns"):
             made = report(
