@@ -58,6 +58,8 @@ def test_sql_runs_on_the_table_of_fit(cutwise, blobs, model):
     connection.execute(cutwise("rules", model, *options, "--statement", "view").out)
     assert [row[-1] for row in connection.execute("SELECT * FROM blobs_clusters")] == expected
     named = connection.execute(cutwise("rules", model, *options, "--values", "names").out).fetchall()
+    other = connection.execute(cutwise("rules", model, *options, "--column", "segment").out)
+    assert other.description[-1][0] == "segment"
     assert [row[-1] for row in named] == [{0: "a|b\u2028<i>"}.get(label, str(label)) for label in expected]
     connection.close()
 

@@ -299,6 +299,14 @@ def test_names_stand_in_comments_beside_labels(database):
     assert "-- 0 = `x\\nDROP TABLE rows`\n" in sql("rows")
 
 
+@pytest.mark.parametrize("form", ["view", "update"])
+def test_the_column_of_clusters_takes_no_name_that_the_model_reads(form):
+    tree = made(5)
+    with pytest.raises(InvalidInputError, match="Give it another name: column='cluster_3'"):
+        tree_sql(tree, ["Cluster", "b", "cluster_2"], dialect="sqlite", form=form)
+    assert tree_sql(tree, ["Cluster", "b", "c"], dialect="sqlite", form=form, column="segment")
+
+
 def test_sqlite_reads_columns_of_text_as_numbers_and_knows_a_column_that_is_missing():
     tree = small_tree()
     connection = sqlite3.connect(":memory:")

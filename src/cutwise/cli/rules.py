@@ -59,6 +59,10 @@ def command(
         str | None,
         typer.Option(help="select, case, view or update.", show_default="select", rich_help_panel=_SQL),
     ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option(help="The name of the column of clusters.", show_default="cluster", rich_help_panel=_SQL),
+    ] = None,
     values: Annotated[
         str | None,
         typer.Option(
@@ -77,7 +81,14 @@ def command(
     """Print the rules of a saved model, for people or for other programs."""
     from cutwise import load_model
 
-    for_sql = {"dialect": dialect, "table": table, "form": statement, "values": values, "nulls": nulls}
+    for_sql = {
+        "dialect": dialect,
+        "table": table,
+        "form": statement,
+        "column": column,
+        "values": values,
+        "nulls": nulls,
+    }
     form = _format(form, tree=tree, as_json=as_json, for_sql=for_sql)
     if keep and not name:
         raise InvalidInputError("--keep writes names into the model file, and none was given. Add --name 0=students.")

@@ -8,6 +8,7 @@ otherwise engines that sort NaN above all numbers would put such rows into clust
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,8 @@ def tree_sql(
     MissingDependencyError
         sqlglot is not installed.
     InvalidInputError
-        An unknown option, a name that SQL cannot hold, or ``nulls`` that is a cluster or of another type than clusters.
+        An unknown option, a name that SQL cannot hold, ``nulls`` that is a cluster or of another type than clusters, or
+        a view or an UPDATE whose column of clusters has the name of a column that the model reads.
     """
     check_option("dialect", dialect, DIALECTS)
     check_option("form", form, SQL_FORMS)
@@ -112,6 +114,8 @@ def tree_sql(
     case = writer.case(tree, names, shown, nulls)
     target = _parts("view", (*source[:-1], f"{source[-1]}_clusters") if view is None else view)
     _sayable(column, "column")
+    if form in ("view", "update"):
+        _check_free(column, names, form)
     statement = writer.statement(case, form, source, column, target)
     known_as = {label: name for label, name in (cluster_names or {}).items() if values == "labels"}
     return "\n".join([*_comments(nulls, form, column, known_as), writer.text(statement)])
@@ -305,6 +309,19 @@ def _sayable(name: str, what: str, *, empty: bool = False) -> None:
         raise InvalidInputError(f"SQL has no way to write the {what} {name!r}: it holds a zero character. Rename it.")
     if not name and not empty:
         raise InvalidInputError(f"SQL has no way to write a {what} whose name is empty. Rename it.")
+
+
+def _check_free(column: str, names: Sequence[str], form: str) -> None:
+    """Refuse a view with two columns of one name, and an UPDATE that would overwrite what the clusters follow from."""
+    # Most engines do not tell upper from lower case in names.
+    taken = {name.casefold() for name in names}
+    if column.casefold() not in taken:
+        return
+    free = next(f"{column}_{i}" for i in count(2) if f"{column}_{i}".casefold() not in taken)
+    raise InvalidInputError(
+        f"The {form} would write the clusters to a column {column!r}, and the model reads a column of that name. "
+        f"Give it another name: column={free!r} (--column {free} on the command line)."
+    )
 
 
 def _check_nulls(nulls: Any, labels: Sequence[Any]) -> None:
