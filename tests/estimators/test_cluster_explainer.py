@@ -298,3 +298,9 @@ def test_distances_beyond_float64_are_refused_with_a_way_out(iris, algorithm):
     X, y = iris
     with pytest.raises(InvalidInputError, match=r"beyond float64\. Scale the columns"):
         ClusterExplainer(algorithm=algorithm).fit(X * 1e300, y)
+
+
+def test_many_small_clusters_are_nothing_to_warn_of():
+    X = np.random.default_rng(0).normal(size=(75, 3))
+    labels = np.arange(75)
+    assert (ClusterExplainer().fit(X, labels).predict(X) == labels).all()

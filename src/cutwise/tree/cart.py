@@ -7,6 +7,7 @@ node's rows at one gap between neighboring float64 values, and a threshold insid
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -75,7 +76,10 @@ def _grow(
     from sklearn.tree import DecisionTreeClassifier
 
     model = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0)
-    model.fit(_as_float32(values), labels, sample_weight=weights)
+    with warnings.catch_warnings():
+        # scikit-learn wonders about targets with many classes; clusters may be small.
+        warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
+        model.fit(_as_float32(values), labels, sample_weight=weights)
     grown = model.tree_
     cluster = model.classes_[np.argmax(grown.value[:, 0, :], axis=1)].astype(np.int32)
     children = grown.children_left.astype(np.int32), grown.children_right.astype(np.int32)
