@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -55,9 +56,13 @@ def test_an_interrupt_ends_with_130_and_without_files(tmp_path):
         [*COMMAND, "fit", pipe, "-k", "3", "--out", model], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     # Opening the pipe waits for the command to open its end, and then the command waits for a table that never comes.
-    with open(pipe, "wb"):
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+    with process, open(pipe, "wb"):
+        try:
+            time.sleep(1)  # until it reads: Python drops an interrupt that meets it while it frees an object
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130, err
     assert err == "cutwise: interrupted\n"
     assert out == ""

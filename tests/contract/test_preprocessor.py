@@ -154,10 +154,10 @@ def test_a_preprocessor_without_weights_never_sees_rows_of_weight_0(container):
     np.testing.assert_array_equal(with_all.cluster_centers_, kept.cluster_centers_)
 
 
-@pytest.mark.parametrize(
-    ("preprocessor", "takes_sparse"), [(None, True), (MaxAbsScaler(), True), (StandardScaler(), False)]
-)
+@pytest.mark.parametrize("preprocessor", [None, MaxAbsScaler(), StandardScaler()])
 @pytest.mark.parametrize("estimator", [ExplainableKMeans(), ClusterExplainer()])
-def test_the_sparse_tag_is_that_of_the_preprocessor(estimator, preprocessor, takes_sparse):
+def test_the_sparse_tag_is_that_of_the_preprocessor(estimator, preprocessor):
     model = clone(estimator).set_params(preprocessor=preprocessor)
+    # What a scaler says of itself differs between versions of scikit-learn.
+    takes_sparse = preprocessor is None or get_tags(preprocessor).input_tags.sparse
     assert get_tags(model).input_tags.sparse == takes_sparse
