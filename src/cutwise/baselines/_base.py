@@ -10,20 +10,17 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import ClusterMixin
 
-from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._clusterer import TreeClusterer
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._reference import ReferenceRecipe, make_reference
-from cutwise.estimators._rows import FitRows, fit_metric_space
+from cutwise.estimators._rows import FitRows
 from cutwise.reference import Reference, fixed_costs
 from cutwise.table import (
     check_integer,
     check_max_leaves,
     check_n_clusters,
     check_n_jobs,
-    read_table,
-    read_weights,
 )
 from cutwise.tree.grower import GrownTree
 from cutwise.tree.growing import GrowingTree
@@ -77,22 +74,16 @@ class Task:
         return int(self._excess[rows].sum(axis=0, dtype=np.int64).argmin())
 
 
-class Baseline(ClusterMixin, TreeEstimator):  # type: ignore[misc]
+class Baseline(TreeClusterer):
     """Parent of the baselines: everything but how the tree grows."""
 
     n_clusters: int
     max_leaves: int | None
     reference: Any
-    preprocessor: Any
     n_init: int
     random_state: Any
     n_jobs: int | None
     verbose: int
-
-    @property
-    def inertia_(self) -> float:
-        """The same as ``cost_``, under scikit-learn's name."""
-        return self.cost_
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the reference clustering, and grow the tree.
@@ -129,54 +120,16 @@ class Baseline(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         self._check_own_parameters()
         stages = Stages(type(self).__name__, self.verbose)
 
-        with stages.stage("reading the table"):
-            table = read_table(X)
-            sample_weight = read_weights(sample_weight, table.n_rows)
-            check_n_clusters(k, table, sample_weight)
-        with stages.stage("preprocessor"):
-            space = fit_metric_space(self.preprocessor, X, table, sample_weight)
+        table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
         recipe = ReferenceRecipe(self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose))
         rows, reference, full_labels = make_reference(recipe, table, space, sample_weight, stages)
         with stages.stage("tree"):
             grown = self._grow(Task(rows, reference, max_leaves))
         with stages.stage("costs"):
-            self._remember_columns(table)
-            self.preprocessor_ = space.preprocessor
-            self.classes_ = np.arange(k, dtype=np.int32)
+            self._remember_input(table, space, np.arange(k, dtype=np.int32))
             self._finish(rows, grown, reference, full_labels, sample_weight)
         stages.say(self._summary())
         return self
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:
-        """Fit, and give the cluster of every row.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in ``fit``.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-        """
-        labels: npt.NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).labels_
-        return labels
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the cost of rows when each is served by the center of the tree's cluster.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        score : float
-            Larger is better; 0 at best.
-        """
-        return -self._cost_of(X, sample_weight)
 
     def _check_own_parameters(self) -> None:
         """Check what the subclass adds to the common parameters."""
@@ -184,9 +137,6 @@ class Baseline(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     @abstractmethod
     def _grow(self, task: Task) -> GrownTree:
         """Grow a tree with labeled leaves, ``task.max_leaves`` at most."""
-
-    def _summary(self) -> str:
-        return f"{super()._summary()}; cost ratio {self.cost_ratio_:.4g}"
 
 
 def label_by_surrogate_cost(tree: GrowingTree, task: Task) -> None:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClusterMixin
 
-from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._clusterer import TreeClusterer
 from cutwise.estimators._costs import costs_by_centers
 from cutwise.estimators._optimal import LaterReference, check_two_leaves, cut_in_two
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._reference import ReferenceRecipe, cut_coordinates, make_reference
-from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows, fit_metric_space
+from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
 from cutwise.estimators._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference import Reference, fixed_costs
@@ -27,8 +26,6 @@ from cutwise.table import (
     check_n_jobs,
     check_number,
     check_option,
-    read_table,
-    read_weights,
 )
 from cutwise.tree.grower import GrownTree, grow_tree
 
@@ -41,7 +38,7 @@ EXPANSIONS = ("exkmc", "expand")
 _PUT_OFF = frozenset({"reference_", "surrogate_cost_", "cost_ratio_", "_leaf_counts"})
 
 
-class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
+class ExplainableClusterer(TreeClusterer):
     """Parent of the estimators whose clusters have centers; the objective makes them k-means or k-medians."""
 
     depth_penalty_: float
@@ -78,11 +75,6 @@ class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    @property
-    def inertia_(self) -> float:
-        """The same as ``cost_``, under scikit-learn's name."""
-        return self.cost_
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Cluster the rows, and grow the tree that says the clusters.
@@ -124,12 +116,7 @@ class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             check_two_leaves(k, max_leaves)
         stages = Stages(type(self).__name__, self.verbose)
 
-        with stages.stage("reading the table"):
-            table = read_table(X)
-            sample_weight = read_weights(sample_weight, table.n_rows)
-            check_n_clusters(k, table, sample_weight)
-        with stages.stage("preprocessor"):
-            space = fit_metric_space(self.preprocessor, X, table, sample_weight)
+        table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
         recipe = ReferenceRecipe(
             self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective
         )
@@ -156,42 +143,11 @@ class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             grown = grow(algorithm=self.algorithm, max_leaves=max_leaves, depth_penalty=penalty)
             del grow  # with it go the costs, the largest array of a fit
         with stages.stage("costs"):
-            self._remember_input(table, space)
+            self._remember_input(table, space, np.arange(self.n_clusters, dtype=np.int32))
             self._remember_penalty(penalty)
             self._finish(rows, grown, reference, full_labels, sample_weight)
         stages.say(self._summary())
         return self
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[np.int32]:
-        """Fit, and give the cluster of every row.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in ``fit``.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-        """
-        labels: npt.NDArray[np.int32] = self.fit(X, sample_weight=sample_weight).labels_
-        return labels
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the cost of rows when each is served by the center of the tree's cluster, as in scikit-learn's KMeans.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        score : float
-            Larger is better; 0 at best.
-        """
-        return -self._cost_of(X, sample_weight)
 
     def _fit_optimal(
         self,
@@ -216,7 +172,7 @@ class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         if given is None and self._ends_in is not None:
             given = later.make(stages)
         with stages.stage("costs"):
-            self._remember_input(table, space)
+            self._remember_input(table, space, np.arange(self.n_clusters, dtype=np.int32))
             self._remember_penalty(FIRST_PENALTY)
             if given is not None:
                 self._finish(rows, grown, *given, sample_weight)
@@ -252,10 +208,8 @@ class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         self._make_reference()  # rows as the engine holds them cannot be copied
         return super().__getstate__()
 
-    def _remember_input(self, table: Table, space: MetricSpace) -> None:
-        self._remember_columns(table)
-        self.preprocessor_ = space.preprocessor
-        self.classes_ = np.arange(self.n_clusters, dtype=np.int32)
+    def _remember_input(self, table: Table, space: MetricSpace, classes: npt.NDArray[Any]) -> None:
+        super()._remember_input(table, space, classes)
         self._later = None
 
     def _check_penalty(self) -> float | None:
@@ -305,6 +259,3 @@ class ExplainableClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         super()._restore_fitted(state)
         if state.get("depth_penalty") is not None:  # the first files did not hold it
             self.depth_penalty_ = float(state["depth_penalty"])
-
-    def _summary(self) -> str:
-        return f"{super()._summary()}; cost ratio {self.cost_ratio_:.4g}"

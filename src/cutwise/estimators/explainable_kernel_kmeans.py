@@ -6,16 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClusterMixin
 
 from cutwise.core import kernels
-from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._clusterer import TreeClusterer
 from cutwise.estimators._costs import Price
 from cutwise.estimators._kernel_growth import KernelGrowth, features_of, grow_kernel_tree, kinds_of_features
 from cutwise.estimators._kernel_reference import KernelProblem, make_kernel_problem
 from cutwise.estimators._persist import pack_float, unpack_float
 from cutwise.estimators._progress import Stages
-from cutwise.estimators._rows import FitRows, fit_metric_space
+from cutwise.estimators._rows import FitRows
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.agreement import adjusted_rand, contingency, normalized_information
@@ -40,7 +39,7 @@ FEATURES = ("auto", "taylor", "kernel")
 CUTS = ("interval", "threshold")
 
 
-class ExplainableKernelKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc]
+class ExplainableKernelKMeans(TreeClusterer):
     """Kernel k-means whose clusters are the leaves of a small tree of tests on single columns.
 
     Kernel k-means serves as reference: its clusters need not be convex, and its centers are no points of the input. The
@@ -211,11 +210,6 @@ class ExplainableKernelKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @property
-    def inertia_(self) -> float:
-        """The same as ``cost_``, under scikit-learn's name."""
-        return self.cost_
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, K: Any = None) -> Self:
         """Cluster the rows, and grow the tree that says the clusters.
 
@@ -289,22 +283,6 @@ class ExplainableKernelKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc
         costs = self._costs_of(X, self._read(X))
         return np.sqrt(np.maximum(costs, 0.0, out=costs), out=costs)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the cost of rows when each is served by the mean of the tree's cluster; raises as ``transform`` does.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), default=None
-
-        Returns
-        -------
-        score : float
-            Larger is better; 0 at best.
-        """
-        return -self._cost_of(X, sample_weight)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self.preprocessor is None and needs_nonnegative(self._kernel)
@@ -324,13 +302,8 @@ class ExplainableKernelKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc
         n_jobs = check_n_jobs(self.n_jobs)
         stages = Stages(type(self).__name__, self.verbose)
 
-        with stages.stage("reading the table"):
-            table = read_table(X)
-            sample_weight = read_weights(sample_weight, table.n_rows)
-            check_n_clusters(k, table, sample_weight)
-            matrix = self._read_matrix(K, table)
-        with stages.stage("preprocessor"):
-            space = fit_metric_space(self.preprocessor, X, table, sample_weight)
+        table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
+        matrix = self._read_matrix(K, table)
         problem = make_kernel_problem(self, k, table, space, matrix, sample_weight, stages)
         kernel = problem.space.kernel
         growth = KernelGrowth(
@@ -346,9 +319,7 @@ class ExplainableKernelKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc
         with stages.stage("tree"):
             grown, self.surrogate_features_ = grow_kernel_tree(problem, growth)
         with stages.stage("costs"):
-            self._remember_columns(table)
-            self.preprocessor_ = space.preprocessor
-            self.classes_ = problem.classes
+            self._remember_input(table, space, problem.classes)
             self.gamma_ = kernel.constants.gamma
             self.approximation_error_ = problem.space.approximation_error
             self._finish(problem.rows, grown, problem.reference, problem.full_labels, sample_weight, problem)
@@ -432,7 +403,7 @@ class ExplainableKernelKMeans(ClusterMixin, TreeEstimator):  # type: ignore[misc
 
     def _summary(self) -> str:
         return (
-            f"{super()._summary()}; cost ratio {self.cost_ratio_:.4g}; agreement with the reference: ARI "
+            f"{super()._summary()}; agreement with the reference: ARI "
             f"{self.adjusted_rand_index_:.4g}, NMI {self.normalized_mutual_info_:.4g}"
         )
 

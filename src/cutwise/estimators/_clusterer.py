@@ -1,0 +1,79 @@
+"""What every estimator that clusters, and says the clusters with a tree, shares beside the tree itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClusterMixin
+
+from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._progress import Stages
+from cutwise.estimators._rows import MetricSpace, fit_metric_space
+from cutwise.table import Table, check_n_clusters, read_table, read_weights
+
+__all__ = ["TreeClusterer"]
+
+
+class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
+    """Parent of the estimators with ``n_clusters``, whose ``fit`` needs no labels."""
+
+    preprocessor: Any
+
+    @property
+    def inertia_(self) -> float:
+        """The same as ``cost_``, under scikit-learn's name."""
+        return self.cost_
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
+        """Fit, and give the cluster of every row.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        labels: npt.NDArray[Any] = self.fit(X, sample_weight=sample_weight).labels_
+        return labels
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the cost of rows when each is served by the center of the tree's cluster, as in scikit-learn's KMeans.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        score : float
+            In the units of ``cost_``; larger is better, 0 at best.
+        """
+        return -self._cost_of(X, sample_weight)
+
+    def _read_input(
+        self, X: Any, sample_weight: Any, n_clusters: int, stages: Stages
+    ) -> tuple[Table, npt.NDArray[np.float64] | None, MetricSpace]:
+        """The table, the weights and the space of distances of a fit, checked."""
+        with stages.stage("reading the table"):
+            table = read_table(X)
+            weights = read_weights(sample_weight, table.n_rows)
+            check_n_clusters(n_clusters, table, weights)
+        with stages.stage("preprocessor"):
+            space = fit_metric_space(self.preprocessor, X, table, weights)
+        return table, weights, space
+
+    def _remember_input(self, table: Table, space: MetricSpace, classes: npt.NDArray[Any]) -> None:
+        """Set what a fit knows before its tree is priced."""
+        self._remember_columns(table)
+        self.preprocessor_ = space.preprocessor
+        self.classes_ = classes
+
+    def _summary(self) -> str:
+        return f"{super()._summary()}; cost ratio {self.cost_ratio_:.4g}"
