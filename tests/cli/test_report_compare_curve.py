@@ -254,6 +254,7 @@ def test_the_depth_penalty_may_be_looked_for(cutwise, refused):
 
 
 def test_one_column_is_told_in_the_singular(cutwise, tmp_path):
+    pytest.importorskip("jinja2", reason="jinja2 is not installed (the extra report)")
     table, model, out = tmp_path / "t.csv", tmp_path / "m.json", tmp_path / "r.md"
     table.write_text("a\n1\n2\n8\n9\n")
     assert cutwise("fit", table, "-k", 2, "--out", model).code == 0
