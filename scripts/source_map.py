@@ -29,6 +29,7 @@ ORDER = [
     "bench",
     "cli",
 ]
+CORE_ORDER = ["base", "encoding", "nodes", "cuts", "clustering", "optimal_cut"]
 
 
 def source_map() -> str:
@@ -37,15 +38,13 @@ def source_map() -> str:
     first = [name for name in ORDER if name in entries]
     lines = []
     loose = [entries[name] for name in [*first, *sorted(entries.keys() - set(first))] if entries[name].is_file()]
-    for folder in [PACKAGE, *(entries[name] for name in [*first, *sorted(entries.keys() - set(first))])]:
-        if folder.is_file():
-            continue
-        files = loose if folder == PACKAGE else sorted(folder.rglob("*.py")) + sorted(folder.glob("*.[ch]pp"))
-        lines += [
-            "",
-            f"**`{folder.relative_to(PACKAGE.parent).as_posix()}/`** {sentence_of(folder / '__init__.py')}",
-            "",
-        ]
+    packages = [entries[name] for name in [*first, *sorted(entries.keys() - set(first))] if entries[name].is_dir()]
+    for folder in [PACKAGE, *(part for package in packages for part in [package, *folders_of_cpp(package)])]:
+        files = loose
+        if folder != PACKAGE:
+            files = sorted(folder.rglob("*.py")) + sorted(folder.glob("*.[ch]pp"))
+        says = next(page for name in ("__init__.py", "README.md") if (page := folder / name).exists())
+        lines += ["", f"**`{folder.relative_to(PACKAGE.parent).as_posix()}/`** {sentence_of(says)}", ""]
         told = {}
         for path in files:
             name = path.relative_to(folder).as_posix()
@@ -58,10 +57,18 @@ def source_map() -> str:
     return "\n".join([*lines, "", ""])
 
 
+def folders_of_cpp(package: Path) -> list[Path]:
+    """Folders of C++ below a package, from the innermost to the outermost; what each is for stands in its README.md."""
+    found = {path.parent for path in package.rglob("*.[ch]pp")} - {package}
+    return sorted(found, key=lambda folder: (CORE_ORDER.index(folder.name), folder))
+
+
 def sentence_of(path: Path) -> str:
-    """The first sentence of a module's docstring, or of the first comment of a C++ file."""
+    """The first sentence of a module's docstring, of the first comment of a C++ file, or of a page."""
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".py":
+    if path.suffix == ".md":
+        told = text
+    elif path.suffix == ".py":
         told = ast.get_docstring(ast.parse(text)) or ""
     else:
         found = re.match(r"(?:#pragma once\s*)?((?://[^\n]*\n)+)", text)

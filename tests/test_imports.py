@@ -1,6 +1,7 @@
 """The import contract: packages see only those to their left, and ``import cutwise`` stays light."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -32,6 +33,16 @@ LAYERS = [
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+# The folders of the C++ core, and what each may include beside itself.
+CORE = {
+    "base": set(),
+    "encoding": {"base"},
+    "nodes": {"base", "encoding"},
+    "cuts": {"base", "encoding", "nodes"},
+    "clustering": {"base"},
+    "optimal_cut": {"base"},
+}
 
 
 def layer_of(path: Path) -> str:
@@ -72,6 +83,20 @@ def test_imports_point_one_way(path):
         if other != layer and (other not in RANK or RANK[other] >= RANK[layer])
     ]
     assert not wrong, f"{path.relative_to(PACKAGE)}: " + "; ".join(wrong)
+
+
+def test_includes_of_the_core_point_one_way():
+    core = PACKAGE / "core"
+    folders = {path.parent.name for path in core.rglob("*.[ch]pp") if path.parent != core}
+    assert folders == CORE.keys()
+    wrong = []
+    for path in core.rglob("*.[ch]pp"):
+        # The module itself, beside the folders, binds them all.
+        seen = set(CORE) if path.parent == core else CORE[path.parent.name] | {path.parent.name}
+        for included in re.findall(r'(?m)^#include "(.*)"', path.read_text(encoding="utf-8")):
+            if included.split("/")[0] not in seen or not (core / included).is_file():
+                wrong.append(f"{path.relative_to(core)} includes {included}")
+    assert not wrong
 
 
 def test_the_check_recognizes_each_way_to_write_an_import(tmp_path, monkeypatch):

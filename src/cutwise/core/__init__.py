@@ -1,1 +1,1 @@
-"""The C++ core: one source file per stage, and ``kernels``, its typed and checked Python face."""
+"""The C++ core, a folder a stage, and its typed and checked Python face, from ``kernels`` to ``searches``."""

@@ -1,7 +1,7 @@
 // The extension module: one bind_* function per stage, each in the stage's own file.
 #include <nanobind/nanobind.h>
 
-#include "matrix.hpp"
+#include "base/matrix.hpp"
 
 namespace nb = nanobind;
 

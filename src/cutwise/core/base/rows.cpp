@@ -1,0 +1,101 @@
+// Reading rows of every dtype and layout as float64.
+#include "base/rows.hpp"
+
+#include <nanobind/nanobind.h>
+
+#include <stdexcept>
+#include <type_traits>
+
+namespace cutwise {
+namespace {
+
+template <class T>
+class DenseReader final : public RowReader {
+ public:
+  explicit DenseReader(const Dense<T> &x) : RowReader(x.n_rows, x.n_cols, false), x_(x) {}
+
+  Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const override {
+    const int64_t d = x_.n_cols;
+    const T *from = x_.data + first * x_.row_stride;
+    if constexpr (std::is_same_v<T, double>) {
+      if (x_.col_stride == 1 || d == 1) return {from, x_.row_stride};
+    }
+    if (scratch.size() < static_cast<size_t>(n * d)) scratch.resize(n * d);
+    double *to = scratch.data();
+    if (x_.col_stride == 1) {
+      for (int64_t r = 0; r < n; ++r)
+        for (int64_t f = 0; f < d; ++f) to[r * d + f] = static_cast<double>(from[r * x_.row_stride + f]);
+    } else {
+      for (int64_t f = 0; f < d; ++f)
+        for (int64_t r = 0; r < n; ++r) to[r * d + f] = static_cast<double>(from[r * x_.row_stride + f * x_.col_stride]);
+    }
+    return {to, d};
+  }
+
+  void gather(const int64_t *rows, int64_t n, double *to) const override { gather_columns(rows, n, 0, x_.n_cols, to); }
+
+  void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const override {
+    const int64_t width = last - first;
+    if (x_.col_stride == 1) {
+      for (int64_t r = 0; r < n; ++r) {
+        const T *from = x_.data + rows[r] * x_.row_stride + first;
+        for (int64_t f = 0; f < width; ++f) to[r * width + f] = static_cast<double>(from[f]);
+      }
+    } else {
+      for (int64_t f = 0; f < width; ++f)
+        for (int64_t r = 0; r < n; ++r) to[r * width + f] = x_(rows[r], first + f);
+    }
+  }
+
+  StoredRow stored(int64_t, std::vector<double> &) const override { throw std::logic_error("a dense row has no stored values"); }
+
+  double value(int64_t row, int64_t col) const override { return x_(row, col); }
+
+ private:
+  const Dense<T> x_;
+};
+
+template <class T>
+class CsrReader final : public RowReader {
+ public:
+  explicit CsrReader(const Csr<T> &x) : RowReader(x.n_rows, x.n_cols, true), x_(x) {}
+
+  Tile tile(int64_t, int64_t, std::vector<double> &) const override { throw std::logic_error("sparse rows make no tile"); }
+  void gather(const int64_t *, int64_t, double *) const override { throw std::logic_error("sparse rows make no tile"); }
+  void gather_columns(const int64_t *, int64_t, int64_t, int64_t, double *) const override {
+    throw std::logic_error("sparse rows make no tile");
+  }
+
+  StoredRow stored(int64_t row, std::vector<double> &scratch) const override {
+    const int64_t begin = x_.indptr[row], n = x_.indptr[row + 1] - begin;
+    if constexpr (std::is_same_v<T, double>) {
+      return {x_.indices + begin, x_.data + begin, n};
+    } else {
+      if (scratch.size() < static_cast<size_t>(n)) scratch.resize(n);
+      for (int64_t p = 0; p < n; ++p) scratch[p] = static_cast<double>(x_.data[begin + p]);
+      return {x_.indices + begin, scratch.data(), n};
+    }
+  }
+
+  double value(int64_t row, int64_t col) const override { return x_(row, col); }
+
+ private:
+  const Csr<T> x_;
+};
+
+template <class T>
+std::unique_ptr<RowReader> reader_of(const Dense<T> &x) {
+  return std::make_unique<DenseReader<T>>(x);
+}
+template <class T>
+std::unique_ptr<RowReader> reader_of(const Csr<T> &x) {
+  return std::make_unique<CsrReader<T>>(x);
+}
+
+}  // namespace
+
+std::unique_ptr<RowReader> RowReader::of(const Matrix &x) {
+  return x.visit([](const auto &table) { return reader_of(table); });
+}
+
+}  // namespace cutwise

@@ -1,0 +1,181 @@
+// Costs of rows by centers: the inner loops. The conventions are in centers.hpp.
+#include "clustering/centers.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/clones.hpp"
+#include "base/lanes.hpp"
+
+namespace cutwise {
+namespace {
+
+template <bool squares>
+CUTWISE_INLINE void make_term(Lanes &difference) {
+  if constexpr (squares) square(difference);
+  else absolute(difference);
+}
+
+// R rows against V * 4 centers: R * V running sums stay in registers.
+template <bool squares, int R, int V>
+CUTWISE_INLINE void dense_rows(const double *row, int64_t stride, int64_t d, const double *panel, const double *start,
+                               double *costs, int64_t cost_stride) {
+  Lanes sum[R][V];
+  for (int r = 0; r < R; ++r)
+    for (int v = 0; v < V; ++v) load(sum[r][v], start + v * kLanes);
+  for (int64_t f = 0; f < d; ++f) {
+    Lanes center[V];
+    for (int v = 0; v < V; ++v) load(center[v], panel + (f * V + v) * kLanes);
+    for (int r = 0; r < R; ++r) {
+      const double x = row[r * stride + f];
+      for (int v = 0; v < V; ++v) {
+        Lanes term;
+        subtract_from(term, x, center[v]);
+        make_term<squares>(term);
+        add(sum[r][v], term);
+      }
+    }
+  }
+  for (int r = 0; r < R; ++r)
+    for (int v = 0; v < V; ++v) store(costs + r * cost_stride + v * kLanes, sum[r][v]);
+}
+
+template <bool squares, int V>
+CUTWISE_INLINE void dense_panel(const Tile &tile, int64_t n, int64_t d, const double *panel, const double *start,
+                                double *costs, int64_t cost_stride) {
+  int64_t r = 0;
+  for (; r + 4 <= n; r += 4)
+    dense_rows<squares, 4, V>(tile.rows + r * tile.stride, tile.stride, d, panel, start, costs + r * cost_stride, cost_stride);
+  for (; r < n; ++r)
+    dense_rows<squares, 1, V>(tile.rows + r * tile.stride, tile.stride, d, panel, start, costs + r * cost_stride, cost_stride);
+}
+
+CUTWISE_CLONES void dense_squares(const Tile &tile, int64_t n, int64_t d, const double *panel, bool wide,
+                                  const double *start, double *costs, int64_t cost_stride) {
+  if (wide) dense_panel<true, 2>(tile, n, d, panel, start, costs, cost_stride);
+  else dense_panel<true, 1>(tile, n, d, panel, start, costs, cost_stride);
+}
+
+CUTWISE_CLONES void dense_distances(const Tile &tile, int64_t n, int64_t d, const double *panel, bool wide,
+                                    const double *start, double *costs, int64_t cost_stride) {
+  if (wide) dense_panel<false, 2>(tile, n, d, panel, start, costs, cost_stride);
+  else dense_panel<false, 1>(tile, n, d, panel, start, costs, cost_stride);
+}
+
+template <bool squares, int V>
+CUTWISE_INLINE void sparse_panel(const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
+                                 const double *absent, const double *start, double *costs) {
+  Lanes sum[V];
+  for (int v = 0; v < V; ++v) load(sum[v], start + v * kLanes);
+  for (int64_t p = 0; p < n_stored; ++p) {
+    const double x = values[p];
+    const int64_t at = static_cast<int64_t>(columns[p]) * V * kLanes;
+    for (int v = 0; v < V; ++v) {
+      Lanes center, without, term;
+      load(center, panel + at + v * kLanes);
+      load(without, absent + at + v * kLanes);
+      subtract_from(term, x, center);
+      make_term<squares>(term);
+      subtract(term, without);
+      add(sum[v], term);
+    }
+  }
+  for (int v = 0; v < V; ++v) store(costs + v * kLanes, sum[v]);
+}
+
+CUTWISE_CLONES void sparse_squares(const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
+                                   const double *absent, bool wide, const double *start, double *costs) {
+  if (wide) sparse_panel<true, 2>(values, columns, n_stored, panel, absent, start, costs);
+  else sparse_panel<true, 1>(values, columns, n_stored, panel, absent, start, costs);
+}
+
+CUTWISE_CLONES void sparse_distances(const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
+                                     const double *absent, bool wide, const double *start, double *costs) {
+  if (wide) sparse_panel<false, 2>(values, columns, n_stored, panel, absent, start, costs);
+  else sparse_panel<false, 1>(values, columns, n_stored, panel, absent, start, costs);
+}
+
+}  // namespace
+
+CUTWISE_CLONES SmallestTwo smallest_two(const double *row, int64_t padded) {
+  Lanes smallest, second, lanes;
+  double part[2 * kLanes];
+  for (double &p : part) p = std::numeric_limits<double>::infinity();
+  load(smallest, row);
+  load(second, part);
+  for (int64_t j = kLanes; j < padded; j += kLanes) {
+    load(lanes, row + j);
+    Lanes larger = lanes;
+    keep_larger(larger, smallest);
+    keep_smaller(smallest, lanes);
+    keep_smaller(second, larger);
+  }
+  store(part, smallest);
+  store(part + kLanes, second);
+  // Spelled out: a library function is built without AVX, and calling it with AVX registers in use costs hundreds of
+  // cycles.
+  SmallestTwo two{part[0], std::numeric_limits<double>::infinity()};
+  for (int i = 1; i < 2 * kLanes; ++i) {
+    const double larger = part[i] > two.cost ? part[i] : two.cost;
+    two.cost = part[i] < two.cost ? part[i] : two.cost;
+    two.second = larger < two.second ? larger : two.second;
+  }
+  return two;
+}
+
+CostTile::CostTile(const RowReader &x, const CenterPanels &centers)
+    : x_(x), c_(centers), capacity_(tile_rows(x.is_sparse() ? centers.padded() : std::max(x.n_cols(), centers.padded()))) {
+  costs_.resize(capacity_ * c_.padded());
+}
+
+const double *CostTile::compute(int64_t first, int64_t n) {
+  if (!x_.is_sparse()) {
+    tile_ = x_.tile(first, n, scratch_);
+    return compute(tile_, n);
+  }
+  for (int64_t r = 0; r < n; ++r) sparse_row(first + r, costs_.data() + r * c_.padded());
+  return costs_.data();
+}
+
+const double *CostTile::compute(const Tile &tile, int64_t n) {
+  const auto kernel = c_.objective() == Objective::kmeans ? dense_squares : dense_distances;
+  for (int64_t lane = 0; lane < c_.padded(); lane += CenterPanels::kPanel)
+    kernel(tile, n, c_.n_cols(), c_.panel(lane), lane + CenterPanels::kPanel <= c_.padded(), c_.start() + lane,
+           costs_.data() + lane, c_.padded());
+  return costs_.data();
+}
+
+void CostTile::sparse_row(int64_t row, double *costs) {
+  const auto kernel = c_.objective() == Objective::kmeans ? sparse_squares : sparse_distances;
+  stored_ = x_.stored(row, scratch_);
+  for (int64_t lane = 0; lane < c_.padded(); lane += CenterPanels::kPanel)
+    kernel(stored_.values, stored_.columns, stored_.n, c_.panel(lane), c_.absent(lane),
+           lane + CenterPanels::kPanel <= c_.padded(), c_.start() + lane, costs + lane);
+  if (!c_.direct().empty()) add_absent_direct(costs);
+  for (int64_t j = 0; j < c_.k(); ++j) {
+    // A row that equals its center costs nothing, to the bit, whatever rounding left of the cancelled terms.
+    if (costs[j] <= 0x1p-40 * c_.start()[j] && stored_.n == c_.n_stored(j) && equals(c_.center(j))) costs[j] = 0.0;
+    if (costs[j] < 0.0) costs[j] = 0.0;
+  }
+}
+
+void CostTile::add_absent_direct(double *costs) const {
+  uint32_t seen = 0;
+  for (int64_t p = 0; p < stored_.n; ++p) {
+    const int8_t place = c_.direct_place()[stored_.columns[p]];
+    if (place >= 0) seen |= uint32_t{1} << place;
+  }
+  for (size_t place = 0; place < c_.direct().size(); ++place)
+    if (!(seen >> place & 1))
+      for (int64_t j = 0; j < c_.k(); ++j) costs[j] += c_.term(c_.center(j)[c_.direct()[place]]);
+}
+
+bool CostTile::equals(const double *center) const {
+  for (int64_t p = 0; p < stored_.n; ++p)
+    if (stored_.values[p] != center[stored_.columns[p]]) return false;
+  return true;
+}
+
+}  // namespace cutwise

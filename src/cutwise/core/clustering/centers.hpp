@@ -1,0 +1,175 @@
+// Centers laid out for the cost kernels, and the costs of a few rows by every center.
+//
+// The cost of a row by a center is the sum over the columns, one after the other, of (x - c)^2 (k-means) or |x - c|
+// (k-medians) in float64. No expansion into |x|^2 - 2 x.c + |c|^2: on a timestamp column that loses every digit. So a cost
+// depends on its row and its center alone, and on nothing else by not a single bit: not on threads, nor on the rows beside it.
+//
+// CSR rows are never densified: the cost of the all-zero row, corrected at the stored values by (x - c)^2 - c^2. Where c^2 is
+// huge beside the distances between centers (again timestamps) the correction would cancel, and such columns, 32 at most, are
+// summed directly.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/lanes.hpp"
+#include "base/parallel.hpp"
+#include "base/rows.hpp"
+
+namespace cutwise {
+
+enum class Objective { kmeans, kmedians };
+
+inline Objective read_objective(const std::string &name) {
+  if (name == "kmeans") return Objective::kmeans;
+  if (name == "kmedians") return Objective::kmedians;
+  throw std::invalid_argument("the objective is 'kmeans' or 'kmedians', not '" + name + "'");
+}
+
+class CenterPanels {
+ public:
+  // centers: k x d, row-major.
+  CenterPanels(const double *centers, int64_t k, int64_t d, Objective objective, bool sparse)
+      : k_(k), d_(d), padded_((k + kLanes - 1) / kLanes * kLanes), objective_(objective), centers_(centers, centers + k * d) {
+    pack(panels_, [&](int64_t j, int64_t f) { return centers[j * d + f]; });
+    // The lanes beyond the last center start at infinity, so that none of them is ever the nearest.
+    start_.assign(padded_, std::numeric_limits<double>::infinity());
+    std::fill(start_.begin(), start_.begin() + k, 0.0);
+    if (sparse) prepare_sparse();
+  }
+
+  int64_t k() const { return k_; }
+  int64_t n_cols() const { return d_; }
+  int64_t padded() const { return padded_; }
+  Objective objective() const { return objective_; }
+  const double *center(int64_t j) const { return centers_.data() + j * d_; }
+  const double *start() const { return start_.data(); }
+
+  // Panels hold eight centers side by side, column after column; the last may hold four.
+  static constexpr int64_t kPanel = 2 * kLanes;
+  const double *panel(int64_t lane) const { return panels_.data() + lane * d_; }
+  const double *absent(int64_t lane) const { return absent_.data() + lane * d_; }
+
+  // Sparse: the columns summed directly, and for every column its place among them or -1.
+  const std::vector<int32_t> &direct() const { return direct_; }
+  const std::vector<int8_t> &direct_place() const { return direct_place_; }
+  int64_t n_stored(int64_t j) const { return n_stored_[j]; }
+
+  double term(double difference) const {
+    return objective_ == Objective::kmeans ? difference * difference : std::fabs(difference);
+  }
+
+ private:
+  template <class Value>
+  void pack(std::vector<double> &to, Value &&value) {
+    to.assign(padded_ * d_, 0.0);
+    for (int64_t j = 0; j < k_; ++j) {
+      const int64_t lane = j / kPanel * kPanel, width = std::min(kPanel, padded_ - lane);
+      for (int64_t f = 0; f < d_; ++f) to[lane * d_ + f * width + (j - lane)] = value(j, f);
+    }
+  }
+
+  void prepare_sparse() {
+    choose_direct();
+    pack(absent_, [&](int64_t j, int64_t f) { return direct_place_[f] >= 0 ? 0.0 : term(center(j)[f]); });
+    n_stored_.assign(k_, 0);
+    for (int64_t j = 0; j < k_; ++j)
+      for (int64_t f = 0; f < d_; ++f) {
+        if (direct_place_[f] < 0) start_[j] += term(center(j)[f]);
+        n_stored_[j] += center(j)[f] != 0.0;
+      }
+  }
+
+  // From the centers alone, so that a row's cost stays a function of the row and the centers.
+  void choose_direct() {
+    std::vector<double> size(d_, 0.0);
+    double spread = 0.0;
+    for (int64_t j = 0; j < k_; ++j) {
+      double apart = 0.0;
+      for (int64_t f = 0; f < d_; ++f) {
+        size[f] = std::max(size[f], term(center(j)[f]));
+        apart += term(center(j)[f] - center(0)[f]);
+      }
+      spread = std::max(spread, apart);
+    }
+    std::vector<int32_t> order;
+    for (int64_t f = 0; f < d_; ++f)
+      if (size[f] > 1048576.0 * spread) order.push_back(static_cast<int32_t>(f));
+    std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return size[a] > size[b]; });
+    if (order.size() > 32) order.resize(32);
+    std::sort(order.begin(), order.end());
+    direct_ = order;
+    direct_place_.assign(d_, -1);
+    for (size_t p = 0; p < direct_.size(); ++p) direct_place_[direct_[p]] = static_cast<int8_t>(p);
+  }
+
+  int64_t k_, d_, padded_;
+  Objective objective_;
+  std::vector<double> centers_, panels_, start_, absent_;
+  std::vector<int32_t> direct_;
+  std::vector<int8_t> direct_place_;
+  std::vector<int64_t> n_stored_;
+};
+
+// The smallest cost of a row and the second smallest: equal on a tie, infinite when there is one center only.
+struct SmallestTwo {
+  double cost, second;
+};
+SmallestTwo smallest_two(const double *row, int64_t padded);
+
+// The first center of that cost.
+inline int32_t first_of(const double *row, int64_t padded, double cost) {
+  int32_t center = 0;
+  while (center + 1 < padded && row[center] != cost) ++center;
+  return center;
+}
+
+// Costs of the rows of a table by every center, a tile at a time. One per thread.
+class CostTile {
+ public:
+  CostTile(const RowReader &x, const CenterPanels &centers);
+
+  int64_t capacity() const { return capacity_; }  // rows
+
+  // Row-major, `centers.padded()` wide; valid until the next call.
+  const double *compute(int64_t first, int64_t n);
+  // The same for dense rows that are at hand.
+  const double *compute(const Tile &tile, int64_t n);
+
+  // The rows of the last call by number: dense, and the last of them when sparse.
+  const Tile &tile() const { return tile_; }
+  const StoredRow &stored() const { return stored_; }
+
+ private:
+  void sparse_row(int64_t row, double *costs);
+  void add_absent_direct(double *costs) const;
+  bool equals(const double *center) const;
+
+  const RowReader &x_;
+  const CenterPanels &c_;
+  int64_t capacity_;
+  Tile tile_{nullptr, 0};
+  StoredRow stored_{nullptr, nullptr, 0};
+  std::vector<double> scratch_, costs_;
+};
+
+// Runs work(first row, number of rows, tile) over all rows on up to n_jobs threads.
+template <class Work>
+void for_each_tile(const RowReader &x, const CenterPanels &centers, int n_jobs, Work &&work) {
+  parallel_for(n_jobs, count_blocks(x.n_rows()), [&](int64_t block) {
+    CostTile tile(x, centers);
+    const int64_t last = std::min(x.n_rows(), (block + 1) * kBlockRows);
+    for (int64_t row = block * kBlockRows; row < last; row += tile.capacity()) {
+      const int64_t n = std::min(tile.capacity(), last - row);
+      work(row, n, tile.compute(row, n));
+    }
+  });
+}
+
+}  // namespace cutwise

@@ -1,0 +1,320 @@
+// Nearest centers, and costs in fixed point for the searches; from centers, or from costs that are given.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/clones.hpp"
+#include "base/exact_sums.hpp"
+#include "base/lanes.hpp"
+#include "base/matrix.hpp"
+#include "base/new_array.hpp"
+#include "base/parallel.hpp"
+#include "base/rows.hpp"
+#include "clustering/centers.hpp"
+
+void bind_lloyd(nanobind::module_ &m);
+void bind_medians(nanobind::module_ &m);
+void bind_seeds(nanobind::module_ &m);
+void bind_sums(nanobind::module_ &m);
+
+namespace cutwise {
+namespace {
+
+using nb::literals::operator""_a;
+using Centers = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// ---- what is made of a tile of costs
+
+// Smallest cost, its first center, and the largest cost less the smallest, of each row; the lanes beyond k hold infinity.
+CUTWISE_CLONES void nearest_of_tile(const double *costs, int64_t n, int64_t k, int64_t padded, int32_t *label,
+                                    double *min_cost, double &max_excess) {
+  for (int64_t r = 0; r < n; ++r) {
+    const double *row = costs + r * padded;
+    Lanes smallest, largest, lanes;
+    load(smallest, row);
+    largest = smallest;
+    int64_t j = 0;
+    for (; j + kLanes <= k; j += kLanes) {
+      load(lanes, row + j);
+      keep_smaller(smallest, lanes);
+      keep_larger(largest, lanes);
+    }
+    double part[kLanes], low, high = row[0];
+    if (j > 0) {
+      store(part, largest);
+      high = std::max(std::max(part[0], part[1]), std::max(part[2], part[3]));
+    }
+    store(part, smallest);
+    low = std::min(std::min(part[0], part[1]), std::min(part[2], part[3]));
+    for (; j < k; ++j) {
+      low = row[j] < low ? row[j] : low;
+      high = row[j] > high ? row[j] : high;
+    }
+    if (label != nullptr) label[r] = first_of(row, k, low);
+    min_cost[r] = low;
+    // Infinity less infinity: costs beyond float64 show in the largest excess, whichever row they are in.
+    const double excess = high - low == high - low ? high - low : std::numeric_limits<double>::infinity();
+    max_excess = excess > max_excess ? excess : max_excess;
+  }
+}
+
+CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int32_t *out,
+                                  int64_t *sums) {
+  for (int64_t j = 0; j < k; ++j) {
+    const int64_t units = round_small(scale * (costs[j] - min_cost));
+    out[j] = static_cast<int32_t>(units);
+    sums[j] += units;
+  }
+}
+
+CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int64_t weight,
+                                  int64_t *out, int64_t *sums) {
+  for (int64_t j = 0; j < k; ++j) {
+    const int64_t units = weight * round_small(scale * (costs[j] - min_cost));
+    out[j] = units;
+    sums[j] += units;
+  }
+}
+
+// ---- tables of costs: by centers, or given
+
+const double *checked_centers(const Matrix &x, const Centers &centers) {
+  if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
+  if (static_cast<int64_t>(centers.shape(1)) != x.n_cols())
+    throw std::invalid_argument("the centers have " + std::to_string(centers.shape(1)) + " columns, the rows " +
+                                std::to_string(x.n_cols()));
+  return centers.data();
+}
+
+class CostsByCenters {
+ public:
+  CostsByCenters(const Matrix &x, const Centers &centers, const std::string &objective)
+      : rows_(RowReader::of(x)),
+        panels_(checked_centers(x, centers), centers.shape(0), centers.shape(1), read_objective(objective), x.is_sparse()) {}
+
+  int64_t n() const { return rows_->n_rows(); }
+  int64_t k() const { return panels_.k(); }
+  int64_t padded() const { return panels_.padded(); }
+  const RowReader &rows() const { return *rows_; }
+  const CenterPanels &panels() const { return panels_; }
+
+  // work(first row, number of rows, costs)
+  template <class Work>
+  void each_tile(int n_jobs, Work &&work) const {
+    for_each_tile(*rows_, panels_, n_jobs, work);
+  }
+
+ private:
+  std::unique_ptr<RowReader> rows_;
+  CenterPanels panels_;
+};
+
+// Costs that the caller gives, padded as the centers' costs are.
+class CostsGiven {
+ public:
+  explicit CostsGiven(const Matrix &costs) : rows_(RowReader::of(costs)) {
+    if (costs.n_cols() == 0) throw std::invalid_argument("there is at least one column of costs");
+    if (costs.is_sparse()) throw std::invalid_argument("given costs are a dense array");
+  }
+
+  int64_t n() const { return rows_->n_rows(); }
+  int64_t k() const { return rows_->n_cols(); }
+  int64_t padded() const { return (k() + kLanes - 1) / kLanes * kLanes; }
+
+  template <class Work>
+  void each_tile(int n_jobs, Work &&work) const {
+    const int64_t capacity = tile_rows(padded());
+    parallel_for(n_jobs, count_blocks(n()), [&](int64_t block) {
+      std::vector<double> costs(capacity * padded(), std::numeric_limits<double>::infinity()), scratch;
+      const int64_t last = std::min(n(), (block + 1) * kBlockRows);
+      for (int64_t row = block * kBlockRows; row < last; row += capacity) {
+        const int64_t rows = std::min(capacity, last - row);
+        const Tile tile = rows_->tile(row, rows, scratch);
+        for (int64_t r = 0; r < rows; ++r)
+          std::copy(tile.rows + r * tile.stride, tile.rows + r * tile.stride + k(), costs.begin() + r * padded());
+        work(row, rows, costs.data());
+      }
+    });
+  }
+
+ private:
+  std::unique_ptr<RowReader> rows_;
+};
+
+// ---- the kernels
+
+template <class Costs>
+nb::tuple nearest(const Costs &costs, int n_jobs) {
+  NewArray<int32_t, 1> label(costs.n());
+  NewArray<double, 1> min_cost(costs.n());
+  double max_excess = 0.0;
+  {
+    nb::gil_scoped_release release;
+    std::vector<double> largest(count_blocks(costs.n()), 0.0);
+    costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c) {
+      nearest_of_tile(c, n, costs.k(), costs.padded(), label.data() + first, min_cost.data() + first,
+                      largest[first / kBlockRows]);
+    });
+    for (double l : largest) max_excess = std::max(max_excess, l);
+  }
+  return nb::make_tuple(label.to_numpy(), min_cost.to_numpy(), max_excess);
+}
+
+// The number of binary digits of a non-negative number below 2^52.
+int64_t digits(int64_t units) { return units == 0 ? 0 : (bits_of(static_cast<double>(units)) >> 52) - 1022; }
+
+const char *kTooLarge = "the scale is too large: a cost exceeds the range of its fixed-point number";
+
+template <class Costs, class Unit, class Base>
+nb::tuple fixed(const Costs &costs, double scale, const int64_t *weights, int n_jobs) {
+  NewArray<Unit, 2> excess(costs.n(), costs.k());
+  NewArray<Base, 1> base(costs.n());
+  NewArray<int64_t, 1> sums(costs.k());
+  const int64_t k = costs.k();
+  std::fill(sums.data(), sums.data() + k, int64_t{0});
+  int64_t magnitude = 0;
+  {
+    nb::gil_scoped_release release;
+    std::mutex adding;
+    costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c) {
+      double low[kMostTileRows];
+      double most = 0.0;
+      nearest_of_tile(c, n, k, costs.padded(), nullptr, low, most);
+      if (!(scale * most <= (sizeof(Unit) == 4 ? 0x1p30 : 0x1p51))) throw std::invalid_argument(kTooLarge);
+      std::vector<int64_t> tile_sums(k, 0);
+      int64_t tile_magnitude = 0;
+      for (int64_t r = 0; r < n; ++r) {
+        const int64_t weight = weights == nullptr ? 1 : weights[first + r];
+        const double *row = c + r * costs.padded(), units = scale * low[r];
+        if (!((std::fabs(units) + scale * most) * static_cast<double>(weight) < 0x1p62) ||
+            (sizeof(Base) == 4 && !(std::fabs(units) < 0x1p31 - 1.0)))
+          throw std::invalid_argument(kTooLarge);
+        Unit *out = excess.data() + (first + r) * k;
+        if constexpr (sizeof(Unit) == 4) excess_of_row(row, k, scale, low[r], out, tile_sums.data());
+        else excess_of_row(row, k, scale, low[r], weight, out, tile_sums.data());
+        base.data()[first + r] = static_cast<Base>(weight * std::llrint(units));
+        if (k > 1) tile_magnitude += weight * digits(round_small(scale * (smallest_two(row, costs.padded()).second - low[r])));
+      }
+      std::lock_guard<std::mutex> lock(adding);
+      for (int64_t j = 0; j < k; ++j) sums.data()[j] += tile_sums[j];
+      magnitude += tile_magnitude;
+    });
+  }
+  return nb::make_tuple(excess.to_numpy(), base.to_numpy(), sums.to_numpy(), magnitude);
+}
+
+using Weights = std::optional<Vector<int64_t>>;
+
+template <class Costs>
+nb::tuple fixed_of(const Costs &costs, double scale, const Weights &weights, bool wide, bool wide_base, int n_jobs) {
+  if (!(scale > 0.0) || !std::isfinite(scale)) throw std::invalid_argument("the scale is a positive number");
+  if (weights && static_cast<int64_t>(weights->shape(0)) != costs.n())
+    throw std::invalid_argument("there is one weight for each row");
+  if (weights && !wide) throw std::invalid_argument("weighted costs are int64");
+  if (wide && !wide_base) throw std::invalid_argument("beside an int64 excess the base is int64 too");
+  const int64_t *w = weights ? weights->data() : nullptr;
+  if (wide) return fixed<Costs, int64_t, int64_t>(costs, scale, w, n_jobs);
+  return wide_base ? fixed<Costs, int32_t, int64_t>(costs, scale, w, n_jobs)
+                   : fixed<Costs, int32_t, int32_t>(costs, scale, w, n_jobs);
+}
+
+nb::tuple assign(const Matrix &x, const Centers &centers, const std::string &objective, int n_jobs) {
+  return nearest(CostsByCenters(x, centers, objective), n_jobs);
+}
+
+nb::tuple assign_given(const Matrix &costs, int n_jobs) { return nearest(CostsGiven(costs), n_jobs); }
+
+nb::tuple fixed_costs(const Matrix &x, const Centers &centers, const std::string &objective, double scale,
+                      const Weights &weights, bool wide, bool wide_base, int n_jobs) {
+  return fixed_of(CostsByCenters(x, centers, objective), scale, weights, wide, wide_base, n_jobs);
+}
+
+nb::tuple fixed_costs_given(const Matrix &costs, double scale, const Weights &weights, bool wide, bool wide_base, int n_jobs) {
+  return fixed_of(CostsGiven(costs), scale, weights, wide, wide_base, n_jobs);
+}
+
+nb::object center_costs(const Matrix &x, const Centers &centers, const std::string &objective, int n_jobs) {
+  const CostsByCenters costs(x, centers, objective);
+  NewArray<double, 2> out(costs.n(), costs.k());
+  {
+    nb::gil_scoped_release release;
+    costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c) {
+      for (int64_t r = 0; r < n; ++r)
+        std::copy(c + r * costs.padded(), c + r * costs.padded() + costs.k(), out.data() + (first + r) * costs.k());
+    });
+  }
+  return nb::cast(out.to_numpy());
+}
+
+// One center per row instead of all: the same sums in the same order.
+void dense_label_costs(const RowReader &rows, const CenterPanels &centers, const int32_t *labels, int64_t first,
+                       int64_t last, double *out) {
+  std::vector<double> scratch;
+  const int64_t d = rows.n_cols(), step = tile_rows(d);
+  for (int64_t row = first; row < last; row += step) {
+    const int64_t n = std::min(step, last - row);
+    const Tile tile = rows.tile(row, n, scratch);
+    for (int64_t r = 0; r < n; ++r) {
+      const int32_t label = labels[row + r];
+      double sum = 0.0;
+      if (label >= 0)
+        for (int64_t f = 0; f < d; ++f) sum += centers.term(tile.rows[r * tile.stride + f] - centers.center(label)[f]);
+      out[row + r] = sum;
+    }
+  }
+}
+
+void sparse_label_costs(const RowReader &rows, const CenterPanels &centers, const int32_t *labels, int64_t first,
+                        int64_t last, double *out) {
+  CostTile tile(rows, centers);
+  for (int64_t row = first; row < last; ++row) out[row] = labels[row] < 0 ? 0.0 : tile.compute(row, 1)[labels[row]];
+}
+
+nb::object label_costs(const Matrix &x, const Centers &centers, const Vector<int32_t> &labels,
+                       const std::string &objective, int n_jobs) {
+  const CostsByCenters costs(x, centers, objective);
+  const int64_t n = costs.n();
+  if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
+  for (int64_t i = 0; i < n; ++i)
+    if (labels(i) >= costs.k()) throw std::invalid_argument("a label names a center that does not exist");
+  NewArray<double, 1> out(n);
+  {
+    nb::gil_scoped_release release;
+    const auto kernel = x.is_sparse() ? sparse_label_costs : dense_label_costs;
+    parallel_for(n_jobs, count_blocks(n), [&](int64_t block) {
+      kernel(costs.rows(), costs.panels(), labels.data(), block * kBlockRows, std::min(n, (block + 1) * kBlockRows), out.data());
+    });
+  }
+  return nb::cast(out.to_numpy());
+}
+
+}  // namespace
+}  // namespace cutwise
+
+void bind_distances(nanobind::module_ &m) {
+  using namespace cutwise;
+  m.def("assign", &cutwise::assign, "matrix"_a, "centers"_a, "objective"_a, "n_jobs"_a);
+  m.def("assign_given", &cutwise::assign_given, "costs"_a, "n_jobs"_a);
+  m.def("fixed_costs", &cutwise::fixed_costs, "matrix"_a, "centers"_a, "objective"_a, "scale"_a, "weights"_a.none(), "wide"_a,
+        "wide_base"_a, "n_jobs"_a);
+  m.def("fixed_costs_given", &cutwise::fixed_costs_given, "costs"_a, "scale"_a, "weights"_a.none(), "wide"_a, "wide_base"_a, "n_jobs"_a);
+  m.def("center_costs", &cutwise::center_costs, "matrix"_a, "centers"_a, "objective"_a, "n_jobs"_a);
+  m.def("label_costs", &cutwise::label_costs, "matrix"_a, "centers"_a, "labels"_a, "objective"_a, "n_jobs"_a);
+  bind_sums(m);
+  bind_medians(m);
+  bind_lloyd(m);
+  bind_seeds(m);
+}

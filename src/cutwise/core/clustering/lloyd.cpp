@@ -1,0 +1,390 @@
+// Lloyd's algorithm for k-means and k-medians, with Hamerly's bounds.
+//
+// A row keeps an upper bound of the distance to its center and a lower bound of that to any other. When centers move, the
+// bounds move along, and rows whose bounds still part (most of them, after a few iterations) are not looked at: this needs
+// nothing but the triangle inequality, which Euclidean and l1 distances share.
+//
+// k-means: a row that changes sides is taken out of one cluster's sums and added to another's; the sums are integers
+// (exact_sums.hpp), so this never drifts. k-medians: clusters whose rows changed find their medians anew, by selection. Centers
+// depend neither on the order of the rows nor on the number of threads.
+//
+// Greg Hamerly (2010), "Making k-means even faster".
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/clones.hpp"
+#include "base/exact_sums.hpp"
+#include "base/lanes.hpp"
+#include "base/matrix.hpp"
+#include "base/new_array.hpp"
+#include "base/parallel.hpp"
+#include "base/rows.hpp"
+#include "clustering/centers.hpp"
+#include "clustering/medians.hpp"
+#include "clustering/sums.hpp"
+
+namespace cutwise {
+namespace {
+
+using nb::literals::operator""_a;
+using Centers = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Weights = std::optional<Vector<int64_t>>;
+
+// For bounds only: four partial sums, so not the bits of the cost kernels.
+CUTWISE_CLONES double about_squared_distance(const double *row, const double *center, int64_t d) {
+  double part[kLanes] = {0.0, 0.0, 0.0, 0.0};
+  Lanes sum;
+  load(sum, part);
+  int64_t f = 0;
+  for (; f + kLanes <= d; f += kLanes) {
+    Lanes x, c;
+    load(x, row + f);
+    load(c, center + f);
+    subtract(x, c);
+    square(x);
+    add(sum, x);
+  }
+  store(part, sum);
+  double total = (part[0] + part[1]) + (part[2] + part[3]);
+  for (; f < d; ++f) total += (row[f] - center[f]) * (row[f] - center[f]);
+  return total;
+}
+
+CUTWISE_CLONES double about_l1_distance(const double *row, const double *center, int64_t d) {
+  double part[kLanes] = {0.0, 0.0, 0.0, 0.0};
+  Lanes sum;
+  load(sum, part);
+  int64_t f = 0;
+  for (; f + kLanes <= d; f += kLanes) {
+    Lanes x, c;
+    load(x, row + f);
+    load(c, center + f);
+    subtract(x, c);
+    absolute(x);
+    add(sum, x);
+  }
+  store(part, sum);
+  double total = (part[0] + part[1]) + (part[2] + part[3]);
+  for (; f < d; ++f) total += std::fabs(row[f] - center[f]);
+  return total;
+}
+
+// Bounds are float32, rounded outward; beyond its range they say nothing, and the row is looked at every time.
+float round_up(double distance) {
+  return distance < 1e38 ? static_cast<float>(distance * (1.0 + 0x1p-22)) : std::numeric_limits<float>::infinity();
+}
+float round_down(double distance) { return distance < 1e38 ? static_cast<float>(distance * (1.0 - 0x1p-22)) : 0.0f; }
+
+// How far centers moved: each, the farthest, and the farthest other than that one.
+struct Moves {
+  std::vector<double> each;
+  int64_t farthest = 0;
+  double most = 0.0, second = 0.0;
+
+  explicit Moves(std::vector<double> moves) : each(std::move(moves)) {
+    for (size_t j = 0; j < each.size(); ++j) {
+      if (each[j] > most) {
+        second = most;
+        most = each[j];
+        farthest = static_cast<int64_t>(j);
+      } else {
+        second = std::max(second, each[j]);
+      }
+    }
+  }
+  double of_others(int64_t j) const { return j == farthest ? second : most; }
+};
+
+class Lloyd {
+ public:
+  Lloyd(const RowReader &x, const Centers &centers, const int64_t *weights, Objective objective, int n_jobs)
+      : x_(x), weights_(weights), objective_(objective), n_(x.n_rows()), d_(x.n_cols()), k_(static_cast<int64_t>(centers.shape(0))), n_jobs_(n_jobs),
+        centers_(centers.data(), centers.data() + k_ * d_), labels_(n_), upper_(n_), lower_(n_) {
+    double total = static_cast<double>(n_);
+    if (weights != nullptr) {
+      total = 0.0;
+      for (int64_t i = 0; i < n_; ++i) {
+        if (weights[i] < 1) throw std::invalid_argument("weights are positive");
+        total += static_cast<double>(weights[i]);
+      }
+    }
+    const int bits = term_bits(total);
+    if (objective_ == Objective::kmeans) {
+      unit_ = std::ldexp(1.0, bits);
+      scale_ = column_sizes(x, n_jobs);
+      for (double &s : scale_) s = term_scale(s, bits);
+    }
+    n_pieces_ = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n_)));
+    start_over();
+  }
+
+  // One assignment and one update. False when no row changed its center, or the cost falls by no more than a share of
+  // `tolerance` by moving the centers; for medians, where it cannot fall by more.
+  bool step(double tolerance) {
+    const bool changed = assign();
+    std::vector<double> before = centers_;
+    const bool refilled = update();
+    if (refilled) {
+      start_over();
+      return true;
+    }
+    if (!changed) return false;
+    std::vector<double> moves(k_);
+    double gain = 0.0;  // the mean of a cluster lowers its cost by weight times squared move, a median by move at most
+    for (int64_t j = 0; j < k_; ++j) {
+      moves[j] = about_distance(before.data() + j * d_, centers_.data() + j * d_);
+      gain += (objective_ == Objective::kmeans ? moves[j] * moves[j] : moves[j]) * static_cast<double>(clusters_.weight[j]);
+    }
+    moves_ = std::make_unique<Moves>(std::move(moves));
+    return gain > tolerance * cost_;
+  }
+
+  const std::vector<double> &centers() const { return centers_; }
+
+ private:
+  // What the rows that changed sides change: weights, sums of values (k-means), and which clusters have other rows.
+  struct Changes {
+    std::vector<int64_t> high, low, weight;
+    std::vector<char> touched;
+    Changes() = default;
+    Changes(int64_t k, int64_t n_sums) : high(n_sums, 0), low(n_sums, 0), weight(k, 0), touched(k, 0) {}
+
+    bool any() const { return std::find(touched.begin(), touched.end(), 1) != touched.end(); }
+    void add(const Changes &other) {
+      for (size_t i = 0; i < high.size(); ++i) high[i] += other.high[i];
+      for (size_t i = 0; i < low.size(); ++i) low[i] += other.low[i];
+      for (size_t i = 0; i < weight.size(); ++i) weight[i] += other.weight[i];
+      for (size_t i = 0; i < touched.size(); ++i) touched[i] |= other.touched[i];
+    }
+  };
+
+  int64_t n_sums() const { return objective_ == Objective::kmeans ? k_ * d_ : 0; }
+
+  double distance(double cost) const { return objective_ == Objective::kmeans ? std::sqrt(cost) : cost; }
+  double about_distance(const double *row, const double *center) const {
+    return objective_ == Objective::kmeans ? std::sqrt(about_squared_distance(row, center, d_)) : about_l1_distance(row, center, d_);
+  }
+
+  // Forget bounds and sums: the next assignment looks at every row.
+  void start_over() {
+    std::fill(labels_.begin(), labels_.end(), -1);
+    clusters_ = Changes(k_, n_sums());
+    moves_.reset();
+  }
+
+  int64_t weight_of(int64_t row) const { return weights_ == nullptr ? 1 : weights_[row]; }
+
+  bool assign() {
+    const CenterPanels panels(centers_.data(), k_, d_, objective_, x_.is_sparse());
+    const int64_t n_blocks = count_blocks(n_);
+    std::vector<Changes> parts(n_pieces_, Changes(k_, n_sums()));
+    std::vector<double> costs(n_blocks, 0.0);
+    parallel_for(n_jobs_, n_pieces_, [&](int64_t piece) {
+      BlockWork work(*this, panels, parts[piece]);
+      for (int64_t b = n_blocks * piece / n_pieces_; b < n_blocks * (piece + 1) / n_pieces_; ++b) {
+        const int64_t first = b * kBlockRows, last = std::min(n_, first + kBlockRows);
+        costs[b] = moves_ ? work.again(first, last) : work.first_time(first, last);
+      }
+    });
+    std::fill(clusters_.touched.begin(), clusters_.touched.end(), 0);
+    for (const Changes &part : parts) clusters_.add(part);
+    if (!moves_) {
+      cost_ = 0.0;  // blocks in their order, whoever computed them
+      for (double c : costs) cost_ += c;
+    }
+    return clusters_.any();
+  }
+
+  // Moves every center to the mean or median of its rows; true when clusters without rows were given one to start from.
+  bool update() {
+    const std::vector<int64_t> &weight = clusters_.weight;
+    if (objective_ == Objective::kmedians) {
+      medians_of(x_, ClusterRows(labels_.data(), n_, k_), weights_, clusters_.touched.data(), centers_.data(), n_jobs_);
+    } else {
+      for (int64_t j = 0; j < k_; ++j)
+        for (int64_t f = 0; weight[j] > 0 && f < d_; ++f)
+          centers_[j * d_ + f] = mean_of_terms(clusters_.high[j * d_ + f], clusters_.low[j * d_ + f], weight[j], unit_, scale_[f]);
+    }
+    const bool empty = std::find(weight.begin(), weight.end(), 0) != weight.end();
+    return empty && refill();
+  }
+
+  // Empty clusters start again at the row farthest from every center; false when all rows lie on centers already.
+  bool refill() {
+    bool any = false;
+    std::vector<double> nearest(n_, std::numeric_limits<double>::infinity());
+    std::vector<double> kept;
+    for (int64_t j = 0; j < k_; ++j)
+      if (clusters_.weight[j] > 0) kept.insert(kept.end(), centers_.begin() + j * d_, centers_.begin() + (j + 1) * d_);
+    lower_to(nearest, kept);
+    for (int64_t j = 0; j < k_; ++j) {
+      if (clusters_.weight[j] > 0) continue;
+      const int64_t row = std::max_element(nearest.begin(), nearest.end()) - nearest.begin();
+      if (!(nearest[row] > 0.0)) break;
+      any = true;
+      for (int64_t f = 0; f < d_; ++f) centers_[j * d_ + f] = x_.value(row, f);
+      lower_to(nearest, std::vector<double>(centers_.begin() + j * d_, centers_.begin() + (j + 1) * d_));
+    }
+    return any;
+  }
+
+  void lower_to(std::vector<double> &nearest, const std::vector<double> &centers) const {
+    const CenterPanels panels(centers.data(), static_cast<int64_t>(centers.size()) / d_, d_, objective_, x_.is_sparse());
+    for_each_tile(x_, panels, n_jobs_, [&](int64_t first, int64_t n, const double *costs) {
+      for (int64_t r = 0; r < n; ++r)
+        for (int64_t j = 0; j < panels.k(); ++j)
+          nearest[first + r] = std::min(nearest[first + r], costs[r * panels.padded() + j]);
+    });
+  }
+
+  // The rows of one thread: their tiles, and what they change.
+  struct BlockWork {
+    BlockWork(Lloyd &owner, const CenterPanels &centers, Changes &delta)
+        : o(owner), x(owner.x_), panels(centers), changes(delta), tile(owner.x_, centers) {}
+
+    double first_time(int64_t first, int64_t last) {
+      double cost = 0.0;
+      const int64_t step = x.is_sparse() ? 1 : tile.capacity();  // a sparse row is at hand until the next is read
+      for (int64_t row = first; row < last; row += step) {
+        const int64_t rows = std::min(step, last - row);
+        const double *costs = tile.compute(row, rows);
+        for (int64_t r = 0; r < rows; ++r) {
+          const double *values = x.is_sparse() ? nullptr : tile.tile().rows + r * tile.tile().stride;
+          cost += static_cast<double>(o.weight_of(row + r)) * settle(row + r, costs + r * panels.padded(), values);
+        }
+      }
+      return cost;
+    }
+
+    double again(int64_t first, int64_t last) {
+      const Moves &moves = *o.moves_;
+      open.clear();
+      for (int64_t row = first; row < last; ++row) {
+        const int32_t label = o.labels_[row];
+        o.upper_[row] = round_up(static_cast<double>(o.upper_[row]) + moves.each[label]);
+        o.lower_[row] = round_down(static_cast<double>(o.lower_[row]) - moves.of_others(label));
+        if (!(o.upper_[row] <= o.lower_[row])) open.push_back(row);
+      }
+      const int64_t n_open = static_cast<int64_t>(open.size());
+      if (x.is_sparse()) {
+        for (int64_t row : open) settle(row, tile.compute(row, 1), nullptr);
+      } else {
+        for (int64_t at = 0; at < n_open; at += tile.capacity())
+          look_at(open.data() + at, std::min(tile.capacity(), n_open - at));
+      }
+      return 0.0;
+    }
+
+    // The true distance to the own center settles many a row; the others get their costs by all centers.
+    void look_at(int64_t *some, int64_t n) {
+      if (gathered.size() < static_cast<size_t>(tile.capacity() * o.d_)) gathered.resize(tile.capacity() * o.d_);
+      x.gather(some, n, gathered.data());
+      int64_t left = 0;
+      for (int64_t r = 0; r < n; ++r) {
+        const int64_t row = some[r];
+        const double *values = gathered.data() + r * o.d_;
+        const double own = o.about_distance(values, panels.center(o.labels_[row]));
+        o.upper_[row] = round_up(own * (1.0 + 1e-12));
+        if (o.upper_[row] <= o.lower_[row]) continue;
+        if (left < r) std::copy(values, values + o.d_, gathered.data() + left * o.d_);
+        some[left++] = row;
+      }
+      const double *costs = tile.compute(Tile{gathered.data(), o.d_}, left);
+      for (int64_t r = 0; r < left; ++r) settle(some[r], costs + r * panels.padded(), gathered.data() + r * o.d_);
+    }
+
+    // Label, bounds and sums of a row, from its costs; gives the smallest.
+    double settle(int64_t row, const double *costs, const double *values) {
+      const SmallestTwo two = smallest_two(costs, panels.padded());
+      const int32_t nearest = first_of(costs, panels.padded(), two.cost);
+      o.upper_[row] = round_up(o.distance(two.cost));
+      o.lower_[row] = round_down(o.distance(two.second));
+      const int32_t label = o.labels_[row];
+      if (nearest != label) {
+        const int64_t weight = o.weight_of(row);
+        if (label >= 0) move(label, -weight, values);
+        move(nearest, weight, values);
+        o.labels_[row] = nearest;
+      }
+      return two.cost;
+    }
+
+    void move(int32_t label, int64_t weight, const double *values) {
+      changes.weight[label] += weight;
+      changes.touched[label] = 1;
+      if (o.objective_ == Objective::kmedians) return;
+      int64_t *high = changes.high.data() + label * o.d_, *low = changes.low.data() + label * o.d_;
+      if (x.is_sparse()) add_row(tile.stored(), o.scale_.data(), o.unit_, weight, high, low);
+      else add_row(values, o.scale_.data(), o.d_, o.unit_, weight, high, low);
+    }
+
+    Lloyd &o;
+    const RowReader &x;
+    const CenterPanels &panels;
+    Changes &changes;
+    CostTile tile;
+    std::vector<int64_t> open;  // rows whose bounds no longer part
+    std::vector<double> gathered;
+  };
+
+  const RowReader &x_;
+  const int64_t *weights_;
+  const Objective objective_;
+  int64_t n_, d_, k_;
+  int n_jobs_;
+  int64_t n_pieces_ = 1;
+  std::vector<double> centers_;
+  std::vector<int32_t> labels_;
+  std::vector<float> upper_, lower_;
+  std::vector<double> scale_;
+  double unit_ = 1.0, cost_ = 0.0;
+  Changes clusters_;  // since no row had a center; what is touched, in the last assignment
+  std::unique_ptr<Moves> moves_;  // none: every row is to be looked at
+};
+
+const int64_t *checked_weights(const Weights &weights, int64_t n) {
+  if (weights && static_cast<int64_t>(weights->shape(0)) != n) throw std::invalid_argument("there is one weight for each row");
+  return weights ? weights->data() : nullptr;
+}
+
+nb::tuple lloyd(const Matrix &x, const Centers &centers, const Weights &weights, const std::string &objective, int max_iter,
+                double tolerance, int n_jobs) {
+  if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
+  if (static_cast<int64_t>(centers.shape(1)) != x.n_cols()) throw std::invalid_argument("the centers have the columns of the rows");
+  const int64_t *w = checked_weights(weights, x.n_rows());
+  NewArray<double, 2> out(centers.shape(0), centers.shape(1));
+  int n_iter = 0;
+  {
+    nb::gil_scoped_release release;
+    const std::unique_ptr<RowReader> rows = RowReader::of(x);
+    Lloyd state(*rows, centers, w, read_objective(objective), n_jobs);
+    for (bool more = true; more && n_iter < max_iter;) {
+      more = state.step(tolerance);
+      ++n_iter;
+      nb::gil_scoped_acquire acquire;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+    std::copy(state.centers().begin(), state.centers().end(), out.data());
+  }
+  return nb::make_tuple(out.to_numpy(), n_iter);
+}
+
+}  // namespace
+}  // namespace cutwise
+
+void bind_lloyd(nanobind::module_ &m) {
+  using namespace cutwise;
+  m.def("lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none(), "objective"_a, "max_iter"_a, "tolerance"_a, "n_jobs"_a);
+}

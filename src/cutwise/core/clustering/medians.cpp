@@ -1,0 +1,308 @@
+// Coordinate-wise weighted medians of clusters, by selection: linear in the number of values, and exact.
+//
+// The median is the lower one: the smallest value of the cluster such that the rows at or below it hold at least half of its
+// weight. Any value between it and the upper one costs the same. Weights are integers here, so that half of them is no matter of
+// rounding, and the result is a function of the values and their weights alone: neither rows' order nor threads play a part.
+#include "clustering/medians.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/variant.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "base/matrix.hpp"
+#include "base/new_array.hpp"
+#include "base/parallel.hpp"
+
+namespace cutwise {
+
+ClusterRows::ClusterRows(const int32_t *labels, int64_t n, int64_t k) : begin(k + 1, 0) {
+  for (int64_t i = 0; i < n; ++i)
+    if (labels[i] >= 0) ++begin[labels[i] + 1];
+  for (int64_t j = 0; j < k; ++j) begin[j + 1] += begin[j];
+  order.resize(begin[k]);
+  std::vector<int64_t> next(begin.begin(), begin.end() - 1);
+  for (int64_t i = 0; i < n; ++i)
+    if (labels[i] >= 0) order[next[labels[i]]++] = i;
+}
+
+namespace {
+
+// A value of a column and the weight of its row.
+struct Weighted {
+  double value;
+  int64_t weight;
+};
+inline bool operator<(const Weighted &a, const Weighted &b) { return a.value < b.value; }
+
+// -0.0 and 0.0 are one value; which of them a selection meets depends on the order.
+inline double plain_zero(double value) { return value + 0.0; }
+
+// The smallest value at or below which values of weight `needed` or more lie; 1 <= needed <= the weight of all.
+double select(std::vector<double> &values, int64_t needed) {
+  const auto at = values.begin() + (needed - 1);
+  std::nth_element(values.begin(), at, values.end());
+  return plain_zero(*at);
+}
+
+double select(std::vector<Weighted> &values, int64_t needed) {
+  auto first = values.begin(), last = values.end();
+  while (last - first > 1) {
+    const auto middle = first + (last - first) / 2;
+    std::nth_element(first, middle, last);
+    int64_t below = 0;
+    for (auto v = first; v != middle; ++v) below += v->weight;
+    if (below >= needed) {
+      last = middle;
+    } else {
+      needed -= below;
+      first = middle;
+      // The element at the middle alone may do.
+      if (middle->weight >= needed) return plain_zero(middle->value);
+      needed -= middle->weight;
+      ++first;
+    }
+  }
+  return plain_zero(first->value);
+}
+
+inline double value_of(double item) { return item; }
+inline double value_of(const Weighted &item) { return item.value; }
+inline int64_t weight_of(double) { return 1; }
+inline int64_t weight_of(const Weighted &item) { return item.weight; }
+
+// Ranks so near to an end that a short heap finds them.
+constexpr int64_t kNearEnd = 64;
+
+// The same as select, quicker where `guess` is near: one pass tells on which side of it the answer lies, and that it is the
+// guess itself where few rows changed. `side` is scratch.
+template <class Item>
+double select_near(std::vector<Item> &values, int64_t needed, double guess, std::vector<Item> &side) {
+  if (std::isnan(guess)) return select(values, needed);
+  int64_t below = 0, above = 0, total = 0;
+  for (const Item &item : values) {
+    const int64_t weight = weight_of(item);
+    total += weight;
+    below += value_of(item) < guess ? weight : 0;
+    above += value_of(item) > guess ? weight : 0;
+  }
+  if (below < needed && needed <= total - above) return plain_zero(guess);
+  const bool left = needed <= below;
+  side.clear();
+  for (const Item &item : values)
+    if (left ? value_of(item) < guess : value_of(item) > guess) side.push_back(item);
+  const int64_t rank = left ? needed : needed - (total - above);
+  if constexpr (std::is_same_v<Item, double>) {
+    const int64_t n = static_cast<int64_t>(side.size()), from_top = n - rank + 1;
+    if (rank <= kNearEnd) {
+      std::partial_sort(side.begin(), side.begin() + rank, side.end());
+      return plain_zero(side[rank - 1]);
+    }
+    if (from_top <= kNearEnd) {
+      std::partial_sort(side.begin(), side.begin() + from_top, side.end(), std::greater<double>());
+      return plain_zero(side[from_top - 1]);
+    }
+  }
+  return select(side, rank);
+}
+
+inline int64_t half_of(int64_t weight) { return weight - weight / 2; }
+
+// Values as they are selected from: with weights, or each of weight 1.
+struct Counted {
+  using Item = double;
+  int64_t weight(int64_t) const { return 1; }
+  Item item(int64_t, double value) const { return value; }
+};
+struct Weighing {
+  using Item = Weighted;
+  const int64_t *weights;
+  int64_t weight(int64_t row) const { return weights[row]; }
+  Item item(int64_t row, double value) const { return {value, weights[row]}; }
+};
+
+// Columns read together: their values of a row share a cache line.
+constexpr int64_t kColumns = 8;
+// Values held at once by a thread, where clusters are large.
+constexpr int64_t kHeld = int64_t{1} << 21;
+
+template <class Weights>
+void dense_medians(const RowReader &x, const Weights &weights, const int64_t *rows, int64_t n, int64_t first, int64_t last,
+                   double *medians) {
+  std::vector<std::vector<typename Weights::Item>> columns(last - first);
+  for (auto &column : columns) column.reserve(n);
+  std::vector<double> values(kMostTileRows * (last - first));
+  std::vector<typename Weights::Item> side;
+  int64_t total = 0;
+  for (int64_t at = 0; at < n; at += kMostTileRows) {
+    const int64_t some = std::min(kMostTileRows, n - at);
+    x.gather_columns(rows + at, some, first, last, values.data());
+    for (int64_t r = 0; r < some; ++r) {
+      const int64_t row = rows[at + r], weight = weights.weight(row);
+      if (weight == 0) continue;
+      total += weight;
+      for (int64_t f = 0; f < last - first; ++f) columns[f].push_back(weights.item(row, values[r * (last - first) + f]));
+    }
+  }
+  if (total == 0) return;
+  for (int64_t f = first; f < last; ++f) medians[f] = select_near(columns[f - first], half_of(total), medians[f], side);
+}
+
+// Zeros are not looked at: their weight is what the stored values leave.
+template <class Weights>
+void sparse_medians(const RowReader &x, const Weights &weights, const int64_t *rows, int64_t n, double *medians) {
+  using Item = typename Weights::Item;
+  const int64_t d = x.n_cols();
+  std::vector<double> scratch;
+  std::vector<int64_t> end(d + 1, 0);
+  int64_t total = 0;
+  for (int64_t r = 0; r < n; ++r) {
+    const int64_t weight = weights.weight(rows[r]);
+    total += weight;
+    if (weight == 0) continue;
+    const StoredRow stored = x.stored(rows[r], scratch);
+    for (int64_t p = 0; p < stored.n; ++p) ++end[stored.columns[p] + 1];
+  }
+  if (total == 0) return;
+  for (int64_t f = 0; f < d; ++f) end[f + 1] += end[f];
+  std::vector<Item> items(end[d]);
+  // Filled from where a column begins; what was its begin is then its end.
+  for (int64_t r = 0; r < n; ++r) {
+    if (weights.weight(rows[r]) == 0) continue;
+    const StoredRow stored = x.stored(rows[r], scratch);
+    for (int64_t p = 0; p < stored.n; ++p) items[end[stored.columns[p]]++] = weights.item(rows[r], stored.values[p]);
+  }
+  std::vector<Item> negative, positive;
+  for (int64_t f = 0; f < d; ++f) {
+    negative.clear();
+    positive.clear();
+    int64_t below = 0, above = 0;
+    for (int64_t p = f == 0 ? 0 : end[f - 1]; p < end[f]; ++p) {
+      const bool left = value_of(items[p]) < 0.0;
+      (left ? negative : positive).push_back(items[p]);
+      (left ? below : above) += weight_of(items[p]);
+    }
+    const int64_t needed = half_of(total);
+    if (below >= needed) medians[f] = select(negative, needed);
+    else if (total - above >= needed) medians[f] = 0.0;
+    else medians[f] = select(positive, needed - (total - above));
+  }
+}
+
+template <class Weights>
+void medians_by(const RowReader &x, const ClusterRows &clusters, const Weights &weights, const char *wanted, double *medians,
+                int n_jobs) {
+  struct Piece {
+    int64_t cluster, first, last;
+  };
+  const int64_t d = x.n_cols(), k = static_cast<int64_t>(clusters.begin.size()) - 1;
+  std::vector<Piece> pieces;
+  for (int64_t j = 0; j < k; ++j) {
+    if (clusters.size(j) == 0 || (wanted != nullptr && !wanted[j])) continue;
+    const int64_t width = x.is_sparse() ? d : std::clamp<int64_t>(kHeld / clusters.size(j), 1, kColumns);
+    for (int64_t f = 0; f < d; f += width) pieces.push_back({j, f, std::min(d, f + width)});
+  }
+  parallel_for(n_jobs, static_cast<int64_t>(pieces.size()), [&](int64_t i) {
+    const Piece &piece = pieces[i];
+    const int64_t *rows = clusters.rows(piece.cluster), n = clusters.size(piece.cluster);
+    double *to = medians + piece.cluster * d;
+    if (x.is_sparse()) sparse_medians(x, weights, rows, n, to);
+    else dense_medians(x, weights, rows, n, piece.first, piece.last, to);
+  });
+}
+
+}  // namespace
+
+void medians_of(const RowReader &x, const ClusterRows &clusters, const int64_t *weights, const char *wanted, double *medians,
+                int n_jobs) {
+  if (weights == nullptr) medians_by(x, clusters, Counted{}, wanted, medians, n_jobs);
+  else medians_by(x, clusters, Weighing{weights}, wanted, medians, n_jobs);
+}
+
+namespace {
+
+using nb::literals::operator""_a;
+using AnyWeights = std::variant<std::monostate, Vector<int64_t>, Vector<double>>;
+
+constexpr int kWeightBits = 61;  // of their sum
+
+// Weights as integers: themselves, or fractions in units so fine that their sum just fits. Gives the unit.
+double integers_of(const AnyWeights &weights, int64_t n, std::vector<int64_t> &out) {
+  if (const auto *w = std::get_if<Vector<int64_t>>(&weights)) {
+    if (static_cast<int64_t>(w->shape(0)) != n) throw std::invalid_argument("there is one weight for each row");
+    double total = 0.0;
+    for (int64_t i = 0; i < n; ++i) {
+      if ((*w)(i) < 0) throw std::invalid_argument("weights are not negative");
+      total += static_cast<double>((*w)(i));
+    }
+    if (!(total < 0x1p61)) throw std::invalid_argument("the weights add up to more than 2^61");
+    out.assign(w->data(), w->data() + n);
+    return 1.0;
+  }
+  const auto &w = std::get<Vector<double>>(weights);
+  if (static_cast<int64_t>(w.shape(0)) != n) throw std::invalid_argument("there is one weight for each row");
+  double largest = 0.0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (!(w(i) >= 0.0) || std::isinf(w(i))) throw std::invalid_argument("weights are finite and not negative");
+    largest = std::max(largest, w(i));
+  }
+  // From the largest weight and the number of rows alone: their order plays no part.
+  int exponent = 0, rows = 0;
+  std::frexp(largest, &exponent);
+  while (rows < 62 && (int64_t{1} << rows) < n) ++rows;
+  const int shift = kWeightBits - 1 - rows - exponent;
+  out.resize(n);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t units = static_cast<int64_t>(std::llrint(std::ldexp(w(i), shift)));
+    out[i] = w(i) > 0.0 ? std::max<int64_t>(units, 1) : 0;
+  }
+  return std::ldexp(1.0, -shift);
+}
+
+nb::tuple cluster_medians(const Matrix &x, const Vector<int32_t> &labels, const AnyWeights &weights, int64_t k, int n_jobs) {
+  const int64_t n = x.n_rows(), d = x.n_cols();
+  if (k < 1) throw std::invalid_argument("there is at least one cluster");
+  if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
+  for (int64_t i = 0; i < n; ++i)
+    if (labels(i) >= k) throw std::invalid_argument("a label is not below the number of clusters");
+  NewArray<double, 2> medians(k, d);
+  NewArray<double, 1> totals(k);
+  {
+    nb::gil_scoped_release release;
+    std::fill(medians.data(), medians.data() + k * d, std::numeric_limits<double>::quiet_NaN());
+    const bool weighted = !std::holds_alternative<std::monostate>(weights);
+    std::vector<int64_t> whole;
+    const double unit = weighted ? integers_of(weights, n, whole) : 1.0;
+    const ClusterRows clusters(labels.data(), n, k);
+    const std::unique_ptr<RowReader> rows = RowReader::of(x);
+    medians_of(*rows, clusters, weighted ? whole.data() : nullptr, nullptr, medians.data(), n_jobs);
+    for (int64_t j = 0; j < k; ++j) {
+      int64_t total = clusters.size(j);
+      if (weighted) {
+        total = 0;
+        for (int64_t r = 0; r < clusters.size(j); ++r) total += whole[clusters.rows(j)[r]];
+      }
+      totals.data()[j] = static_cast<double>(total) * unit;
+    }
+  }
+  return nb::make_tuple(medians.to_numpy(), totals.to_numpy());
+}
+
+}  // namespace
+}  // namespace cutwise
+
+void bind_medians(nanobind::module_ &m) {
+  using namespace cutwise;
+  m.def("cluster_medians", &cutwise::cluster_medians, "matrix"_a, "labels"_a, "weights"_a.none(), "n_clusters"_a, "n_jobs"_a);
+}

@@ -1,0 +1,297 @@
+// Means of clusters and sums over rows, independent of the order of the rows and of threads; exact_sums.hpp says how.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/variant.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <variant>
+#include <vector>
+
+#include "base/clones.hpp"
+#include "base/exact_sums.hpp"
+#include "base/matrix.hpp"
+#include "base/new_array.hpp"
+#include "base/parallel.hpp"
+#include "base/rows.hpp"
+#include "clustering/sums.hpp"
+
+namespace cutwise {
+
+namespace {
+
+CUTWISE_CLONES void keep_largest(const double *row, int64_t d, double *largest) {
+  for (int64_t f = 0; f < d; ++f) {
+    const double size = std::fabs(row[f]);
+    largest[f] = size > largest[f] ? size : largest[f];
+  }
+}
+
+void size_columns(const RowReader &x, int64_t first, int64_t last, double *largest) {
+  std::vector<double> scratch;
+  if (x.is_sparse()) {
+    for (int64_t row = first; row < last; ++row) {
+      const StoredRow stored = x.stored(row, scratch);
+      for (int64_t p = 0; p < stored.n; ++p) {
+        double &most = largest[stored.columns[p]];
+        most = std::max(most, std::fabs(stored.values[p]));
+      }
+    }
+    return;
+  }
+  const int64_t step = tile_rows(x.n_cols());
+  for (int64_t row = first; row < last; row += step) {
+    const int64_t n = std::min(step, last - row);
+    const Tile tile = x.tile(row, n, scratch);
+    for (int64_t r = 0; r < n; ++r) keep_largest(tile.rows + r * tile.stride, x.n_cols(), largest);
+  }
+}
+
+CUTWISE_CLONES void add_terms(const double *row, const double *scale, int64_t d, double unit, int64_t *high, int64_t *low) {
+  for (int64_t f = 0; f < d; ++f) {
+    const SplitTerm term = split_term(row[f] * scale[f], unit);
+    high[f] += term.high;
+    low[f] += term.low;
+  }
+}
+
+CUTWISE_CLONES void add_products(const double *row, const double *scale, int64_t d, double unit, double weight,
+                                 int64_t *high, int64_t *low) {
+  for (int64_t f = 0; f < d; ++f) {
+    const SplitTerm term = split_term(weight * row[f] * scale[f], unit);
+    high[f] += term.high;
+    low[f] += term.low;
+  }
+}
+
+CUTWISE_CLONES void add_weighted_terms(const double *row, const double *scale, int64_t d, double unit, int64_t weight, int64_t *high,
+                              int64_t *low) {
+  for (int64_t f = 0; f < d; ++f) {
+    const SplitTerm term = split_term(row[f] * scale[f], unit);
+    high[f] += weight * term.high;
+    low[f] += weight * term.low;
+  }
+}
+
+}  // namespace
+
+void add_row(const double *row, const double *scale, int64_t d, double unit, int64_t weight, int64_t *high, int64_t *low) {
+  if (weight == 1) add_terms(row, scale, d, unit, high, low);
+  else add_weighted_terms(row, scale, d, unit, weight, high, low);
+}
+
+void add_row(const StoredRow &row, const double *scale, double unit, int64_t weight, int64_t *high, int64_t *low) {
+  for (int64_t p = 0; p < row.n; ++p) {
+    const int32_t f = row.columns[p];
+    const SplitTerm term = split_term(row.values[p] * scale[f], unit);
+    high[f] += weight * term.high;
+    low[f] += weight * term.low;
+  }
+}
+
+std::vector<double> column_sizes(const RowReader &x, int n_jobs) {
+  const int64_t d = x.n_cols(), n = x.n_rows(), n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
+  std::vector<double> largest(n_pieces * d, 0.0);
+  parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
+    size_columns(x, n * piece / n_pieces, n * (piece + 1) / n_pieces, largest.data() + piece * d);
+  });
+  for (int64_t piece = 1; piece < n_pieces; ++piece)
+    for (int64_t f = 0; f < d; ++f) largest[f] = std::max(largest[f], largest[piece * d + f]);
+  largest.resize(d);
+  return largest;
+}
+
+namespace {
+
+using nb::literals::operator""_a;
+using Weights = std::variant<std::monostate, Vector<int64_t>, Vector<double>>;
+
+size_t count(const Weights &weights, size_t otherwise) {
+  if (const auto *w = std::get_if<Vector<int64_t>>(&weights)) return w->shape(0);
+  if (const auto *w = std::get_if<Vector<double>>(&weights)) return w->shape(0);
+  return otherwise;
+}
+
+// What the weights say about the size of terms: n for float64 weights, which are multiplied in before the split.
+struct WeightRange {
+  double total, largest;
+};
+
+WeightRange range_of(const Weights &weights, int64_t n) {
+  WeightRange range{static_cast<double>(n), 1.0};
+  if (const auto *w = std::get_if<Vector<int64_t>>(&weights)) {
+    range.total = 0.0;
+    for (int64_t i = 0; i < n; ++i) {
+      if ((*w)(i) < 0) throw std::invalid_argument("weights are not negative");
+      range.total += static_cast<double>((*w)(i));
+    }
+  }
+  if (const auto *w = std::get_if<Vector<double>>(&weights)) {
+    range.largest = 0.0;
+    for (int64_t i = 0; i < n; ++i) {
+      if (!((*w)(i) >= 0.0) || std::isinf((*w)(i))) throw std::invalid_argument("weights are finite and not negative");
+      range.largest = std::max(range.largest, (*w)(i));
+    }
+  }
+  return range;
+}
+
+// Sums over a stretch of rows, by cluster.
+struct ClusterSums {
+  ClusterSums(int64_t k, int64_t d) : high(k * d, 0), low(k * d, 0), weight(k, 0), weight_high(k, 0), weight_low(k, 0) {}
+
+  void add(const ClusterSums &other) {
+    add_all(high, other.high);
+    add_all(low, other.low);
+    add_all(weight, other.weight);
+    add_all(weight_high, other.weight_high);
+    add_all(weight_low, other.weight_low);
+  }
+  static void add_all(std::vector<int64_t> &to, const std::vector<int64_t> &from) {
+    for (size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+  }
+
+  std::vector<int64_t> high, low, weight, weight_high, weight_low;
+};
+
+struct SumPlan {
+  std::vector<double> scale;  // by column
+  double weight_scale, unit;
+};
+
+// Adds one row to one cluster.
+struct RowAdder {
+  const SumPlan &plan;
+  const Weights &weights;
+  int64_t d;
+
+  void add_weight(ClusterSums &sums, int64_t row, int32_t label) const {
+    if (const auto *w = std::get_if<Vector<int64_t>>(&weights)) {
+      sums.weight[label] += (*w)(row);
+    } else if (const auto *v = std::get_if<Vector<double>>(&weights)) {
+      const SplitTerm term = split_term((*v)(row)*plan.weight_scale, plan.unit);
+      sums.weight_high[label] += term.high;
+      sums.weight_low[label] += term.low;
+    } else {
+      sums.weight[label] += 1;
+    }
+  }
+
+  void add_dense(ClusterSums &sums, int64_t row, int32_t label, const double *values) const {
+    int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
+    if (const auto *w = std::get_if<Vector<int64_t>>(&weights))
+      add_row(values, plan.scale.data(), d, plan.unit, (*w)(row), high, low);
+    else if (const auto *v = std::get_if<Vector<double>>(&weights))
+      add_products(values, plan.scale.data(), d, plan.unit, (*v)(row), high, low);
+    else
+      add_row(values, plan.scale.data(), d, plan.unit, 1, high, low);
+  }
+
+  void add_sparse(ClusterSums &sums, int64_t row, int32_t label, StoredRow stored, std::vector<double> &scratch) const {
+    int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
+    const auto *w = std::get_if<Vector<int64_t>>(&weights);
+    if (const auto *v = std::get_if<Vector<double>>(&weights)) {
+      if (scratch.size() < static_cast<size_t>(stored.n)) scratch.resize(stored.n);
+      for (int64_t p = 0; p < stored.n; ++p) scratch[p] = (*v)(row)*stored.values[p];
+      stored.values = scratch.data();
+    }
+    add_row(stored, plan.scale.data(), plan.unit, w != nullptr ? (*w)(row) : 1, high, low);
+  }
+};
+
+void sum_rows(const RowReader &x, const Vector<int32_t> &labels, const RowAdder &adder, int64_t first, int64_t last,
+              ClusterSums &sums) {
+  std::vector<double> scratch, products;
+  const int64_t step = x.is_sparse() ? 1 : tile_rows(x.n_cols());
+  for (int64_t row = first; row < last; row += step) {
+    const int64_t n = std::min(step, last - row);
+    const Tile tile = x.is_sparse() ? Tile{nullptr, 0} : x.tile(row, n, scratch);
+    for (int64_t r = 0; r < n; ++r) {
+      const int32_t label = labels(row + r);
+      if (label < 0) continue;
+      adder.add_weight(sums, row + r, label);
+      if (x.is_sparse()) adder.add_sparse(sums, row, label, x.stored(row, scratch), products);
+      else adder.add_dense(sums, row + r, label, tile.rows + r * tile.stride);
+    }
+  }
+}
+
+nb::tuple cluster_means(const Matrix &x, const Vector<int32_t> &labels, const Weights &weights, int64_t k, int n_jobs) {
+  const int64_t n = x.n_rows(), d = x.n_cols();
+  if (k < 1) throw std::invalid_argument("there is at least one cluster");
+  if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
+  if (static_cast<int64_t>(count(weights, n)) != n) throw std::invalid_argument("there is one weight for each row");
+  for (int64_t i = 0; i < n; ++i)
+    if (labels(i) >= k) throw std::invalid_argument("a label is not below the number of clusters");
+  NewArray<double, 2> means(k, d);
+  NewArray<double, 1> totals(k);
+  {
+    nb::gil_scoped_release release;
+    const std::unique_ptr<RowReader> rows = RowReader::of(x);
+    const bool fractional = std::holds_alternative<Vector<double>>(weights);
+    const WeightRange range = range_of(weights, n);
+    const int bits = term_bits(range.total);
+    SumPlan plan{column_sizes(*rows, n_jobs), term_scale(range.largest, bits), std::ldexp(1.0, bits)};
+    for (double &s : plan.scale) s = term_scale(s * range.largest, bits);
+    const RowAdder adder{plan, weights, d};
+    const int64_t n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
+    std::vector<ClusterSums> parts(n_pieces, ClusterSums(k, d));
+    parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
+      sum_rows(*rows, labels, adder, n * piece / n_pieces, n * (piece + 1) / n_pieces, parts[piece]);
+    });
+    ClusterSums &sums = parts[0];
+    for (int64_t piece = 1; piece < n_pieces; ++piece) sums.add(parts[piece]);
+    for (int64_t j = 0; j < k; ++j) {
+      const double total = fractional ? sum_of_terms(sums.weight_high[j], sums.weight_low[j], plan.unit, plan.weight_scale)
+                                      : static_cast<double>(sums.weight[j]);
+      totals.data()[j] = total;
+      for (int64_t f = 0; f < d; ++f) {
+        const int64_t high = sums.high[j * d + f], low = sums.low[j * d + f];
+        double &mean = means.data()[j * d + f];
+        if (!(total > 0.0)) mean = std::numeric_limits<double>::quiet_NaN();
+        else if (fractional) mean = sum_of_terms(high, low, plan.unit, plan.scale[f]) / total;
+        else mean = mean_of_terms(high, low, sums.weight[j], plan.unit, plan.scale[f]);
+      }
+    }
+  }
+  return nb::make_tuple(means.to_numpy(), totals.to_numpy());
+}
+
+double exact_sum(const Vector<double> &values, const Weights &weights) {
+  const int64_t n = static_cast<int64_t>(values.shape(0));
+  if (static_cast<int64_t>(count(weights, n)) != n) throw std::invalid_argument("there is one weight for each value");
+  nb::gil_scoped_release release;
+  const WeightRange range = range_of(weights, n);
+  const int bits = term_bits(range.total);
+  double largest = 0.0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (!std::isfinite(values(i))) throw std::invalid_argument("the values of a sum are finite");
+    largest = std::max(largest, std::fabs(values(i)));
+  }
+  const double scale = term_scale(largest * range.largest, bits), unit = std::ldexp(1.0, bits);
+  const auto *w = std::get_if<Vector<int64_t>>(&weights);
+  const auto *v = std::get_if<Vector<double>>(&weights);
+  int64_t high = 0, low = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const SplitTerm term = split_term((v != nullptr ? (*v)(i)*values(i) : values(i)) * scale, unit);
+    const int64_t times = w != nullptr ? (*w)(i) : 1;
+    high += times * term.high;
+    low += times * term.low;
+  }
+  return sum_of_terms(high, low, unit, scale);
+}
+
+}  // namespace
+}  // namespace cutwise
+
+void bind_sums(nanobind::module_ &m) {
+  using namespace cutwise;
+  m.def("cluster_means", &cutwise::cluster_means, "matrix"_a, "labels"_a, "weights"_a.none(), "n_clusters"_a, "n_jobs"_a);
+  m.def("exact_sum", &cutwise::exact_sum, "values"_a, "weights"_a.none());
+}

@@ -1,0 +1,362 @@
+// ExGreedy's and ExShallow's search: the cut after which the surviving centers of each side serve their points best.
+//
+// Laber and Murtinho (2021); Laber, Murtinho, Oliveira (2023), Algorithm 1. Minima over the centers of a side are dear, so
+// they are taken only for *spans* (all cuts of a column between two neighbouring centers) that a bound cannot rule out:
+// a row parted from its nearest center loses at least the distance to its second nearest.
+#include <optional>
+#include <queue>
+
+#include <nanobind/stl/optional.h>
+
+#include "base/arrays.hpp"
+#include "base/parallel.hpp"
+#include "cuts/depth.hpp"
+#include "nodes/holding.hpp"
+#include "nodes/separation.hpp"
+
+namespace cutwise {
+namespace {
+
+// Orders cuts: score, then induced cost (which decides between infinite prices), then the tie rule of every search.
+struct Key {
+  double score = std::numeric_limits<double>::infinity();
+  int64_t induced = std::numeric_limits<int64_t>::max();
+  Cut cut;
+
+  friend bool operator<(const Key &a, const Key &b) {
+    if (a.score != b.score) return a.score < b.score;
+    if (a.induced != b.induced) return a.induced < b.induced;
+    return a.cut < b.cut;
+  }
+};
+
+// One cut, or the inside of a bin, as the bound sees it.
+struct Candidate {
+  int64_t induced;
+  int64_t left_low, left_high;
+};
+
+struct Span {
+  int32_t feature;
+  size_t n_left;      // centers on the left
+  double begin, end;  // cuts with begin <= threshold < end
+  std::vector<Candidate> candidates;
+  Key bound;
+  bool sharp = false;  // the bound holds the depth term in full
+
+  friend bool operator<(const Span &a, const Span &b) { return b.bound < a.bound; }  // lowest bound on top of a heap
+};
+
+template <class State>
+struct InducedSearch {
+  using Cost = typename State::Cost;
+  using Index = typename State::Index;
+
+  SeparationNode<Index, Cost> node;
+  const Cost *excess;    // (n_rows, k)
+  PerRow<Index> second;  // second nearest surviving cluster
+  DepthScore depth;
+  int64_t base, current;  // costs of the node that no cut changes, and all its costs
+
+  Key best;
+
+  // What a row costs above its base when served from one side only.
+  struct Sides {
+    int64_t left, right;
+  };
+
+  struct SideCosts {
+    const InducedSearch &search;
+    const CenterLine &line;
+    size_t n_left;
+    std::vector<uint8_t> is_left;
+
+    SideCosts(const InducedSearch &s, const CenterLine &l, size_t n) : search(s), line(l), n_left(n), is_left(s.node.k, 0) {
+      for (size_t r = 0; r < n; ++r) is_left[l.cluster[r]] = 1;
+    }
+
+    int64_t of(int32_t row, bool left) const {
+      const Cost *cost = search.excess + row * search.node.k;
+      const Index nearest = search.node.cluster[row];
+      if (static_cast<bool>(is_left[nearest]) == left) return cost[nearest];
+      const Index next = search.second[row];
+      if (static_cast<bool>(is_left[next]) == left) return cost[next];
+      const size_t begin = left ? 0 : n_left, end = left ? n_left : line.size();
+      Cost least = std::numeric_limits<Cost>::max();
+      for (size_t r = begin; r < end; ++r) least = std::min(least, cost[line.cluster[r]]);
+      return least;
+    }
+
+    Sides both(int32_t row) const { return {of(row, true), of(row, false)}; }
+  };
+
+  void look(int32_t feature, std::vector<Span> &spans) const {
+    const Column &column = node.encoded.columns[feature];
+    const CenterLine line = node.survivors.along(feature);
+    if (line.coordinate.front() == line.coordinate.back()) return;
+    std::vector<int32_t> span_of(line.size(), -1);
+    for (size_t n_left = 1; n_left < line.size(); ++n_left) {
+      if (line.coordinate[n_left] == line.coordinate[n_left - 1]) continue;
+      span_of[n_left] = static_cast<int32_t>(spans.size());
+      spans.push_back({feature, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}, false});
+    }
+    auto add = [&](size_t n_left, int64_t loss, int64_t left_low, int64_t left_high) {
+      if (n_left == 0 || n_left >= line.size() || span_of[n_left] < 0) return;
+      spans[span_of[n_left]].candidates.push_back({current + loss, left_low, left_high});
+    };
+    if (node.prefers_rows(column)) {
+      std::vector<PlacedRow> placed;
+      place_all(node.matrix, node.rows, node.n, feature, placed);
+      Sweep sweep(node, line);
+      walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double, const auto &at) {
+        add(at.n_left(), at.loss(), at.count(), at.count());
+      });
+    } else {
+      walk_bins(
+          node, feature, line, [](int32_t) { return false; },
+          [&](double, const auto &at, bool) { add(at.n_left(), at.loss(), at.count(), at.count()); },
+          [&](int32_t, int64_t bound, size_t n_inside, const int64_t *cells, const auto &at) {
+            int64_t inside = 0;
+            if (node.width == 2)
+              for (int32_t c : node.survivors.clusters) inside += cells[c * 2 + 1];
+            for (size_t n_left = at.n_left(); n_left <= at.n_left() + n_inside; ++n_left)
+              add(n_left, bound, at.count(), at.count() + inside);
+          });
+    }
+    for (Span &span : spans) {
+      for (const Candidate &c : span.candidates)
+        lower(span, {depth.quick_bound(c.induced, c.left_low, c.left_high, count_of(span), feature), c.induced,
+                     {feature, span.begin}});
+      span.sharp = depth.penalty == 0.0;
+    }
+  }
+
+  int64_t count_of(const Span &span) const { return static_cast<int64_t>(span.n_left); }
+
+  static void lower(Span &span, Key key) {
+    // The least score and the least induced cost may belong to different cuts: together they still bound every cut.
+    key.score = std::min(key.score, span.bound.score);
+    key.induced = std::min(key.induced, span.bound.induced);
+    span.bound = key;
+  }
+
+  void sharpen(Span &span) const {
+    Key bound;
+    bound.cut = {span.feature, span.begin};
+    for (const Candidate &c : span.candidates) {
+      bound.induced = std::min(bound.induced, c.induced);
+      if (depth.quick_bound(c.induced, c.left_low, c.left_high, count_of(span), span.feature) >= bound.score) continue;
+      bound.score = std::min(bound.score, depth.score(c.induced, c.left_low, c.left_high, count_of(span), span.feature));
+    }
+    span.bound = bound;
+    span.sharp = true;
+  }
+
+  void offer(const Span &span, double threshold, int64_t induced, int64_t left, Key &mine) const {
+    if (depth.quick_bound(induced, left, left, count_of(span), span.feature) > mine.score) return;
+    const Key key{depth.score(induced, left, left, count_of(span), span.feature), induced, {span.feature, threshold}};
+    if (key < mine) mine = key;
+  }
+
+  // Rows of known order from `begin_sum` on: every cut of the span among them.
+  void sweep_rows(const Span &span, const SideCosts &sides, const std::vector<PlacedRow> &placed, int64_t sum,
+                  int64_t count, bool from_begin, Key &mine) const {
+    // sum: all placed rows on the right.
+    size_t i = 0;
+    auto pass = [&] {
+      const Sides cost = sides.both(placed[i].row);
+      sum += cost.left - cost.right;
+      count += node.count_of(placed[i].row);
+      ++i;
+    };
+    while (i < placed.size() && placed[i].value <= span.begin) pass();
+    if (from_begin) offer(span, span.begin, sum, count, mine);
+    while (i < placed.size() && placed[i].value < span.end) {
+      const double value = placed[i].value;
+      while (i < placed.size() && placed[i].value == value) pass();
+      offer(span, value, sum, count, mine);
+    }
+  }
+
+  void evaluate(const Span &span, Key &mine) const {
+    const Column &column = node.encoded.columns[span.feature];
+    const CenterLine line = node.survivors.along(span.feature);
+    const SideCosts sides(*this, line, span.n_left);
+    if (node.prefers_rows(column)) {
+      std::vector<PlacedRow> placed;
+      place_all(node.matrix, node.rows, node.n, span.feature, placed);
+      int64_t sum = base;
+      for (const PlacedRow &row : placed) sum += sides.of(row.row, false);
+      sweep_rows(span, sides, placed, sum, 0, true, mine);
+      return;
+    }
+    const double *low = node.encoded.low.data() + column.value_begin;
+    const double *high = node.encoded.high.data() + column.value_begin;
+    // Bins at or below the span's first center lie left of all its cuts, bins from its last center on lie right.
+    int32_t first = 0, last = column.n_bins;
+    while (first < column.n_bins && high[first] <= span.begin) ++first;
+    while (last > first && low[last - 1] >= span.end) --last;
+    struct Bin {
+      int64_t left = 0, right = 0, least = 0, count = 0;
+    };
+    std::vector<Bin> middle(last - first);
+    int64_t sum = base, count = 0;  // everything in the middle counted as right, once added below
+    const BinReader bin_of(node.encoded, column);
+    for (int64_t i = 0; i < node.n; ++i) {
+      const int32_t row = node.rows[i], bin = bin_of(row);
+      if (bin < first) {
+        sum += sides.of(row, true);
+        count += node.count_of(row);
+      } else if (bin >= last) {
+        sum += sides.of(row, false);
+      } else {
+        const Sides cost = sides.both(row);
+        Bin &here = middle[bin - first];
+        here.left += cost.left;
+        here.right += cost.right;
+        here.least += std::min(cost.left, cost.right);
+        here.count += node.count_of(row);
+      }
+    }
+    for (const Bin &bin : middle) sum += bin.right;
+    const bool begin_inside = !middle.empty() && low[first] <= span.begin;
+    if (!begin_inside) offer(span, span.begin, sum, count, mine);
+    struct Opened {
+      int32_t bin;
+      int64_t sum, count;
+      Key bound;
+    };
+    std::vector<Opened> closed;
+    for (size_t j = 0; j < middle.size(); ++j) {
+      const Bin &bin = middle[j];
+      const int32_t b = first + static_cast<int32_t>(j);
+      if (low[b] < high[b] && bin.count > 0) {
+        const int64_t induced = sum - bin.right + bin.least;
+        closed.push_back({b, sum, count,
+                          {depth.score(induced, count, count + bin.count, count_of(span), span.feature), induced,
+                           {span.feature, std::max(low[b], span.begin)}}});
+      } else if (bin.count == 0 && b == first && begin_inside) {
+        offer(span, span.begin, sum, count, mine);
+      }
+      sum += bin.left - bin.right;
+      count += bin.count;
+      if (high[b] < span.end) offer(span, high[b], sum, count, mine);
+    }
+    std::vector<int32_t> bins;
+    std::vector<size_t> index;
+    for (size_t j = 0; j < closed.size(); ++j) {
+      if (!(closed[j].bound < mine)) continue;
+      bins.push_back(closed[j].bin);
+      index.push_back(j);
+    }
+    if (bins.empty()) return;
+    std::vector<std::vector<PlacedRow>> placed;
+    place_bins(node.matrix, node.encoded, node.rows, node.n, span.feature, bins, placed);
+    for (size_t j = 0; j < bins.size(); ++j) {
+      const Opened &open = closed[index[j]];
+      sweep_rows(span, sides, placed[j], open.sum, open.count, open.bin == first && begin_inside, mine);
+    }
+  }
+
+  void run(int n_jobs) {
+    const int32_t d = node.encoded.n_cols();
+    std::vector<std::vector<Span>> found(d);
+    parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f), found[f]); });
+    std::priority_queue<Span> queue;
+    for (auto &spans : found)
+      for (Span &span : spans) queue.push(std::move(span));
+    while (!queue.empty() && (best.cut.feature < 0 || queue.top().bound < best)) {
+      std::vector<Span> batch;
+      while (!queue.empty() && static_cast<int>(batch.size()) < std::max(1, n_jobs) &&
+             (best.cut.feature < 0 || queue.top().bound < best)) {
+        Span span = queue.top();
+        queue.pop();
+        if (!span.sharp) {
+          sharpen(span);
+          queue.push(std::move(span));
+          continue;
+        }
+        batch.push_back(std::move(span));
+      }
+      std::vector<Key> keys(batch.size(), best);
+      parallel_for(n_jobs, static_cast<int64_t>(batch.size()), [&](int64_t i) { evaluate(batch[i], keys[i]); });
+      for (const Key &key : keys)
+        if (best.cut.feature < 0 ? key.cut.feature >= 0 : key < best) best = key;
+    }
+  }
+};
+
+}  // namespace
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_induced(nb::module_ &m) {
+  auto for_states = [&](auto of_type) {
+    using State = decltype(of_type);
+    m.def(
+        "best_induced_cut",
+        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<typename State::Cost> excess,
+           In2<typename State::Word> states, std::optional<In1<int64_t>> weights, std::optional<In3<int64_t>> histogram,
+           In2<int64_t> totals, In2<int64_t> held, In2<double> coordinates, In1<int32_t> survivors, double penalty,
+           In1<uint8_t> kills_left, In1<uint8_t> kills_right, int n_jobs) -> nb::object {
+          const int64_t k = static_cast<int64_t>(excess.shape(1));
+          const size_t n_rows = static_cast<size_t>(encoded.n_rows);
+          require(excess.shape(0) == n_rows && states.shape(0) == n_rows &&
+                      static_cast<int64_t>(states.shape(1)) == State::width(),
+                  "costs and states have one line per encoded row");
+          const auto *state = reinterpret_cast<const State *>(states.data());
+          require(static_cast<int64_t>(held.shape(0)) == k && held.shape(1) == 2, "held is of shape (k, 2)");
+          require(static_cast<int64_t>(coordinates.shape(0)) == k &&
+                      static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(),
+                  "coordinates is of shape (k, d)");
+          require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
+          require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                                 static_cast<int64_t>(histogram->shape(1)) == k),
+                  "histogram is of shape (n_slots, k, width)");
+          InducedSearch<State> search{
+              {encoded,
+               matrix,
+               rows.data(),
+               static_cast<int64_t>(rows.size()),
+               State::nearest_of(state),
+               State::loss_of(state),
+               {weights ? weights->data() : nullptr},
+               histogram ? histogram->data() : nullptr,
+               totals.data(),
+               k,
+               static_cast<int>(totals.shape(1)),
+               {coordinates.data(), encoded.n_cols(),
+                std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size())}},
+              excess.data(),
+              State::second_of(state),
+              {},
+              0,
+              0,
+              {}};
+          {
+            nb::gil_scoped_release release;
+            int64_t counted = 0;
+            for (size_t j = 0; j < survivors.size(); ++j) {
+              const int64_t c = survivors.data()[j];
+              search.base += held.data()[2 * c];
+              search.current += held.data()[2 * c] + held.data()[2 * c + 1];
+              if (totals.shape(1) == 2) counted += totals.data()[c * 2 + 1];
+            }
+            search.depth = {search.current, counted, static_cast<int64_t>(survivors.size()), penalty, kills_left.data(),
+                            kills_right.data()};
+            search.run(n_jobs);
+          }
+          if (search.best.cut.feature < 0) return nb::none();
+          return nb::make_tuple(search.best.score, search.best.induced, search.best.cut.feature,
+                                search.best.cut.threshold);
+        },
+        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("states").noconvert(),
+        nb::arg("weights").none(), nb::arg("histogram").none(), nb::arg("totals"),
+        nb::arg("held"), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"),
+        nb::arg("n_jobs"));
+  };
+  for_states(SmallState{});
+  for_states(MiddleState{});
+  for_states(LargeState{});
+}

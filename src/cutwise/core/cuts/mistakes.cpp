@@ -1,0 +1,335 @@
+// IMM's search: the cuts that part the fewest rows from their centers.
+//
+// Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1. Exact on coarse columns by branch and bound: a bin is opened
+// only where its bound can still meet the best cut known.
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include <nanobind/stl/optional.h>
+
+#include "base/arrays.hpp"
+#include "base/parallel.hpp"
+#include "nodes/separation.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+
+// The best cuts of one column so far.
+struct ColumnBest {
+  int64_t mistakes = kNone;
+  std::vector<double> thresholds;
+
+  void offer(int64_t candidate, double threshold) {
+    if (candidate > mistakes) return;
+    if (candidate < mistakes) {
+      mistakes = candidate;
+      thresholds.clear();
+    }
+    thresholds.push_back(threshold);
+  }
+};
+
+// The best cuts of every column at one node, handed on to a child whose rows and centers change nothing in most columns.
+struct ColumnCuts {
+  std::vector<ColumnBest> best;
+  std::vector<uint8_t> is_known;  // best holds all the cuts there are, and stays true until something changes
+  // Known for good: the surviving centers are equal in the column.
+  bool is_dead(size_t f) const { return is_known[f] && best[f].mistakes == kNone; }
+};
+
+struct ClosedBin {
+  int32_t bin;
+  int64_t bound;
+};
+
+using MistakeNode = SeparationNode<int32_t, int64_t>;
+
+struct MistakeSearch {
+  const MistakeNode &node;
+  std::vector<int32_t> uncounted;  // rows of the node that no surviving cluster holds: they still tell cuts apart
+  ColumnCuts &cuts;
+  std::vector<ColumnBest> &best;
+  std::vector<std::vector<ClosedBin>> closed;
+
+  MistakeSearch(const MistakeNode &n, std::vector<int32_t> uncounted_rows, ColumnCuts &known)
+      : node(n), uncounted(std::move(uncounted_rows)), cuts(known), best(known.best), closed(n.encoded.columns.size()) {
+    cuts.best.resize(closed.size());
+    cuts.is_known.resize(closed.size(), 0);
+  }
+
+  // Which cuts differ when rows that no cluster holds lie between them is looked up only where cuts tie: `exact`.
+  void look(int32_t feature, bool exact) {
+    const Column &column = node.encoded.columns[feature];
+    ColumnBest &mine = best[feature];
+    if (cuts.is_known[feature]) return;
+    mine = {};
+    if (node.survivors.are_equal_along(feature)) {
+      cuts.is_known[feature] = 1;
+      return;
+    }
+    const CenterLine line = node.survivors.along(feature);
+    const bool by_rows = node.prefers_rows(column);
+    // What follows is all there is to know, unless bins stay closed or rows without a center await a second look.
+    cuts.is_known[feature] = uncounted.empty() && (by_rows || column.exact);
+    if (by_rows) {
+      std::vector<PlacedRow> placed;
+      place_all(node.matrix, node.rows, node.n, feature, placed);
+      Sweep sweep(node, line);
+      walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double threshold, const auto &at) {
+        if (at.parts_centers()) mine.offer(at.loss(), threshold);
+      });
+      return;
+    }
+    std::vector<uint8_t> has(column.n_bins, !exact && !uncounted.empty());
+    if (exact) {
+      const BinReader bin_of(node.encoded, column);
+      for (int32_t row : uncounted) has[bin_of(row)] = 1;
+    }
+    walk_bins(
+        node, feature, line, [&](int32_t bin) { return has[bin] != 0; },
+        [&](double threshold, const auto &at, bool passed) {
+          if (passed && at.parts_centers()) mine.offer(at.loss(), threshold);
+        },
+        [&](int32_t bin, int64_t bound, size_t, const int64_t *, const auto &) {
+          closed[feature].push_back({bin, bound});
+        });
+  }
+
+  void open(int32_t feature, int64_t limit) {
+    const Column &column = node.encoded.columns[feature];
+    std::vector<int32_t> bins;
+    for (const ClosedBin &bin : closed[feature])
+      if (bin.bound <= limit) bins.push_back(bin.bin);
+    if (bins.empty()) return;
+    const CenterLine line = node.survivors.along(feature);
+    std::vector<std::vector<PlacedRow>> placed;
+    place_bins(node.matrix, node.encoded, node.rows, node.n, feature, bins, placed);
+    for (size_t j = 0; j < bins.size(); ++j) {
+      const double high = node.encoded.high[column.value_begin + bins[j]];
+      Sweep sweep = sweep_before(node, feature, line, bins[j]);
+      walk_rows(sweep, placed[j], high, [&](double threshold, const auto &at) {
+        if (at.parts_centers()) best[feature].offer(at.loss(), threshold);
+      });
+    }
+  }
+
+  int64_t minimum() const {
+    int64_t least = kNone;
+    for (const ColumnBest &column : best) least = std::min(least, column.mistakes);
+    return least;
+  }
+
+  size_t n_tied() const {
+    const int64_t least = minimum();
+    size_t n = 0;
+    for (const ColumnBest &column : best)
+      if (column.mistakes == least) n += column.thresholds.size();
+    return n;
+  }
+
+  void run(int n_jobs) {
+    const int32_t d = node.encoded.n_cols();
+    parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f), false); });
+    // The most promising columns first: what they yield keeps the others closed.
+    std::vector<std::pair<int64_t, int32_t>> order;
+    int64_t limit = minimum();
+    for (int32_t f = 0; f < d; ++f) {
+      int64_t bound = kNone;
+      for (const ClosedBin &bin : closed[f]) bound = std::min(bound, bin.bound);
+      if (bound <= limit && !closed[f].empty()) order.emplace_back(bound, f);
+    }
+    std::sort(order.begin(), order.end());
+    std::mutex limit_mutex;
+    parallel_for(n_jobs, static_cast<int64_t>(order.size()), [&](int64_t i) {
+      int64_t known;
+      {
+        std::lock_guard<std::mutex> lock(limit_mutex);
+        known = limit;
+      }
+      const int32_t f = order[i].second;
+      open(f, known);
+      std::lock_guard<std::mutex> lock(limit_mutex);
+      limit = std::min(limit, best[f].mistakes);
+    });
+    if (uncounted.empty() || n_tied() < 2) return;
+    parallel_for(n_jobs, d, [&](int64_t i) {
+      const int32_t f = static_cast<int32_t>(i);
+      if (best[f].mistakes != limit) return;
+      best[f] = {};
+      closed[f].clear();
+      look(f, true);
+      open(f, limit);
+    });
+  }
+};
+
+// Forgets the columns in which the loss of some rows and centers to a sibling may change a cut: those where a lost row is
+// not at its center, or a lost center's coordinate is not also that of a center that stays. Nearly all columns of nearly all
+// tables are forgotten within a few rows.
+class Forgetting {
+ public:
+  Forgetting(ColumnCuts &cuts, const double *coordinates, int64_t d) : cuts_(cuts), coordinates_(coordinates), d_(d) {
+    for (int64_t f = 0; f < d; ++f)
+      if (cuts.is_known[f] && !cuts.is_dead(f)) left_.push_back(static_cast<int32_t>(f));
+  }
+
+  void lose_centers(const std::vector<int32_t> &lost, const std::vector<int32_t> &kept) {
+    constexpr size_t kLookedAt = 32;  // of the centers that stay: a coordinate that is not among these is taken for a rare one
+    const size_t n_looked_at = std::min(kLookedAt, kept.size());
+    for (int32_t c : lost)
+      keep(left_, [&](int32_t f) {
+        for (size_t j = 0; j < n_looked_at; ++j)
+          if (center(kept[j])[f] == center(c)[f]) return true;
+        return false;
+      });
+  }
+
+  template <class T>
+  void lose_rows(const Dense<T> &x, const int32_t *rows, int64_t n, const int32_t *cluster) {
+    for (int64_t i = 0; i < n && !left_.empty(); ++i) {
+      const double *at = center(cluster[rows[i]]);
+      keep(left_, [&](int32_t f) { return x(rows[i], f) == at[f]; });
+    }
+  }
+
+  // Only stored values are touched, and columns in which a lost center is not zero.
+  template <class T>
+  void lose_rows(const Csr<T> &x, const int32_t *rows, int64_t n, const int32_t *cluster) {
+    std::unordered_map<int32_t, std::vector<int32_t>> not_zero;
+    for (int64_t i = 0; i < n; ++i) {
+      const int32_t row = rows[i], c = cluster[row];
+      const double *at = center(c);
+      const auto [found, is_new] = not_zero.try_emplace(c);
+      if (is_new)
+        for (int32_t f : left_)
+          if (at[f] != 0.0) found->second.push_back(f);
+      keep(found->second, [&](int32_t f) { return cuts_.is_known[f] && x(row, f) == at[f]; });
+      for (int64_t p = x.indptr[row]; p < x.indptr[row + 1]; ++p) {
+        const int32_t f = x.indices[p];
+        if (cuts_.is_known[f] && !cuts_.is_dead(f) && static_cast<double>(x.data[p]) != at[f]) cuts_.is_known[f] = 0;
+      }
+    }
+  }
+
+ private:
+  const double *center(int32_t c) const { return coordinates_ + static_cast<int64_t>(c) * d_; }
+
+  // Forgets the listed columns that are not to be kept, and takes them off the list.
+  template <class IsKept>
+  void keep(std::vector<int32_t> &columns, IsKept &&is_kept) {
+    size_t n = 0;
+    for (int32_t f : columns) {
+      if (is_kept(f)) columns[n++] = f;
+      else cuts_.is_known[f] = 0;
+    }
+    columns.resize(n);
+  }
+
+  ColumnCuts &cuts_;
+  const double *coordinates_;
+  int64_t d_;
+  std::vector<int32_t> left_;  // columns that are still known, and in which there are cuts
+};
+
+}  // namespace
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_mistakes(nb::module_ &m) {
+  nb::class_<ColumnCuts>(m, "ColumnCuts").def(nb::init<>());
+  m.def(
+      "forget_changed_cuts",
+      [](ColumnCuts &cuts, const Matrix &matrix, In1<int32_t> lost_rows, In1<int32_t> cluster, In2<double> coordinates,
+         In1<int32_t> lost_centers, In1<int32_t> kept_centers) {
+        const int64_t d = static_cast<int64_t>(coordinates.shape(1));
+        require(static_cast<int64_t>(cuts.is_known.size()) == d && matrix.n_cols() == d,
+                "cuts, rows and centers are in the same columns");
+        for (size_t i = 0; i < lost_rows.size(); ++i)
+          require(cluster.data()[lost_rows.data()[i]] >= 0, "every lost row has a center");
+        nb::gil_scoped_release release;
+        Forgetting forgetting(cuts, coordinates.data(), d);
+        forgetting.lose_centers({lost_centers.data(), lost_centers.data() + lost_centers.size()},
+                                {kept_centers.data(), kept_centers.data() + kept_centers.size()});
+        matrix.visit([&](const auto &values) {
+          forgetting.lose_rows(values, lost_rows.data(), static_cast<int64_t>(lost_rows.size()), cluster.data());
+        });
+      },
+      nb::arg("cuts"), nb::arg("matrix"), nb::arg("lost_rows"), nb::arg("cluster"), nb::arg("coordinates"),
+      nb::arg("lost_centers"), nb::arg("kept_centers"));
+  m.def(
+      "parted_rows",
+      [](In1<int32_t> rows, In1<int32_t> cluster, In1<int32_t> survivors, int64_t k) {
+        std::vector<int32_t> parted, uncounted;
+        {
+          nb::gil_scoped_release release;
+          std::vector<uint8_t> kind(k + 1, 2);  // 0: held, 1: held by no cluster since before, 2: parted just now
+          kind[0] = 1;
+          for (size_t i = 0; i < survivors.size(); ++i) kind[survivors.data()[i] + 1] = 0;
+          for (size_t i = 0; i < rows.size(); ++i) {
+            const int32_t row = rows.data()[i];
+            const uint8_t here = kind[cluster.data()[row] + 1];
+            if (here == 0) continue;
+            uncounted.push_back(row);
+            if (here == 2) parted.push_back(row);
+          }
+        }
+        return nb::make_tuple(to_numpy(std::move(parted)), to_numpy(std::move(uncounted)));
+      },
+      nb::arg("rows"), nb::arg("cluster"), nb::arg("survivors"), nb::arg("k"));
+  m.def(
+      "fewest_mistakes",
+      [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster,
+         std::optional<In1<int64_t>> weights, In1<int32_t> uncounted, std::optional<In3<int64_t>> histogram,
+         In2<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, ColumnCuts &known, int n_jobs) {
+        require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
+        require(static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
+        require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                               histogram->shape(1) == coordinates.shape(0) && histogram->shape(2) == 1),
+                "histogram is of shape (n_slots, k, 1)");
+        require(totals.shape(0) == coordinates.shape(0) && totals.shape(1) == 1, "totals is of shape (k, 1)");
+        require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
+        std::vector<int32_t> feature;
+        std::vector<double> threshold;
+        int64_t mistakes;
+        {
+          nb::gil_scoped_release release;
+          const int64_t k = static_cast<int64_t>(coordinates.shape(0));
+          MistakeNode node{encoded,
+                              matrix,
+                              rows.data(),
+                              static_cast<int64_t>(rows.size()),
+                              {cluster.data()},
+                              {weights ? weights->data() : nullptr},
+                              {},
+                              histogram ? histogram->data() : nullptr,
+                              totals.data(),
+                              k,
+                              1,
+                              {coordinates.data(), encoded.n_cols(),
+                               std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size())}};
+          MistakeSearch search(node, std::vector<int32_t>(uncounted.data(), uncounted.data() + uncounted.size()), known);
+          search.run(n_jobs);
+          mistakes = search.minimum();
+          if (mistakes == kNone) mistakes = -1;
+          for (int32_t f = 0; f < encoded.n_cols(); ++f) {
+            ColumnBest &column = search.best[f];
+            if (column.mistakes != mistakes || mistakes < 0) continue;
+            std::sort(column.thresholds.begin(), column.thresholds.end());
+            column.thresholds.erase(std::unique(column.thresholds.begin(), column.thresholds.end()),
+                                    column.thresholds.end());
+            for (double t : column.thresholds) {
+              feature.push_back(f);
+              threshold.push_back(t);
+            }
+          }
+        }
+        return nb::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
+      },
+      nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("cluster"), nb::arg("weights").none(),
+      nb::arg("uncounted"), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"),
+      nb::arg("known"), nb::arg("n_jobs"));
+}

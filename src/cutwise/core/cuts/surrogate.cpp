@@ -1,0 +1,501 @@
+// ExKMC's search: the cut whose two sides, each served by one cluster, cost least.
+//
+// Frost, Moshkovitz, Rashtchian (2020), Algorithm 2. The same walk serves costs given as numbers (surrogate cost, kernel
+// distances) and 0/1 disagreement with labels (Expand), whose sums are counts per label. Exact on coarse columns: a bin
+// is opened only where its bound can beat the best cut known.
+#include <mutex>
+#include <optional>
+
+#include <nanobind/stl/optional.h>
+
+#include "base/arrays.hpp"
+#include "base/clones.hpp"
+#include "base/parallel.hpp"
+#include "nodes/node.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+constexpr size_t kAhead = 8;  // rows in order of value lie anywhere in memory: their costs are asked for ahead of use
+
+CUTWISE_CLONES int64_t least(const int64_t *values, int64_t k) {
+  int64_t result = kNone;
+  for (int64_t j = 0; j < k; ++j) result = values[j] < result ? values[j] : result;
+  return result;
+}
+
+CUTWISE_CLONES int64_t least_rest(const int64_t *total, const int64_t *part, int64_t k) {
+  int64_t result = kNone;
+  for (int64_t j = 0; j < k; ++j) {
+    const int64_t rest = total[j] - part[j];
+    result = rest < result ? rest : result;
+  }
+  return result;
+}
+
+// The least sum of an entry of one list and an entry of another that stands elsewhere in it; none in lists of one.
+class LeastApart {
+ public:
+  void add(int64_t j, int64_t left, int64_t right) {
+    left_.add(j, left);
+    right_.add(j, right);
+  }
+  int64_t value() const {
+    if (left_.second == kNone) return kNone;
+    if (left_.where != right_.where) return left_.first + right_.first;
+    return std::min(left_.first + right_.second, left_.second + right_.first);
+  }
+
+ private:
+  struct TwoLeast {
+    int64_t first = kNone, second = kNone, where = -1;
+    void add(int64_t j, int64_t value) {
+      if (value < first) {
+        second = first;
+        first = value;
+        where = j;
+      } else if (value < second) {
+        second = value;
+      }
+    }
+  };
+  TwoLeast left_, right_;
+};
+
+// What rows add, and what a cut costs, when every cluster has its own cost per row.
+template <class Cost>
+struct CostSums {
+  static constexpr bool is_counts = false;
+
+  const Cost *costs;
+  int64_t k;
+
+  void add_row(int64_t *sums, int32_t row) const {
+    const Cost *cost = costs + row * k;
+    for (int64_t j = 0; j < k; ++j) sums[j] += cost[j];
+  }
+  void prefetch(int32_t row) const {
+#if defined(__GNUC__)
+    __builtin_prefetch(costs + static_cast<int64_t>(row) * k);
+#else
+    (void)row;
+#endif
+  }
+  int64_t left(const int64_t *part) const { return least(part, k); }
+  int64_t right(const int64_t *total, const int64_t *part) const { return least_rest(total, part, k); }
+  double second(const int64_t *, const int64_t *) const { return 0.0; }
+  bool has_second() const { return false; }
+  // The least that rows up to `before` and rows after `after` can cost under two different clusters.
+  int64_t apart(const int64_t *total, const int64_t *before, const int64_t *after) const {
+    LeastApart apart;
+    for (int64_t j = 0; j < k; ++j) apart.add(j, before[j], total[j] - after[j]);
+    return apart.value();
+  }
+  int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::min_element(part, part + k) - part); }
+};
+
+// The counts of one side, its total and squares kept along: what it costs follows from them in no time. Integers all the
+// way (weights add up to less than 2^32), so that it does not matter which rows came first.
+struct SideCounts {
+  std::vector<int64_t> count;
+  int64_t sum = 0, most = 0;
+  uint64_t squares = 0;
+
+  SideCounts(const int64_t *counts, int64_t k) : count(counts, counts + k) {
+    for (int64_t c : count) take_in(c);
+  }
+  // The other side.
+  SideCounts(const int64_t *total, const int64_t *counts, int64_t k) : count(k) {
+    for (int64_t j = 0; j < k; ++j) take_in(count[j] = total[j] - counts[j]);
+  }
+  void add(int32_t label, int64_t weight) {
+    int64_t &here = count[label];
+    squares += static_cast<uint64_t>(weight) * static_cast<uint64_t>(2 * here + weight);
+    here += weight;
+    sum += weight;
+    most = std::max(most, here);
+  }
+  int64_t cost() const { return sum - most; }
+  double impurity() const { return impurity_of(sum, squares); }
+
+  static double impurity_of(int64_t sum, uint64_t squares) {
+    const double n = static_cast<double>(sum);
+    return sum > 0 ? n - static_cast<double>(squares) / n : 0.0;
+  }
+
+ private:
+  void take_in(int64_t c) {
+    sum += c;
+    most = std::max(most, c);
+    squares += static_cast<uint64_t>(c) * static_cast<uint64_t>(c);
+  }
+};
+
+// The same for 0/1 disagreement: sums are label counts, the cost of a side is its rows outside the commonest label.
+struct LabelCounts {
+  static constexpr bool is_counts = true;
+
+  const int32_t *labels;
+  const int64_t *weights;
+  int64_t k;
+  bool gini;
+
+  int64_t weight_of(int32_t row) const { return weights ? weights[row] : 1; }
+  void add_row(int64_t *sums, int32_t row) const { sums[labels[row]] += weight_of(row); }
+  int64_t left(const int64_t *part) const {
+    int64_t sum = 0, most = 0;
+    for (int64_t j = 0; j < k; ++j) {
+      sum += part[j];
+      most = std::max(most, part[j]);
+    }
+    return sum - most;
+  }
+  int64_t right(const int64_t *total, const int64_t *part) const {
+    int64_t sum = 0, most = 0;
+    for (int64_t j = 0; j < k; ++j) {
+      sum += total[j] - part[j];
+      most = std::max(most, total[j] - part[j]);
+    }
+    return sum - most;
+  }
+  bool has_second() const { return gini; }
+  int64_t apart(const int64_t *total, const int64_t *before, const int64_t *after) const {
+    int64_t n_left = 0, n_right = 0;
+    for (int64_t j = 0; j < k; ++j) {
+      n_left += before[j];
+      n_right += total[j] - after[j];
+    }
+    LeastApart apart;
+    for (int64_t j = 0; j < k; ++j) apart.add(j, n_left - before[j], n_right - (total[j] - after[j]));
+    return apart.value();
+  }
+  // Gini impurity of the two sides, weighted by size: tells apart cuts that disagree equally.
+  double second(const int64_t *total, const int64_t *part) const {
+    if (!gini) return 0.0;
+    int64_t n_left = 0, n_right = 0;
+    uint64_t squares_left = 0, squares_right = 0;
+    for (int64_t j = 0; j < k; ++j) {
+      const uint64_t l = static_cast<uint64_t>(part[j]), r = static_cast<uint64_t>(total[j] - part[j]);
+      n_left += part[j];
+      n_right += total[j] - part[j];
+      squares_left += l * l;
+      squares_right += r * r;
+    }
+    return SideCounts::impurity_of(n_left, squares_left) + SideCounts::impurity_of(n_right, squares_right);
+  }
+  int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::max_element(part, part + k) - part); }
+};
+
+struct BestCut {
+  int64_t score = kNone;
+  double second = 0.0;
+  Cut cut;
+  int32_t left_label = -1, right_label = -1;
+
+  bool beats(int64_t other_score, double other_second, const Cut &other_cut) const {
+    if (score != other_score) return score < other_score;
+    if (second != other_second) return second < other_second;
+    return !(other_cut < cut);
+  }
+};
+
+template <class Sums>
+struct SurrogateSearch {
+  const Encoded &encoded;
+  const Matrix &matrix;
+  const int32_t *rows;
+  int64_t n;
+  const int64_t *histogram;  // (n_slots, k), null: sort every column
+  const uint8_t *silent;     // by row: adds nothing to any sum, so only the raw rows tell that it is there; null: none
+  Sums sums;
+  int64_t k;
+  std::vector<int64_t> total;
+  std::vector<int32_t> silent_rows;
+  BestCut best;
+  std::mutex best_mutex;
+
+  void offer(int32_t feature, double threshold, const int64_t *part, BestCut &mine) const {
+    const int64_t score = sums.left(part) + sums.right(total.data(), part);
+    if (score > mine.score) return;
+    offer(feature, threshold, score, sums.second(total.data(), part), part, mine);
+  }
+
+  void offer(int32_t feature, double threshold, int64_t score, double second, const int64_t *part, BestCut &mine) const {
+    const Cut cut{feature, threshold};
+    if (mine.score != kNone && mine.beats(score, second, cut)) return;
+    mine.score = score;
+    mine.second = second;
+    mine.cut = cut;
+    std::vector<int64_t> rest(k);
+    for (int64_t j = 0; j < k; ++j) rest[j] = total[j] - part[j];
+    mine.left_label = sums.label_left(part);
+    mine.right_label = sums.label_left(rest.data());
+  }
+
+  void share(const BestCut &mine) {
+    if (mine.score == kNone) return;
+    std::lock_guard<std::mutex> lock(best_mutex);
+    if (best.score == kNone || !best.beats(mine.score, mine.second, mine.cut)) best = mine;
+  }
+
+  // Rows in order of one column, starting from `part`. The last cut is left out: it is the end of the bin or of the node.
+  void walk(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part, BestCut &mine) const {
+    if constexpr (Sums::is_counts) {
+      walk_both_ways(feature, placed, part, mine);
+    } else {
+      for (size_t i = 0; i < placed.size();) {
+        const double value = placed[i].value;
+        while (i < placed.size() && placed[i].value == value) {
+          if (i + kAhead < placed.size()) sums.prefetch(placed[i + kAhead].row);
+          sums.add_row(part.data(), placed[i++].row);
+        }
+        if (i < placed.size()) offer(feature, value, part.data(), mine);
+      }
+    }
+  }
+
+  // The largest count of a side is easily kept while the side grows: the left one grows forward, the right one backward.
+  void walk_both_ways(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part,
+                      BestCut &mine) const {
+    struct Passed {
+      int64_t cost;
+      double impurity;
+    };
+    auto ends = [&](size_t i) { return i + 1 == placed.size() || placed[i + 1].value != placed[i].value; };
+    std::vector<Passed> left(placed.size());
+    SideCounts side(part.data(), k);
+    for (size_t i = 0; i < placed.size(); ++i) {
+      side.add(sums.labels[placed[i].row], sums.weight_of(placed[i].row));
+      if (ends(i)) left[i] = {side.cost(), sums.gini ? side.impurity() : 0.0};
+    }
+    SideCounts right(total.data(), side.count.data(), k);
+    int64_t best_score = kNone;
+    double best_second = 0.0;
+    size_t best_at = 0;
+    for (size_t i = placed.size(); i-- > 1;) {
+      right.add(sums.labels[placed[i].row], sums.weight_of(placed[i].row));
+      if (!ends(i - 1)) continue;
+      const int64_t score = left[i - 1].cost + right.cost();
+      if (score > best_score) continue;
+      const double second = sums.gini ? left[i - 1].impurity + right.impurity() : 0.0;
+      if (score == best_score && second > best_second) continue;  // of equals the lowest cut is wanted: the last met
+      best_score = score;
+      best_second = second;
+      best_at = i - 1;
+    }
+    if (best_score > mine.score || best_score == kNone) return;
+    for (size_t i = 0; i <= best_at; ++i) sums.add_row(part.data(), placed[i].row);
+    offer(feature, placed[best_at].value, best_score, best_second, part.data(), mine);
+  }
+
+  void sort_column(int32_t feature, BestCut &mine) const {
+    std::vector<PlacedRow> placed;
+    place_all(matrix, rows, n, feature, placed);
+    std::vector<int64_t> part(k, 0);
+    walk(feature, placed, part, mine);
+  }
+
+  struct ClosedBin {
+    int32_t feature, bin;
+    int64_t bound;
+    bool is_first;  // of the bins that hold rows of the node
+  };
+
+  const int64_t *cells(const Column &column, int32_t bin, const std::vector<int64_t> &rest) const {
+    if (bin == column.default_bin) return rest.data();
+    return histogram + static_cast<int64_t>(column.slot_of(bin)) * k;
+  }
+
+  std::vector<int64_t> default_cells(const Column &column) const {
+    std::vector<int64_t> rest;
+    if (column.default_bin < 0) return rest;
+    rest = total;
+    for (int32_t bin = 0; bin < column.n_bins; ++bin) {
+      if (bin == column.default_bin) continue;
+      const int64_t *here = cells(column, bin, rest);
+      for (int64_t j = 0; j < k; ++j) rest[j] -= here[j];
+    }
+    return rest;
+  }
+
+  void walk_column(int32_t feature, BestCut &mine, std::vector<ClosedBin> &closed) const {
+    const Column &column = encoded.columns[feature];
+    const std::vector<int64_t> rest = default_cells(column);
+    std::vector<uint8_t> present(column.n_bins, 0);
+    for (int32_t row : silent_rows) present[encoded.bin(row, column)] = 1;
+    int32_t first = -1, last = -1;
+    for (int32_t bin = 0; bin < column.n_bins; ++bin) {
+      const int64_t *here = cells(column, bin, rest);
+      for (int64_t j = 0; j < k && !present[bin]; ++j) present[bin] = here[j] != 0;
+      if (!present[bin]) continue;
+      if (first < 0) first = bin;
+      last = bin;
+    }
+    std::vector<int64_t> part(k, 0), before(k, 0);
+    for (int32_t bin = 0; bin <= last; ++bin) {
+      if (!present[bin]) continue;
+      const int64_t *here = cells(column, bin, rest);
+      const bool is_closed = encoded.low[column.value_begin + bin] < encoded.high[column.value_begin + bin];
+      if (is_closed) before = part;
+      for (int64_t j = 0; j < k; ++j) part[j] += here[j];
+      if (is_closed) closed.push_back({feature, bin, bound_inside(before.data(), part.data()), bin == first});
+      if (bin < last) offer(feature, encoded.high[column.value_begin + bin], part.data(), mine);
+    }
+  }
+
+  // Lower bound on the cost of every cut inside a bin. Both sides under one label cost what the uncut node costs under it,
+  // wherever the cut lies, so without a second score only different labels count: else the bins of a pure node, which no
+  // cut improves, would all have to be opened.
+  int64_t bound_inside(const int64_t *before, const int64_t *after) const {
+    if (sums.has_second()) return sums.left(before) + sums.right(total.data(), after);
+    return sums.apart(total.data(), before, after);
+  }
+
+  void open(int32_t feature, std::vector<int32_t> bins, BestCut &mine) const {
+    const Column &column = encoded.columns[feature];
+    const std::vector<int64_t> rest = default_cells(column);
+    std::vector<std::vector<PlacedRow>> placed;
+    place_bins(matrix, encoded, rows, n, feature, bins, placed);
+    std::vector<int64_t> part(k, 0);
+    int32_t reached = 0;
+    for (size_t i = 0; i < bins.size(); ++i) {
+      for (; reached < bins[i]; ++reached) {
+        const int64_t *here = cells(column, reached, rest);
+        for (int64_t j = 0; j < k; ++j) part[j] += here[j];
+      }
+      std::vector<int64_t> inside = part;
+      walk(feature, placed[i], inside, mine);
+    }
+  }
+
+  void run(int n_jobs) {
+    for (int64_t i = 0; silent && i < n; ++i)
+      if (silent[rows[i]]) silent_rows.push_back(rows[i]);
+    const int32_t d = encoded.n_cols();
+    std::vector<std::vector<ClosedBin>> closed(d);
+    parallel_for(n_jobs, d, [&](int64_t f) {
+      BestCut mine;
+      const int32_t feature = static_cast<int32_t>(f);
+      if (histogram)
+        walk_column(feature, mine, closed[f]);
+      else
+        sort_column(feature, mine);
+      share(mine);
+    });
+    // No cut costs more than the uncut node. One that costs as much has both sides under one label, which bounds leave out.
+    const int64_t uncut = sums.left(total.data());
+    auto limit = [&] {
+      std::lock_guard<std::mutex> lock(best_mutex);
+      return sums.has_second() || best.score < uncut ? best.score : uncut - 1;
+    };
+    std::vector<std::pair<int64_t, int32_t>> order;
+    for (int32_t f = 0; f < d; ++f) {
+      int64_t bound = kNone;
+      for (const ClosedBin &bin : closed[f]) bound = std::min(bound, bin.bound);
+      if (bound <= limit() && !closed[f].empty()) order.emplace_back(bound, f);
+    }
+    std::sort(order.begin(), order.end());
+    parallel_for(n_jobs, static_cast<int64_t>(order.size()), [&](int64_t i) {
+      const int32_t feature = order[i].second;
+      const int64_t known = limit();
+      std::vector<int32_t> bins;
+      for (const ClosedBin &bin : closed[feature])
+        if (bin.bound <= known) bins.push_back(bin.bin);
+      if (bins.empty()) return;
+      BestCut mine;
+      open(feature, std::move(bins), mine);
+      share(mine);
+    });
+    if (!sums.has_second() && best.score >= uncut) take_lowest(closed);
+  }
+
+  // All cuts cost the same: the lowest of the lowest column is wanted, and lies behind the node's lowest value.
+  void take_lowest(const std::vector<std::vector<ClosedBin>> &closed) {
+    for (int32_t f = 0; f < encoded.n_cols(); ++f) {
+      if (best.score != kNone && best.cut.feature < f) return;
+      if (closed[f].empty() || !closed[f].front().is_first) continue;
+      BestCut mine;
+      open(f, {closed[f].front().bin}, mine);
+      share(mine);
+    }
+  }
+};
+
+template <class Sums>
+nb::object found(SurrogateSearch<Sums> &search, int n_jobs) {
+  {
+    nb::gil_scoped_release release;
+    search.run(n_jobs);
+  }
+  const BestCut &best = search.best;
+  if (best.score == kNone) return nb::none();
+  return nb::make_tuple(best.score, best.second, best.cut.feature, best.cut.threshold, best.left_label,
+                        best.right_label);
+}
+
+}  // namespace
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_surrogate(nb::module_ &m) {
+  auto for_costs = [&](auto zero) {
+    using Cost = decltype(zero);
+    m.def(
+        "best_surrogate_cut",
+        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs,
+           std::optional<In2<int64_t>> histogram, In1<int64_t> totals, std::optional<In1<uint8_t>> silent, int n_jobs) {
+          const int64_t k = static_cast<int64_t>(costs.shape(1));
+          require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
+          require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                                 static_cast<int64_t>(histogram->shape(1)) == k),
+                  "histogram is of shape (n_slots, k)");
+          require(static_cast<int64_t>(totals.size()) == k, "totals has one entry per cluster");
+          SurrogateSearch<CostSums<Cost>> search{encoded,
+                                                 matrix,
+                                                 rows.data(),
+                                                 static_cast<int64_t>(rows.size()),
+                                                 histogram ? histogram->data() : nullptr,
+                                                 silent ? silent->data() : nullptr,
+                                                 {costs.data(), k},
+                                                 k,
+                                                 std::vector<int64_t>(totals.data(), totals.data() + k),
+                                                 {},
+                                                 {},
+                                                 {}};
+          return found(search, n_jobs);
+        },
+        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").none(),
+        nb::arg("totals"), nb::arg("silent").none(), nb::arg("n_jobs"));
+  };
+  for_costs(int32_t{});
+  for_costs(int64_t{});
+
+  m.def(
+      "best_disagreement_cut",
+      [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels,
+         std::optional<In1<int64_t>> weights, std::optional<In2<int64_t>> histogram, In1<int64_t> totals, bool gini,
+         int n_jobs) {
+        const int64_t k = static_cast<int64_t>(totals.size());
+        require(static_cast<int64_t>(labels.size()) == encoded.n_rows, "labels has one entry per encoded row");
+        require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                               static_cast<int64_t>(histogram->shape(1)) == k),
+                "histogram is of shape (n_slots, k)");
+        SurrogateSearch<LabelCounts> search{encoded,
+                                            matrix,
+                                            rows.data(),
+                                            static_cast<int64_t>(rows.size()),
+                                            histogram ? histogram->data() : nullptr,
+                                            nullptr,
+                                            {labels.data(), weights ? weights->data() : nullptr, k, gini},
+                                            k,
+                                            std::vector<int64_t>(totals.data(), totals.data() + k),
+                                            {},
+                                            {},
+                                            {}};
+        return found(search, n_jobs);
+      },
+      nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
+      nb::arg("histogram").none(), nb::arg("totals"), nb::arg("gini"), nb::arg("n_jobs"));
+}

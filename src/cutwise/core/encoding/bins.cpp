@@ -1,0 +1,160 @@
+#include "encoding/bins.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <type_traits>
+
+namespace cutwise {
+
+namespace {
+
+template <class V>
+using Key = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
+
+// Unsigned integers in the order of the floats; the two zeros become one.
+template <class V>
+Key<V> key_of(V value) {
+  value += V(0);
+  Key<V> bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  constexpr Key<V> sign = Key<V>(1) << (8 * sizeof(V) - 1);
+  return (bits & sign) != 0 ? ~bits : bits | sign;
+}
+
+template <class V>
+V value_of(Key<V> key) {
+  constexpr Key<V> sign = Key<V>(1) << (8 * sizeof(V) - 1);
+  const Key<V> bits = (key & sign) != 0 ? key & ~sign : ~key;
+  V value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// Sorts by radix, a byte at a time; bytes that all keys share cost one look. Samples are thousands of values: comparison
+// sorts mispredict half of their branches on them.
+template <class K>
+void sort_keys(std::vector<K> &keys) {
+  constexpr int n_bytes = sizeof(K);
+  std::vector<uint32_t> starts(n_bytes * 256, 0);
+  for (const K key : keys)
+    for (int byte = 0; byte < n_bytes; ++byte) ++starts[byte * 256 + ((key >> (8 * byte)) & 255)];
+  std::vector<K> other(keys.size());
+  for (int byte = 0; byte < n_bytes; ++byte) {
+    uint32_t *start = starts.data() + byte * 256;
+    if (start[(keys[0] >> (8 * byte)) & 255] == keys.size()) continue;
+    uint32_t sum = 0;
+    for (int digit = 0; digit < 256; ++digit) {
+      const uint32_t count = start[digit];
+      start[digit] = sum;
+      sum += count;
+    }
+    for (const K key : keys) other[start[(key >> (8 * byte)) & 255]++] = key;
+    keys.swap(other);
+  }
+}
+
+// Values that are whole numbers in a short range are counted instead of sorted.
+constexpr int64_t kMaxCounted = 8192;
+
+template <class V>
+bool count_whole(const V *values, int64_t n, Tally &tally) {
+  const V limit = V(1 << 24);
+  V lowest = values[0], highest = values[0];
+  bool whole = true;
+  for (int64_t i = 0; i < n; ++i) {
+    const V v = values[i];
+    lowest = v < lowest ? v : lowest;
+    highest = v > highest ? v : highest;
+    V inside = v > -limit ? v : -limit;
+    inside = inside < limit ? inside : limit;
+    whole &= static_cast<V>(static_cast<int32_t>(inside)) == v;
+  }
+  if (!whole || highest - lowest >= V(kMaxCounted)) return false;
+  const int32_t first = static_cast<int32_t>(lowest);
+  std::vector<int32_t> counts(static_cast<int32_t>(highest) - first + 1, 0);
+  for (int64_t i = 0; i < n; ++i) ++counts[static_cast<int32_t>(values[i]) - first];
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) continue;
+    tally.value.push_back(static_cast<double>(first + static_cast<int32_t>(i)));
+    tally.count.push_back(counts[i]);
+  }
+  return true;
+}
+
+// Walks the entries and ends a bin (appending its last entry) as soon as it holds `fill`; an entry of `fill`, and `alone`,
+// begin and end one of their own.
+void cut_at(const std::vector<int32_t> &counts, double fill, int64_t alone, std::vector<int64_t> &last) {
+  last.clear();
+  const int64_t n = static_cast<int64_t>(counts.size());
+  double held = 0;
+  bool open = false;
+  for (int64_t i = 0; i < n; ++i) {
+    const double count = counts[i];
+    const bool atom = count >= fill || i == alone;
+    if (atom && open) {
+      last.push_back(i - 1);
+      held = 0;
+    }
+    held += count;
+    open = !(atom || held >= fill);
+    if (!open) {
+      last.push_back(i);
+      held = 0;
+    }
+  }
+  if (open) last.push_back(n - 1);
+}
+
+}  // namespace
+
+template <class V>
+void tally_values(V *values, int64_t n, Tally &tally) {
+  tally.value.clear();
+  tally.count.clear();
+  if (n == 0 || count_whole(values, n, tally)) return;
+  std::vector<Key<V>> keys(n);
+  for (int64_t i = 0; i < n; ++i) keys[i] = key_of(values[i]);
+  if (n < 256) std::sort(keys.begin(), keys.end());
+  else sort_keys(keys);
+  for (int64_t i = 0; i < n;) {
+    int64_t end = i + 1;
+    while (end < n && keys[end] == keys[i]) ++end;
+    tally.value.push_back(static_cast<double>(value_of<V>(keys[i])));
+    tally.count.push_back(static_cast<int32_t>(end - i));
+    i = end;
+  }
+}
+
+template void tally_values<float>(float *, int64_t, Tally &);
+template void tally_values<double>(double *, int64_t, Tally &);
+
+std::vector<int64_t> divide(const std::vector<int32_t> &counts, int max_bins, int64_t alone) {
+  std::vector<int64_t> last;
+  if (static_cast<int64_t>(counts.size()) <= max_bins) {
+    last.resize(counts.size());
+    std::iota(last.begin(), last.end(), int64_t{0});
+    return last;
+  }
+  const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
+  // Entries that exceed their share leave more of the bins than of the counts to the rest, so begin below the mean.
+  for (double fill = 0.8 * total / max_bins;; fill *= 1.04) {
+    cut_at(counts, fill, alone, last);
+    if (static_cast<int64_t>(last.size()) <= max_bins) return last;
+    if (fill <= 0) fill = 1;
+  }
+}
+
+Bins choose_bins(const Tally &tally, int max_bins, int64_t alone) {
+  Bins bins;
+  bins.exact = tally.size() <= max_bins;
+  int64_t first = 0;
+  for (const int64_t last : divide(tally.count, max_bins, alone)) {
+    bins.low.push_back(tally.value[first]);
+    bins.high.push_back(tally.value[last]);
+    first = last + 1;
+  }
+  return bins;
+}
+
+}  // namespace cutwise

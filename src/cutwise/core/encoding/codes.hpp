@@ -1,0 +1,33 @@
+// The layout of slots and codes, and its amendment once all rows were read.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "encoding/bins.hpp"
+#include "encoding/encoded.hpp"
+
+namespace cutwise {
+
+// Fills slot_begin, n_bins and exact of every column, group_begin and n_slots from each column's group and default_bin (-1:
+// the column has the group to itself) and its bins. False when a bundle needs more codes than a byte has. Columns without a
+// slot in `before`, if given, come last in their groups, so that the codes of the others stay as they are.
+bool number_slots(const std::vector<Bins> &bins, Encoded &encoded, const Encoded *before = nullptr);
+
+// The code of a bin of a column, in its group.
+inline uint8_t code_of(const Encoded &encoded, const Column &column, int32_t bin) {
+  return static_cast<uint8_t>(bin == column.default_bin ? 0 : column.slot_of(bin) - encoded.group_begin[column.group]);
+}
+
+// A value that the plan had no code for: none of its exact column's, or off its column's default in a row whose code another
+// column of the bundle holds. Its code is still to be written.
+struct Surprise {
+  int32_t column, row;
+  double value;
+};
+
+// Makes the codes true: exact columns get bins for the surprising values (or become coarse when they are too many), columns
+// that conflict with others of their bundle get a group of their own.
+void amend(std::vector<Surprise> surprises, std::vector<Bins> &bins, Encoded &encoded, int n_jobs);
+
+}  // namespace cutwise

@@ -1,0 +1,104 @@
+// Encoding as Python sees it.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+#include "base/matrix.hpp"
+#include "encoding/encode_dense.hpp"
+#include "encoding/encode_sparse.hpp"
+#include "encoding/encoded.hpp"
+#include "encoding/merge.hpp"
+
+namespace cutwise {
+namespace {
+
+
+Encoded encode(const Matrix &matrix, bool bundle, int n_jobs) {
+  if (matrix.n_rows() < 1 || matrix.n_cols() < 1) throw std::invalid_argument("a table to encode has rows and columns");
+  if (matrix.n_rows() > std::numeric_limits<int32_t>::max() || matrix.n_cols() > std::numeric_limits<int32_t>::max())
+    throw std::invalid_argument("a table to encode has at most 2**31 - 1 rows and columns, not " +
+                                std::to_string(matrix.n_rows()) + " x " + std::to_string(matrix.n_cols()));
+  nb::gil_scoped_release release;
+  return matrix.is_sparse() ? encode_sparse(matrix, n_jobs) : encode_dense(matrix, bundle, n_jobs);
+}
+
+Encoded take(const Encoded &encoded, const Vector<int32_t> &rows) {
+  nb::gil_scoped_release release;
+  return encoded.take(rows.data(), static_cast<int64_t>(rows.shape(0)));
+}
+
+template <class T, class Allocator, size_t N>
+auto view(const std::vector<T, Allocator> &values, const size_t (&shape)[N]) {
+  return nb::ndarray<nb::numpy, const T, nb::ndim<N>>(values.data(), N, shape);
+}
+template <class T, class Allocator>
+auto view(const std::vector<T, Allocator> &values) {
+  return view(values, {values.size()});
+}
+
+// A new array that owns its values.
+template <class T>
+auto owned(std::vector<T> values) {
+  auto *kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+  const size_t shape[1] = {kept->size()};
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), 1, shape, owner);
+}
+
+template <class T>
+auto per_column(const Encoded &encoded, T Column::*field) {
+  const size_t shape[1] = {encoded.columns.size()};
+  T *values = new T[shape[0]];
+  nb::capsule owner(values, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+  for (size_t c = 0; c < shape[0]; ++c) values[c] = encoded.columns[c].*field;
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(values, 1, shape, owner);
+}
+
+nb::object merge(const Matrix &matrix, const Encoded &encoded) {
+  std::optional<MergedRows> merged;
+  {
+    nb::gil_scoped_release release;
+    merged = merge_duplicates(matrix, encoded);
+  }
+  if (!merged) return nb::none();
+  return nb::make_tuple(owned(std::move(merged->first_row)), owned(std::move(merged->group_of_row)));
+}
+
+}  // namespace
+}  // namespace cutwise
+
+void bind_encode(nanobind::module_ &m) {
+  using namespace cutwise;
+
+  constexpr auto kept = nb::rv_policy::reference_internal;
+  constexpr auto own = nb::rv_policy::automatic;
+  nb::class_<Encoded>(m, "Encoded", "A table as small codes; its arrays are read-only views.")
+      .def_ro("n_rows", &Encoded::n_rows)
+      .def_ro("n_slots", &Encoded::n_slots)
+      .def_ro("n_groups", &Encoded::n_groups)
+      .def_ro("is_sparse", &Encoded::sparse)
+      .def_prop_ro("n_cols", &Encoded::n_cols)
+      .def_prop_ro("low", [](const Encoded &e) { return view(e.low); }, kept)
+      .def_prop_ro("high", [](const Encoded &e) { return view(e.high); }, kept)
+      .def_prop_ro(
+          "codes",
+          [](const Encoded &e) {
+            return view(e.codes, {e.sparse ? size_t{0} : static_cast<size_t>(e.n_rows), static_cast<size_t>(e.n_groups)});
+          },
+          kept)
+      .def_prop_ro("group_begin", [](const Encoded &e) { return view(e.group_begin); }, kept)
+      .def_prop_ro("indptr", [](const Encoded &e) { return view(e.indptr); }, kept)
+      .def_prop_ro("slots", [](const Encoded &e) { return view(e.slots); }, kept)
+      .def_prop_ro("column_group", [](const Encoded &e) { return per_column<int32_t>(e, &Column::group); }, own)
+      .def_prop_ro("slot_begin", [](const Encoded &e) { return per_column<int32_t>(e, &Column::slot_begin); }, own)
+      .def_prop_ro("n_bins", [](const Encoded &e) { return per_column<int32_t>(e, &Column::n_bins); }, own)
+      .def_prop_ro("default_bin", [](const Encoded &e) { return per_column<int32_t>(e, &Column::default_bin); }, own)
+      .def_prop_ro("value_begin", [](const Encoded &e) { return per_column<int64_t>(e, &Column::value_begin); }, own)
+      .def_prop_ro("exact", [](const Encoded &e) { return per_column<bool>(e, &Column::exact); }, own)
+      .def("take", &take, nb::arg("rows"));
+  m.def("encode", &encode, nb::arg("matrix"), nb::arg("bundle"), nb::arg("n_jobs"));
+  m.def("merge_duplicates", &merge, nb::arg("matrix"), nb::arg("encoded"));
+}

@@ -1,0 +1,497 @@
+// Dense tables: bins and bundles are planned on a sample of the rows, then every row is read once, in tiles. What the plan
+// has no code for is kept as a surprise and amended afterwards; only a column with too many of them is planned anew, and
+// the pass repeated.
+#include "encoding/encode_dense.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "base/clones.hpp"
+#include "base/parallel.hpp"
+#include "base/prefetch.hpp"
+#include "encoding/bins.hpp"
+#include "encoding/bundle.hpp"
+#include "encoding/codes.hpp"
+#include "encoding/finder.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr int64_t kMinSampled = 4096, kMaxSampled = 8192;
+constexpr int64_t kSampleBytes = 2 << 20;  // of the columns sampled together, so that a row is visited once
+constexpr int64_t kTileBytes = 128 << 10;  // with the next one: a share of the second cache
+constexpr int64_t kMaxTileRows = 1024;
+constexpr int64_t kPieceRows = 16384;
+constexpr int64_t kMinSurprises = 1024;  // allowed in a column, or a row in 64
+constexpr int kMaxBundledCodes = 64;     // codes of one bundled column
+constexpr double kMaxDefault = 9007199254740992.0;  // below 2^53 integers and their float64 are equal alike
+
+int64_t sample_size(int64_t n_rows) {
+  return n_rows <= kMinSampled ? n_rows : std::clamp(n_rows / 16, kMinSampled, kMaxSampled);
+}
+
+// One thread's findings. Minima, maxima, unions and counts: merging them in any order gives the same.
+template <class V>
+struct Pass {
+  std::vector<V> ends;  // smallest and largest value of every coarse bin
+  std::vector<Surprise> surprises;
+  std::vector<int64_t> n_surprises;  // by column
+};
+
+// The bundled columns, as the pass over a row needs them.
+template <class T>
+struct Bundled {
+  using V = Compared<T>;
+  struct Member {
+    int32_t column, group;
+    T default_value;
+    int32_t first, last;  // its other values and their codes
+  };
+  std::vector<Member> members;
+  std::vector<V> value;
+  std::vector<uint8_t> code;
+  // Where rows are contiguous, whole stretches of them are compared with the defaults at once.
+  bool by_row = false;
+  int32_t first_column = 0;
+  std::vector<T> row_default;
+  std::vector<uint8_t> is_member;  // 1 or 0
+  std::vector<int32_t> member_at;
+};
+
+// off[i][j] = 1 where a member is off its default; rows of `off` are padded with zeros to full words.
+template <class T>
+CUTWISE_INLINE void mark_rows(const T *x, int64_t row_stride, int64_t n, const T *defaults, const uint8_t *is_member,
+                              int64_t width, uint8_t *off, int64_t off_stride) {
+  for (int64_t i = 0; i < n; ++i) {
+    const T *row = x + i * row_stride;
+    uint8_t *off_row = off + i * off_stride;
+    for (int64_t j = 0; j < width; ++j) off_row[j] = static_cast<uint8_t>(row[j] != defaults[j]) & is_member[j];
+  }
+}
+template <class T>
+void mark_off_default(const T *x, int64_t row_stride, int64_t n, const T *defaults, const uint8_t *is_member, int64_t width,
+                      uint8_t *off, int64_t off_stride) {
+  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
+}
+CUTWISE_CLONES void mark_off_default(const float *x, int64_t row_stride, int64_t n, const float *defaults,
+                                     const uint8_t *is_member, int64_t width, uint8_t *off, int64_t off_stride) {
+  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
+}
+CUTWISE_CLONES void mark_off_default(const double *x, int64_t row_stride, int64_t n, const double *defaults,
+                                     const uint8_t *is_member, int64_t width, uint8_t *off, int64_t off_stride) {
+  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
+}
+
+template <class T>
+class DenseEncoder {
+ public:
+  using V = Compared<T>;
+
+  DenseEncoder(const Dense<T> &x, bool bundle, int n_jobs)
+      : x_(x),
+        bundle_(bundle),
+        n_jobs_(n_jobs),
+        n_sampled_(sample_size(x.n_rows)),
+        max_surprises_(std::max(kMinSurprises, x.n_rows / 64)),
+        bins_(x.n_cols),
+        finders_(x.n_cols),
+        candidates_(x.n_cols) {}
+
+  Encoded run() {
+    plan_bins();
+    do {
+      plan_groups();
+      encode_rows();
+    } while (plan_anew());
+    return finish();
+  }
+
+ private:
+  void plan_bins() {
+    std::vector<int64_t> rows(n_sampled_);
+    for (int64_t i = 0; i < n_sampled_; ++i) rows[i] = sampled_row(i, n_sampled_, x_.n_rows);
+    const int64_t at_once = std::max<int64_t>(16, kSampleBytes / (n_sampled_ * static_cast<int64_t>(sizeof(T))));
+    for (int64_t first = 0; first < x_.n_cols; first += at_once)
+      plan_bins(rows, first, std::min(x_.n_cols, first + at_once));
+  }
+
+  void plan_bins(const std::vector<int64_t> &rows, int64_t first, int64_t last) {
+    // The rows lie far apart in memory: each is asked for well before its turn.
+    constexpr int64_t ahead = 16;
+    const int64_t width = last - first;
+    const int64_t apart = width | 1;  // columns of rows a power of two apart would share a few lines of the cache
+    std::vector<T> sample(n_sampled_ * apart);
+    const T *from = x_.data + first * x_.col_stride;
+    for (int64_t i = 0; i < n_sampled_; ++i) {
+      if (x_.col_stride == 1 && i + ahead < n_sampled_)
+        prefetch(from + rows[i + ahead] * x_.row_stride, width * static_cast<int64_t>(sizeof(T)));
+      for (int64_t j = 0; j < width; ++j) sample[i * apart + j] = from[rows[i] * x_.row_stride + j * x_.col_stride];
+    }
+    const std::vector<uint8_t> seen = bytes_seen(first, last);
+    parallel_for(n_jobs_, width, [&](int64_t j) {
+      std::vector<V> values(n_sampled_), sampled(n_sampled_);
+      for (int64_t i = 0; i < n_sampled_; ++i) values[i] = sampled[i] = static_cast<V>(sample[i * apart + j]);
+      Tally tally;
+      tally_values(values.data(), n_sampled_, tally);
+      const int64_t c = first + j;
+      if (!seen.empty()) add_bytes(seen.data() + j * 256, tally);
+      else if (expect_surprises(tally)) add_unseen(c, tally);
+      finders_[c] = Finder<T>(tally, x_.n_rows, bins_[c]);
+      if (bundle_) add_candidate(c, sampled.data(), tally);
+    });
+  }
+
+  // Which of the 256 values each column of bytes has; nothing for other dtypes. Bytes are read so fast that knowing all values
+  // beforehand is cheaper than to recode columns for the rare ones.
+  std::vector<uint8_t> bytes_seen(int64_t first, int64_t last) const {
+    std::vector<uint8_t> seen;
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      if (n_sampled_ == x_.n_rows) return seen;
+      seen.assign((last - first) * 256, 0);
+      constexpr int64_t at_once = 64;
+      parallel_for(n_jobs_, (last - first + at_once - 1) / at_once, [&](int64_t block) {
+        const int64_t begin = first + block * at_once, end = std::min(last, begin + at_once);
+        for (int64_t row = 0; row < x_.n_rows; ++row)
+          for (int64_t c = begin; c < end; ++c)
+            seen[(c - first) * 256 + x_.data[row * x_.row_stride + c * x_.col_stride]] = 1;
+      });
+    } else {
+      static_cast<void>(first);
+      static_cast<void>(last);
+    }
+    return seen;
+  }
+
+  static void add_bytes(const uint8_t *seen, Tally &tally) {
+    for (int value = 0, at = 0; value < 256; ++value) {
+      const bool known = at < tally.size() && tally.value[at] == value;
+      if (seen[value] != 0 && !known) tally.add_new(value, at);
+      at += known || seen[value] != 0;
+    }
+  }
+
+  // Values seen once stand for as large a share of values not seen at all (Good and Turing).
+  bool expect_surprises(const Tally &tally) const {
+    if (n_sampled_ == x_.n_rows || tally.size() > kMaxBins) return false;
+    const double n_once = static_cast<double>(std::count(tally.count.begin(), tally.count.end(), 1));
+    return n_once / static_cast<double>(n_sampled_) * static_cast<double>(x_.n_rows) > 0.5 * static_cast<double>(max_surprises_);
+  }
+
+  // Adds the column's other values, until there are too many for exact bins.
+  void add_unseen(int64_t c, Tally &tally) const {
+    for (int64_t i = 0; i < x_.n_rows && tally.size() <= kMaxBins; ++i) {
+      const double v = x_(i, c) + 0.0;
+      const auto at = std::lower_bound(tally.value.begin(), tally.value.end(), v);
+      if (at == tally.value.end() || *at != v) tally.add_new(v, at - tally.value.begin());
+    }
+  }
+
+  // Zero is the default to try first: the columns of a one-hot group exclude each other only by their ones. Then the value
+  // most often seen.
+  void add_candidate(int64_t c, const V *values, const Tally &tally) {
+    const auto &value = tally.value;
+    if (tally.size() > kMaxBundledCodes) return;
+    const size_t zero = std::lower_bound(value.begin(), value.end(), 0.0) - value.begin();
+    const size_t mode = std::max_element(tally.count.begin(), tally.count.end()) - tally.count.begin();
+    BundleCandidate candidate{static_cast<int32_t>(c), static_cast<int32_t>(value.size()) - 1, {}};
+    auto add_default = [&](size_t bin) {
+      if (std::abs(value[bin]) >= kMaxDefault) return;
+      Default option{static_cast<int32_t>(bin), std::vector<uint64_t>((n_sampled_ + 63) / 64, 0)};
+      const V default_value = static_cast<V>(value[bin]);
+      for (int64_t i = 0; i < n_sampled_; ++i)
+        option.others[i / 64] |= static_cast<uint64_t>(values[i] != default_value) << (i % 64);
+      candidate.defaults.push_back(std::move(option));
+    };
+    const bool has_zero = zero < value.size() && value[zero] == 0.0;
+    if (has_zero) add_default(zero);
+    if (!has_zero || mode != zero) add_default(mode);
+    if (!candidate.defaults.empty()) candidates_[c].push_back(std::move(candidate));
+  }
+
+  void plan_groups() {
+    std::vector<BundleCandidate> candidates;
+    for (const auto &of_column : candidates_) candidates.insert(candidates.end(), of_column.begin(), of_column.end());
+    const Layout layout = lay_out(static_cast<int32_t>(x_.n_cols), candidates, n_sampled_ == x_.n_rows);
+    out_ = Encoded();
+    out_.n_rows = x_.n_rows;
+    out_.n_groups = layout.n_groups;
+    out_.columns.resize(x_.n_cols);
+    for (int64_t c = 0; c < x_.n_cols; ++c) {
+      out_.columns[c].group = layout.group[c];
+      out_.columns[c].default_bin = layout.default_bin[c];
+    }
+    number_slots(bins_, out_);
+
+    alone_.clear();
+    bundled_ = Bundled<T>();
+    for (int32_t c = 0; c < out_.n_cols(); ++c) {
+      const Column &column = out_.columns[c];
+      if (column.default_bin < 0) {
+        alone_.push_back(c);
+        continue;
+      }
+      const int32_t first = static_cast<int32_t>(bundled_.value.size());
+      for (int32_t b = 0; b < column.n_bins; ++b) {
+        if (b == column.default_bin) continue;
+        bundled_.value.push_back(static_cast<V>(bins_[c].high[b]));
+        bundled_.code.push_back(code_of(out_, column, b));
+      }
+      bundled_.members.push_back({c, column.group, static_cast<T>(bins_[c].high[column.default_bin]), first,
+                                  static_cast<int32_t>(bundled_.value.size())});
+    }
+    plan_rows_of_bundled();
+  }
+
+  void plan_rows_of_bundled() {
+    if (bundled_.members.empty() || x_.col_stride != 1) return;
+    const int32_t first = bundled_.members.front().column, width = bundled_.members.back().column - first + 1;
+    // Among many other columns the members are found faster one by one.
+    if (width > 4 * static_cast<int32_t>(bundled_.members.size())) return;
+    bundled_.by_row = true;
+    bundled_.first_column = first;
+    bundled_.row_default.assign(width, T(0));
+    bundled_.is_member.assign(width, 0);
+    bundled_.member_at.assign(width, -1);
+    for (size_t m = 0; m < bundled_.members.size(); ++m) {
+      const int32_t at = bundled_.members[m].column - first;
+      bundled_.row_default[at] = bundled_.members[m].default_value;
+      bundled_.is_member[at] = 1;
+      bundled_.member_at[at] = static_cast<int32_t>(m);
+    }
+  }
+
+  void encode_rows() {
+    out_.codes.resize(x_.n_rows * out_.n_groups);
+    int64_t n_ends = 0;
+    ends_begin_.assign(x_.n_cols, 0);
+    for (int64_t c = 0; c < x_.n_cols; ++c) {
+      ends_begin_[c] = n_ends;
+      if (!bins_[c].exact) n_ends += 2 * bins_[c].size();
+    }
+    passes_.clear();
+    std::vector<Pass<V> *> idle;
+    std::mutex mutex;
+    const int64_t n_pieces = (x_.n_rows + kPieceRows - 1) / kPieceRows;
+    parallel_for(n_jobs_, n_pieces, [&](int64_t piece) {
+      Pass<V> *pass = nullptr;
+      {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (idle.empty()) {
+          passes_.push_back(new_pass(n_ends));
+          idle.push_back(passes_.back().get());
+        }
+        pass = idle.back();
+        idle.pop_back();
+      }
+      const int64_t first = piece * kPieceRows;
+      encode_piece(first, std::min(x_.n_rows, first + kPieceRows), *pass);
+      std::lock_guard<std::mutex> lock(mutex);
+      idle.push_back(pass);
+    });
+  }
+
+  std::unique_ptr<Pass<V>> new_pass(int64_t n_ends) const {
+    auto pass = std::make_unique<Pass<V>>();
+    pass->ends.reserve(n_ends);
+    for (const Bins &bins : bins_) {
+      for (int b = 0; !bins.exact && b < bins.size(); ++b) {
+        pass->ends.push_back(static_cast<V>(bins.low[b]));
+        pass->ends.push_back(static_cast<V>(bins.high[b]));
+      }
+    }
+    pass->n_surprises.assign(x_.n_cols, 0);
+    return pass;
+  }
+
+  void encode_piece(int64_t first, int64_t last, Pass<V> &pass) {
+    const int64_t n_groups = out_.n_groups;
+    const bool by_column = std::abs(x_.row_stride) < std::abs(x_.col_stride);
+    const int64_t row_bytes = by_column ? n_groups : x_.n_cols * static_cast<int64_t>(sizeof(T));
+    const int64_t tile_rows = std::clamp<int64_t>(kTileBytes / row_bytes, 16, kMaxTileRows);
+    for (; first < last; first += tile_rows) {
+      const int64_t n = std::min(tile_rows, last - first);
+      const T *tile = x_.data + first * x_.row_stride;
+      uint8_t *codes = out_.codes.data() + first * n_groups;
+      // The next tile's share of the memory that one column's turn may ask for.
+      const int64_t next_bytes = x_.col_stride != 1 || x_.row_stride < x_.n_cols || x_.row_stride > 2 * x_.n_cols || first + n >= last
+                                     ? 0
+                                     : std::min(n, last - first - n) * x_.row_stride * static_cast<int64_t>(sizeof(T));
+      const int64_t share = alone_.empty() ? 0 : next_bytes / static_cast<int64_t>(alone_.size());
+      const char *next = reinterpret_cast<const char *>(tile + n * x_.row_stride);
+      if (!bundled_.members.empty()) std::memset(codes, 0, static_cast<size_t>(n * n_groups));
+      for (const int32_t c : alone_) {
+        prefetch(next, share);
+        next += share;
+        const T *values = tile + c * x_.col_stride;
+        uint8_t *of_group = codes + out_.columns[c].group;
+        if (finders_[c].find(values, x_.row_stride, n, pass.ends.data() + ends_begin_[c], of_group, n_groups))
+          note_surprises(c, first, values, n, of_group, pass);
+      }
+      if (bundled_.by_row) encode_bundled_rows(first, tile, n, codes, pass);
+      else encode_bundled_columns(first, tile, n, codes, pass);
+    }
+  }
+
+  void note(int32_t column, int64_t row, V value, Pass<V> &pass) const {
+    if (++pass.n_surprises[column] <= max_surprises_)
+      pass.surprises.push_back({column, static_cast<int32_t>(row), static_cast<double>(value)});
+  }
+
+  void note_surprises(int32_t c, int64_t first, const T *values, int64_t n, const uint8_t *codes, Pass<V> &pass) const {
+    for (int64_t i = 0; i < n; ++i) {
+      const V v = static_cast<V>(values[i * x_.row_stride]);
+      if (!finders_[c].knows(v, codes[i * out_.n_groups])) note(c, first + i, v, pass);
+    }
+  }
+
+  // Writes the codes of bundled columns' values that are not their defaults. Keeps its pointers, for the compiler must
+  // believe that a byte written could change those of the encoder.
+  struct Placer {
+    const DenseEncoder &encoder;
+    Pass<V> &pass;
+    const V *value;
+    const uint8_t *code;
+
+    Placer(const DenseEncoder &e, Pass<V> &p)
+        : encoder(e), pass(p), value(e.bundled_.value.data()), code(e.bundled_.code.data()) {}
+
+    CUTWISE_INLINE void operator()(const typename Bundled<T>::Member &member, int64_t row, T x, uint8_t *codes) const {
+      const V v = static_cast<V>(x);
+      uint8_t &held = codes[member.group];
+      if (held == 0) {
+        for (int32_t i = member.first; i < member.last; ++i) {
+          if (value[i] != v) continue;
+          held = code[i];
+          return;
+        }
+      }
+      encoder.note(member.column, row, v, pass);
+    }
+  };
+
+  void encode_bundled_columns(int64_t first, const T *tile, int64_t n, uint8_t *codes, Pass<V> &pass) const {
+    const Placer place(*this, pass);
+    const int64_t n_groups = out_.n_groups, stride = x_.row_stride;
+    for (const auto &member : bundled_.members) {
+      const T *values = tile + member.column * x_.col_stride;
+      const T default_value = member.default_value;
+      for (int64_t i = 0; i < n; ++i) {
+        const T v = values[i * stride];
+        if (v != default_value) place(member, first + i, v, codes + i * n_groups);
+      }
+    }
+  }
+
+  void encode_bundled_rows(int64_t first, const T *tile, int64_t n, uint8_t *codes, Pass<V> &pass) const {
+    const Placer place(*this, pass);
+    const int64_t width = static_cast<int64_t>(bundled_.row_default.size()), n_words = (width + 7) / 8;
+    const int64_t rows_at_once = std::max<int64_t>(1, 1024 / n_words), n_groups = out_.n_groups, stride = x_.row_stride;
+    const int32_t *member_at = bundled_.member_at.data();
+    const auto *members = bundled_.members.data();
+    std::vector<uint64_t> off(rows_at_once * n_words, 0);
+    tile += bundled_.first_column;
+    for (int64_t begin = 0; begin < n; begin += rows_at_once) {
+      const int64_t end = std::min(n, begin + rows_at_once);
+      mark_off_default(tile + begin * stride, stride, end - begin, bundled_.row_default.data(), bundled_.is_member.data(),
+                       width, reinterpret_cast<uint8_t *>(off.data()), 8 * n_words);
+      for (int64_t i = begin; i < end; ++i) {
+        const T *row = tile + i * stride;
+        const uint64_t *words = off.data() + (i - begin) * n_words;
+        for (int64_t w = 0; w < n_words; ++w) {
+          for (uint64_t word = words[w]; word != 0; word &= word - 1) {
+            const int64_t at = 8 * w + lowest_byte(word);
+            place(members[member_at[at]], first + i, row[at], codes + i * n_groups);
+          }
+        }
+      }
+    }
+  }
+
+  // The position in memory of the first byte that is 1, in a word of ones and zeros.
+  static int lowest_byte(uint64_t word) {
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_ctzll(word) / 8;
+#else
+    uint8_t bytes[8];
+    const uint64_t lowest = word & (~word + 1);
+    std::memcpy(bytes, &lowest, 8);
+    return static_cast<int>(std::find(bytes, bytes + 8, 1) - bytes);
+#endif
+  }
+
+  // Plans the columns with too many surprises from all of their values; true when there are any.
+  bool plan_anew() {
+    bool again = false;
+    for (int64_t c = 0; c < x_.n_cols; ++c) {
+      int64_t n_surprises = 0;
+      for (const auto &pass : passes_) n_surprises += pass->n_surprises[c];
+      if (n_surprises <= max_surprises_) continue;
+      again = true;
+      candidates_[c].clear();
+      Tally tally;
+      tally.value = bins_[c].high;
+      tally.count.assign(tally.value.size(), 1);
+      add_unseen(c, tally);
+      finders_[c] = Finder<T>(tally, x_.n_rows, bins_[c]);
+    }
+    return again;
+  }
+
+  Encoded finish() {
+    std::vector<Surprise> surprises;
+    for (const auto &pass : passes_) {
+      surprises.insert(surprises.end(), pass->surprises.begin(), pass->surprises.end());
+      for (int64_t c = 0; c < x_.n_cols; ++c) {
+        const V *ends = pass->ends.data() + ends_begin_[c];
+        for (int b = 0; !bins_[c].exact && b < bins_[c].size(); ++b) {
+          bins_[c].low[b] = std::min(bins_[c].low[b], static_cast<double>(ends[2 * b]) + 0.0);
+          bins_[c].high[b] = std::max(bins_[c].high[b], static_cast<double>(ends[2 * b + 1]) + 0.0);
+        }
+      }
+    }
+    amend(std::move(surprises), bins_, out_, n_jobs_);
+    for (int64_t c = 0; c < x_.n_cols; ++c) {
+      out_.columns[c].value_begin = static_cast<int64_t>(out_.low.size());
+      out_.low.insert(out_.low.end(), bins_[c].low.begin(), bins_[c].low.end());
+      out_.high.insert(out_.high.end(), bins_[c].high.begin(), bins_[c].high.end());
+    }
+    return std::move(out_);
+  }
+
+  const Dense<T> x_;
+  const bool bundle_;
+  const int n_jobs_;
+  const int64_t n_sampled_, max_surprises_;
+  std::vector<Bins> bins_;
+  std::vector<Finder<T>> finders_;
+  std::vector<std::vector<BundleCandidate>> candidates_;  // one of every column that may be bundled
+  std::vector<int32_t> alone_;
+  Bundled<T> bundled_;
+  std::vector<int64_t> ends_begin_;
+  std::vector<std::unique_ptr<Pass<V>>> passes_;
+  Encoded out_;
+};
+
+struct EncodeTyped {
+  bool bundle;
+  int n_jobs;
+
+  template <class T>
+  Encoded operator()(const Dense<T> &x) const {
+    return DenseEncoder<T>(x, bundle, n_jobs).run();
+  }
+  template <class T>
+  Encoded operator()(const Csr<T> &) const {
+    throw std::invalid_argument("a dense matrix is needed");
+  }
+};
+
+}  // namespace
+
+Encoded encode_dense(const Matrix &matrix, bool bundle, int n_jobs) { return matrix.visit(EncodeTyped{bundle, n_jobs}); }
+
+}  // namespace cutwise

@@ -1,0 +1,352 @@
+// CSR tables: only stored values are touched. They are brought together by column, where a column's bins stay at hand while
+// they are chosen and looked up; zero is a bin of its own wherever a row leaves the column out.
+#include "encoding/encode_sparse.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "base/parallel.hpp"
+#include "base/prefetch.hpp"
+#include "encoding/bins.hpp"
+#include "encoding/compared.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr int64_t kMinSampled = 500, kMaxSampled = 4096;  // stored values that the bins of a long column are chosen from
+// Bins of a column that is not exact: sums over a node's rows are kept for every bin, and there are as many columns as there
+// are words, so that a bin must stand for a good many values to be worth its memory. (On text, bins of 4 values made a fit
+// three times slower than bins of 64.)
+constexpr int64_t kValuesOfBin = 64, kMinBins = 16;
+constexpr int64_t kColumnsAtOnce = 64;
+constexpr int64_t kRowsAtOnce = 4096;
+constexpr int64_t kAhead = 16;  // memory is asked for so many values before its use: columns of a row lie far apart
+
+// The bin of a value among the upper ends of bins. Equal cells of the range tell it but for one or two comparisons, where a
+// few far values do not leave too many ends to one cell; else it takes eight. No branch depends on the values.
+template <class V>
+class EndFinder {
+ public:
+  // Values up to zero's neighbors belong to the bins beside it, and values beyond the last end to the last bin.
+  EndFinder(const Bins &bins, int32_t zero_bin) {
+    const int n = bins.size();
+    constexpr V infinity = std::numeric_limits<V>::infinity();
+    std::fill(std::begin(end_), std::end(end_), infinity);
+    for (int b = 0; b + 1 < n; ++b) end_[b] = static_cast<V>(bins.high[b]);
+    if (zero_bin > 0) end_[zero_bin - 1] = -std::numeric_limits<V>::denorm_min();
+    while ((1 << n_steps_) < n) ++n_steps_;
+
+    if (n < 3) return;
+    first_ = end_[0];
+    last_ = end_[n - 2];
+    per_value_ = static_cast<V>(kCells - 1) / (last_ - first_);
+    if (!(per_value_ > 0) || !(per_value_ < infinity)) return;
+    for (int b = 0, cell = 0, inside = 0; b + 1 < n; ++b) {
+      const int here = cell_of(end_[b]);
+      inside = here == cell ? inside + 1 : 1;
+      most_inside_ = std::max(most_inside_, inside);
+      // Cells up to this one have b ends before them, but for those of ends passed already.
+      if (here > cell || b == 0) std::fill(below_ + (b == 0 ? 0 : cell + 1), below_ + here + 1, static_cast<uint8_t>(b));
+      cell = here;
+    }
+    if (most_inside_ > kFewSteps) most_inside_ = 0;
+  }
+
+  // work(stored value, bin) for each.
+  template <class Stored, class Work>
+  void each(const Stored *stored, int64_t n, Work &&work) const {
+    switch (most_inside_) {
+      case 1: return by_cells<1>(stored, n, work);
+      case 2: return by_cells<2>(stored, n, work);
+      case 3: return by_cells<3>(stored, n, work);
+      case 4: return by_cells<4>(stored, n, work);
+      default: break;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      const V value = stored[i].value;
+      int32_t b = 0;
+      // Adding the outcome of a comparison leaves no branch for the data to mislead.
+      for (int step = n_steps_ - 1; step >= 0; --step)
+        b += static_cast<int32_t>(end_[b + (1 << step) - 1] < value) << step;
+      work(stored[i], b);
+    }
+  }
+
+ private:
+  static constexpr int kCells = 1024, kFewSteps = 4;
+
+  // Never decreases as the value grows, rounding included: all rests on that.
+  int cell_of(V value) const {
+    V inside = value > first_ ? value : first_;
+    inside = inside < last_ ? inside : last_;
+    return static_cast<int>((inside - first_) * per_value_);
+  }
+
+  template <int n_inside, class Stored, class Work>
+  void by_cells(const Stored *stored, int64_t n, Work &work) const {
+    for (int64_t i = 0; i < n; ++i) {
+      const V value = stored[i].value;
+      const int32_t below = below_[cell_of(value)];
+      int32_t b = below;
+      for (int j = 0; j < n_inside; ++j) b += static_cast<int32_t>(end_[below + j] < value);
+      work(stored[i], b);
+    }
+  }
+
+  V end_[kMaxBins + kFewSteps];  // infinite from the last bin on
+  int n_steps_ = 0;
+  V first_ = 0, last_ = 0, per_value_ = 0;
+  uint8_t below_[kCells];  // ends in the cells before
+  int most_inside_ = 0;    // ends in one cell; 0: cells are of no use
+};
+
+// Position: an unsigned integer that can number the stored values.
+template <class T, class Position>
+class SparseEncoder {
+ public:
+  using V = Compared<T>;
+
+  SparseEncoder(const Csr<T> &x, int n_jobs) : x_(x), n_jobs_(n_jobs) {}
+
+  Encoded run() {
+    out_.n_rows = x_.n_rows;
+    out_.sparse = true;
+    out_.columns.resize(x_.n_cols);
+    count_by_column();
+    out_.indptr.assign(x_.indptr, x_.indptr + x_.n_rows + 1);
+    out_.slots.resize(x_.indptr[x_.n_rows]);
+    collect_by_column();
+    find_all_bins();
+    by_column_.reset();
+    number_slots();
+    return std::move(out_);
+  }
+
+ private:
+  // A stored value and where it stands in the table.
+  struct Stored {
+    V value;
+    Position position;
+  };
+
+  void count_by_column() {
+    if (x_.indptr[0] != 0) throw std::invalid_argument("indptr of a CSR matrix begins with 0");
+    begin_.assign(x_.n_cols + 1, 0);
+    for (int64_t row = 0; row < x_.n_rows; ++row) {
+      if (x_.indptr[row] > x_.indptr[row + 1]) throw std::invalid_argument("indptr of a CSR matrix never decreases");
+      int64_t previous = -1;
+      for (int64_t p = x_.indptr[row]; p < x_.indptr[row + 1]; ++p) {
+        const int64_t c = x_.indices[p];
+        if (c <= previous || c >= x_.n_cols)
+          throw std::invalid_argument("column indices of a CSR row increase strictly, from 0 up to n_cols - 1");
+        if (x_.data[p] == T(0)) throw std::invalid_argument("a CSR matrix stores no zeros; call eliminate_zeros() first");
+        previous = c;
+        ++begin_[c + 1];
+      }
+    }
+    for (int64_t c = 0; c < x_.n_cols; ++c) begin_[c + 1] += begin_[c];
+  }
+
+  void collect_by_column() {
+    std::vector<int64_t> next(begin_.begin(), begin_.end() - 1);
+    const int64_t n_stored = x_.indptr[x_.n_rows];
+    by_column_.reset(new Stored[n_stored]);
+    for (int64_t p = 0; p < n_stored; ++p) {
+      if (p + kAhead < n_stored) prefetch(&next[x_.indices[p + kAhead]], 1);
+      by_column_[next[x_.indices[p]]++] = {static_cast<V>(x_.data[p]), static_cast<Position>(p)};
+    }
+  }
+
+  // Bins of all columns, and in the slots' places the number of each value's slot within its column.
+  void find_all_bins() {
+    struct Chunk {
+      std::vector<double> low, high;
+    };
+    const int64_t n_chunks = (x_.n_cols + kColumnsAtOnce - 1) / kColumnsAtOnce;
+    std::vector<Chunk> chunks(n_chunks);
+    parallel_for(n_jobs_, n_chunks, [&](int64_t i) {
+      Tally tally;
+      std::vector<V> values;
+      for (int64_t c = i * kColumnsAtOnce; c < std::min(x_.n_cols, (i + 1) * kColumnsAtOnce); ++c) {
+        Stored *stored = by_column_.get() + begin_[c];
+        const int64_t n = begin_[c + 1] - begin_[c];
+        Column &column = out_.columns[c];
+        column.group = -1;
+        if (n < kMaxBins) {
+          take_short_column(column, stored, n, chunks[i].low);
+          chunks[i].high.insert(chunks[i].high.end(), chunks[i].low.end() - column.n_bins, chunks[i].low.end());
+          continue;
+        }
+        const Bins bins = take_long_column(column, stored, n, values, tally);
+        chunks[i].low.insert(chunks[i].low.end(), bins.low.begin(), bins.low.end());
+        chunks[i].high.insert(chunks[i].high.end(), bins.high.begin(), bins.high.end());
+      }
+    });
+    int64_t n_slots = 0, n_values = 0;
+    for (Column &column : out_.columns) {
+      column.slot_begin = static_cast<int32_t>(n_slots);
+      column.value_begin = n_values;
+      n_slots += column.n_slots();
+      n_values += column.n_bins;
+      if (n_slots > std::numeric_limits<int32_t>::max())
+        throw std::invalid_argument("the table has more than 2**31 - 1 bins; encode fewer columns");
+    }
+    out_.n_slots = static_cast<int32_t>(n_slots);
+    out_.low.reserve(n_values);
+    out_.high.reserve(n_values);
+    for (Chunk &chunk : chunks) {
+      out_.low.insert(out_.low.end(), chunk.low.begin(), chunk.low.end());
+      out_.high.insert(out_.high.end(), chunk.high.begin(), chunk.high.end());
+      chunk = {};
+    }
+  }
+
+  // Most columns of most sparse tables: few enough values for exact bins, however they are, appended to `ends`.
+  void take_short_column(Column &column, Stored *stored, int64_t n, std::vector<double> &ends) {
+    const bool has_zero = n < x_.n_rows;
+    std::sort(stored, stored + n, [](const Stored &a, const Stored &b) { return a.value < b.value; });
+    column.exact = true;
+    column.default_bin = -1;
+    column.n_bins = 0;
+    int32_t n_slots = 0;
+    auto add_zero = [&] {
+      column.default_bin = column.n_bins++;
+      ends.push_back(0.0);
+    };
+    for (int64_t i = 0; i < n; ++i) {
+      if (i == 0 || stored[i].value != stored[i - 1].value) {
+        if (has_zero && column.default_bin < 0 && stored[i].value > 0) add_zero();
+        ends.push_back(static_cast<double>(stored[i].value));
+        ++column.n_bins;
+        ++n_slots;
+      }
+      out_.slots[stored[i].position] = n_slots - 1;
+    }
+    if (has_zero && column.default_bin < 0) add_zero();
+  }
+
+  Bins take_long_column(Column &column, const Stored *stored, int64_t n, std::vector<V> &values, Tally &tally) {
+    const int64_t n_sampled = n <= kMinSampled ? n : std::clamp(n / 8, kMinSampled, kMaxSampled);
+    values.resize(n_sampled);
+    if (n_sampled == n) {
+      for (int64_t i = 0; i < n; ++i) values[i] = stored[i].value;
+    } else {
+      // One of every stretch, anywhere in it; like sampled_row(), without its divisions.
+      const double stretch = static_cast<double>(n) / static_cast<double>(n_sampled);
+      uint64_t state = 1;
+      for (int64_t i = 0; i < n_sampled; ++i) {
+        state = state * 0x5851F42D4C957F2Du + 0x14057B7EF767814Fu;
+        const double within = static_cast<double>(state >> 32) * 0x1p-32;
+        values[i] = stored[std::min(n - 1, static_cast<int64_t>((static_cast<double>(i) + within) * stretch))].value;
+      }
+    }
+    tally_values(values.data(), n_sampled, tally);
+    Bins bins;
+    if (!find_bins(column, stored, n, tally, bins)) {
+      add_unseen(stored, n, tally);
+      find_bins(column, stored, n, tally, bins);
+    }
+    return bins;
+  }
+
+  // The bins that a tally asks for, and every value's slot in its column. False when the tally has missed a value that was to
+  // have a bin of its own, or any value of one sign.
+  bool find_bins(Column &column, const Stored *stored, int64_t n, const Tally &tally, Bins &bins) {
+    int64_t zero = -1;
+    const bool is_exact = tally.size() + (n < x_.n_rows ? 1 : 0) <= kMaxBins;
+    const int max_bins = is_exact ? kMaxBins : static_cast<int>(std::clamp<int64_t>(n / kValuesOfBin, kMinBins, kMaxBins));
+    if (n < x_.n_rows) {
+      Tally with_zero = tally;
+      zero = std::lower_bound(tally.value.begin(), tally.value.end(), 0.0) - tally.value.begin();
+      with_zero.add_new(0.0, zero);
+      with_zero.count[zero] = 0;
+      bins = choose_bins(with_zero, max_bins, zero);
+    } else {
+      bins = choose_bins(tally, max_bins);
+    }
+    column.n_bins = bins.size();
+    column.exact = bins.exact;
+    column.slot_begin = 0;
+    column.default_bin = -1;
+    if (zero >= 0)
+      column.default_bin =
+          static_cast<int32_t>(std::lower_bound(bins.high.begin(), bins.high.end(), 0.0) - bins.high.begin());
+    const EndFinder<V> find(bins, column.default_bin);
+    struct {
+      V low, high;
+      int32_t slot;
+    } bin[kMaxBins];
+    for (int32_t b = 0; b < column.n_bins; ++b)
+      bin[b] = {static_cast<V>(bins.low[b]), static_cast<V>(bins.high[b]), column.slot_of(b)};
+    bool missed = false;
+    find.each(stored, n, [&](const Stored &here, int32_t b) {
+      missed |= b == column.default_bin;  // zeros are not stored
+      // What the sample has missed may begin a bin earlier, or end it later.
+      missed |= column.exact && here.value != bin[b].high;
+      bin[b].low = here.value < bin[b].low ? here.value : bin[b].low;
+      bin[b].high = here.value > bin[b].high ? here.value : bin[b].high;
+      out_.slots[here.position] = bin[b].slot;
+    });
+    for (int32_t b = 0; b < column.n_bins; ++b) {
+      bins.low[b] = static_cast<double>(bin[b].low);
+      bins.high[b] = static_cast<double>(bin[b].high);
+    }
+    return !missed;
+  }
+
+  // Adds the values that the sample missed, until there are too many for exact bins; and the ends of both signs.
+  static void add_unseen(const Stored *stored, int64_t n, Tally &tally) {
+    auto add = [&](double v) {
+      const auto at = std::lower_bound(tally.value.begin(), tally.value.end(), v);
+      if (at == tally.value.end() || *at != v) tally.add_new(v, at - tally.value.begin());
+    };
+    V lowest = stored[0].value, highest = lowest;
+    for (int64_t i = 0; i < n; ++i) {
+      lowest = std::min(lowest, stored[i].value);
+      highest = std::max(highest, stored[i].value);
+      if (tally.size() <= kMaxBins) add(static_cast<double>(stored[i].value));
+    }
+    add(static_cast<double>(lowest));
+    add(static_cast<double>(highest));
+  }
+
+  void number_slots() {
+    std::vector<int32_t> slot_begin(x_.n_cols);
+    for (int64_t c = 0; c < x_.n_cols; ++c) slot_begin[c] = out_.columns[c].slot_begin;
+    const int64_t n_pieces = (x_.n_rows + kRowsAtOnce - 1) / kRowsAtOnce;
+    parallel_for(n_jobs_, n_pieces, [&](int64_t piece) {
+      const int64_t end = x_.indptr[std::min(x_.n_rows, (piece + 1) * kRowsAtOnce)];
+      for (int64_t p = x_.indptr[piece * kRowsAtOnce]; p < end; ++p) {
+        if (p + kAhead < end) prefetch(&slot_begin[x_.indices[p + kAhead]], 1);
+        out_.slots[p] += slot_begin[x_.indices[p]];
+      }
+    });
+  }
+
+  const Csr<T> x_;
+  const int n_jobs_;
+  std::vector<int64_t> begin_;  // of every column in by_column_
+  std::unique_ptr<Stored[]> by_column_;
+  Encoded out_;
+};
+
+struct EncodeTyped {
+  int n_jobs;
+
+  template <class T>
+  Encoded operator()(const Csr<T> &x) const {
+    if (x.indptr[x.n_rows] <= std::numeric_limits<uint32_t>::max()) return SparseEncoder<T, uint32_t>(x, n_jobs).run();
+    return SparseEncoder<T, uint64_t>(x, n_jobs).run();
+  }
+  template <class T>
+  Encoded operator()(const Dense<T> &) const {
+    throw std::invalid_argument("a CSR matrix is needed");
+  }
+};
+
+}  // namespace
+
+Encoded encode_sparse(const Matrix &matrix, int n_jobs) { return matrix.visit(EncodeTyped{n_jobs}); }
+
+}  // namespace cutwise

@@ -1,0 +1,251 @@
+// The bin of a value, found without a branch that data could mislead.
+//
+// A column's range is cut into cells, so many that a table can name the bin of each: whole numbers have a cell each, other
+// values go by equal steps of value or, where a few outliers would leave all others in one cell, by equal steps of the
+// float's bits (equal ratios). An exact column needs a cell for every value, and a value that is not the one its bin holds
+// is a surprise. Bins of a coarse column are runs of cells. Where cells fail, a binary search of fixed length finds the bin.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "encoding/bins.hpp"
+#include "encoding/compared.hpp"
+
+namespace cutwise {
+
+// Cells. Each is a function of a value that never decreases as the value grows, rounding included: exactness rests on
+// nothing else. Values outside the range are in the first or the last cell.
+
+struct ByteCells {
+  int size() const { return 256; }
+  int operator()(uint8_t v) const { return v; }
+};
+
+template <class V>
+struct EqualCells {
+  V first, last;  // values
+  V per_value;
+
+  int size() const { return static_cast<int>((last - first) * per_value) + 1; }
+  int operator()(V v) const {
+    // Bounds from memory, for a constant tempts the compiler into a branch on the data.
+    V inside = v > first ? v : first;
+    inside = inside < last ? inside : last;
+    return static_cast<int>((inside - first) * per_value);
+  }
+};
+
+template <class V>
+struct BitCells {
+  using Bits = std::conditional_t<sizeof(V) == 4, int32_t, int64_t>;
+  Bits first, last;
+  int shift;
+
+  static Bits ordered(V v) {
+    v += V(0);  // -0.0 becomes 0.0
+    Bits bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    return bits < 0 ? std::numeric_limits<Bits>::min() - bits : bits;
+  }
+  int size() const { return static_cast<int>((last >> shift) - (first >> shift)) + 1; }
+  int operator()(V v) const {
+    const Bits at = std::clamp(ordered(v), first, last);
+    return static_cast<int>((at >> shift) - (first >> shift));
+  }
+};
+
+template <class T>
+class Finder {
+ public:
+  using V = Compared<T>;
+
+  Finder() = default;
+
+  // Chooses the bins as well, from (a sample of) the values. `n_rows` values will be looked up.
+  Finder(const Tally &tally, int64_t n_rows, Bins &bins) {
+    exact_ = tally.size() <= kMaxBins;
+    if (!use_cells(tally, n_rows, bins)) {
+      bins = choose_bins(tally, kMaxBins);
+      use_search(bins);
+    }
+    value_.assign(bins.high.begin(), bins.high.end());
+  }
+
+  bool exact() const { return exact_; }
+
+  // Writes the bins of n values that are `stride` apart to codes that are `code_stride` apart. Coarse: ends[2 * b] and
+  // ends[2 * b + 1], the smallest and the largest value of bin b, follow. Exact: true when some value may be no bin's, which
+  // knows() then tells.
+  bool find(const T *values, int64_t stride, int64_t n, V *ends, uint8_t *codes, int64_t code_stride) const {
+    return std::visit(
+        [&](const auto &cells) {
+          using Cells = std::decay_t<decltype(cells)>;
+          if constexpr (std::is_same_v<Cells, Search>) {
+            return write([&](T v) { return cells(static_cast<V>(v)); }, values, stride, n, ends, codes, code_stride);
+          } else {
+            const uint8_t *table = table_.data();
+            return write([table, at = cells](T v) { return static_cast<int>(table[at(static_cast<CellValue>(v))]); }, values, stride, n, ends, codes,
+                         code_stride);
+          }
+        },
+        cells_);
+  }
+
+  bool knows(V value, uint8_t bin) const { return value_[bin] == value; }
+
+ private:
+  struct Search {
+    std::vector<V> end;  // 2^n_steps - 1 of them
+    int n_steps;
+
+    int operator()(V v) const {
+      int b = 0;
+      for (int step = (1 << n_steps) >> 1; step > 0; step >>= 1) b += end[b + step - 1] < v ? step : 0;
+      return b;
+    }
+  };
+
+  using CellValue = std::conditional_t<std::is_same_v<T, uint8_t>, uint8_t, V>;
+
+  static constexpr int64_t kMinRows = 4096;     // fewer rows do not repay a table
+  static constexpr int kMaxCells = 8192;        // a fraction of the nearest cache, with those of the columns beside it
+  static constexpr int kMinCells = 1024;
+  static constexpr double kMaxWhole = 1 << 24;  // whole numbers up to here are exact in float32
+
+  using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
+  static Bits bits_of(V v) {
+    Bits bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    return bits;
+  }
+
+  template <class Find>
+  bool write(Find &&find_bin, const T *values, int64_t stride, int64_t n, V *ends, uint8_t *codes,
+             int64_t code_stride) const {
+    if (exact_) {
+      const V *value = value_.data();
+      Bits different = 0;
+      for (int64_t i = 0; i < n; ++i) {
+        const T v = values[i * stride];
+        const int b = find_bin(v);
+        different |= bits_of(value[b]) ^ bits_of(static_cast<V>(v));  // -0.0 is a false alarm
+        codes[i * code_stride] = static_cast<uint8_t>(b);
+      }
+      return different != 0;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      const T v = values[i * stride];
+      const int b = find_bin(v);
+      const V compared = static_cast<V>(v);
+      if (compared < ends[2 * b]) ends[2 * b] = compared;
+      if (compared > ends[2 * b + 1]) ends[2 * b + 1] = compared;
+      codes[i * code_stride] = static_cast<uint8_t>(b);
+    }
+    return false;
+  }
+
+  void use_search(const Bins &bins) {
+    Search search{{}, 0};
+    while ((1 << search.n_steps) < bins.size()) ++search.n_steps;
+    search.end.assign(bins.high.begin(), bins.high.end() - 1);
+    // No value is above these, so none is placed after the last bin.
+    search.end.resize((size_t{1} << search.n_steps) - 1, std::numeric_limits<V>::infinity());
+    cells_ = std::move(search);
+  }
+
+  bool use_cells(const Tally &tally, int64_t n_rows, Bins &bins) {
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      return try_cells(ByteCells{}, tally, bins);
+    } else {
+      const double first = tally.value.front(), last = tally.value.back();
+      const bool near = first >= -kMaxWhole && last <= kMaxWhole;
+      if (near && last - first < static_cast<double>(std::min<int64_t>(kMaxCells, 256 + n_rows)) && all_whole(tally))
+        return try_cells(EqualCells<V>{static_cast<V>(first), static_cast<V>(last), V(1)}, tally, bins);
+      if (n_rows < kMinRows || tally.size() < 2) return false;
+      // The first and the last bin of a coarse column may stretch far: the range is that of the others.
+      const int64_t left_out = exact_ ? 0 : n_counted(tally) / kMaxBins;
+      int64_t low_at = 0, high_at = tally.size() - 1;
+      for (int64_t n = tally.count[low_at]; n <= left_out; n += tally.count[low_at]) ++low_at;
+      for (int64_t n = tally.count[high_at]; n <= left_out; n += tally.count[high_at]) --high_at;
+      const V from = static_cast<V>(tally.value[low_at]), to = static_cast<V>(tally.value[high_at]);
+      for (int n_cells = kMinCells; n_cells <= kMaxCells; n_cells *= 2) {
+        const V per_value = static_cast<V>(n_cells - 1) / (to - from);
+        if (!std::isfinite(per_value) || !(per_value > 0)) break;
+        if (try_cells(EqualCells<V>{from, to, per_value}, tally, bins)) return true;
+      }
+      const auto low = BitCells<V>::ordered(from), high = BitCells<V>::ordered(to);
+      int shift = 8 * static_cast<int>(sizeof(V)) - 2;
+      for (; shift >= 0 && (high >> shift) - (low >> shift) < kMaxCells; --shift) {
+        if ((high >> shift) - (low >> shift) < kMinCells) continue;
+        if (try_cells(BitCells<V>{low, high, shift}, tally, bins)) return true;
+      }
+      return false;
+    }
+  }
+
+  static int64_t n_counted(const Tally &tally) {
+    int64_t n = 0;
+    for (const int32_t count : tally.count) n += count;
+    return n;
+  }
+
+  static bool all_whole(const Tally &tally) {
+    return std::all_of(tally.value.begin(), tally.value.end(), [](double v) { return v == std::floor(v); });
+  }
+
+  // Takes the cells if they tell an exact column's values apart, or if no cell is so crowded that a bin made of whole cells
+  // would be much larger than the others.
+  template <class Cells>
+  bool try_cells(const Cells &cells, const Tally &tally, Bins &bins) {
+    std::vector<int32_t> count;
+    std::vector<int64_t> last_value;  // of every cell that holds values
+    std::vector<int> cell;
+    const int64_t most = 2 * n_counted(tally) / kMaxBins;
+    for (int64_t i = 0; i < tally.size(); ++i) {
+      const int at = cells(static_cast<CellValue>(tally.value[i]));
+      if (!cell.empty() && cell.back() == at) {
+        if (exact_) return false;
+        count.back() += tally.count[i];
+        last_value.back() = i;
+        if (count.back() > most) return false;
+        continue;
+      }
+      cell.push_back(at);
+      count.push_back(tally.count[i]);
+      last_value.push_back(i);
+    }
+    Bins of_cells;
+    of_cells.exact = exact_;
+    table_.assign(cells.size(), 0);
+    int next = 0;
+    int64_t first = 0;
+    for (const int64_t last : divide(count, kMaxBins)) {
+      const uint8_t b = static_cast<uint8_t>(of_cells.size());
+      for (; next <= cell[last]; ++next) table_[next] = b;
+      of_cells.low.push_back(tally.value[first]);
+      of_cells.high.push_back(tally.value[last_value[last]]);
+      first = last_value[last] + 1;
+    }
+    for (; next < cells.size(); ++next) table_[next] = static_cast<uint8_t>(of_cells.size() - 1);
+    bins = std::move(of_cells);
+    cells_ = cells;
+    return true;
+  }
+
+  using AllCells = std::conditional_t<std::is_same_v<T, uint8_t>, std::variant<Search, ByteCells>,
+                                      std::variant<Search, EqualCells<V>, BitCells<V>>>;
+
+  bool exact_ = true;
+  std::vector<V> value_;  // exact: of every bin
+  std::vector<uint8_t> table_;  // the bin of every cell
+  AllCells cells_;
+};
+
+}  // namespace cutwise

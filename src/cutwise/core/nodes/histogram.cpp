@@ -1,0 +1,266 @@
+// Statistics per bin: the only passes over the codes that a search needs.
+//
+// Two shapes. A *cluster histogram* adds one or two numbers per row into the cell (slot, cluster of the row): counts of
+// rows (mistakes, purity) or what a row would lose if parted from its nearest center (induced cost). A *cost histogram*
+// adds the row's whole vector of excess costs (surrogate cost). All sums are integers, so no order of adding matters.
+#include <algorithm>
+#include <optional>
+
+#include <nanobind/stl/optional.h>
+
+#include "base/arrays.hpp"
+#include "base/clones.hpp"
+#include "base/parallel.hpp"
+#include "encoding/encoded.hpp"
+#include "nodes/histogram.hpp"
+#include "nodes/pack.hpp"
+
+namespace cutwise {
+namespace {
+
+// Cells of a piece of groups that stay in the second-level cache while the rows stream by.
+constexpr int64_t kCachedBytes = 400 * 1024;
+
+// The bytes of a row and where each byte's cells begin: the groups of a table, or its packs.
+struct ByteTable {
+  const uint8_t *codes;
+  int32_t n_bytes, n_slots;
+  std::vector<int32_t> begin;
+
+  explicit ByteTable(const Encoded &encoded)
+      : codes(encoded.codes.data()), n_bytes(encoded.n_groups), n_slots(encoded.n_slots), begin(encoded.group_begin) {}
+  explicit ByteTable(const PackedCodes &packed)
+      : codes(packed.codes.data()), n_bytes(packed.n_packs()), n_slots(256 * packed.n_packs()), begin(packed.n_packs()) {
+    for (int32_t p = 0; p < n_bytes; ++p) begin[p] = 256 * p;
+  }
+};
+
+// Splits the bytes into runs whose part of the histogram is cached, and into at least n_jobs runs when it pays.
+std::vector<int32_t> byte_runs(const ByteTable &table, int64_t bytes_per_slot, int n_jobs) {
+  std::vector<int32_t> runs{0};
+  const int64_t total = static_cast<int64_t>(table.n_slots) * bytes_per_slot;
+  const int64_t limit = std::max<int64_t>(1, std::min(kCachedBytes, total / std::max(1, n_jobs)));
+  int64_t filled = 0;
+  for (int32_t g = 0; g < table.n_bytes; ++g) {
+    const int32_t end = g + 1 < table.n_bytes ? table.begin[g + 1] : table.n_slots;
+    const int64_t bytes = (end - table.begin[g]) * bytes_per_slot;
+    if (filled > 0 && filled + bytes > limit) {
+      runs.push_back(g);
+      filled = 0;
+    }
+    filled += bytes;
+  }
+  runs.push_back(table.n_bytes);
+  return runs;
+}
+
+// Adding over packs and then spreading their cells over the groups' pays from so many rows on.
+bool packs_pay(const Encoded &encoded, const PackedCodes *packed, int64_t n) {
+  if (!packed || packed->n_packs() == 0) return false;
+  return n * (encoded.n_groups - packed->n_packs()) > 4 * 256 * encoded.n_groups;
+}
+
+void spread(const Encoded &encoded, const PackedCodes &packed, const std::vector<int64_t> &cells, int64_t width,
+            int64_t *histogram) {
+  for (int32_t p = 0; p < packed.n_packs(); ++p)
+    for (const auto &member : packed.packs[p])
+      for (int32_t code = 0; code < 256; ++code) {
+        const int64_t *from = cells.data() + (256 * p + code) * width;
+        int64_t *to = histogram + (encoded.group_begin[member.group] + member.code_in(code)) * width;
+        for (int64_t j = 0; j < width; ++j) to[j] += from[j];
+      }
+}
+
+int jobs_worth(int n_jobs, int64_t additions) {
+  // Starting a thread costs tens of microseconds, about 50,000 additions.
+  return static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(n_jobs, additions / 100000)));
+}
+
+// Calls add(cells, first row, last row, first byte, last byte) so that all bytes of all rows are added into `target`.
+template <class Add>
+void add_all(const ByteTable &table, int64_t n, int64_t cells_per_slot, int64_t n_added, int n_jobs, int64_t *target, Add &&add) {
+  const int64_t n_cells = table.n_slots * cells_per_slot;
+  // With a histogram of its own each thread reads its rows alone; else every thread reads all of them, for some bytes.
+  if (n_jobs > 1 && 4 * n_jobs * n_cells < n * table.n_bytes * n_added) {
+    const auto runs = byte_runs(table, cells_per_slot * 8, 1);
+    std::vector<std::vector<int64_t>> own(n_jobs - 1);
+    parallel_for(n_jobs, n_jobs, [&](int64_t piece) {
+      int64_t *cells = target;
+      if (piece > 0) {
+        own[piece - 1].assign(n_cells, 0);
+        cells = own[piece - 1].data();
+      }
+      for (size_t run = 0; run + 1 < runs.size(); ++run)
+        add(cells, n * piece / n_jobs, n * (piece + 1) / n_jobs, runs[run], runs[run + 1]);
+    });
+    for (const auto &cells : own)
+      for (int64_t i = 0; i < n_cells; ++i) target[i] += cells[i];
+    return;
+  }
+  const auto runs = byte_runs(table, cells_per_slot * 8, n_jobs);
+  parallel_for(n_jobs, static_cast<int64_t>(runs.size()) - 1,
+               [&](int64_t run) { add(target, int64_t{0}, n, runs[run], runs[run + 1]); });
+}
+
+template <int width, class Cluster, class First>
+void add_clusters(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, PerRow<Cluster> cluster,
+                  PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t sign, int64_t *histogram, int n_jobs) {
+  auto value = [&](const auto &values, int32_t row) { return values ? sign * values[row] : sign; };
+  auto add = [&](int64_t *cells, int64_t slot, int64_t offset, int64_t v0, int64_t v1) {
+    int64_t *cell = cells + (slot * k + offset) * width;
+    cell[0] += v0;
+    if (width == 2) cell[1] += v1;
+  };
+  if (encoded.sparse) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int32_t row = rows[i], c = cluster[row];
+      if (c < 0) continue;
+      const int64_t v0 = value(first, row), v1 = width == 2 ? value(second, row) : 0;
+      for (int64_t p = encoded.indptr[row]; p < encoded.indptr[row + 1]; ++p)
+        add(histogram, encoded.slots[p], c, v0, v1);
+    }
+    return;
+  }
+  const bool with_packs = packs_pay(encoded, packed, n);
+  const ByteTable table = with_packs ? ByteTable(*packed) : ByteTable(encoded);
+  std::vector<int64_t> cells(with_packs ? table.n_slots * k * width : 0, 0);
+  int64_t *target = with_packs ? cells.data() : histogram;
+  n_jobs = jobs_worth(n_jobs, n * table.n_bytes);
+  add_all(table, n, k * width, 1, n_jobs, target, [&](int64_t *to, int64_t from, int64_t until, int32_t begin, int32_t end) {
+    for (int64_t i = from; i < until; ++i) {
+      const int32_t row = rows[i], c = cluster[row];
+      if (c < 0) continue;
+      const int64_t v0 = value(first, row), v1 = width == 2 ? value(second, row) : 0;
+      const uint8_t *code = table.codes + static_cast<int64_t>(row) * table.n_bytes;
+      for (int32_t g = begin; g < end; ++g) add(to, table.begin[g] + code[g], c, v0, v1);
+    }
+  });
+  if (with_packs) spread(encoded, *packed, cells, k * width, histogram);
+}
+
+template <class Cost>
+CUTWISE_CLONES void add_vector(int64_t *cell, const Cost *cost, int64_t k) {
+  for (int64_t j = 0; j < k; ++j) cell[j] += cost[j];
+}
+
+// One run of groups, all rows: kept in one function so that the widening additions are vectorised inside the loop.
+template <class Cost>
+CUTWISE_CLONES void add_costs_run(const uint8_t *codes, const int32_t *group_begin, int64_t n_groups, int32_t begin,
+                                  int32_t end, const int32_t *rows, int64_t n, const Cost *costs, int64_t k,
+                                  int64_t *histogram) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t row = rows[i];
+    const Cost *cost = costs + row * k;
+    const uint8_t *code = codes + row * n_groups;
+    for (int32_t g = begin; g < end; ++g) {
+      int64_t *cell = histogram + (group_begin[g] + code[g]) * k;
+      for (int64_t j = 0; j < k; ++j) cell[j] += cost[j];
+    }
+  }
+}
+
+template <class Cost>
+void add_costs(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, const Cost *costs, int64_t k, int64_t *histogram,
+               int64_t *totals, int n_jobs) {
+  if (encoded.sparse || !histogram) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t row = rows[i];
+      add_vector(totals, costs + row * k, k);
+      if (!histogram) continue;
+      for (int64_t p = encoded.indptr[row]; p < encoded.indptr[row + 1]; ++p)
+        add_vector(histogram + static_cast<int64_t>(encoded.slots[p]) * k, costs + row * k, k);
+    }
+    return;
+  }
+  const bool with_packs = packs_pay(encoded, packed, n);
+  const ByteTable table = with_packs ? ByteTable(*packed) : ByteTable(encoded);
+  std::vector<int64_t> cells(with_packs ? table.n_slots * k : 0, 0);
+  int64_t *target = with_packs ? cells.data() : histogram;
+  n_jobs = jobs_worth(n_jobs, n * table.n_bytes * k);
+  add_all(table, n, k, k, n_jobs, target, [&](int64_t *to, int64_t from, int64_t until, int32_t begin, int32_t end) {
+    add_costs_run(table.codes, table.begin.data(), table.n_bytes, begin, end, rows + from, until - from, costs, k, to);
+  });
+  if (with_packs) spread(encoded, *packed, cells, k, histogram);
+  // Every row has exactly one slot in the first group, so that group's lines add up to the totals.
+  const int64_t end = encoded.n_groups > 1 ? encoded.group_begin[1] : encoded.n_slots;
+  std::fill(totals, totals + k, 0);
+  for (int64_t slot = 0; slot < end; ++slot) add_vector(totals, histogram + slot * k, k);
+}
+
+}  // namespace
+
+template <class Cluster, class First>
+void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n,
+                           PerRow<Cluster> cluster, PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t width,
+                           int64_t sign, int64_t *histogram, int64_t *totals, int n_jobs) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t row = rows[i], c = cluster[row];
+    if (c < 0) continue;
+    totals[c * width] += first ? sign * first[row] : sign;
+    if (width == 2) totals[c * 2 + 1] += second ? sign * second[row] : sign;
+  }
+  if (!histogram) return;
+  if (width == 1)
+    add_clusters<1>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
+  else
+    add_clusters<2>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
+}
+
+template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
+                                    PerRow<int64_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
+template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
+                                    PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
+template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int16_t>,
+                                    PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *, int);
+
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_histogram(nb::module_ &m) {
+  m.def(
+      "cluster_histogram",
+      [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In1<int32_t> cluster, std::optional<In1<int64_t>> first,
+         std::optional<In1<int64_t>> second, std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals, int64_t sign,
+         int n_jobs) {
+        require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
+        require(!first || static_cast<int64_t>(first->size()) == encoded.n_rows, "first has one entry per encoded row");
+        require(!second || static_cast<int64_t>(second->size()) == encoded.n_rows,
+                "second has one entry per encoded row");
+        require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
+        require(!histogram ||
+                    (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                     histogram->shape(1) == totals.shape(0) && histogram->shape(2) == totals.shape(1)),
+                "histogram has one line per slot, and as many cells as totals");
+        nb::gil_scoped_release release;
+        add_cluster_histogram(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()),
+                              PerRow<int32_t>{cluster.data()}, PerRow<int64_t>{first ? first->data() : nullptr},
+                              PerRow<int64_t>{second ? second->data() : nullptr},
+                              static_cast<int64_t>(totals.shape(0)), static_cast<int64_t>(totals.shape(1)), sign,
+                              histogram ? histogram->data() : nullptr, totals.data(), n_jobs);
+      },
+      nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("cluster"), nb::arg("first").none(), nb::arg("second").none(),
+      nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("sign"), nb::arg("n_jobs"));
+
+  auto cost_histogram = [&](auto zero) {
+    using Cost = decltype(zero);
+    m.def(
+        "cost_histogram",
+        [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In2<Cost> costs, std::optional<Out2<int64_t>> histogram,
+           Out1<int64_t> totals, int n_jobs) {
+          require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
+          require(totals.shape(0) == costs.shape(1), "totals has one entry per cluster");
+          require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                                 histogram->shape(1) == costs.shape(1)),
+                  "histogram has one line per slot and one column per cluster");
+          nb::gil_scoped_release release;
+          add_costs(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
+                    static_cast<int64_t>(costs.shape(1)), histogram ? histogram->data() : nullptr, totals.data(),
+                    n_jobs);
+        },
+        nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").noconvert().none(),
+        nb::arg("totals").noconvert(), nb::arg("n_jobs"));
+  };
+  cost_histogram(int32_t{});
+  cost_histogram(int64_t{});
+}

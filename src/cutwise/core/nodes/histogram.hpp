@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include "encoding/encoded.hpp"
+#include "nodes/pack.hpp"
+
+namespace cutwise {
+
+// One number a row in an array of records.
+template <class T>
+struct PerRow {
+  const T *data = nullptr;  // null: none is given
+  int64_t stride = 1;
+
+  explicit operator bool() const { return data != nullptr; }
+  T operator[](int64_t row) const { return data[row * stride]; }
+};
+
+// Adds sign * (first[row], second[row]) into cell (slot, cluster[row]) of a (n_slots, k, width) histogram, for every slot
+// of every given row whose cluster is not negative. A null array of values stands for
+// ones, a null histogram for none; totals is the same summed over slots, of shape (k, width). packed: the
+// same table in fewer bytes, or null; it changes the time, not the sums.
+template <class Cluster, class First>
+void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n,
+                           PerRow<Cluster> cluster, PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t width,
+                           int64_t sign, int64_t *histogram, int64_t *totals, int n_jobs);
+
+// Compiled for these.
+extern template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
+                                           PerRow<int64_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *,
+                                           int);
+extern template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
+                                           PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *,
+                                           int);
+extern template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int16_t>,
+                                           PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *,
+                                           int);
+
+}  // namespace cutwise

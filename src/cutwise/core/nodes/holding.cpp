@@ -1,0 +1,240 @@
+// Follows rows down a tree that parts centers: nearest clusters, losses, and the histogram of losses.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/arrays.hpp"
+#include "base/parallel.hpp"
+#include "nodes/histogram.hpp"
+#include "nodes/holding.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr int64_t kRowsAtOnce = 1 << 18;  // changed rows that are listed together: a list of all would cost memory
+constexpr int64_t kRowsOfPiece = 1 << 14;
+
+// Costs of the rows that are part of every cost of theirs, as narrow as they come.
+struct BaseCosts {
+  const int32_t *narrow;
+  const int64_t *wide;
+
+  explicit BaseCosts(const nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> &base) {
+    require(base.dtype() == nb::dtype<int32_t>() || base.dtype() == nb::dtype<int64_t>(), "base is int32 or int64");
+    const bool is_narrow = base.dtype() == nb::dtype<int32_t>();
+    narrow = is_narrow ? static_cast<const int32_t *>(base.data()) : nullptr;
+    wide = is_narrow ? nullptr : static_cast<const int64_t *>(base.data());
+  }
+  int64_t operator[](int64_t row) const { return narrow ? narrow[row] : wide[row]; }
+};
+
+// Nearest and second nearest surviving cluster of one row, lowest number first among equals.
+template <class Cost>
+void two_nearest(const Cost *cost, const std::vector<int32_t> &survivors, int32_t &nearest, int32_t &second) {
+  // No branch depends on the costs, which come in no order; every cost is below the largest of its type.
+  Cost least = std::numeric_limits<Cost>::max(), next = least;
+  nearest = second = -1;
+  for (int32_t c : survivors) {
+    const Cost here = cost[c];
+    const bool is_least = here < least, is_next = here < next;
+    second = is_least ? nearest : (is_next ? c : second);
+    next = is_least ? least : (is_next ? here : next);
+    nearest = is_least ? c : nearest;
+    least = is_least ? here : least;
+  }
+}
+
+// Rows of a child whose nearest or second nearest cluster went to the other side find new ones, and the histogram follows.
+template <class State>
+struct Reassignment {
+  using Cost = typename State::Cost;
+  using Index = typename State::Index;
+
+  const Encoded &encoded;
+  const PackedCodes *packed;
+  const int32_t *rows;
+  int64_t n;
+  const Cost *excess;
+  int64_t k;
+  std::vector<int32_t> survivors;
+  const int64_t *count;
+  BaseCosts base;
+  State *states;
+  int64_t *histogram;  // null: none is kept
+  int64_t *totals;     // (k, width)
+  int64_t *held;       // (k, 2): base and excess of the rows that every cluster holds
+  int64_t width;
+  int n_jobs;
+
+  std::vector<uint8_t> alive;
+  int64_t n_changed = 0;  // rows that lost their nearest or second nearest cluster
+
+  void prepare() {
+    alive.assign(k, 0);
+    for (int32_t c : survivors) alive[c] = 1;
+  }
+
+  bool is_parted(const State &state) const { return state.nearest < 0 || !alive[state.nearest]; }
+  bool is_changed(const State &state) const { return is_parted(state) || !alive[state.second]; }
+
+  bool is_leaf() const { return survivors.size() == 1; }
+  bool is_rebuilt() const { return 2 * n_changed > n; }
+  // Whether cells of these clusters will be read as they stand.
+  bool keeps_cells() const { return !is_leaf() && !is_rebuilt(); }
+
+  void add(const int32_t *some, int64_t n_some, int64_t sign) const {
+    add_cluster_histogram(encoded, packed, some, n_some, State::nearest_of(states), State::loss_of(states),
+                          PerRow<int64_t>{count}, k, width, sign, histogram, totals, n_jobs);
+  }
+
+  void add_held(int64_t row, int64_t sign, int64_t *to) const {
+    const Index nearest = states[row].nearest;
+    to[2 * nearest] += sign * base[row];
+    to[2 * nearest + 1] += sign * static_cast<int64_t>(excess[row * k + nearest]);
+  }
+
+  // Of the given rows those that changed; `all`: every one.
+  void find_nearest(const int32_t *some, int64_t n_some, bool all) const {
+    std::mutex adding;
+    const int64_t n_pieces = (n_some + kRowsOfPiece - 1) / kRowsOfPiece;
+    parallel_for(n_some < 4 * kRowsOfPiece ? 1 : n_jobs, n_pieces, [&](int64_t piece) {
+      std::vector<int64_t> found(2 * k, 0);
+      for (int64_t i = piece * kRowsOfPiece; i < std::min(n_some, (piece + 1) * kRowsOfPiece); ++i) {
+        const int64_t row = some[i];
+        State &state = states[row];
+        if (!all && !is_changed(state)) continue;
+        const bool finds_new = all || is_parted(state);
+        const Cost *cost = excess + row * k;
+        int32_t nearest, second;
+        two_nearest(cost, survivors, nearest, second);
+        state.nearest = static_cast<Index>(nearest);
+        state.second = static_cast<Index>(second);
+        state.loss = second < 0 ? 0 : cost[second] - cost[nearest];
+        if (finds_new) add_held(row, 1, found.data());
+      }
+      std::lock_guard<std::mutex> lock(adding);
+      for (int32_t c : survivors)
+        for (int w = 0; w < 2; ++w) held[2 * c + w] += found[2 * c + w];
+    });
+  }
+
+  // Calls work(list of rows) with the rows that `wanted` takes, some at a time.
+  template <class Wanted, class Work>
+  void in_lists(Wanted &&wanted, Work &&work) const {
+    std::vector<int32_t> list;
+    for (int64_t begin = 0; begin < n; begin += kRowsAtOnce) {
+      list.clear();
+      for (int64_t i = begin; i < std::min(n, begin + kRowsAtOnce); ++i)
+        if (wanted(states[rows[i]])) list.push_back(rows[i]);
+      if (!list.empty()) work(list);
+    }
+  }
+
+  void clear_cells() const {
+    for (int32_t c : survivors)
+      for (int64_t w = 0; w < width; ++w) totals[c * width + w] = 0;
+    if (!histogram) return;
+    for (int64_t slot = 0; slot < encoded.n_slots; ++slot)
+      for (int32_t c : survivors)
+        for (int64_t w = 0; w < width; ++w) histogram[(slot * k + c) * width + w] = 0;
+  }
+
+  // The root: every row, an empty histogram.
+  void first_time() const {
+    find_nearest(rows, n, true);
+    add(rows, n, 1);
+  }
+
+  void look() {
+    for (int64_t i = 0; i < n; ++i) n_changed += is_changed(states[rows[i]]);
+  }
+
+  // Rows parted from their nearest cluster stand in cells of the other child.
+  void release(bool from_kept_cells) const {
+    in_lists([&](const State &state) { return is_parted(state); },
+             [&](const std::vector<int32_t> &list) {
+               if (from_kept_cells) add(list.data(), static_cast<int64_t>(list.size()), -1);
+               for (int32_t row : list) {
+                 add_held(row, -1, held);
+                 states[row].nearest = -1;
+               }
+             });
+  }
+
+  void hold() const {
+    if (is_leaf()) return;
+    if (is_rebuilt()) {
+      find_nearest(rows, n, false);
+      clear_cells();
+      add(rows, n, 1);
+      return;
+    }
+    in_lists([&](const State &state) { return is_changed(state); },
+             [&](const std::vector<int32_t> &list) {
+               const int64_t n_list = static_cast<int64_t>(list.size());
+               add(list.data(), n_list, -1);
+               find_nearest(list.data(), n_list, false);
+               add(list.data(), n_list, 1);
+             });
+  }
+};
+
+}  // namespace
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_holding(nb::module_ &m) {
+  auto for_states = [&](auto of_type) {
+    using State = decltype(of_type);
+    m.def(
+        "hold_by_nearest",
+        [](const Encoded &encoded, const PackedCodes *packed, In2<typename State::Cost> excess,
+           nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> base, std::optional<In1<int64_t>> weights,
+           const std::vector<In1<int32_t>> &rows, const std::vector<In1<int32_t>> &survivors,
+           Out2<typename State::Word> states, std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals,
+           Out2<int64_t> held, int n_jobs) {
+          const size_t n_rows = static_cast<size_t>(encoded.n_rows);
+          require(excess.shape(0) == n_rows && base.size() == n_rows && states.shape(0) == n_rows &&
+                      static_cast<int64_t>(states.shape(1)) == State::width(),
+                  "costs and states have one line per encoded row");
+          require(excess.shape(1) <= static_cast<size_t>(std::numeric_limits<typename State::Index>::max()),
+                  "the states have room for the numbers of the clusters");
+          require(held.shape(0) == excess.shape(1) && held.shape(1) == 2 && totals.shape(0) == excess.shape(1),
+                  "held and totals have one line per cluster");
+          require(rows.size() == survivors.size() && (rows.size() == 1 || rows.size() == 2),
+                  "a root, or the two children of a node");
+          std::vector<Reassignment<State>> nodes;
+          for (size_t i = 0; i < rows.size(); ++i)
+            nodes.push_back({encoded, packed, rows[i].data(), static_cast<int64_t>(rows[i].size()), excess.data(),
+                             static_cast<int64_t>(excess.shape(1)),
+                             std::vector<int32_t>(survivors[i].data(), survivors[i].data() + survivors[i].size()),
+                             weights ? weights->data() : nullptr, BaseCosts(base),
+                             reinterpret_cast<State *>(states.data()), histogram ? histogram->data() : nullptr,
+                             totals.data(), held.data(), static_cast<int64_t>(totals.shape(1)), n_jobs, {}});
+          nb::gil_scoped_release release;
+          for (auto &node : nodes) node.prepare();
+          if (nodes.size() == 1) {
+            nodes[0].first_time();
+            return;
+          }
+          for (auto &node : nodes) node.look();
+          nodes[0].release(nodes[1].keeps_cells());
+          nodes[1].release(nodes[0].keeps_cells());
+          for (auto &node : nodes) node.hold();
+        },
+        nb::arg("encoded"), nb::arg("packed").none(), nb::arg("excess").noconvert(), nb::arg("base").noconvert(),
+        nb::arg("weights").none(), nb::arg("rows"), nb::arg("survivors"), nb::arg("states").noconvert(),
+        nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("held").noconvert(),
+        nb::arg("n_jobs"));
+  };
+  for_states(SmallState{});
+  for_states(MiddleState{});
+  for_states(LargeState{});
+}

@@ -1,0 +1,120 @@
+// What a search is given: the table, one node's rows, and the reference clusters' coordinates in every column.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/matrix.hpp"
+#include "encoding/encoded.hpp"
+
+namespace cutwise {
+
+// The clusters of one column in increasing order of coordinate (lowest number first among equals).
+struct CenterLine {
+  std::vector<double> coordinate;
+  std::vector<int32_t> cluster;
+  size_t size() const { return cluster.size(); }
+};
+
+// The surviving clusters of a node, listed once per search.
+struct Survivors {
+  const double *coordinates;  // (k, d), row-major
+  int32_t n_cols;
+  std::vector<int32_t> clusters;  // increasing
+
+  bool are_equal_along(int32_t feature) const {
+    const double *column = coordinates + feature;
+    const double first = column[static_cast<int64_t>(clusters.front()) * n_cols];
+    for (int32_t c : clusters)
+      if (column[static_cast<int64_t>(c) * n_cols] != first) return false;
+    return true;
+  }
+
+  CenterLine along(int32_t feature) const {
+    CenterLine line;
+    line.cluster = clusters;
+    auto at = [&](int32_t c) { return coordinates[static_cast<int64_t>(c) * n_cols + feature]; };
+    std::stable_sort(line.cluster.begin(), line.cluster.end(), [&](int32_t a, int32_t b) { return at(a) < at(b); });
+    line.coordinate.reserve(line.cluster.size());
+    for (int32_t c : line.cluster) line.coordinate.push_back(at(c));
+    return line;
+  }
+};
+
+// Reads one column's bins, row after row: when dense one byte and one look-up.
+class BinReader {
+ public:
+  BinReader(const Encoded &encoded, const Column &column) : encoded_(encoded), column_(column) {
+    if (encoded.sparse) return;
+    codes_ = encoded.codes.data() + column.group;
+    for (int32_t code = 0; code < 256; ++code) {
+      const int32_t slot = encoded.group_begin[column.group] + code;
+      const bool own = slot >= column.slot_begin && slot < column.slot_begin + column.n_slots();
+      bin_of_[code] = own ? column.bin_of(slot) : std::max(column.default_bin, 0);
+    }
+  }
+
+  int32_t operator()(int64_t row) const {
+    if (encoded_.sparse) return encoded_.bin(row, column_);
+    return bin_of_[codes_[row * encoded_.n_groups]];
+  }
+
+ private:
+  const Encoded &encoded_;
+  const Column &column_;
+  const uint8_t *codes_ = nullptr;
+  int32_t bin_of_[256] = {};
+};
+
+// A row brought into the order of one column: what remains of a column once codes no longer tell.
+struct PlacedRow {
+  double value;
+  int32_t row;
+};
+
+inline void sort_by_value(std::vector<PlacedRow> &placed) {
+  // Rows of equal value are passed together, so their order among themselves changes nothing.
+  std::sort(placed.begin(), placed.end(), [](const PlacedRow &a, const PlacedRow &b) { return a.value < b.value; });
+}
+
+// Raw values of every row of the node on one column, in order.
+inline void place_all(const Matrix &matrix, const int32_t *rows, int64_t n, int32_t feature,
+                      std::vector<PlacedRow> &placed) {
+  placed.resize(n);
+  matrix.visit([&](auto values) {
+    for (int64_t i = 0; i < n; ++i) placed[i] = {values(rows[i], feature), rows[i]};
+  });
+  sort_by_value(placed);
+}
+
+// Raw values of the node's rows in the wanted bins of one column, one list a bin, each in order.
+inline void place_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows, int64_t n, int32_t feature,
+                       const std::vector<int32_t> &bins, std::vector<std::vector<PlacedRow>> &placed) {
+  const Column &column = encoded.columns[feature];
+  std::vector<int32_t> list_of(column.n_bins, -1);
+  placed.assign(bins.size(), {});
+  for (size_t j = 0; j < bins.size(); ++j) list_of[bins[j]] = static_cast<int32_t>(j);
+  const BinReader bin_of(encoded, column);
+  matrix.visit([&](auto values) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int32_t list = list_of[bin_of(rows[i])];
+      if (list >= 0) placed[list].push_back({values(rows[i], feature), rows[i]});
+    }
+  });
+  for (auto &list : placed) sort_by_value(list);
+}
+
+// A cut x[feature] <= threshold, ordered as ties are settled: lowest feature, then lowest threshold.
+struct Cut {
+  int32_t feature = -1;
+  double threshold = std::numeric_limits<double>::quiet_NaN();
+
+  friend bool operator<(const Cut &a, const Cut &b) {
+    return a.feature != b.feature ? a.feature < b.feature : a.threshold < b.threshold;
+  }
+};
+
+}  // namespace cutwise

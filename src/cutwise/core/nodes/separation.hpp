@@ -1,0 +1,214 @@
+// The cost of parting rows from their clusters, at every cut of a column.
+//
+// Every row of a node is held by one surviving cluster and loses something when a cut parts it from that cluster's center:
+// 1 (or its weight) when mistakes are counted, "second nearest less nearest" for the bound on the induced cost. The loss
+// of a cut is the sum over parted rows. One sweep along a column serves both criteria.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "nodes/histogram.hpp"
+#include "nodes/node.hpp"
+
+namespace cutwise {
+
+template <class Cluster, class Loss>
+struct SeparationNode {
+  const Encoded &encoded;
+  const Matrix &matrix;
+  const int32_t *rows;
+  int64_t n;
+  PerRow<Cluster> cluster;   // the surviving cluster that holds a row, -1 when none does
+  PerRow<Loss> loss;         // none: 1
+  PerRow<int64_t> count;     // its weight; none: 1
+  const int64_t *histogram;  // (n_slots, k, width): loss, and count when width is 2; null: sort every column
+  const int64_t *totals;     // (k, width): the same over all rows of the node that a cluster holds
+  int64_t k;
+  int width;
+  Survivors survivors;
+
+  int64_t total_loss(int32_t c) const { return totals[c * width]; }
+  int64_t loss_of(int32_t row) const { return loss ? loss[row] : 1; }
+  int64_t count_of(int32_t row) const { return count ? count[row] : 1; }
+
+  // Sorting a column's rows is cheaper than walking its bins once a node is small or its clusters are many.
+  bool prefers_rows(const Column &column) const {
+    const double bins = static_cast<double>(column.n_bins) * static_cast<double>(survivors.clusters.size());
+    const double sorted = static_cast<double>(n) * (2.0 + std::log2(static_cast<double>(n) + 1.0));
+    return histogram == nullptr || sorted < bins;
+  }
+};
+
+// Position on one column: which centers and how much of every cluster lie at or left of it.
+template <class Node>
+class Sweep {
+ public:
+  Sweep(const Node &node, const CenterLine &line)
+      : node_(node), line_(line), left_(node.k, 0), is_left_(node.k, 0) {}
+
+  int64_t loss() const { return loss_; }
+  int64_t count() const { return count_; }
+  size_t n_left() const { return n_left_; }
+  bool parts_centers() const { return n_left_ > 0 && n_left_ < line_.size(); }
+  bool more_centers() const { return n_left_ < line_.size(); }
+  double next_center() const { return line_.coordinate[n_left_]; }
+
+  void pass_row(int32_t row) {
+    const auto c = node_.cluster[row];
+    count_ += node_.count_of(row);
+    if (c < 0) return;
+    const int64_t loss = node_.loss_of(row);
+    left_[c] += loss;
+    loss_ += is_left_[c] ? -loss : loss;
+  }
+
+  // All rows of one bin; cells holds (loss, count) by cluster. Tells whether any counted row was there.
+  bool pass_cells(const int64_t *cells) {
+    bool any = false;
+    const int width = node_.width;
+    for (int32_t c : node_.survivors.clusters) {
+      const int64_t loss = cells[c * width];
+      if (width == 2) {
+        count_ += cells[c * 2 + 1];
+        any = any || cells[c * 2 + 1] != 0;
+      }
+      if (loss == 0) continue;
+      any = true;
+      left_[c] += loss;
+      loss_ += is_left_[c] ? -loss : loss;
+    }
+    return any;
+  }
+
+  // All centers at the next coordinate.
+  void pass_center() {
+    const double coordinate = next_center();
+    while (more_centers() && next_center() == coordinate) {
+      const int32_t c = line_.cluster[n_left_++];
+      loss_ += node_.total_loss(c) - 2 * left_[c];
+      is_left_[c] = 1;
+    }
+  }
+
+  // Lower bound on the loss of every cut inside a bin, and how many of the coming centers lie inside.
+  int64_t bound_inside(const int64_t *cells, double high, size_t &n_inside) const {
+    const int width = node_.width;
+    int64_t bound = loss_;
+    for (size_t r = 0; r < n_left_; ++r) bound -= cells[line_.cluster[r] * width];
+    n_inside = 0;
+    for (size_t r = n_left_; r < line_.size() && line_.coordinate[r] < high; ++r, ++n_inside) {
+      const int32_t c = line_.cluster[r];
+      const int64_t right = node_.total_loss(c) - left_[c] - cells[c * width];
+      bound -= std::max<int64_t>(0, left_[c] - right);
+    }
+    return bound;
+  }
+
+ private:
+  const Node &node_;
+  const CenterLine &line_;
+  std::vector<int64_t> left_;
+  std::vector<uint8_t> is_left_;
+  int64_t loss_ = 0, count_ = 0;
+  size_t n_left_ = 0;
+};
+
+// The cells of every bin of one column; those of the default bin are the node's totals less the rest.
+template <class Node>
+class ColumnCells {
+ public:
+  ColumnCells(const Node &node, const Column &column) : node_(node), column_(column) {
+    if (column.default_bin < 0) return;
+    const int width = node.width;
+    default_.assign(node.k * width, 0);
+    for (int32_t c : node.survivors.clusters)
+      for (int w = 0; w < width; ++w) default_[c * width + w] = node.totals[c * width + w];
+    for (int32_t bin = 0; bin < column.n_bins; ++bin) {
+      if (bin == column.default_bin) continue;
+      const int64_t *cells = at(bin);
+      for (int32_t c : node.survivors.clusters)
+        for (int w = 0; w < width; ++w) default_[c * width + w] -= cells[c * width + w];
+    }
+  }
+
+  const int64_t *at(int32_t bin) const {
+    if (bin == column_.default_bin) return default_.data();
+    return node_.histogram + static_cast<int64_t>(column_.slot_of(bin)) * node_.k * node_.width;
+  }
+
+ private:
+  const Node &node_;
+  const Column &column_;
+  std::vector<int64_t> default_;
+};
+
+// Walks a column bin by bin. on_cut(threshold, sweep, passed) at every cut between bins or centers, `passed` telling
+// whether rows or a center were passed since the cut before; on_inside(bin, bound, n_inside, cells, sweep) before a bin
+// that holds several values.
+template <class Node, class OnCut, class OnInside, class HasUncounted>
+void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasUncounted &&has_uncounted,
+               OnCut &&on_cut, OnInside &&on_inside) {
+  const Column &column = node.encoded.columns[feature];
+  const double *low = node.encoded.low.data() + column.value_begin;
+  const double *high = node.encoded.high.data() + column.value_begin;
+  const ColumnCells cells(node, column);
+  Sweep sweep(node, line);
+  for (int32_t bin = 0; bin < column.n_bins; ++bin) {
+    while (sweep.more_centers() && sweep.next_center() < low[bin]) {
+      const double threshold = sweep.next_center();
+      sweep.pass_center();
+      on_cut(threshold, sweep, true);
+    }
+    const int64_t *here = cells.at(bin);
+    if (low[bin] < high[bin]) {
+      size_t n_inside = 0;
+      const int64_t bound = sweep.bound_inside(here, high[bin], n_inside);
+      if (sweep.n_left() + n_inside > 0 && sweep.n_left() < line.size()) on_inside(bin, bound, n_inside, here, sweep);
+    }
+    bool passed = sweep.pass_cells(here);
+    while (sweep.more_centers() && sweep.next_center() <= high[bin]) {
+      sweep.pass_center();
+      passed = true;
+    }
+    on_cut(high[bin], sweep, passed || has_uncounted(bin));
+  }
+  while (sweep.more_centers()) {
+    const double threshold = sweep.next_center();
+    sweep.pass_center();
+    on_cut(threshold, sweep, true);
+  }
+}
+
+// Walks rows in order of one column, merging in the centers below `until`. Calls on_cut(threshold, sweep) after every
+// distinct value of a row or center, save a last cut that equals the one at `until` itself: the end of the bin, which the
+// walk over bins has seen. Without that care one cut would pass for two that tie.
+template <class Node, class OnCut>
+void walk_rows(Sweep<Node> &sweep, const std::vector<PlacedRow> &placed, double until, OnCut &&on_cut) {
+  size_t i = 0;
+  auto center_below = [&] { return sweep.more_centers() && sweep.next_center() < until; };
+  while (i < placed.size() || center_below()) {
+    double value = i < placed.size() ? placed[i].value : sweep.next_center();
+    if (center_below()) value = std::min(value, sweep.next_center());
+    while (i < placed.size() && placed[i].value == value) sweep.pass_row(placed[i++].row);
+    if (sweep.more_centers() && sweep.next_center() == value) sweep.pass_center();
+    const bool last = i == placed.size() && !center_below();
+    const bool center_at_end = sweep.more_centers() && sweep.next_center() == until;
+    if (!last || center_at_end) on_cut(value, sweep);
+  }
+}
+
+// A sweep that stands just left of a bin, every center below the bin's values passed.
+template <class Node>
+Sweep<Node> sweep_before(const Node &node, int32_t feature, const CenterLine &line, int32_t bin) {
+  const Column &column = node.encoded.columns[feature];
+  const double low = node.encoded.low[column.value_begin + bin];
+  const ColumnCells cells(node, column);
+  Sweep sweep(node, line);
+  for (int32_t b = 0; b < bin; ++b) sweep.pass_cells(cells.at(b));
+  while (sweep.more_centers() && sweep.next_center() < low) sweep.pass_center();
+  return sweep;
+}
+
+}  // namespace cutwise

@@ -1,0 +1,254 @@
+// The single cut of least 2-means cost: every column's rows in order of value, and one pass of running sums.
+//
+// Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 2: with s the sum of the left side's rows about the mean of all
+// rows, a cut lowers the cost by B = |s|^2 W / (W_left W_right), W being total weights. The pass is in float64, with a bound on
+// the error of every B. Where the bounds leave several cuts that could be the best, B is compared in integers: ties are true
+// ties, and neither threads nor the order of the rows decide anything.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+
+#include "base/clones.hpp"
+#include "base/parallel.hpp"
+#include "base/prefetch.hpp"
+#include "optimal_cut/cut_table.hpp"
+#include "optimal_cut/ordered.hpp"
+#include "optimal_cut/wide.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+constexpr int kParts = 4;
+constexpr int64_t kLookAhead = 16;  // rows that the pass over a column asks for before it needs them
+
+// sum += weight * (row * scale - shift)
+CUTWISE_CLONES void add_centered(const double *row, const double *scale, const double *shift, double weight, int64_t d,
+                                 double *sum) {
+  for (int64_t f = 0; f < d; ++f) sum[f] += weight * (row[f] * scale[f] - shift[f]);
+}
+
+CUTWISE_CLONES void add_plain(const double *row, const double *scale, const double *shift, int64_t d, double *sum) {
+  for (int64_t f = 0; f < d; ++f) sum[f] += row[f] * scale[f] - shift[f];
+}
+
+// |sum|^2, in four sums side by side.
+CUTWISE_CLONES double squared_norm(const double *sum, int64_t d) {
+  double lane[4] = {0.0, 0.0, 0.0, 0.0};
+  int64_t f = 0;
+  for (; f + 4 <= d; f += 4)
+    for (int i = 0; i < 4; ++i) lane[i] += sum[f + i] * sum[f + i];
+  for (; f < d; ++f) lane[0] += sum[f] * sum[f];
+  return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+}
+
+class MeansSearch {
+ public:
+  explicit MeansSearch(const CutTable &table)
+      : table_(table), n_(table.n), d_(table.d), weights_(table.weights), total_weight_(table.n) {
+    if (weights_) {
+      total_weight_ = 0;
+      for (int64_t i = 0; i < n_; ++i) total_weight_ += weights_[i];
+    }
+    center();
+  }
+
+  BestCut search(int n_jobs) const {
+    std::vector<Range> ranges(table_.n_columns);
+    parallel_for(n_jobs, table_.n_columns, [&](int64_t f) { ranges[f] = bound(f); });
+    double least = -1.0;  // the best cut lowers the cost by at least so much
+    for (const Range &range : ranges) least = std::max(least, range.low);
+    std::vector<int64_t> features;
+    for (int64_t f = 0; f < table_.n_columns; ++f)
+      if (ranges[f].high >= least) features.push_back(f);
+    std::vector<Decided> decided(features.size());
+    parallel_for(n_jobs, static_cast<int64_t>(features.size()),
+                 [&](int64_t i) { decided[i] = decide(features[i], least, features.size() == 1); });
+    const Decided *best = nullptr;
+    for (const Decided &found : decided)
+      if (found.cut.feature >= 0 && (!best || best->is_beaten_by(found))) best = &found;
+    return best ? best->cut : BestCut{};
+  }
+
+ private:
+  // Between what two values the best gain of a column lies; no cut: never.
+  struct Range {
+    double low = -1.0, high = -1.0;
+  };
+
+  // The best cut of a column, and its gain: squares / (left * right), up to a factor that all cuts share.
+  struct Decided {
+    BestCut cut;
+    Wide squares;
+    uint64_t left = 0, right = 0;
+
+    bool is_beaten_by(const Decided &other) const {
+      Wide mine = squares, theirs = other.squares;
+      mine.multiply(other.left);
+      mine.multiply(other.right);
+      theirs.multiply(left);
+      theirs.multiply(right);
+      return mine < theirs;
+    }
+  };
+
+  const double *row(int64_t i) const { return table_.rows.rows + i * table_.rows.stride; }
+  int64_t weight(int64_t i) const { return weights_ ? weights_[i] : 1; }
+
+  // A common scale (a power of two), the columns' means in it, and what sums of centered values may be off by.
+  void center() {
+    bits_ = term_bits(static_cast<double>(total_weight_));
+    const ColumnRanges ranges = ColumnRanges::of(table_.rows, n_, d_);
+    scale_ = ranges.scales(ranges.spread(), 0);
+    exact_scale_ = ranges.scales(ranges.largest(), bits_);
+    std::vector<double> sum(d_, 0.0), size(d_, 0.0);
+    shift_.assign(d_, 0.0);
+    const double total = static_cast<double>(total_weight_);
+    // Twice: the second time about the first mean, so that an offset common to all rows leaves no error behind.
+    for (int round = 0; round < 2; ++round) {
+      std::fill(sum.begin(), sum.end(), 0.0);
+      for (int64_t i = 0; i < n_; ++i) add(i, sum.data());
+      for (int64_t f = 0; f < d_; ++f) shift_[f] += sum[f] / total;
+    }
+    std::fill(sum.begin(), sum.end(), 0.0);
+    for (int64_t i = 0; i < n_; ++i) {
+      add(i, sum.data());
+      const double w = static_cast<double>(weight(i));
+      for (int64_t f = 0; f < d_; ++f) size[f] += w * std::fabs(row(i)[f] * scale_[f] - shift_[f]);
+    }
+    // Each of n additions, and each term, is off by at most eps times the sum of the absolute terms; the sum over all rows is
+    // not quite 0 about a rounded mean, and that is left out of the gains.
+    double squares = 0.0;
+    for (int64_t f = 0; f < d_; ++f) {
+      const double off = kEps * (2.0 * static_cast<double>(n_) + 16.0) * size[f] + std::fabs(sum[f]);
+      squares += off * off;
+    }
+    sum_error_ = std::sqrt(squares) * (1.0 + 1e-6);
+  }
+
+  void add(int64_t i, double *sum) const {
+    if (weights_)
+      add_centered(row(i), scale_.data(), shift_.data(), static_cast<double>(weights_[i]), d_, sum);
+    else
+      add_plain(row(i), scale_.data(), shift_.data(), d_, sum);
+  }
+
+  // Calls visit(cut, low, high) for every cut of a column with bounds of its gain. About the mean the two sides' sums are each
+  // other's negatives, so rows are added up from both ends, and those of the most frequent value (0 in sparse data) never are.
+  template <class Visit>
+  void sweep(const OrderedColumn &ordered, Visit &&visit) const {
+    std::vector<double> sum(d_, 0.0);
+    int64_t side = 0, i = 0;  // the weight of the rows added up
+    auto take = [&](int64_t at, int64_t ahead) {
+      if (ahead >= 0 && ahead < n_) prefetch(row(ordered.rows[ahead]), std::min<int64_t>(d_ * 8, 512));
+      add(ordered.rows[at], sum.data());
+      side += weight(ordered.rows[at]);
+    };
+    const size_t n_below = ordered.cuts_below_widest();
+    for (size_t cut = 0; cut < n_below; ++cut) {
+      for (; i < ordered.cuts[cut]; ++i) take(i, i + kLookAhead);
+      report(cut, sum, side, visit);
+    }
+    std::fill(sum.begin(), sum.end(), 0.0);
+    side = 0;
+    i = n_;
+    for (size_t cut = ordered.cuts.size(); cut-- > n_below;) {
+      for (; i > ordered.cuts[cut]; --i) take(i - 1, i - 1 - kLookAhead);
+      report(cut, sum, side, visit);
+    }
+  }
+
+  template <class Visit>
+  void report(size_t cut, const std::vector<double> &sum, int64_t side, Visit &&visit) const {
+    const double squares = squared_norm(sum.data(), d_);
+    const double factor = static_cast<double>(total_weight_) / (static_cast<double>(side) * static_cast<double>(total_weight_ - side));
+    const double gain = squares * factor;
+    const double off = factor * sum_error_ * (2.0 * std::sqrt(squares) + sum_error_) * (1.0 + 1e-6) +
+                       gain * kEps * (static_cast<double>(d_) + 16.0);
+    visit(cut, gain - off, gain + off);
+  }
+
+  Range bound(int64_t feature) const {
+    Range range;
+    sweep(order_column(table_.columns, n_, feature), [&](size_t, double low, double high) {
+      range.low = std::max(range.low, low);
+      range.high = std::max(range.high, high);
+    });
+    return range;
+  }
+
+  // The best of a column's cuts that may gain `least`; compared in integers unless it is the only one at all.
+  Decided decide(int64_t feature, double least, bool alone) const {
+    const OrderedColumn ordered = order_column(table_.columns, n_, feature);
+    std::vector<size_t> cuts;
+    sweep(ordered, [&](size_t cut, double, double high) {
+      if (high >= least) cuts.push_back(cut);
+    });
+    std::sort(cuts.begin(), cuts.end());
+    Decided best;
+    auto name = [&](size_t cut) { return BestCut::of(table_, feature, ordered, static_cast<int64_t>(cut)); };
+    if (cuts.size() == 1 && alone) {
+      best.cut = name(cuts.front());
+      return best;
+    }
+    std::vector<Parts<kParts>> total(d_), sum(d_);
+    const double unit = std::ldexp(1.0, bits_);
+    for (int64_t i = 0; i < n_; ++i) add_exactly(i, unit, total);
+    int64_t left = 0, i = 0;
+    for (const size_t cut : cuts) {
+      for (; i < ordered.cuts[cut]; ++i) {
+        add_exactly(ordered.rows[i], unit, sum);
+        left += weight(ordered.rows[i]);
+      }
+      Decided found;
+      found.left = static_cast<uint64_t>(left);
+      found.right = static_cast<uint64_t>(total_weight_ - left);
+      for (int64_t f = 0; f < d_; ++f) {
+        Wide part = Wide::of(sum[f], bits_), whole = Wide::of(total[f], bits_);
+        part.multiply(static_cast<uint64_t>(total_weight_));
+        whole.multiply(found.left);
+        part.subtract(whole);
+        part.make_absolute();
+        found.squares.add(part.square());
+      }
+      found.cut = name(cut);
+      if (best.cut.feature < 0 || best.is_beaten_by(found)) best = found;
+    }
+    return best;
+  }
+
+  void add_exactly(int64_t i, double unit, std::vector<Parts<kParts>> &sum) const {
+    const double *values = row(i);
+    const int64_t w = weight(i);
+    for (int64_t f = 0; f < d_; ++f) sum[f].add_times(split_value<kParts>(values[f], exact_scale_[f], unit), w);
+  }
+
+  const CutTable table_;
+  int64_t n_, d_;
+  const int64_t *weights_;
+  int64_t total_weight_;
+  int bits_ = 0;
+  double sum_error_ = 0.0;
+  std::vector<double> scale_, exact_scale_, shift_;  // of every column
+};
+
+std::tuple<int64_t, double, double> best_means_cut(const Matrix &columns, const Matrix &rows,
+                                                   std::optional<In1<int64_t>> weights, int n_jobs) {
+  const BestCut best = search_cut(columns, rows, weights, [&](const CutTable &table) { return MeansSearch(table).search(n_jobs); });
+  return {best.feature, best.left_max, best.right_min};
+}
+
+}  // namespace
+}  // namespace cutwise
+
+void bind_optimal_means(nanobind::module_ &m) {
+  using nanobind::literals::operator""_a;
+  m.def("best_means_cut", &cutwise::best_means_cut, "columns"_a, "rows"_a, "weights"_a.none(), "n_jobs"_a);
+}
