@@ -7,14 +7,16 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils import get_tags
 
-from cutwise import ClusterExplainer, ExplainableKMeans
+from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, ExplainableKMedians
+from cutwise.baselines import CART
+from cutwise.exceptions import InvalidInputError
 from tests.oracle import measures
 from tests.oracle.models import fit_quietly, same_tree
 from tests.oracle.verify import check_expansion, check_imm, check_induced, expansion_problem, problem_of
@@ -161,3 +163,24 @@ def test_the_sparse_tag_is_that_of_the_preprocessor(estimator, preprocessor):
     # What a scaler says of itself differs between versions of scikit-learn.
     takes_sparse = preprocessor is None or get_tags(preprocessor).input_tags.sparse
     assert get_tags(model).input_tags.sparse == takes_sparse
+
+
+class _Collapses(TransformerMixin, BaseEstimator):
+    """Puts every row at one point, as a scaler's column of a single value does to all others."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = np.shape(X)[1]
+        return self
+
+    def transform(self, X):
+        return np.zeros((np.shape(X)[0], 2))
+
+
+@pytest.mark.parametrize("estimator", [ExplainableKMeans, ExplainableKMedians, ExplainableKernelKMeans, CART])
+@pytest.mark.parametrize("reference", [None, [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]])
+def test_a_preprocessor_that_leaves_too_few_distinct_rows_is_refused_by_name(estimator, reference):
+    model = estimator(3, preprocessor=_Collapses(), reference=reference)
+    with pytest.raises(InvalidInputError, match=r"n_clusters=3 is more than the 1 distinct row of the preprocessor's"):
+        model.fit(_rows(0))
+    with pytest.raises(InvalidInputError, match="a preprocessor that keeps more rows apart"):
+        model.fit(_rows(0))

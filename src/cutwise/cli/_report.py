@@ -88,10 +88,10 @@ def _tree_line(model: Any) -> str:
 
 def _price_lines(model: Any) -> list[str]:
     """What saying the clusters with this tree costs, in words."""
-    from cutwise.estimators._document import agreement_of, words_of
+    from cutwise.estimators._document import words_of
 
     own, cost_words = words_of(model)
-    agreement = agreement_of(model)
+    agreement = model._leaf_counts.agreement
     lines = []
     if not math.isnan(agreement):
         lines.append(f"agreement {percent(agreement)}: rows that the rules put where {own} have them")

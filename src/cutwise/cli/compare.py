@@ -35,7 +35,7 @@ from cutwise.cli._scaling import scaler_of
 from cutwise.cli._screen import print_line, print_table, working
 from cutwise.cli._task import find_source, prepare
 from cutwise.exceptions import EmptyClusterWarning
-from cutwise.readouts.words import percent
+from cutwise.readouts.words import finite, percent
 
 __all__ = ["EXAMPLES", "command"]
 
@@ -136,7 +136,7 @@ def _cart(first: Any, objective: str, common: dict[str, Any], task: Any) -> dict
     Z = None if scaler is None else scaler.transform(task.table)
     cost = tree_cost(model, task.table, metric=objective, Z=Z, sample_weight=task.weights)
     ratio = cost / reference.cost if reference.cost > 0 else math.nan
-    return {**_figures("CART", model, seconds, task), "cost": cost, "cost_ratio": ratio if ratio == ratio else None}
+    return {**_figures("CART", model, seconds, task), "cost": cost, "cost_ratio": finite(ratio)}
 
 
 def _figures(algorithm: str, model: Any, seconds: float, task: Any) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def _figures(algorithm: str, model: Any, seconds: float, task: Any) -> dict[str,
         "n_leaves": model.n_leaves_,
         "depth": model.depth_,
         "cost": model.cost_,
-        "cost_ratio": model.cost_ratio_ if math.isfinite(model.cost_ratio_) else None,
+        "cost_ratio": finite(model.cost_ratio_),
         "agreement": model._leaf_counts.agreement,
         "wad": weighted_average_depth(model, task.table, task.weights),
         "waes": weighted_average_explanation_size(model, task.table, task.weights),

@@ -67,6 +67,9 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             check_n_clusters(n_clusters, table, weights)
         with stages.stage("preprocessor"):
             space = fit_metric_space(self.preprocessor, X, table, weights)
+            if space.preprocessor is not None:
+                what, instead = "the preprocessor's output", "a preprocessor that keeps more rows apart"
+                check_n_clusters(n_clusters, space.table, weights, what=what, instead=instead)
         return table, weights, space
 
     def _remember_input(self, table: Table, space: MetricSpace, classes: npt.NDArray[Any]) -> None:

@@ -17,6 +17,7 @@ from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._persist import Unsaved
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
+from cutwise.readouts.words import finite
 from cutwise.reference import OBJECTIVES
 from cutwise.table import check_integer, check_number, read_labels, read_table
 from cutwise.tree.grower import BASES, GrownTree
@@ -118,7 +119,7 @@ class CostCurve:
             "reference_cost": self.reference_cost,
             "n_leaves": self.n_leaves.tolist(),
             **{
-                name: [value if math.isfinite(value) else None for value in getattr(self, name).tolist()]
+                name: [finite(value) for value in getattr(self, name).tolist()]
                 for name in ("cost", "surrogate_cost", "cost_ratio", "agreement")
             },
         }
@@ -202,7 +203,6 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         point: TreeEstimator = copy(probe).set_params(max_leaves=max_leaves)
         point._finish(rows, as_it_was(grown, smallest_size(grown) if base_only else max_leaves), *rest)
         if isinstance(point, ClusterExplainer):
-            point.agreement_ = point._leaf_counts.agreement
             point.candidates_ = {point.growth_: point.agreement_}
         return point
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from cutwise.estimators._base import TreeEstimator
 from cutwise.readouts.guarantee import imm_certificate
 from cutwise.readouts.nodes import node_sizes
+from cutwise.readouts.words import finite
 from cutwise.reference import KMEANS, OBJECTIVES
 
-__all__ = ["DOCUMENT_VERSION", "agreement_of", "algorithm_of", "model_document", "words_of"]
+__all__ = ["DOCUMENT_VERSION", "algorithm_of", "model_document", "words_of"]
 
 DOCUMENT_VERSION = 1
 """Raised by one whenever a reader of an older document could misread a newer one; entries may be added at any time."""
@@ -46,9 +46,9 @@ def model_document(
         "n_clusters": len(model.classes_),
         "n_leaves": model.n_leaves_,
         "depth": model.depth_,
-        "cost": _number(model.cost_),
-        "cost_ratio": _number(model.cost_ratio_),
-        "agreement": _number(agreement_of(model)),
+        "cost": finite(model.cost_),
+        "cost_ratio": finite(model.cost_ratio_),
+        "agreement": finite(model._leaf_counts.agreement),
         **_pairs(model),
         **_certificate(model),
         "columns": list(columns.names),
@@ -61,16 +61,7 @@ def model_document(
 def _pairs(model: TreeEstimator) -> dict[str, Any]:
     """Agreement as a kernel estimator measures it."""
     names = ("adjusted_rand_index", "normalized_mutual_info")
-    return {name: _number(getattr(model, f"{name}_")) for name in names if hasattr(model, f"{name}_")}
-
-
-def agreement_of(model: TreeEstimator) -> float:
-    """The share of the rows that are in the cluster of the tree that their reference cluster is; nan without rows."""
-    given = getattr(model, "agreement_", None)
-    if given is not None:
-        return float(given)
-    clusters = [cluster for cluster in model.rules() if cluster.size]
-    return math.fsum(cluster.share * cluster.purity for cluster in clusters) if clusters else math.nan
+    return {name: finite(getattr(model, f"{name}_")) for name in names if hasattr(model, f"{name}_")}
 
 
 def words_of(model: TreeEstimator) -> tuple[str, str]:
@@ -95,7 +86,7 @@ def _certificate(model: TreeEstimator) -> dict[str, Any]:
     if getattr(model, "algorithm", None) != "imm":
         return {}
     certificate = imm_certificate(model)
-    bounds = {name: _number(getattr(certificate, name)) for name in ("theorem_bound", "instance_bound", "n_mistakes")}
+    bounds = {name: finite(getattr(certificate, name)) for name in ("theorem_bound", "instance_bound", "n_mistakes")}
     return {"certificate": bounds if certificate.applies else None}
 
 
@@ -104,7 +95,7 @@ def _nodes(model: TreeEstimator, names: Mapping[Any, str]) -> list[dict[str, Any
     size, share = node_sizes(tree, model._leaf_counts)
     nodes: list[dict[str, Any]] = []
     for node in range(tree.n_nodes):
-        told: dict[str, Any] = {"node": node, "size": int(size[node]), "share": _number(float(share[node]))}
+        told: dict[str, Any] = {"node": node, "size": int(size[node]), "share": finite(float(share[node]))}
         if tree.feature[node] < 0:
             label = labels[tree.cluster[node]]
             told |= {"cluster": label, "name": names.get(label)}
@@ -112,14 +103,10 @@ def _nodes(model: TreeEstimator, names: Mapping[Any, str]) -> list[dict[str, Any
             told |= {
                 "feature": int(tree.feature[node]),
                 "column": columns[tree.feature[node]],
-                "lower": _number(float(tree.lower[node])),
+                "lower": finite(float(tree.lower[node])),
                 "upper": float(tree.threshold[node]),
                 "inside": int(tree.children_left[node]),
                 "outside": int(tree.children_right[node]),
             }
         nodes.append(told)
     return nodes
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -27,12 +27,11 @@ from cutwise.table import (
     check_number,
     check_option,
 )
-from cutwise.tree.grower import GrownTree, grow_tree
+from cutwise.tree.grower import EXPANSIONS, GrownTree, grow_tree
 
-__all__ = ["ALGORITHMS", "EXPANSIONS", "ExplainableClusterer"]
+__all__ = ["ALGORITHMS", "ExplainableClusterer"]
 
 ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc", "optimal")
-EXPANSIONS = ("exkmc", "expand")
 
 # Set by the fit of an optimal cut only once one of them is read.
 _PUT_OFF = frozenset({"reference_", "surrogate_cost_", "cost_ratio_", "_leaf_counts"})

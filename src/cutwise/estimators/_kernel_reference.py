@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from cutwise.estimators._costs import TreeCosts
 from cutwise.estimators._kernel_clustering import KERNEL_PARAMETERS, KernelRecipe
 from cutwise.estimators._progress import Stages
+from cutwise.estimators._reference import is_clusterer
 from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.exceptions import InvalidInputError
@@ -209,7 +210,7 @@ def _given_labels(
 ) -> tuple[Int32, npt.NDArray[Any]]:
     """Codes of all rows, from a clusterer or given labels, -1 for noise; and the clusters' names by code."""
     n_rows = metric.table.n_rows
-    if isinstance(given, type) or hasattr(given, "fit"):
+    if is_clusterer(given):
         full = from_estimator(
             given, metric.table, n_clusters, X=metric.rows, sample_weight=sample_weight, n_jobs=n_jobs
         )

@@ -14,7 +14,7 @@ from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
 from cutwise.reference import KMEANS, Objective, Reference, find_reference, from_centers, from_estimator
 from cutwise.table import Table
 
-__all__ = ["ReferenceRecipe", "cut_coordinates", "make_reference", "reference_of_rows"]
+__all__ = ["ReferenceRecipe", "cut_coordinates", "is_clusterer", "make_reference", "reference_of_rows"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def make_reference(
         Labels of all n rows, -1 for noise; rows without weight have the nearest center's.
     """
     k, n_jobs, objective = recipe.n_clusters, recipe.n_jobs, recipe.objective
-    if _is_clusterer(recipe.given):
+    if is_clusterer(recipe.given):
         with stages.stage("reference clustering"):
             full = from_estimator(
                 recipe.given,
@@ -165,7 +165,7 @@ def cut_coordinates(
     return coordinates
 
 
-def _is_clusterer(given: Any) -> bool:
+def is_clusterer(given: Any) -> bool:
     """Whether ``reference`` is meant as a clusterer: neither None nor numbers (a frame may have a column ``fit``)."""
     if given is None or (hasattr(given, "__array__") and not isinstance(given, type)):
         return False

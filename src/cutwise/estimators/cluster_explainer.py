@@ -33,11 +33,11 @@ from cutwise.table import (
     read_table,
     read_weights,
 )
+from cutwise.tree.grower import EXPANSIONS
 
 __all__ = ["ClusterExplainer"]
 
 ALGORITHMS = ("auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "cart")
-EXPANSIONS = ("exkmc", "expand")
 
 
 class ClusterExplainer(TreeEstimator):
@@ -218,13 +218,17 @@ class ClusterExplainer(TreeEstimator):
             total = int(rows.weight_of(np.zeros_like(codes), 1)[0])
             self.growth_ = chosen.growth
             self.candidates_ = {name: candidate.agreement / total for name, candidate in tried.items()}
-            self.agreement_ = chosen.agreement / total
             price = None if given is None else partial(costs_given, rows, reference, self._objective, given)
             self._finish(rows, chosen.grown, reference, labels.codes, weights, price)
         for name, agreement in self.candidates_.items():
             stages.say(f"  grown by {name}: agreement {percent(agreement)}")
         stages.say(self._summary())
         return self
+
+    @property
+    def agreement_(self) -> float:
+        """Share of the weight, noise apart, whose cluster the tree gets right."""
+        return self._leaf_counts.agreement
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of the rows whose cluster the tree gets right; noise does not count.
@@ -259,14 +263,12 @@ class ClusterExplainer(TreeEstimator):
         return f"{super()._summary()}; grown by {self.growth_}, agreement {percent(self.agreement_)}"
 
     def _fitted_state(self) -> dict[str, Any]:
-        own = {"growth": self.growth_, "candidates": self.candidates_, "agreement": self.agreement_}
-        return super()._fitted_state() | own
+        return super()._fitted_state() | {"growth": self.growth_, "candidates": self.candidates_}
 
     def _restore_fitted(self, state: dict[str, Any]) -> None:
         super()._restore_fitted(state)
         self.growth_ = str(state["growth"])
         self.candidates_ = {str(name): float(agreement) for name, agreement in state["candidates"].items()}
-        self.agreement_ = float(state["agreement"])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

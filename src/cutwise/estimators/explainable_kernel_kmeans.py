@@ -29,14 +29,12 @@ from cutwise.table import (
     read_table,
     read_weights,
 )
-from cutwise.tree.grower import GrownTree
+from cutwise.tree.grower import CUTS, EXPANSIONS, GrownTree
 
 __all__ = ["ExplainableKernelKMeans"]
 
 ALGORITHMS = ("imm", "exkmc", "expand")
-EXPANSIONS = ("exkmc", "expand")
 FEATURES = ("auto", "taylor", "kernel")
-CUTS = ("interval", "threshold")
 
 
 class ExplainableKernelKMeans(TreeClusterer):

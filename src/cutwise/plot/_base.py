@@ -9,7 +9,7 @@ import numpy as np
 
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
 from cutwise.readouts.counts import LeafCounts
-from cutwise.readouts.inputs import class_labels
+from cutwise.readouts.names import cluster_titles
 from cutwise.tree.threshold_tree import ThresholdTree
 
 __all__ = ["INK", "MUTED", "RULE", "ModelParts", "need_matplotlib", "new_axes", "parts_of", "read_rows", "tint"]
@@ -53,9 +53,8 @@ def parts_of(model: Any) -> ModelParts:
             f"A display takes a fitted model of cutwise, not {type(model).__name__}. Fit it first if it is one."
         )
     counts: LeafCounts = model._leaf_counts
-    labels = class_labels(tree, getattr(model, "classes_", None), len(counts.cluster_weight))
-    called = getattr(model, "cluster_names_", None) or {}
-    return ModelParts(tree, tuple(model._columns_of_fit().names), [str(called.get(c, c)) for c in labels], counts)
+    titles = cluster_titles(model.classes_.tolist(), model.cluster_names_)
+    return ModelParts(tree, model._columns_of_fit().names, [str(title) for title in titles], counts)
 
 
 def read_rows(model: Any, X: Any) -> Any:

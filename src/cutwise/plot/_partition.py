@@ -139,7 +139,7 @@ class PartitionDisplay:
     def _rectangles(self, limits: list[tuple[float, float]]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
         found, clusters = [], []
         for leaf, regions, _ in walk_leaves(self.tree):
-            across, up = (_intervals(regions.get(c, Region()), *limits[axis]) for axis, c in enumerate(self.columns))
+            across, up = (_within(regions.get(c, Region()), *limits[axis]) for axis, c in enumerate(self.columns))
             for left, right in across:
                 for bottom, top in up:
                     found.append((left, right, bottom, top))
@@ -195,12 +195,6 @@ def _limits(values: npt.NDArray[np.float64]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _intervals(region: Region, low: float, high: float) -> list[tuple[float, float]]:
+def _within(region: Region, low: float, high: float) -> list[tuple[float, float]]:
     """The parts of a region that are within the picture."""
-    start, end = max(region.lower, low), min(region.upper, high)
-    parts = []
-    for a, b in region.excluded:
-        parts.append((start, min(a, end)))
-        start = max(start, b)
-    parts.append((start, end))
-    return [(a, b) for a, b in parts if a < b]
+    return [(max(a, low), min(b, high)) for a, b in region.parts() if max(a, low) < min(b, high)]

@@ -90,9 +90,7 @@ class TreeDisplay:
         leaf_rows = counts.n_rows
         if X is not None:
             leaf_rows = np.bincount(tree.apply(read_rows(model, X)), minlength=tree.n_nodes)[tree.leaves]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            purity = counts.agreeing / counts.weight
-        return cls(tree, parts.names, parts.titles, leaf_rows, purity).plot(ax=ax)
+        return cls(tree, parts.names, parts.titles, leaf_rows, counts.purity).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.

@@ -15,7 +15,7 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import Region, walk_leaves
 from .inputs import check_names, class_labels, column_of
-from .words import number, quoted
+from .words import finite, number, quoted
 
 __all__ = ["Change", "smallest_changes"]
 
@@ -72,9 +72,9 @@ class Change:
             "column": self.column,
             "value": self.value,
             "target": self.target,
-            "lower": self.lower if math.isfinite(self.lower) else None,
-            "upper": self.upper if math.isfinite(self.upper) else None,
-            "size": self.size if math.isfinite(self.size) else None,
+            "lower": finite(self.lower),
+            "upper": finite(self.upper),
+            "size": finite(self.size),
         }
 
     def __str__(self) -> str:
@@ -129,12 +129,12 @@ def smallest_changes(
     best = _Best(table.n_rows, len(labels))
     for leaf, regions, _ in walk_leaves(tree):
         code = int(tree.cluster[leaf])
-        if any(region.lower >= region.upper for region in regions.values()):
+        if any(region.is_empty for region in regions.values()):
             continue  # no value reaches this leaf
         for feature in regions:
             if feature not in columns:
                 columns[feature] = column_of(table, feature).astype(np.float64)
-        fails = np.array([~_lets_through(region, columns[feature]) for feature, region in regions.items()])
+        fails = np.array([~region.holds(columns[feature]) for feature, region in regions.items()])
         reachable = (fails.sum(axis=0) == 1) & (own != code)
         for failing, (feature, region) in zip(fails, regions.items(), strict=True):
             rows = np.flatnonzero(reachable & failing)
@@ -164,7 +164,7 @@ class _Best:
         unit: float,
     ) -> None:
         """Change a column's values to the nearest that a leaf lets through; kept where that is smaller."""
-        for lower, upper in _intervals(region):
+        for lower, upper in region.parts():
             target = np.where(values > upper, upper, np.nextafter(lower, np.inf))
             with np.errstate(over="ignore"):
                 size = np.abs(target - values) / unit
@@ -179,20 +179,6 @@ class _Best:
             self.target[at, code] = target[better]
             self.feature[at, code], self.leaf[at, code] = feature, leaf
             self.lower[at, code], self.upper[at, code] = lower, upper
-
-
-def _intervals(region: Region) -> list[tuple[float, float]]:
-    """The parts ``lower < x <= upper`` that a region consists of."""
-    starts = [region.lower, *(b for _, b in region.excluded)]
-    ends = [*(a for a, _ in region.excluded), region.upper]
-    return list(zip(starts, ends, strict=True))
-
-
-def _lets_through(region: Region, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    found = (values > region.lower) & (values <= region.upper)
-    for a, b in region.excluded:
-        found &= ~((values > a) & (values <= b))
-    return found
 
 
 def _told(

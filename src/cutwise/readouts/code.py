@@ -79,17 +79,13 @@ def tree_python(
         lines.append("            return None")
     lines += [f"    {variable} = float({variable})" for variable in variables]
     for leaf, regions, _ in walk_leaves(tree):
+        if any(region.is_empty for region in regions.values()):
+            continue  # no value reaches this leaf
         label = labels[tree.cluster[leaf]]
         name = (cluster_names or {}).get(label)
-        comment = "" if name is None else f"  # {quoted(name)}"
-        if not all(region.lower < region.upper for region in regions.values()):
-            continue  # no value reaches this leaf
-        conditions = conditions_of(regions, [""] * tree.n_features)
-        if conditions:
-            lines.append(f"    if {' and '.join(_test(condition, spoken) for condition in conditions)}:")
-            lines.append(f"        return {_literal(label)}{comment}")
-        else:
-            lines.append(f"    return {_literal(label)}{comment}")
+        answer = f"return {_literal(label)}" + ("" if name is None else f"  # {quoted(name)}")
+        tests = [_test(condition, spoken) for condition in conditions_of(regions, [""] * tree.n_features)]
+        lines += [f"    if {' and '.join(tests)}:", f"        {answer}"] if tests else [f"    {answer}"]
     return "\n".join(lines) + "\n"
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .words import number, quoted
+from .words import finite, number, quoted
 
 __all__ = ["Condition", "Region", "conditions_of", "explanation_sizes", "walk_leaves"]
 
@@ -65,8 +65,8 @@ class Condition:
         return {
             "feature": self.feature,
             "name": self.name,
-            "lower": self.lower if math.isfinite(self.lower) else None,
-            "upper": self.upper if math.isfinite(self.upper) else None,
+            "lower": finite(self.lower),
+            "upper": finite(self.upper),
             "outside": self.outside,
         }
 
@@ -92,6 +92,24 @@ class Region(NamedTuple):
     def size(self) -> int:
         """Bounds and excluded intervals, each counted once."""
         return int(self.lower > -math.inf) + int(self.upper < math.inf) + len(self.excluded)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value is let through."""
+        return self.lower >= self.upper
+
+    def parts(self) -> list[tuple[float, float]]:
+        """The intervals ``lower < x <= upper`` that the region consists of, from left to right."""
+        starts = [self.lower, *(b for _, b in self.excluded)]
+        ends = [*(a for a, _ in self.excluded), self.upper]
+        return list(zip(starts, ends, strict=True))
+
+    def holds(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Whether each value is let through."""
+        found = np.zeros(values.shape, dtype=np.bool_)
+        for lower, upper in self.parts():
+            found |= (values > lower) & (values <= upper)
+        return found
 
     def inside(self, lower: float, upper: float) -> Region:
         """The part with ``lower < x <= upper``."""

@@ -65,6 +65,12 @@ class LeafCounts:
         total = math.fsum(self.weight)
         return math.fsum(self.agreeing) / total if total > 0 else math.nan
 
+    @property
+    def purity(self) -> npt.NDArray[np.float64]:
+        """The part of every leaf's weight that the reference has in the leaf's cluster, at most 1; nan without any."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.minimum(self.agreeing / self.weight, 1.0)  # both were summed up in their own order
+
     def to_dict(self) -> dict[str, Any]:
         """The counts as lists that JSON can hold."""
         return {field.name: getattr(self, field.name).tolist() for field in fields(self)}

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .conditions import Condition
 from .counts import LeafCounts
 from .inputs import check_counts, check_names, class_labels
 from .names import cluster_titles
@@ -54,10 +52,7 @@ def tree_dot(
     titles = cluster_titles(labels, cluster_names)
     size, share = node_sizes(tree, counts)
     counted = counts is not None or size[0] > 0
-    purity: dict[int, float] = {}
-    if counts is not None:
-        with np.errstate(invalid="ignore"):
-            purity = dict(zip(tree.leaves.tolist(), (counts.agreeing / counts.weight).tolist(), strict=True))
+    purity = {} if counts is None else dict(zip(tree.leaves.tolist(), counts.purity.tolist(), strict=True))
     lines = [
         "digraph tree {",
         '  node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="Helvetica"];',
@@ -71,7 +66,7 @@ def tree_dot(
             color = cluster_color(code)
             look = f', fillcolor="{color}", fontcolor="{ink_on(color)}"'
         else:
-            told.append(str(_test(tree, node, names)))
+            told.append(str(condition_towards(tree, node + 1, node, names)))
             look = ""
         if counted:
             told.append(f"{rows(int(size[node]))}, {percent(float(share[node]))}")
@@ -84,10 +79,6 @@ def tree_dot(
             lines.append(f'  {node} -> {tree.children_left[node]} [label="yes"];')
             lines.append(f'  {node} -> {tree.children_right[node]} [label="no"];')
     return "\n".join([*lines, "}", ""])
-
-
-def _test(tree: ThresholdTree, node: int, names: Sequence[str]) -> Condition:
-    return condition_towards(tree, node + 1, node, names)
 
 
 def _escaped(text: str) -> str:

@@ -20,6 +20,7 @@ from .frames import to_frame
 from .inputs import check_counts, check_names, class_labels, column_of
 from .sentences import cluster_sentence
 from .text import cluster_text, rules_text
+from .words import finite
 
 __all__ = ["ClusterRules", "Condition", "Rule", "Rules", "build_rules"]
 
@@ -111,9 +112,9 @@ class Rule:
             "text": str(self),
             "conditions": [condition.to_dict() for condition in self.conditions],
             "size": self.size,
-            "share": _or_none(self.share),
-            "coverage": _or_none(self.coverage),
-            "purity": _or_none(self.purity),
+            "share": finite(self.share),
+            "coverage": finite(self.coverage),
+            "purity": finite(self.purity),
             "noise": self.noise,
             "depth": self.depth,
         }
@@ -180,9 +181,9 @@ class ClusterRules:
             "cluster": self.cluster,
             "name": self.name,
             "size": self.size,
-            "share": _or_none(self.share),
-            "coverage": _or_none(self.coverage),
-            "purity": _or_none(self.purity),
+            "share": finite(self.share),
+            "coverage": finite(self.coverage),
+            "purity": finite(self.purity),
             "noise": self.noise,
             "rules": [rule.to_dict() for rule in self.rules],
         }
@@ -354,7 +355,3 @@ def build_rules(
 def _ratio(part: float, whole: float) -> float:
     # Weights are summed in two orders: a part is never more than the whole.
     return min(float(part / whole), 1.0) if whole > 0 else math.nan
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value

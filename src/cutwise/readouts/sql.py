@@ -178,10 +178,10 @@ class _Writer:
             for i in range(0, len(absent), _LONGEST_CHAIN)
         ]
         for leaf, regions, _ in walk_leaves(tree):
+            if any(region.is_empty for region in regions.values()):
+                continue  # no value reaches this leaf
             tests = [test for condition in conditions_of(regions, names) for test in self.tests(condition)]
-            # A leaf that no value can reach has no branch.
-            if all(region.lower < region.upper for region in regions.values()):
-                branches.append(exp.If(this=self.chain(tests, exp.And), true=self.label(labels[tree.cluster[leaf]])))
+            branches.append(exp.If(this=self.chain(tests, exp.And), true=self.label(labels[tree.cluster[leaf]])))
         return exp.Case(ifs=branches)
 
     def absence(self, name: str) -> list[Node]:

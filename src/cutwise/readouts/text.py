@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -106,10 +105,7 @@ def tree_text(
     titles = cluster_titles(labels, cluster_names)
     size, share = node_sizes(tree, counts)
     counted = counts is not None or size[0] > 0
-    purity: dict[int, float] = {}
-    if counts is not None:
-        with np.errstate(invalid="ignore"):
-            purity = dict(zip(tree.leaves.tolist(), (counts.agreeing / counts.weight).tolist(), strict=True))
+    purity = {} if counts is None else dict(zip(tree.leaves.tolist(), counts.purity.tolist(), strict=True))
     depth, parents = tree.node_depth.tolist(), tree.parents.tolist()
     lines = []
     for node in range(tree.n_nodes):

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-__all__ = ["compared", "number", "percent", "quoted", "rows"]
+__all__ = ["compared", "finite", "number", "percent", "quoted", "rows"]
 
 # A letter or underscore, then letters, digits and underscores, also in parts joined by dots ("petal.length").
 _PLAIN = re.compile(r"[^\W\d]\w*(\.\w+)*")
@@ -31,6 +31,11 @@ def number(value: float) -> str:
     """
     text = repr(float(value) + 0.0)  # adding 0.0 turns -0.0 into 0.0
     return text.removesuffix(".0")
+
+
+def finite(value: float) -> float | None:
+    """A figure as JSON can hold it: None for nan and infinity."""
+    return float(value) if math.isfinite(value) else None
 
 
 def quoted(name: Any) -> str:

@@ -128,7 +128,12 @@ def check_n_jobs(n_jobs: object) -> int:
 
 
 def check_n_clusters(
-    n_clusters: object, table: Table | None = None, weights: npt.NDArray[np.float64] | None = None, *, what: str = "X"
+    n_clusters: object,
+    table: Table | None = None,
+    weights: npt.NDArray[np.float64] | None = None,
+    *,
+    what: str = "X",
+    instead: str = "give more rows",
 ) -> int:
     """The number of clusters: at least 1, and at most the distinct rows there are.
 
@@ -139,8 +144,8 @@ def check_n_clusters(
         The rows to cluster; without it only the number itself is checked.
     weights : ndarray of shape (n_rows,), float64, optional
         Rows of weight 0 do not count.
-    what : str
-        The table's name, for messages.
+    what, instead : str
+        The table's name, and what else than fewer clusters would help, for messages.
 
     Returns
     -------
@@ -160,7 +165,7 @@ def check_n_clusters(
             raise InvalidInputError(
                 f"n_clusters={number} is more than the {distinct} distinct {rows} of {what}{weighted} "
                 f"(n_samples={table.n_rows}), and every cluster needs a row that no other has.\n"
-                f"Use n_clusters <= {distinct}, or give more rows."
+                f"Use n_clusters <= {distinct}, or {instead}."
             )
     return number
 

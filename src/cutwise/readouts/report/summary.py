@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from cutwise.readouts.palette import cluster_color, ink_on
 from cutwise.readouts.profile import Profile, profile_clusters
 from cutwise.readouts.rules import ClusterRules, build_rules
 from cutwise.readouts.shown import ShortNames, condition_text
-from cutwise.readouts.words import percent, rows
+from cutwise.readouts.words import finite, percent, rows
 from cutwise.table import Table
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -72,7 +72,7 @@ class Facts:
     reproduce: Sequence[str] = ()
     curve: Mapping[str, Any] | None = None
     sql: Mapping[str, Any] | None = None
-    notes: Sequence[str] = field(default=())
+    notes: Sequence[str] = ()
 
 
 def build_summary(
@@ -143,11 +143,11 @@ def build_summary(
             "n_tested": len(tested),
             "n_rows": int(counts.n_rows.sum()),
             "noise": int(counts.n_noise.sum()),
-            "cost": _or_none(facts.cost),
-            "reference_cost": _or_none(facts.reference_cost),
-            "cost_ratio": _or_none(facts.cost_ratio),
-            "agreement": _or_none(counts.agreement),
-            "explanation_size": _or_none(float(weight @ sizes / weight.sum()) if weight.sum() > 0 else math.nan),
+            "cost": finite(facts.cost),
+            "reference_cost": finite(facts.reference_cost),
+            "cost_ratio": finite(facts.cost_ratio),
+            "agreement": finite(counts.agreement),
+            "explanation_size": finite(float(weight @ sizes / weight.sum()) if weight.sum() > 0 else math.nan),
             "reference": facts.reference,
             "cost_words": facts.cost_words,
         },
@@ -181,9 +181,9 @@ def _cluster(code: int, cluster: ClusterRules, profile: Profile, names: Sequence
     described = [
         {
             "column": j,
-            "mean": _or_none(profile.mean[code, j]),
-            "median": _or_none(profile.median[code, j]),
-            "difference": _or_none(difference[j]),
+            "mean": finite(profile.mean[code, j]),
+            "median": finite(profile.median[code, j]),
+            "difference": finite(difference[j]),
             "counts": profile.counts[j][code].tolist(),
         }
         for j in order
@@ -243,8 +243,7 @@ def _nodes(
     of_leaf[np.arange(tree.n_leaves), tree.cluster[tree.leaves]] = here
     by_cluster = sum_up(tree, of_leaf)
     size = by_cluster.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        purity = dict(zip(tree.leaves.tolist(), (counts.agreeing / counts.weight).tolist(), strict=True))
+    purity = dict(zip(tree.leaves.tolist(), counts.purity.tolist(), strict=True))
     full = {node: " and ".join(map(str, conditions_of(regions, names))) for node, regions, _ in walk_leaves(tree)}
     found = []
     for node in range(tree.n_nodes):
@@ -261,15 +260,10 @@ def _nodes(
                 "rows": int(size[node]),
                 "share": float(size[node] / max(int(size[0]), 1)),
                 "cluster": int(tree.cluster[node]) if is_leaf else None,
-                "purity": _or_none(purity[node]) if is_leaf else None,
+                "purity": finite(purity[node]) if is_leaf else None,
                 "by_cluster": [
                     [code, int(by_cluster[node, code])] for code in np.flatnonzero(by_cluster[node]).tolist()
                 ],
             }
         )
     return found
-
-
-def _or_none(value: float) -> float | None:
-    value = float(value)
-    return value if math.isfinite(value) else None
