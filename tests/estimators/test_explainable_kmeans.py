@@ -7,17 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin, clone
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris, load_wine, make_blobs
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from cutwise import ExplainableKMeans
 from cutwise.core import kernels
 from cutwise.exceptions import ColumnMismatchError, EmptyClusterWarning, UnseparableCentersWarning
+from cutwise.reference import unshared
 
 ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc")
 
@@ -423,3 +424,76 @@ def test_nor_does_one_that_is_fitted():
     model = ExplainableKMeans(3, reference=clusterer).fit(X)
     np.testing.assert_array_equal(X, before)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def center_in_place(X):
+    X -= X.mean(axis=0)
+    return X
+
+
+class WritesInPlace(TransformerMixin, BaseEstimator):
+    """A scaler as people write them: it standardizes the very array that it is given, and has no ``copy``."""
+
+    def fit(self, X, y=None):
+        self.mean_, self.scale_ = np.array(X.mean(axis=0)), np.array(X.std(axis=0))
+        return self
+
+    def transform(self, X):
+        X -= self.mean_
+        X /= self.scale_
+        return X
+
+
+class ClustersInPlace(ClusterMixin, BaseEstimator):
+    def fit(self, X, y=None, sample_weight=None):
+        X /= X.std(axis=0)
+        self.kmeans_ = KMeans(3, n_init=1, random_state=0).fit(X)
+        return self
+
+    def predict(self, X):
+        X /= X.std(axis=0)
+        return self.kmeans_.predict(X)
+
+
+WRITERS = {
+    "transformer": {"preprocessor": WritesInPlace()},
+    "step": {"preprocessor": make_pipeline(WritesInPlace(), PCA(4))},
+    "function": {"preprocessor": FunctionTransformer(center_in_place)},
+    "clusterer": {"reference": ClustersInPlace()},
+    "fitted clusterer": {"reference": ClustersInPlace().fit(load_wine().data)},
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("as_frame", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nobody_writes_into_the_table_of_the_caller(writer, as_frame, weighted):
+    X = load_wine(as_frame=as_frame).data
+    before = np.array(X)
+    weights = np.arange(len(X)) % 3 if weighted else None
+    model = ExplainableKMeans(3, random_state=0, **WRITERS[writer]).fit(X, sample_weight=weights)
+    model.transform(X)
+    model.score(X)
+    np.testing.assert_array_equal(np.asarray(X), before)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    if "preprocessor" in WRITERS[writer]:
+        Z = model.preprocessor_.transform(before.copy())
+        assert model.score(X) == pytest.approx(-((Z - model.cluster_centers_[model.labels_]) ** 2).sum())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "shared"),
+    [
+        (StandardScaler(), True),
+        (make_pipeline(StandardScaler(), PCA(2), KMeans(2)), True),
+        (FunctionTransformer(np.log1p), True),
+        (ColumnTransformer([("all", "passthrough", [0])]), True),
+        (StandardScaler(copy=False), False),
+        (FunctionTransformer(center_in_place), False),
+        (make_pipeline(StandardScaler(), WritesInPlace()), False),
+        (ColumnTransformer([("all", WritesInPlace(), [0])]), False),
+    ],
+)
+def test_only_who_may_write_is_given_a_copy(estimator, shared):
+    X = load_wine().data
+    assert (unshared(X, estimator) is X) == shared

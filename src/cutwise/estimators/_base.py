@@ -17,7 +17,7 @@ from cutwise.core import kernels
 from cutwise.estimators._costs import Price, costs_by_centers
 from cutwise.estimators._kept import KeptInFiles
 from cutwise.estimators._persist import Unsaved, save_model
-from cutwise.estimators._rows import FitRows, read_metric
+from cutwise.estimators._rows import FitRows, transform_rows
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError, ModelFileError, UnseparableCentersWarning, warn
 from cutwise.readouts.changes import Change, smallest_changes
 from cutwise.readouts.counts import count_leaves
@@ -302,7 +302,7 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Rows in the space where distances are measured."""
         fitted = getattr(self, "preprocessor_", None)
         if fitted is not None:
-            return read_metric(fitted.transform(X), table.n_rows)
+            return transform_rows(fitted, X, table.n_rows)[1]
         if isinstance(self.preprocessor, Unsaved):
             raise ModelFileError(
                 "Distances are measured in the output of the preprocessor, and a model file does not hold it "

@@ -14,11 +14,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from cutwise.core import kernels
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import Objective, check_distances, copying_clone, integer_weights, sum_weights
+from cutwise.reference import Objective, check_distances, copying_clone, integer_weights, sum_weights, unshared
 from cutwise.table import EncodedTable, Table, encode_table, read_table, take_rows
 from cutwise.tree.threshold_tree import ThresholdTree
 
-__all__ = ["FitRows", "MetricSpace", "encode_rows", "fit_metric_space", "read_metric"]
+__all__ = ["FitRows", "MetricSpace", "encode_rows", "fit_metric_space", "transform_rows"]
 
 
 # Rows at a time: few enough that they stay in the processor's caches.
@@ -253,9 +253,9 @@ def fit_metric_space(
     Parameters
     ----------
     preprocessor : transformer or None
-        Left as it is; its copy does not write into ``X``, whatever it says of that. Weights are passed on where its
-        ``fit`` takes them, so that a weight is a repeated row here too; where it takes none it is fitted on the rows
-        that have a weight.
+        Left as it is; its copy does not write into ``X``, whatever it says of that: see ``unshared``. Weights are
+        passed on where its ``fit`` takes them, so that a weight is a repeated row here too; where it takes none it is
+        fitted on the rows that have a weight.
     X : object
         The rows as the caller gave them: a preprocessor may need the data frame.
     table : Table
@@ -274,18 +274,26 @@ def fit_metric_space(
             "Give one of scikit-learn's, such as StandardScaler() or a Pipeline, or None."
         )
     fitted = copying_clone(preprocessor)
+    own = unshared(X, fitted)
     if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
-        Z = fitted.fit(X, sample_weight=sample_weight).transform(X)
+        fitted.fit(own, sample_weight=sample_weight)
     elif sample_weight is not None and not sample_weight.all():
-        Z = fitted.fit(take_rows(X, np.flatnonzero(sample_weight))).transform(X)
+        fitted.fit(take_rows(own, np.flatnonzero(sample_weight)))
     elif hasattr(fitted, "fit_transform"):
-        Z = fitted.fit_transform(X)
+        Z = fitted.fit_transform(own)
+        return MetricSpace(fitted, Z, _read_metric(Z, table.n_rows))
     else:
-        Z = fitted.fit(X).transform(X)
-    return MetricSpace(fitted, Z, read_metric(Z, table.n_rows))
+        fitted.fit(own)
+    return MetricSpace(fitted, *transform_rows(fitted, X, table.n_rows))
 
 
-def read_metric(Z: Any, n_rows: int) -> Table:
+def transform_rows(fitted: Any, X: Any, n_rows: int) -> tuple[Any, Table]:
+    """The output of a fitted preprocessor, as it gives it and as a table; nothing is written into ``X``."""
+    Z = fitted.transform(unshared(X, fitted))
+    return Z, _read_metric(Z, n_rows)
+
+
+def _read_metric(Z: Any, n_rows: int) -> Table:
     """The preprocessor's output as a table of as many rows as went in."""
     metric = read_table(Z, what="the preprocessor's output")
     if metric.n_rows != n_rows:

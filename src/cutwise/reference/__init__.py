@@ -1,7 +1,7 @@
 """Reference clusterings, and their costs in fixed point: what trees are grown against."""
 
 from .feature_space import FeatureSpace, feature_space
-from .fitted import copying_clone, from_estimator
+from .fitted import copying_clone, from_estimator, unshared
 from .fixed import FixedCosts, disagreement_costs, fixed_costs, fixed_costs_from_array
 from .given import check_distances, from_centers, from_labels, wrong_number
 from .kernel_centers import KernelCenters, warn_if_negative
@@ -48,6 +48,7 @@ __all__ = [
     "needs_nonnegative",
     "one_thread",
     "sum_weights",
+    "unshared",
     "warn_if_negative",
     "wrong_number",
 ]

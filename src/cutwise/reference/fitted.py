@@ -21,7 +21,7 @@ from .objective import KMEANS, Objective
 from .result import Reference
 from .threads import one_thread
 
-__all__ = ["copying_clone", "from_estimator"]
+__all__ = ["copying_clone", "from_estimator", "unshared"]
 
 
 def from_estimator(
@@ -117,12 +117,13 @@ def _fit(estimator: Any, rows: Any, n_clusters: int, sample_weight: npt.NDArray[
                 CutwiseWarning,
                 stacklevel=4,
             )
+    unfitted = copying_clone(estimator)
     with one_thread():
-        return copying_clone(estimator).fit(rows, **parameters)
+        return unfitted.fit(unshared(rows, unfitted), **parameters)
 
 
 def copying_clone(estimator: Any) -> Any:
-    """An unfitted copy that does not write into the rows it is given.
+    """An unfitted copy without leave to write into the rows it is given: ``copy=False``, also of steps, becomes True.
 
     With ``copy=False`` scikit-learn's scalers overwrite their input: the table that the tree is about to cut, and the
     caller's own.
@@ -133,10 +134,36 @@ def copying_clone(estimator: Any) -> Any:
     return unfitted
 
 
+def unshared(rows: Any, estimator: Any) -> Any:
+    """Rows that an estimator may be given: a copy, unless it is known not to write into its input.
+
+    Known are scikit-learn's own, with all their steps, unless one has ``copy=False`` or calls a function of the
+    user's. Anybody else's may write, and the caller's table, which the tree also reads, would not be the same after.
+
+    Parameters
+    ----------
+    rows : array-like, sparse matrix or data frame
+    estimator : estimator
+
+    Returns
+    -------
+    rows : as given
+        The very same object, or a deep copy of it.
+    """
+    return rows if _never_writes(estimator) else deepcopy(rows)
+
+
+def _never_writes(estimator: Any) -> bool:
+    if not hasattr(estimator, "get_params") or _leave_to_write(estimator):
+        return False
+    parts = [part for part in estimator.get_params(deep=True).values() if not isinstance(part, type)]
+    functions = [part for part in parts if callable(part) and not isinstance(part, np.ufunc)]
+    estimators = [estimator, *(part for part in parts if hasattr(part, "fit"))]
+    return not functions and all(type(each).__module__.partition(".")[0] == "sklearn" for each in estimators)
+
+
 def _leave_to_write(estimator: Any) -> list[str]:
     """Names of the parameters, also of steps, by which an estimator may overwrite its input."""
-    if not hasattr(estimator, "get_params"):
-        return []
     return [
         name
         for name, value in estimator.get_params(deep=True).items()
@@ -166,7 +193,7 @@ def _centers(estimator: Any, name: str, table: Table, n_clusters: int) -> npt.ND
 def _labels(estimator: Any, name: str, rows: Any, n_rows: int) -> Any:
     if hasattr(estimator, "predict"):
         with one_thread():
-            return estimator.predict(deepcopy(rows) if _leave_to_write(estimator) else rows)
+            return estimator.predict(unshared(rows, estimator))
     labels = getattr(estimator, "labels_", None)
     if labels is None and isinstance(estimator, Pipeline):
         labels = getattr(estimator.steps[-1][1], "labels_", None)
