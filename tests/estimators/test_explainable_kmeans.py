@@ -477,7 +477,7 @@ def test_nobody_writes_into_the_table_of_the_caller(writer, as_frame, weighted):
     np.testing.assert_array_equal(np.asarray(X), before)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
     if "preprocessor" in WRITERS[writer]:
-        Z = model.preprocessor_.transform(before.copy())
+        Z = np.asarray(model.preprocessor_.transform(load_wine(as_frame=as_frame).data))
         assert model.score(X) == pytest.approx(-((Z - model.cluster_centers_[model.labels_]) ** 2).sum())
 
 
