@@ -447,12 +447,12 @@ class WritesInPlace(TransformerMixin, BaseEstimator):
 class ClustersInPlace(ClusterMixin, BaseEstimator):
     def fit(self, X, y=None, sample_weight=None):
         X /= X.std(axis=0)
-        self.kmeans_ = KMeans(3, n_init=1, random_state=0).fit(X)
+        self.kmeans_ = KMeans(3, n_init=1, random_state=0).fit(np.asarray(X))
         return self
 
     def predict(self, X):
         X /= X.std(axis=0)
-        return self.kmeans_.predict(X)
+        return self.kmeans_.predict(np.asarray(X))
 
 
 WRITERS = {
