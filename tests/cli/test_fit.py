@@ -198,5 +198,11 @@ def test_rows_that_take_no_part_are_told(cutwise, tmp_path):
     path.write_text("a,lab,w\n1,0,1\n2,0,0\n3,-1,0\n8,1,1\n9,1,0\n")
     noisy = cutwise("fit", path, "--labels-from", "lab", "--drop", "w")
     assert "1 of 5 rows are labeled -1 (noise)" in noisy.err
+    words = tmp_path / "words.csv"
+    words.write_text("a,lab\n1,low\n2,low\n3,-1\n8,high\n9,high\n")
+    told = cutwise("fit", words, "--labels-from", "lab")
+    assert "1 of 5 rows are labeled -1 (noise)" in told.err
+    assert told.out.startswith(f"{words}: 5 rows")
+    assert "2 clusters" in told.out
     weighed = cutwise("fit", path, "-k", 2, "--drop", "lab", "--weights", "w")
     assert "3 of 5 rows have weight 0" in weighed.err

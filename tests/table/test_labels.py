@@ -19,15 +19,15 @@ NUMBERS = [3, 1, -1, 3, 7]
 WORDS = ["b", "a", "-1", "b", "c"]
 
 
-def assert_numbered(labels, original, noise=True):
+def assert_numbered(labels, original):
     """The definition: every code leads back to the row's own label, and classes are exactly the labels in order."""
-    kept = [v for v in original if not (noise and v == -1)]
+    kept = [v for v in original if v not in (-1, "-1")]
     assert labels.classes.tolist() == sorted(set(kept))
     assert labels.codes.dtype == np.int32
     assert labels.n_clusters == len(set(kept))
     assert labels.n_noise == len(original) - len(kept)
     for code, value in zip(labels.codes, original, strict=True):
-        if noise and value == -1:
+        if value in (-1, "-1"):
             assert code == -1
         else:
             assert labels.classes[code] == value
@@ -72,10 +72,23 @@ def test_numbers_in_any_container_are_numbered_with_minus_one_as_noise(make):
         lambda v: pa.chunked_array([v]),
     ],
 )
-def test_text_in_any_container_is_numbered_and_the_text_minus_one_is_no_noise(make):
-    labels = read_labels(make(WORDS), 5)
-    assert_numbered(labels, WORDS, noise=False)
-    assert labels.n_noise == 0
+def test_text_in_any_container_is_numbered_with_minus_one_as_noise(make):
+    assert_numbered(read_labels(make(WORDS), 5), WORDS)
+
+
+@pytest.mark.parametrize("noise", [-1, -1.0, np.int64(-1), np.float32(-1), "-1"])
+@pytest.mark.parametrize(
+    "make", [list, np.array, lambda v: np.array(v, dtype=object), lambda v: pd.Series(v, dtype=object)]
+)
+def test_minus_one_among_words_is_noise_however_it_came_there(noise, make):
+    if make is np.array and isinstance(noise, float | np.floating):
+        noise = -1  # an array of text would hold "-1.0"
+    assert_numbered(read_labels(make(["b", noise, "a", "b", noise]), 5), ["b", "-1", "a", "b", "-1"])
+
+
+def test_noise_alone_is_refused_in_words_too():
+    with pytest.raises(InvalidInputError, match="Every label in y is -1"):
+        read_labels(["-1", "-1"], 2)
 
 
 @given(st.lists(st.integers(-3, 5) | st.sampled_from([-(2**62), 2**62, 10**6]), min_size=1, max_size=30))
@@ -87,7 +100,7 @@ def test_integers_of_any_range_are_numbered(values):
 
 @given(st.lists(st.text(max_size=3), min_size=1, max_size=20))
 def test_any_text_is_numbered(values):
-    assert_numbered(read_labels(values, len(values)), values, noise=False)
+    assert_numbered(read_labels(["a", *values], len(values) + 1), ["a", *values])
 
 
 @pytest.mark.parametrize(
@@ -155,7 +168,7 @@ def test_a_missing_label_names_its_row(values):
         ([[1], [2, 3], [1]], InvalidInputError, "cannot be read as one value a row"),
         ([1, 2.5, 3], InvalidInputError, "Unknown label type: continuous. y holds 2.5 in row 1"),
         ([1, np.inf, 3], NotFiniteError, "infinity: row 1"),
-        ([1, "a", 2], InvalidInputError, "y mixes numbers and text: 1 in row 0, 'a' in row 1"),
+        ([1, -1, "a"], InvalidInputError, "y mixes numbers and text: 1 in row 0, 'a' in row 2"),
         (["a", 1, 2], InvalidInputError, "y mixes numbers and text: 1 in row 1, 'a' in row 0"),
         ([-1, -1, -1], InvalidInputError, "Every label in y is -1, which means noise"),
         ([1j, 2, 3], InvalidInputError, "Complex data not supported"),

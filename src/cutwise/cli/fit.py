@@ -189,10 +189,9 @@ def command(
 
 def _without_part(task: Task) -> Iterator[str]:
     """Rows that sizes and figures leave out, so that these do not add up to the table."""
-    from pandas.api import types
+    from cutwise.table import read_labels
 
-    labels = task.labels
-    if labels is not None and types.is_numeric_dtype(labels) and (noise := int((labels == -1).sum())):
+    if task.labels is not None and (noise := read_labels(task.labels, len(task.table)).n_noise):
         yield f"{noise} of {len(task.table)} rows are labeled -1 (noise): sizes and figures leave them out"
     if task.weights is not None and (weightless := int((task.weights == 0).sum())):
         yield f"{weightless} of {len(task.table)} rows have weight 0: sizes and figures leave them out"

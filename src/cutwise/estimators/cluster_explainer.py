@@ -144,8 +144,8 @@ class ClusterExplainer(TreeEstimator):
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Finite numbers.
         y : array-like of shape (n_samples,)
-            A label for each row: integers, texts or booleans. The number -1 is noise: it takes no part, though
-            ``predict`` places it.
+            A label for each row: integers, texts or booleans. -1 is noise, also where it is written out among texts: it
+            takes no part, though ``predict`` places it.
         centers : array-like of shape (n_clusters, n_features), default=None
             Centers of the clusters in the order of their sorted labels, in the preprocessor's output where there is
             one. None means their means.

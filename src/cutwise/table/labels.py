@@ -18,6 +18,9 @@ from .vectors import as_vector
 
 __all__ = ["Labels", "read_labels"]
 
+NOISE = -1
+"""The label of rows without a cluster. Among words it may be a number or be written out: a CSV file knows no types."""
+
 # A lookup table over the range of integer labels is faster than a sort while it stays this small or near the row count.
 _SMALL_RANGE = 1 << 16
 
@@ -55,7 +58,8 @@ def read_labels(y: Any, n_rows: int, *, what: str = "y", estimator: str = "Clust
     ----------
     y : array-like or series of shape (n_rows,)
         Integers, floats that are whole numbers, booleans or text, in an array, a list or a series (also categorical).
-        The number -1 is noise; the text ``"-1"`` is a label like any other.
+        -1 is noise, as a number and, among words, also as the text ``"-1"``: what a column of labels means does not
+        depend on how it was read.
     n_rows : int
         How many labels are due.
     what, estimator : str
@@ -117,6 +121,10 @@ def _from_objects(values: npt.NDArray[np.generic], what: str) -> npt.NDArray[np.
     types = set(map(type, items))
     if all(issubclass(t, str) for t in types):
         return values
+    if any(issubclass(t, str) for t in types):  # words, and perhaps the number -1 among them
+        words = [str(NOISE) if isinstance(item, Real) and item == NOISE else item for item in items]
+        if all(isinstance(word, str) for word in words):
+            return np.array(words, dtype=object)
     for row, value in enumerate(items):
         if is_missing(value):
             raise _missing(what, row)
@@ -129,17 +137,14 @@ def _from_objects(values: npt.NDArray[np.generic], what: str) -> npt.NDArray[np.
             raise InvalidInputError(f"{what} holds integers beyond 64 bits. Use smaller numbers, or text.") from error
     if all(issubclass(t, (Real, np.bool_)) for t in types):
         return np.array(items, dtype=np.float64)
-    kinds = {t: "text" if issubclass(t, str) else "numbers" if issubclass(t, (Real, np.bool_)) else "" for t in types}
-    if all(kinds.values()):
-        first, second = (
-            next((r, v) for r, v in enumerate(items) if kinds[type(v)] == kind) for kind in ("numbers", "text")
-        )
-        raise InvalidInputError(
-            f"{what} mixes numbers and text: {first[1]!r} in row {first[0]}, {second[1]!r} in row {second[0]} (rows "
-            f"are counted from 0). Turn all labels into one kind, for instance with [str(label) for label in {what}]."
-        )
-    row, value = next((r, v) for r, v in enumerate(items) if not kinds[type(v)])
-    raise _unsupported(what, row, value)
+    for row, value in enumerate(items):
+        if not isinstance(value, (str, Real, np.bool_)):
+            raise _unsupported(what, row, value)
+    first, second = (next((r, v) for r, v in enumerate(items) if isinstance(v, str) == text) for text in (False, True))
+    raise InvalidInputError(
+        f"{what} mixes numbers and text: {first[1]!r} in row {first[0]}, {second[1]!r} in row {second[0]} (rows "
+        f"are counted from 0). Turn all labels into one kind, for instance with [str(label) for label in {what}]."
+    )
 
 
 def _check_kind(values: npt.NDArray[np.generic], what: str) -> None:
@@ -204,8 +209,8 @@ def _number(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.generic], n
 def _number_text(values: npt.NDArray[np.generic]) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.int32]]:
     """The same for text: a dictionary meets each row once, where a sort would compare strings n log n times."""
     items = values.tolist()
-    distinct = sorted(set(items))
-    code_of = {label: code for code, label in enumerate(distinct)}
+    distinct = sorted(set(items) - {str(NOISE)})
+    code_of = {label: code for code, label in enumerate(distinct)} | {str(NOISE): -1}
     codes = np.fromiter(map(code_of.__getitem__, items), dtype=np.int32, count=len(items))
     return np.array(distinct, dtype=values.dtype), codes
 
