@@ -255,7 +255,7 @@ def test_a_precomputed_kernel_comes_beside_the_columns():
     assert np.array_equal(given.predict(MOONS + 0.1), named.predict(MOONS + 0.1))
     own = ExplainableKernelKMeans(3, kernel="precomputed", **options).fit_predict(MOONS, K=gaussian(MOONS))
     assert len(own) == 150
-    with pytest.raises(InvalidInputError, match="Distances of new rows"):
+    with pytest.raises(InvalidInputError, match="the kernel of every row with itself"):
         given.transform(MOONS)
     unfitted = KernelKMeans(3, kernel="precomputed", random_state=0)
     for reference in (unfitted, clone(unfitted).fit(gaussian(MOONS))):

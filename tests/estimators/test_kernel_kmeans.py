@@ -34,10 +34,30 @@ def expected_failures(estimator):
     """Checks that give a kernel rows that are none of its own, each with the reason."""
     negative = "the check standardizes its rows, and this kernel takes no negative values"
     no_matrix = "the check's table is no kernel matrix, and that is what it is told"
+    no_distances = "the check asks for distances, and a matrix does not hold the kernel of new rows with themselves"
     return {
         "hellinger": {"check_clustering": negative},
-        "precomputed": {"check_clustering": no_matrix, "check_estimators_nan_inf": no_matrix},
+        "precomputed": {
+            **dict.fromkeys(["check_clustering", "check_estimators_nan_inf"], no_matrix),
+            **dict.fromkeys(NEED_DISTANCES, no_distances),
+        },
     }.get(estimator.kernel, {})
+
+
+NEED_DISTANCES = (
+    "check_fit_score_takes_y",
+    "check_estimators_dtypes",
+    "check_dtype_object",
+    "check_pipeline_consistency",
+    "check_estimators_pickle",
+    "check_f_contiguous_array_estimator",
+    "check_transformer_data_not_an_array",
+    "check_transformer_general",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_dict_unchanged",
+    "check_fit_idempotent",
+)
 
 
 @parametrize_with_checks(
@@ -238,3 +258,72 @@ def test_a_matrix_given_as_the_kernel_is_no_kernel():
 def test_a_verbosity_that_is_none_is_refused(verbose):
     with pytest.raises(InvalidInputError, match="verbose="):
         KernelKMeans(3, verbose=verbose).fit(BLOBS)
+
+
+def by_definition(kernel_of, train, labels, weights, rows, k):
+    """Squared distances to the clusters' weighted means in feature space, by sums over pairs of rows."""
+    costs = np.empty((len(rows), k))
+    for cluster in range(k):
+        own, w = train[labels == cluster], weights[labels == cluster]
+        for i, x in enumerate(rows):
+            to_own = sum(v * kernel_of(x, y) for v, y in zip(w, own, strict=True)) / w.sum()
+            within = sum(
+                u * v * kernel_of(a, b) for u, a in zip(w, own, strict=True) for v, b in zip(w, own, strict=True)
+            )
+            costs[i, cluster] = kernel_of(x, x) - 2 * to_own + within / w.sum() ** 2
+    return costs
+
+
+KERNELS_BY_DEFINITION = {
+    "rbf": lambda x, y: np.exp(-0.3 * ((x - y) ** 2).sum()),
+    "laplacian": lambda x, y: np.exp(-0.3 * np.abs(x - y).sum()),
+    "hellinger": lambda x, y: np.sqrt(x * y).sum(),
+    "polynomial": lambda x, y: (0.3 * (x @ y) + 1) ** 3,
+    "linear": lambda x, y: x @ y,
+}
+
+
+@pytest.mark.parametrize("kernel", KERNELS_BY_DEFINITION)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_transform_and_score_are_distances_in_feature_space(kernel, weighted):
+    train, new = HISTOGRAMS[::2], HISTOGRAMS[1::4]
+    weights = np.arange(len(train)) % 4 * 1.5 if weighted else np.ones(len(train))
+    of_new = np.arange(len(new)) % 3 * 0.5
+    model = KernelKMeans(3, kernel=kernel, gamma=0.3, random_state=0).fit(train, sample_weight=weights)
+    counted = weights > 0
+    costs = by_definition(
+        KERNELS_BY_DEFINITION[kernel], train[counted], model.labels_[counted], weights[counted], new, 3
+    )
+    scale = max(KERNELS_BY_DEFINITION[kernel](x, x) for x in HISTOGRAMS)
+    assert model.transform(new) ** 2 == pytest.approx(costs, rel=1e-9, abs=1e-12 * scale)
+    assert model.score(new) == pytest.approx(-costs.min(axis=1).sum(), rel=1e-9)
+    assert model.score(new, sample_weight=of_new) == pytest.approx(-(of_new @ costs.min(axis=1)), rel=1e-9)
+    assert model.score(train, sample_weight=weights) == pytest.approx(-model.cost_, rel=1e-9)
+    assert np.array_equal(model.transform(train).argmin(axis=1), model.labels_)
+    assert model.get_feature_names_out().tolist() == ["kernelkmeans0", "kernelkmeans1", "kernelkmeans2"]
+
+
+def test_under_the_linear_kernel_they_are_those_of_k_means():
+    ours = KernelKMeans(3, kernel="linear", random_state=0).fit(BLOBS)
+    theirs = KMeans(3, init=np.array([BLOBS[ours.labels_ == j].mean(axis=0) for j in range(3)]), n_init=1).fit(BLOBS)
+    new = BLOBS + RNG.normal(size=BLOBS.shape)
+    assert ours.transform(new) == pytest.approx(theirs.transform(new))
+    assert ours.score(new) == pytest.approx(theirs.score(new))
+    weights = np.arange(len(new))
+    assert ours.score(new, sample_weight=weights) == pytest.approx(theirs.score(new, sample_weight=weights))
+
+
+def test_with_an_approximation_distances_are_those_of_its_features():
+    exact = KernelKMeans(3, gamma=0.1, random_state=0).fit(BLOBS)
+    whole = KernelKMeans(3, gamma=0.1, approximation="nystroem", n_components=len(BLOBS), random_state=0).fit(BLOBS)
+    assert np.sort(whole.transform(BLOBS)) == pytest.approx(np.sort(exact.transform(BLOBS)), abs=1e-5)
+    rough = KernelKMeans(3, gamma=0.1, approximation="nystroem", n_components=5, random_state=0).fit(BLOBS)
+    assert rough.score(BLOBS) == pytest.approx(-rough.cost_, rel=1e-9)
+
+
+def test_a_precomputed_kernel_has_no_distances_of_new_rows_and_says_so():
+    matrix = BLOBS @ BLOBS.T
+    model = KernelKMeans(3, kernel="precomputed", random_state=0).fit(matrix)
+    for call in (model.transform, model.score):
+        with pytest.raises(InvalidInputError, match="the kernel of every row with itself"):
+            call(matrix)

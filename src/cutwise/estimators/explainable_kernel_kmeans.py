@@ -133,6 +133,8 @@ class ExplainableKernelKMeans(TreeClusterer):
     preprocessor_ : transformer
         The fitted preprocessor; None without one.
     n_features_in_ : int
+    cluster_names_ : dict of label to str
+        The names that ``name_clusters`` gave; empty after a fit.
     feature_names_in_ : ndarray of shape (n_features,)
         Only when ``X`` has column names that are all strings.
 
@@ -276,10 +278,10 @@ class ExplainableKernelKMeans(TreeClusterer):
         ModelFileError
             The model was loaded from a file: it has no training rows, and so no means.
         InvalidInputError
-            A precomputed kernel: the kernel of new rows with themselves is not known.
+            Values outside the kernel's domain, or a precomputed kernel: that of new rows with themselves is not known.
         """
-        costs = self._costs_of(X, self._read(X))
-        return np.sqrt(np.maximum(costs, 0.0, out=costs), out=costs)
+        rows = self._metric_rows(X, self._read(X))
+        return self._centers.distances(rows, check_n_jobs(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -377,27 +379,23 @@ class ExplainableKernelKMeans(TreeClusterer):
         self.adjusted_rand_index_ = adjusted_rand(together)
         self.normalized_mutual_info_ = normalized_information(together)
 
-    def _costs_of(self, X: Any, table: Table) -> npt.NDArray[np.float64]:
-        """Squared distances in feature space of rows to the means of the tree's clusters."""
+    def _metric_rows(self, X: Any, table: Table) -> Any:
+        """Rows as the kernel reads them, checked, for distances to the means of the tree's clusters."""
         if not hasattr(self, "_centers"):
             raise ModelFileError(
                 "Distances in feature space are measured to means of training rows, and a model file does not hold "
                 "those. Fit the model again; predict, apply, rules and explain need none."
             )
-        if self._centers.kernel.name == PRECOMPUTED:
-            raise InvalidInputError(
-                "Distances of new rows need their kernel with themselves and with the training rows, and "
-                "kernel='precomputed' has neither. cost_ is that of the training rows; predict needs the columns alone."
-            )
         metric = self._metric(X, table)
         check_domain(self._centers.kernel.name, metric.values, metric.columns)
-        return self._centers.costs(metric.values, check_n_jobs(self.n_jobs))
+        return metric.values
 
     def _cost_of(self, X: Any, sample_weight: Any) -> float:
         table = self._read(X)
         weights = read_weights(sample_weight, table.n_rows)
         codes = self._codes(table)
-        return kernels.exact_sum(self._costs_of(X, table)[np.arange(len(codes)), codes], weights)
+        costs = self._centers.costs(self._metric_rows(X, table), check_n_jobs(self.n_jobs))
+        return kernels.exact_sum(costs[np.arange(len(codes)), codes], weights)
 
     def _summary(self) -> str:
         return (

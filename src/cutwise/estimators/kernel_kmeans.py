@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
+from cutwise.core import kernels
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.estimators._kernel_clustering import KernelRecipe
 from cutwise.estimators._progress import Stages
@@ -18,14 +19,15 @@ from cutwise.reference import (
     check_domain,
     needs_nonnegative,
     one_thread,
+    sum_weights,
     warn_if_negative,
 )
-from cutwise.table import check_n_clusters, check_n_jobs, read_table, read_weights
+from cutwise.table import Table, check_n_clusters, check_n_jobs, read_table, read_weights
 
 __all__ = ["KernelKMeans"]
 
 
-class KernelKMeans(RemembersColumns, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """k-means in the feature space of a kernel: clusters need not be convex, and centers are no points of the input.
 
     Parameters
@@ -217,6 +219,65 @@ class KernelKMeans(RemembersColumns, ClusterMixin, BaseEstimator):  # type: igno
         InvalidInputError
             Values outside the kernel's domain.
         """
+        table = self._kernel_rows(X)
+        return self._centers.nearest(table.values, check_n_jobs(self.n_jobs))
+
+    def transform(self, X: Any) -> npt.NDArray[np.float64]:
+        """Distance in feature space of every row to the mean of each cluster's training rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows with the columns of fit.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters), float64
+            With an approximation: in the space of its features.
+
+        Raises
+        ------
+        ColumnMismatchError
+            Other columns than those of fit.
+        InvalidInputError
+            Values outside the kernel's domain, or a precomputed kernel: that of new rows with themselves is not known.
+        """
+        table = self._kernel_rows(X)
+        return self._centers.distances(table.values, check_n_jobs(self.n_jobs))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the cost of rows by their nearest clusters, as in scikit-learn's KMeans.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows with the columns of fit.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts; none negative, not all 0.
+
+        Returns
+        -------
+        score : float
+            In the units of ``cost_``; larger is better, 0 at best. That of the training rows is ``-cost_``.
+
+        Raises
+        ------
+        ColumnMismatchError, InvalidInputError
+            As ``transform``.
+        """
+        table = self._kernel_rows(X)
+        weights = read_weights(sample_weight, table.n_rows)
+        costs = self._centers.costs(table.values, check_n_jobs(self.n_jobs))
+        return -kernels.exact_sum(costs.min(axis=1), sum_weights(weights))
+
+    @property
+    def _n_features_out(self) -> int:
+        """Columns of ``transform``'s output, for ``get_feature_names_out``."""
+        return self._centers.n_clusters
+
+    def _kernel_rows(self, X: Any) -> Table:
+        """Rows to answer for, checked: in the kernel's domain, or its values with the training rows."""
         try:
             table = self._read(X)
         except ColumnMismatchError as error:
@@ -227,7 +288,7 @@ class KernelKMeans(RemembersColumns, ClusterMixin, BaseEstimator):  # type: igno
                 f"for each of the {self.n_features_in_} training rows."
             ) from error
         check_domain(self._centers.kernel.name, table.values, table.columns)
-        return self._centers.nearest(table.values, check_n_jobs(self.n_jobs))
+        return table
 
     def _fit(self, X: Any, sample_weight: Any) -> Self:
         k = check_n_clusters(self.n_clusters)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.exceptions import NotPositiveDefiniteWarning, warn
+from cutwise.exceptions import InvalidInputError, NotPositiveDefiniteWarning, warn
 
 from .blocks import each_block
-from .kernels import Kernel
+from .kernels import PRECOMPUTED, Kernel
 
 __all__ = ["KernelCenters", "nearest_centers", "warn_if_negative"]
 
@@ -71,10 +71,25 @@ class KernelCenters:
         Returns
         -------
         costs : ndarray of shape (n, k), float64
-            ``K(x, x) + (sum of K over pairs of the cluster) / W^2 - 2 (sum of K(x, y) over it) / W``, with weights. For
-            a precomputed kernel without the first term, which its matrix does not hold: comparable within a row.
+            ``K(x, x) + (sum of K over pairs of the cluster) / W^2 - 2 (sum of K(x, y) over it) / W``, with weights.
+
+        Raises
+        ------
+        InvalidInputError
+            A precomputed kernel: ``K(x, x)`` of new rows is not known.
         """
-        return self._answer(values, n_jobs, with_self=self.kernel.name != "precomputed")
+        if self.kernel.name == PRECOMPUTED:
+            raise InvalidInputError(
+                "Distances in feature space need the kernel of every row with itself, and kernel='precomputed' does "
+                "not know that of new rows. Give the kernel by name or as a function in its place; predict needs no "
+                "distances, and cost_ is that of the training rows."
+            )
+        return self._answer(values, n_jobs, with_self=True)
+
+    def distances(self, values: Any, n_jobs: int = 1) -> Float64:
+        """Distances in feature space: the roots of ``costs``, 0 where rounding made these negative."""
+        costs = self.costs(values, n_jobs)
+        return np.sqrt(np.maximum(costs, 0.0, out=costs), out=costs)
 
     def nearest(self, values: Any, n_jobs: int = 1) -> Int32:
         """The nearest center of every row: ndarray of shape (n,), int32; the lowest number where several are."""
