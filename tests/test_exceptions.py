@@ -120,6 +120,12 @@ def test_a_word_that_differs_in_case_alone_is_recognized():
     assert did_you_mean("IMM", ALGORITHMS) == " Did you mean 'imm'?"
 
 
+def test_a_word_cut_short_is_recognized():
+    assert did_you_mean("poly", ["rbf", "polynomial"]) == " Did you mean 'polynomial'?"
+    assert did_you_mean("chi", ["additive_chi2", "chi2"]) == " Did you mean 'chi2'?"
+    assert did_you_mean("ex", ALGORITHMS) == ""  # might be any of three
+
+
 def test_long_lists_are_cut_and_counted():
     assert listed("abc") == "'a', 'b', 'c'"
     assert listed("abcdefgh", most=3) == "'a', 'b', 'c' and 5 more"

@@ -65,12 +65,14 @@ def listed(items: Iterable[object], *, most: int = 5) -> str:
 def did_you_mean(given: object, valid: Iterable[str]) -> str:
     """A sentence that names the valid word nearest to the given one, or an empty string when none is near.
 
-    Spelling is compared without case; ``" Did you mean 'imm'?"`` starts with a space, ready to be appended.
+    Spelling is compared without case, and a word may be cut short (``"poly"``); ``" Did you mean 'imm'?"`` starts with
+    a space, ready to be appended.
     """
     if not isinstance(given, str):
         return ""
-    by_folded = {word.casefold(): word for word in valid}
-    near = difflib.get_close_matches(given.casefold(), list(by_folded), n=1)
+    by_folded, word = {word.casefold(): word for word in valid}, given.casefold()
+    near = [known for known in by_folded if len(word) > 2 and known.startswith(word)]
+    near = near or difflib.get_close_matches(word, list(by_folded), n=1)
     return f" Did you mean {by_folded[near[0]]!r}?" if near else ""
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cutwise import datasets, metrics
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import InvalidInputError, UnknownOptionError
 
 SETS = {
     "basis": lambda seed: datasets.make_standard_basis(6),
@@ -149,17 +149,40 @@ def test_the_four_trees_recover_their_clusters():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: datasets.make_standard_basis("a"), "n_clusters='a' is not a number"),
-        (lambda: datasets.make_standard_basis(1), "n_clusters=1 is too small"),
-        (lambda: datasets.make_negated_clusters(2, objective="kmedians"), "n_features=2 is too small"),
+        (lambda: datasets.make_standard_basis("a"), "n_clusters='a' is not a whole number"),
+        (lambda: datasets.make_standard_basis(1), "n_clusters=1 is out of range"),
+        (lambda: datasets.make_negated_clusters(2, objective="kmedians"), "n_features=2 is out of range"),
         (lambda: datasets.make_negated_clusters(4, objective="kmedian"), "Did you mean 'kmedians'"),
         (lambda: datasets.make_hypercube(30, 4), "Use more columns"),
-        (lambda: datasets.make_exkmc_line(0.0), "epsilon=0.0 is too small"),
-        (lambda: datasets.make_exkmc_line(0.3), "epsilon=0.3 is too large"),
-        (lambda: datasets.make_four_trees(20), "n_clusters=20 is too large"),
-        (lambda: datasets.make_synthetic_i(4), "n_samples=4 is too small"),
+        (lambda: datasets.make_exkmc_line(0.0), "epsilon=0.0 is out of range"),
+        (lambda: datasets.make_exkmc_line(0.3), "epsilon=0.3 is out of range"),
+        (lambda: datasets.make_four_trees(20), "n_clusters=20 is out of range"),
+        (lambda: datasets.make_synthetic_i(4), "n_samples=4 is out of range"),
     ],
 )
 def test_sizes_that_cannot_be_are_refused(make, message):
     with pytest.raises(InvalidInputError, match=message):
         make()
+
+
+GENERATORS = [name for name in datasets.__all__ if name.startswith("make_")]
+MAY_BE_NONE = {("make_synthetic_i", "n_flipped"), ("make_hypercube", "n_features")}
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+@pytest.mark.parametrize("value", ["a", None, [3], 1j, float("nan"), -1, True], ids=repr)
+def test_no_generator_takes_what_is_no_size_number_or_seed(generator, value):
+    make = getattr(datasets, generator)
+    for name in inspect.signature(make).parameters:
+        if value is None and (name == "random_state" or (generator, name) in MAY_BE_NONE):
+            continue
+        if value is True and name == "random_state":
+            continue  # True is 1 to whatever seeds
+        with pytest.raises(InvalidInputError, match=name):
+            make(**{name: value})
+
+
+def test_a_real_set_is_asked_for_by_its_name():
+    for name in (["iris"], None, 3):
+        with pytest.raises(UnknownOptionError, match="'iris'"):
+            datasets.load_real(name)

@@ -321,6 +321,14 @@ def test_with_an_approximation_distances_are_those_of_its_features():
     assert rough.score(BLOBS) == pytest.approx(-rough.cost_, rel=1e-9)
 
 
+@pytest.mark.parametrize("estimator", [KernelKMeans, ExplainableKernelKMeans])
+def test_scikit_learns_short_name_of_a_kernel_leads_to_ours(estimator):
+    with pytest.raises(UnknownOptionError, match="Did you mean 'polynomial'"):
+        estimator(2, kernel="poly").fit(BLOBS)
+    with pytest.raises(InvalidInputError, match="random_state='a' cannot seed anything"):
+        estimator(2, kernel="linear", random_state="a").fit(BLOBS)
+
+
 def test_a_precomputed_kernel_has_no_distances_of_new_rows_and_says_so():
     matrix = BLOBS @ BLOBS.T
     model = KernelKMeans(3, kernel="precomputed", random_state=0).fit(matrix)

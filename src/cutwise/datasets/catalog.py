@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cutwise.datasets import origins
-from cutwise.exceptions import UnknownOptionError
+from cutwise.table import check_option
 
 __all__ = ["CATALOG", "SCALINGS", "RealSet", "find_set"]
 
@@ -159,6 +159,4 @@ def find_set(name: str) -> RealSet:
     UnknownOptionError
         No such set; the error lists them.
     """
-    if name not in CATALOG:
-        raise UnknownOptionError.of("name", name, list(CATALOG))
-    return CATALOG[name]
+    return CATALOG[check_option("name", name, tuple(CATALOG))]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
+
+from cutwise.table import check_integer, check_number, read_random_state
 
 from .imm_paper import codewords_apart
-from .planted import Objective, PlantedSet, check_size, plant
+from .planted import Objective, PlantedSet, plant
 
 __all__ = ["make_synthetic_i", "make_synthetic_ii"]
 
@@ -28,7 +29,7 @@ def make_synthetic_i(
     Parameters
     ----------
     n_samples : int, default=5000
-        Rows, an even number from 6 on.
+        Rows, at least 6; of an odd number the second pattern has one more.
     n_features : int, default=1000
     n_flipped : int, default=None
         Columns in which a row differs from its pattern, drawn for each row; None means a tenth of the columns.
@@ -47,10 +48,14 @@ def make_synthetic_i(
     ----------
     Frost, Moshkovitz, Rashtchian (2020), *ExKMC: Expanding Explainable k-Means Clustering*, Appendix B.2.
     """
-    check_size("n_samples", n_samples, "two patterns and two outliers take 6 rows", least=6)
-    flipped = n_features // 10 if n_flipped is None else n_flipped
-    check_size("n_features", n_features, f"{flipped} columns are flipped beside the first", least=flipped + 2)
-    rng = check_random_state(random_state)
+    check_integer("n_samples", n_samples, minimum=6, hint="Two patterns and two outliers take 6 rows.")
+    n_features = check_integer("n_features", n_features, minimum=2)
+    flipped = n_features // 10 if n_flipped is None else check_integer("n_flipped", n_flipped, minimum=0)
+    check_integer(
+        "n_features", n_features, minimum=flipped + 2, hint=f"{flipped} columns are flipped beside the first."
+    )
+    distance = check_number("distance", distance, minimum=0)
+    rng = read_random_state(random_state)
     half = (n_samples - 2) // 2
     labels = np.repeat([0, 1, 2], [half, n_samples - 2 - half, 2])
     X = np.zeros((n_samples, n_features))
@@ -89,5 +94,5 @@ def make_synthetic_ii(
     Frost, Moshkovitz, Rashtchian (2020), *ExKMC: Expanding Explainable k-Means Clustering*, Section 3.3 and
     Appendix A.1.
     """
-    check_size("n_clusters", n_clusters, "there is nothing to part", least=2)
+    check_integer("n_clusters", n_clusters, minimum=2, hint="With fewer there is nothing to part.")
     return codewords_apart(n_clusters, n_features, objective, random_state, f"{_PAPER}, Synthetic II")

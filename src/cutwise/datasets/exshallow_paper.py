@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from cutwise.table import check_integer
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .planted import TreeSet, check_size, plant
+from .planted import TreeSet, plant
 
 __all__ = ["make_four_trees"]
 
@@ -43,8 +44,8 @@ def make_four_trees(n_clusters: int = 8) -> TreeSet:
     ----------
     Laber, Murtinho, Oliveira (2023), Section 1.1.
     """
-    why = "fewer clusters leave the four trees no choice, and sizes double with each (12 clusters: 8178 rows)"
-    check_size("n_clusters", n_clusters, why, least=3, most=12)
+    why = "Fewer clusters leave the four trees no choice, and sizes double with each (12 clusters: 8178 rows)."
+    check_integer("n_clusters", n_clusters, minimum=3, maximum=12, hint=why)
     k = n_clusters
     sizes = [2**i - 1 for i in range(1, k + 1)]
     values = np.concatenate([2.0 ** (2 * i) + np.arange(1, size + 1) for i, size in enumerate(sizes, start=1)])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from cutwise.exceptions import InvalidInputError
+from cutwise.table import check_integer, check_number, check_option, read_random_state
 
-from .planted import Objective, PlantedSet, check_objective, check_size, plant
+from .planted import OBJECTIVES, Objective, PlantedSet, plant
 
 __all__ = ["codewords_apart", "make_far_outliers", "make_hypercube", "make_negated_clusters", "make_standard_basis"]
 
@@ -34,7 +34,7 @@ def make_standard_basis(n_clusters: int = 8) -> PlantedSet:
     ----------
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Section 3 and Figure 2(a).
     """
-    check_size("n_clusters", n_clusters, "there is nothing to part", least=2)
+    check_integer("n_clusters", n_clusters, minimum=2, hint="With fewer there is nothing to part.")
     X = np.vstack([np.eye(n_clusters - 1), np.zeros((1, n_clusters - 1))])
     return plant(X, np.arange(n_clusters), source=f"{_PAPER}, Section 3, Figure 2(a)")
 
@@ -64,8 +64,12 @@ def make_far_outliers(
     ----------
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Section 3 and Figure 2(b).
     """
-    check_size("n_per_cloud", n_per_cloud, "entropy must gain more by parting the clouds than the two points", least=2)
-    rng = check_random_state(random_state)
+    distance = check_number("distance", distance, minimum=0)
+    spread = check_number("spread", spread, minimum=0)
+    check_integer(
+        "n_per_cloud", n_per_cloud, minimum=2, hint="Entropy must gain more by parting the clouds than the two points."
+    )
+    rng = read_random_state(random_state)
     clouds = [rng.normal((x, 0.0), spread, (n_per_cloud, 2)) for x in (-2.0, 2.0)]
     X = np.vstack([*clouds, [[-2.0, distance], [2.0, distance]]])
     labels = np.repeat([0, 1, 2], [n_per_cloud, n_per_cloud, 2])
@@ -96,9 +100,9 @@ def make_negated_clusters(n_features: int = 8, *, objective: Objective = "kmeans
     ----------
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Theorem 4.4 and Appendix B.
     """
-    check_objective(objective)
+    check_option("objective", objective, OBJECTIVES)
     least = 2 if objective == "kmeans" else 3
-    check_size("n_features", n_features, "the theorem does not hold in fewer columns", least=least)
+    check_integer("n_features", n_features, minimum=least, hint="The theorem does not hold in fewer columns.")
     ones = 1.0 - np.eye(n_features)
     share = 1 / n_features
     bound = 3 * (1 - share) ** 2 if objective == "kmeans" else 2 - share
@@ -138,7 +142,7 @@ def make_hypercube(
     ----------
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Theorem 5.9 and Appendix A.
     """
-    check_size("n_clusters", n_clusters, "the construction takes at least 3 corners", least=3)
+    check_integer("n_clusters", n_clusters, minimum=3, hint="The construction takes at least 3 corners.")
     d = n_clusters**3 if n_features is None else n_features
     return codewords_apart(n_clusters, d, objective, random_state, f"{_PAPER}, Theorem 5.9")
 
@@ -164,9 +168,9 @@ def codewords_apart(
     InvalidInputError
         No such vectors were found in 1000 draws.
     """
-    check_objective(objective)
-    check_size("n_features", n_features, "a cluster takes at least 2 columns", least=2)
-    rng = check_random_state(random_state)
+    check_option("objective", objective, OBJECTIVES)
+    check_integer("n_features", n_features, minimum=2, hint="A cluster takes at least 2 columns.")
+    rng = read_random_state(random_state)
     for _ in range(1000):
         words = rng.choice([-1.0, 1.0], (n_clusters, n_features))
         differ = (n_features - words @ words.T) / 2

@@ -7,9 +7,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from .planted import Float64, KernelSet, PlantedSet, check_size, plant
+from cutwise.table import check_integer, check_number, read_random_state
+
+from .planted import Float64, KernelSet, PlantedSet, plant
 
 __all__ = ["make_exkmc_line", "make_histogram_mixture", "make_neighborhood_clusters", "make_quadratic_cross"]
 
@@ -41,8 +42,10 @@ def make_exkmc_line(epsilon: float = 0.01, *, n_per_point: int = 10) -> PlantedS
     ----------
     Kernel paper, Theorem 6 and Appendix J.
     """
-    check_size("epsilon", epsilon, "rows must lie nearer to their own center than to another", least=1e-9, most=0.25)
-    check_size("n_per_point", n_per_point, "there would be no rows", least=1)
+    check_number(
+        "epsilon", epsilon, minimum=1e-9, maximum=0.25, hint="Rows must lie nearer to their own center than to another."
+    )
+    check_integer("n_per_point", n_per_point, minimum=1, hint="With none there would be no rows.")
     points = np.array([center + side * epsilon for center in (-1.0, 0.0, 1.0) for side in (-1.0, 1.0)])
     X = np.repeat(points, n_per_point)[:, None]
     return plant(X, np.repeat([0, 1, 2], 2 * n_per_point), source=f"{_PAPER}, Theorem 6")
@@ -86,7 +89,7 @@ def make_neighborhood_clusters(epsilon: float = math.sqrt(24.0)) -> KernelSet:
     ----------
     Kernel paper, Theorem 7 and Appendix K, Proposition 2.
     """
-    check_size("epsilon", epsilon, "the points would coincide", least=1e-100)
+    check_number("epsilon", epsilon, minimum=1e-100, hint="Nearer to 0 the points would coincide.")
     pairs = list(combinations(range(4), 2))
     X = np.zeros((8, len(pairs) ** 2))
     for column, (positive, negative) in enumerate((p, q) for p in pairs for q in pairs):
@@ -127,9 +130,9 @@ def make_histogram_mixture(*, n_per_kind: int = 5, n_draws: int = 100, random_st
     ----------
     Kernel paper, Appendix I and Figure 6.
     """
-    check_size("n_per_kind", n_per_kind, "every kind needs a row", least=1)
-    check_size("n_draws", n_draws, "a histogram counts draws", least=1)
-    rng = check_random_state(random_state)
+    check_integer("n_per_kind", n_per_kind, minimum=1, hint="Every kind needs a row.")
+    check_integer("n_draws", n_draws, minimum=1, hint="A histogram counts draws.")
+    rng = read_random_state(random_state)
     counts = np.concatenate([rng.multinomial(n_draws, kind, size=n_per_kind) for kind in HISTOGRAM_KINDS])
     return plant(counts / n_draws, np.repeat(np.arange(4), n_per_kind), source=f"{_PAPER}, Appendix I")
 

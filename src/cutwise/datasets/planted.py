@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.exceptions import InvalidInputError, UnknownOptionError
 from cutwise.tree.threshold_tree import ThresholdTree
 
-__all__ = ["KernelSet", "Objective", "PlantedSet", "TreeSet", "check_objective", "check_size", "plant"]
+__all__ = ["OBJECTIVES", "KernelSet", "Objective", "PlantedSet", "TreeSet", "plant"]
 
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 Objective = Literal["kmeans", "kmedians"]
+OBJECTIVES = get_args(Objective)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,40 +113,3 @@ def plant(
     centers = np.array([of(rows, axis=0) for rows in members])
     cost = sum(float(norm(rows - center).sum()) for rows, center in zip(members, centers, strict=True))
     return PlantedSet(X, labels.astype(np.int32), centers, cost, objective, lower_bound, source)
-
-
-def check_objective(objective: str) -> None:
-    """Refuse anything but the two objectives.
-
-    Parameters
-    ----------
-    objective : str
-
-    Raises
-    ------
-    UnknownOptionError
-    """
-    if objective not in ("kmeans", "kmedians"):
-        raise UnknownOptionError.of("objective", objective, ["kmeans", "kmedians"])
-
-
-def check_size(name: str, value: object, why: str, *, least: float, most: float = np.inf) -> None:
-    """Refuse a size for which the construction does not exist.
-
-    Parameters
-    ----------
-    name : str
-    value : float
-    why : str
-        What needs it, as a sentence without its period.
-    least, most : float
-
-    Raises
-    ------
-    InvalidInputError
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise InvalidInputError(f"{name}={value!r} is not a number. Use {name} >= {least:g}.")
-    if not least <= value <= most:
-        use = f"{name} >= {least:g}" if most == np.inf else f"{name} from {least:g} to {most:g}"
-        raise InvalidInputError(f"{name}={value!r} is too {'large' if value > most else 'small'}: {why}. Use {use}.")

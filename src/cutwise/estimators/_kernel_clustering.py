@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from cutwise.estimators._progress import Stages, check_verbose
 from cutwise.reference import INITS, FeatureSpace, NystroemMap, Partition, feature_space, kernel_kmeans
-from cutwise.table import Table, check_integer, check_n_jobs, check_option
+from cutwise.table import Table, check_integer, check_n_jobs, check_option, read_random_state
 
 __all__ = ["APPROXIMATIONS", "KERNEL_PARAMETERS", "KernelRecipe"]
 
@@ -63,7 +62,7 @@ class KernelRecipe:
         """
         check_option("approximation", estimator.approximation, APPROXIMATIONS)
         n_components = check_integer("n_components", estimator.n_components, minimum=1)
-        seeds = check_random_state(estimator.random_state).randint(2**31 - 1, size=4)
+        seeds = read_random_state(estimator.random_state).randint(2**31 - 1, size=4)
         landmarks, starts = np.random.default_rng(seeds).spawn(2)
         return cls(
             kernel=estimator.kernel,

@@ -7,6 +7,7 @@ from .checks import (
     check_n_jobs,
     check_number,
     check_option,
+    read_random_state,
 )
 from .columns import Columns, HasColumns, check_same_columns
 from .distinct import count_distinct_rows
@@ -32,6 +33,7 @@ __all__ = [
     "count_distinct_rows",
     "encode_table",
     "read_labels",
+    "read_random_state",
     "read_table",
     "read_weights",
     "take_rows",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard, TypeVar
 import joblib
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import check_random_state
 
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
 
@@ -25,6 +26,7 @@ __all__ = [
     "check_n_jobs",
     "check_number",
     "check_option",
+    "read_random_state",
 ]
 
 Option = TypeVar("Option")
@@ -125,6 +127,23 @@ def check_n_jobs(n_jobs: object) -> int:
             f"n_jobs={n_jobs!r} is not a number of threads. Use an integer >= 1, -1 for all cores, or None for one."
         )
     return min(_MOST_JOBS, int(joblib.effective_n_jobs(int(n_jobs))))
+
+
+def read_random_state(random_state: object) -> np.random.RandomState:
+    """The source of chance that ``random_state`` stands for: a seed's, the given one, or numpy's own for None.
+
+    Raises
+    ------
+    InvalidInputError
+        Anything else.
+    """
+    try:
+        return check_random_state(random_state)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"random_state={random_state!r} cannot seed anything. Use an integer from 0 to {2**32 - 1}, a "
+            "numpy.random.RandomState, or None for another result every time."
+        ) from error
 
 
 def check_n_clusters(
