@@ -122,6 +122,8 @@ def test_fewer_leaves_than_clusters_gives_both_numbers():
         ({"max_leaves": 2.5}, ("max_leaves", "2.5")),
         ({"max_leaves": "9"}, ("max_leaves", "9")),
         ({"n_init": 0}, ("n_init", "0")),
+        ({"random_state": "a"}, ("random_state", "'a'", "integer")),
+        ({"random_state": -1}, ("random_state", "-1", "integer")),
         ({"n_jobs": 0}, ("n_jobs", "0")),
         ({"n_jobs": "two"}, ("n_jobs", "two")),
         ({"reference": "kmeans"}, ("reference", "kmeans")),

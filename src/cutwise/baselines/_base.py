@@ -21,6 +21,7 @@ from cutwise.table import (
     check_max_leaves,
     check_n_clusters,
     check_n_jobs,
+    read_random_state,
 )
 from cutwise.tree.grower import GrownTree
 from cutwise.tree.growing import GrowingTree
@@ -116,6 +117,7 @@ class Baseline(TreeClusterer):
         k = check_n_clusters(self.n_clusters)
         max_leaves = check_max_leaves(self.max_leaves, k)
         check_integer("n_init", self.n_init, minimum=1)
+        read_random_state(self.random_state)
         n_jobs = check_n_jobs(self.n_jobs)
         self._check_own_parameters()
         stages = Stages(type(self).__name__, self.verbose)

@@ -26,6 +26,7 @@ from cutwise.table import (
     check_n_jobs,
     check_number,
     check_option,
+    read_random_state,
 )
 from cutwise.tree.grower import EXPANSIONS, GrownTree, grow_tree
 
@@ -110,6 +111,7 @@ class ExplainableClusterer(TreeClusterer):
         check_option("expansion", self.expansion, EXPANSIONS)
         fixed_penalty = self._check_penalty()
         check_integer("n_init", self.n_init, minimum=1)
+        read_random_state(self.random_state)
         n_jobs = check_n_jobs(self.n_jobs)
         if self.algorithm == "optimal":
             check_two_leaves(k, max_leaves)

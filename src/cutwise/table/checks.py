@@ -138,12 +138,13 @@ def read_random_state(random_state: object) -> np.random.RandomState:
         Anything else.
     """
     try:
-        return check_random_state(random_state)
+        source: np.random.RandomState = check_random_state(random_state)
     except ValueError as error:
         raise InvalidInputError(
             f"random_state={random_state!r} cannot seed anything. Use an integer from 0 to {2**32 - 1}, a "
             "numpy.random.RandomState, or None for another result every time."
         ) from error
+    return source
 
 
 def check_n_clusters(
