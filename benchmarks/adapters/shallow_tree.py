@@ -1,14 +1,12 @@
-"""ShallowTree, the package of the authors of the ExShallow paper (https://github.com/lmurtinho/ShallowTree).
+"""ShallowTree, the package of the authors of the ExShallow paper.
 
-It needs ExKMC. It merges equal rows, then evaluates every cut of every column against a table of distances, distinct
-rows x centers, which it sorts anew for every node and column. Larger tasks are left out: a million distinct rows, 85
-columns and 24 centers take seven minutes, and a hundred centers tens of gigabytes.
+It merges equal rows, then evaluates every cut of every column against a table of distances, distinct rows x centers,
+which it sorts anew for every node and column. Larger tasks are left out: a million distinct rows, 85 columns and 24
+centers take seven minutes, and a hundred centers tens of gigabytes.
 """
 
 from __future__ import annotations
 
-import importlib
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -16,27 +14,14 @@ import numpy as np
 from clustering_cost import n_distinct_rows, tree_cost_ratio
 
 from adapters import Contestant, Task, UnavailableError
-from adapters.exkmc import fitted_k_means
+from cutwise.bench.authors import shallow_tree_package, why_not_importable
 
 # Distinct rows times centers beyond which a tree is left out.
 _LARGEST_TABLE = 1.5e7
 
 
 def _tree(depth_factor: float) -> Callable[[Task], Callable[[], Any]]:
-    def prepare(task: Task) -> Callable[[], Any]:
-        module = importlib.import_module("ShallowTree.ShallowTree")
-
-        # Its fit calls predict on a KMeans that was never fitted; current versions then miss what fitting sets.
-        if not hasattr(module.KMeans, "_n_threads"):
-            module.KMeans = type("KMeans", (module.KMeans,), {"_n_threads": 1})
-        reference = fitted_k_means(task, task.X.dtype.type)
-        if "centers" in inspect.signature(module.ShallowTree.fit).parameters:  # the version on PyPI
-            tree = module.ShallowTree(task.n_clusters, depth_factor=depth_factor)
-            return lambda: tree.fit(task.X, reference.cluster_centers_)
-        tree = module.ShallowTree(task.n_clusters)
-        return lambda: tree.fit(task.X, reference, depth_factor=depth_factor)
-
-    return prepare
+    return lambda task: shallow_tree_package(task.X, task.centers, depth_factor)
 
 
 def _too_large(task: Task) -> str:
@@ -50,10 +35,8 @@ def _outcome(tree: Any, task: Task) -> dict[str, float]:
 
 
 def contestants() -> list[Contestant]:
-    try:
-        from ShallowTree import ShallowTree  # noqa: F401
-    except (ImportError, OSError) as error:
-        raise UnavailableError(f"the package ShallowTree cannot be imported ({error})") from error
+    if why := why_not_importable("ShallowTree"):
+        raise UnavailableError(f"the package ShallowTree cannot be imported ({why})")
     return [
         Contestant(
             f"shallow-tree-package-{key}",
