@@ -44,6 +44,27 @@ def test_it_fits_every_screen(page_of, size, width):
     assert page.page.title() == SIZES[size]().summary["title"]
 
 
+def test_no_bar_covers_a_heading(page_of):
+    page = page_of(SIZES["8 clusters"](), width=390, height=844, reduced_motion="reduce")
+    top_of = "e => { const box = e.getBoundingClientRect(); return [box.top, box.bottom] }"
+
+    def box(selector):
+        return page.page.eval_on_selector(selector, top_of)
+
+    def apart(one, other):
+        return one[1] <= other[0] or other[1] <= one[0]
+
+    for link in page.page.locator("nav a").all():
+        link.click()
+        section = link.get_attribute("href")
+        assert box(f"{section} h2")[0] >= box("nav")[1] - 1, section
+    # The line below the tree sticks to the window's lower edge, and moves over the tree alone.
+    for y in range(0, int(page.page.evaluate("document.body.scrollHeight")), 40):
+        page.page.evaluate(f"window.scrollTo(0, {y})")
+        for passed in ("#tree h2", "#tree .hint", "#clusters h2"):
+            assert apart(box("#peek"), box(passed)), (y, passed)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_follows_the_systems_light_or_dark_and_the_switch_turns_it(page_of, scheme):
     page = page_of(made(8, extra=4)[2], color_scheme=scheme)

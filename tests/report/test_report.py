@@ -17,6 +17,7 @@ import cutwise
 from cutwise import ClusterExplainer, ExplainableKMeans, load_model
 from cutwise.exceptions import CutwiseWarning, InvalidInputError
 from cutwise.readouts.report import report_html
+from cutwise.readouts.words import percent
 from tests.report.made import NASTY, made, nasty
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed")
@@ -137,6 +138,24 @@ class TestWhatCannotBeSaid:
         assert sum(cluster["noise"] for cluster in report.summary["clusters"]) == 2
         assert "have cost 0, so there is no ratio" in report.to_html()
         assert "cost ratio: none" in report.to_markdown()
+
+    def test_the_table_of_clusters_is_right_by_hand_where_rows_are_noise(self):
+        y = np.array(["a", "b", "c"], dtype=object)[load_wine().target]
+        y[::7] = "-1"
+        model = ClusterExplainer(max_leaves=4).fit(X, y)
+        report = cutwise.report(model, X, y=y)
+        placed, noise = model.predict(X), y == "-1"
+        expected = []
+        for cluster in ("a", "b", "c"):
+            here, theirs = placed == cluster, y == cluster
+            purity, coverage = (here & theirs).sum() / (here & ~noise).sum(), (here & theirs).sum() / theirs.sum()
+            shares = [percent(share) for share in (here.mean(), purity, coverage)]
+            expected.append([cluster, str(here.sum()), shares[0], str((here & noise).sum()), *shares[1:]])
+        lines = [line.split(" | ") for line in report.to_markdown().splitlines() if re.match(r"\| [abc] \|", line)]
+        assert [[cell.strip("| ") for cell in line[:6]] for line in lines] == expected
+        assert f"agreement: {percent((placed == y)[~noise].mean())} of the rows" in report.to_markdown()
+        for text in (report.to_markdown(), report.to_html()):
+            assert "26 rows of fit are noise, in no cluster of the reference" in text
 
     def test_a_tree_of_one_leaf_and_an_empty_cluster_are_reported(self):
         rows = np.array([[0.0, 1.0], [0.1, 1.0], [0.0, 1.2]])

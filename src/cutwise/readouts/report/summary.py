@@ -124,6 +124,12 @@ def build_summary(
             f"These {rows(table.n_rows)} are not the {int(counts.n_rows.sum()):,} of fit. Rows and profiles are those "
             "of this table; cost ratio, agreement, coverage and purity are those of fit."
         )
+    n_noise = int(counts.n_noise.sum())
+    if n_noise:
+        notes.append(
+            f"{rows(n_noise)} of fit {'is' if n_noise == 1 else 'are'} noise, in no cluster of the reference. The tree "
+            "places such rows too, and rows and profiles count them; agreement, purity and coverage do not."
+        )
     if len(columns) < table.n_columns:
         notes.append(
             f"Profiles look at {len(columns)} of {table.n_columns} columns: those that the tree tests, and the first."
@@ -142,7 +148,7 @@ def build_summary(
             "depth": tree.depth,
             "n_tested": len(tested),
             "n_rows": int(counts.n_rows.sum()),
-            "noise": int(counts.n_noise.sum()),
+            "noise": n_noise,
             "cost": finite(facts.cost),
             "reference_cost": finite(facts.reference_cost),
             "cost_ratio": finite(facts.cost_ratio),
