@@ -1,6 +1,7 @@
 """Output files appear whole or not at all."""
 
 import os
+import threading
 
 import pytest
 
@@ -75,6 +76,30 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path):
         with pytest.raises(InvalidInputError, match="is read by this command"):
             Outputs(str(place), inputs=["-", None, str(table)])
     Outputs(str(tmp_path / "other"), inputs=[str(table)])
+
+
+def test_a_model_may_go_into_a_pipe_which_stays_one(cutwise, blobs_csv, tmp_path):
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
+    reader.start()
+    assert cutwise("fit", blobs_csv, "-k", 3, "--out", pipe).code == 0
+    reader.join(timeout=60)
+    assert pipe.is_fifo()
+    assert read[0].startswith("{")
+
+
+def test_a_lone_hyphen_prints_what_a_command_would_write_and_never_names_a_file(
+    cutwise, refused, blobs_csv, tmp_path, monkeypatch
+):
+    model = tmp_path / "model.json"
+    assert cutwise("fit", blobs_csv, "-k", 3, "--out", model).code == 0
+    monkeypatch.chdir(tmp_path)
+    for args in (["predict", model, blobs_csv], ["rules", model], ["rules", model, "--format", "python"]):
+        assert cutwise(*args, "--out", "-").out == cutwise(*args).out != ""
+    for args in (["fit", blobs_csv, "-k", 3, "--out"], ["fit", blobs_csv, "-k", 3, "--labels"]):
+        assert '"-" is no name of a file' in refused(*args, "-")
+    assert not (tmp_path / "-").exists()
 
 
 def test_no_command_writes_over_its_own_input(cutwise, refused, blobs_csv, tmp_path):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cutwise._whole import write_whole
 from cutwise.bench.jobs import Job, Record, run_jobs
 from cutwise.bench.pictures import has_matplotlib
-from cutwise.bench.tables import write_text
 from cutwise.datasets import CATALOG, LoadedSet, load_real
 from cutwise.exceptions import DataSetUnavailableError, UnknownOptionError
 
@@ -147,7 +147,7 @@ def run_experiment(experiment: Experiment, options: Options, out: Path, say: Cal
     files["run.md"] = _circumstances(experiment, options, sets, seeds)
     written = []
     for name, content in files.items():
-        write_text(out / name, content)
+        write_whole(out / name, content)
         written.append(out / name)
     return written
 

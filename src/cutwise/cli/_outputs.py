@@ -1,17 +1,23 @@
-"""Output files appear whole or not at all: written beside their place, moved there when everything has worked."""
+"""Output files appear whole or not at all: those of a command together, when everything has worked."""
 
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cutwise._whole import place_of, whole_file
 from cutwise.exceptions import InvalidInputError
 
-__all__ = ["Outputs"]
+__all__ = ["Outputs", "file_or_stdout"]
+
+
+def file_or_stdout(path: str | None) -> str | None:
+    """The file to write what a command else prints, or None for standard output, which ``-`` asks for too."""
+    return None if path == "-" else path
 
 
 class Outputs:
@@ -37,8 +43,13 @@ class Outputs:
         InvalidInputError
             Their folder is missing or closed, a folder stands in their place, two are the same, or one is read too.
         """
-        self._parts: dict[Path, Path] = {}
-        wanted = [_place(path) for path in paths if path is not None]
+        self._files = ExitStack()
+        if "-" in paths:
+            raise InvalidInputError(
+                '"-" is no name of a file to write, and standard output holds what this command prints. '
+                "Give another name."
+            )
+        wanted = [place_of(path) for path in paths if path is not None]
         for place in wanted:
             _check(place)
         read = [Path(path) for path in inputs if path is not None and os.path.isfile(path)]
@@ -53,13 +64,7 @@ class Outputs:
 
     def write(self, path: str, writer: Callable[[Path], object]) -> None:
         """Let ``writer`` fill the file that will appear as ``path``."""
-        place = _place(path)
-        if place.exists() and not place.is_file():
-            writer(place)  # a device or a pipe: nothing to put in its place
-            return
-        part = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
-        self._parts[place] = part
-        writer(part)
+        writer(self._files.enter_context(whole_file(path)))
 
     def __enter__(self) -> Self:
         return self
@@ -67,18 +72,7 @@ class Outputs:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            if kind is None:
-                for place, part in self._parts.items():
-                    os.replace(part, place)
-        finally:
-            for part in self._parts.values():
-                part.unlink(missing_ok=True)
-
-
-def _place(path: str) -> Path:
-    # Through links: the file behind one is replaced, not the link.
-    return Path(os.path.realpath(path))
+        self._files.__exit__(kind, error, trace)
 
 
 def _check(place: Path) -> None:

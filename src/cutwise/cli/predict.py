@@ -12,7 +12,7 @@ from cutwise.cli._files import read_source
 from cutwise.cli._fitted import as_fitted, columns_of
 from cutwise.cli._labels import label_lines, labels_path
 from cutwise.cli._options import FILE_HELP
-from cutwise.cli._outputs import Outputs
+from cutwise.cli._outputs import Outputs, file_or_stdout
 from cutwise.cli._screen import note, working
 
 __all__ = ["EXAMPLES", "command"]
@@ -45,7 +45,8 @@ def command(
     """
     from cutwise import load_model
 
-    with Outputs(labels_path(out), inputs=[model, file]) as outputs:
+    out = file_or_stdout(labels_path(out))
+    with Outputs(out, inputs=[model, file]) as outputs:
         fitted = load_model(model)
         with working(f"reading {file}"):
             source = read_source(file, separator=separator, header=header)

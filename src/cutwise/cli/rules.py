@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from cutwise.cli._names import NAME_HELP, name_clusters
-from cutwise.cli._outputs import Outputs
+from cutwise.cli._outputs import Outputs, file_or_stdout
 from cutwise.cli._report import print_certificate, print_rules
 from cutwise.cli._screen import note, print_document
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
@@ -92,6 +92,7 @@ def command(
     form = _format(form, tree=tree, as_json=as_json, for_sql=for_sql)
     if keep and not name:
         raise InvalidInputError("--keep writes names into the model file, and none was given. Add --name 0=students.")
+    out = file_or_stdout(out)
     with Outputs(model if keep else None, out, inputs=[] if keep else [model]) as outputs:
         fitted = load_model(model)
         name_clusters(fitted, name or [])

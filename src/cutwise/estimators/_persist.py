@@ -10,15 +10,14 @@ from __future__ import annotations
 import json
 import math
 import os
-import uuid
 from collections.abc import Callable
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cutwise._whole import write_whole
 from cutwise.estimators._scalers import pack_scaler, unpack_scaler
 from cutwise.exceptions import InvalidInputError, ModelFileError
 
@@ -34,7 +33,6 @@ __all__ = [
     "save_model",
     "unpack_array",
     "unpack_float",
-    "write_whole",
 ]
 
 FORMAT = "cutwise model"
@@ -92,33 +90,7 @@ def save_model(model: TreeEstimator, path: str | os.PathLike[str]) -> None:
         "fitted": model._fitted_state(),
     }
     text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1)
-    write_whole(Path(path), text + "\n")
-
-
-def write_whole(target: Path, text: str) -> None:
-    """Write a text file that appears whole or not at all.
-
-    Raises
-    ------
-    OSError
-        The folder is missing or cannot be written; it names the file that was asked for.
-    """
-    part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
-    try:
-        with open(part, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, target)
-    except BaseException as error:
-        with suppress(OSError):
-            part.unlink()
-        if isinstance(error, OSError) and error.errno is not None:
-            reason = os.strerror(error.errno)
-            if not target.parent.is_dir():
-                reason = f"There is no folder {str(target.parent)!r}; make it first"
-            raise OSError(error.errno, reason, str(target)) from error
-        raise
+    write_whole(path, text + "\n")
 
 
 def load_model(path: str | os.PathLike[str]) -> TreeEstimator:

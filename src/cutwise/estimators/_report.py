@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from cutwise._whole import write_whole
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._document import words_of
 from cutwise.estimators._exports import export_sql
-from cutwise.estimators._persist import Unsaved, write_whole
+from cutwise.estimators._persist import Unsaved
 from cutwise.exceptions import (
     CutwiseError,
     CutwiseWarning,
@@ -72,7 +73,7 @@ class Report:
         InvalidInputError
             Another ending.
         """
-        write_whole(Path(path), self.written_as(path))
+        write_whole(path, self.written_as(path))
 
     def written_as(self, path: str | os.PathLike[str]) -> str:
         """The text that ``save`` writes to a file of that name."""

@@ -1,0 +1,67 @@
+"""Files that appear whole or not at all: written beside their place, moved there once they are complete."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+__all__ = ["place_of", "whole_file", "write_whole"]
+
+
+def place_of(path: str | os.PathLike[str]) -> Path:
+    """The file that a path leads to.
+
+    Through links, so that the file behind one is replaced and not the link; but a device or a pipe is left as it was
+    named, because ``/dev/stdout`` leads to something that has no name of its own.
+    """
+    return Path(path) if _is_stream(Path(path)) else Path(os.path.realpath(path))
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Where to write what shall become ``path``; it replaces what is there when the block ends well.
+
+    A device or a pipe is written to directly: there is nothing to put in its place.
+
+    Raises
+    ------
+    OSError
+        The folder is missing or cannot be written; it names the file that was asked for.
+    """
+    place = place_of(path)
+    if _is_stream(place):
+        yield place
+        return
+    part = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
+    try:
+        yield part
+        with open(part, "r+b") as file:
+            os.fsync(file.fileno())
+        os.replace(part, place)
+    except OSError as error:
+        if error.errno is None or error.filename != str(part):
+            raise  # of something else than this file: the block may do more than write it
+        reason = os.strerror(error.errno)
+        if not place.parent.is_dir():
+            reason = f"There is no folder {str(place.parent)!r}; make it first"
+        raise OSError(error.errno, reason, str(path)) from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a file, text as UTF-8, that appears whole or not at all; see :func:`whole_file`."""
+    with whole_file(path) as part:
+        try:
+            part.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+        except OSError as error:
+            error.filename = error.filename or str(part)  # a full disk names no file
+            raise
+
+
+def _is_stream(path: Path) -> bool:
+    return path.exists() and not (path.is_file() or path.is_dir())

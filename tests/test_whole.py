@@ -1,0 +1,53 @@
+"""Files appear whole or not at all, and what is no file is written to where it stands."""
+
+import os
+import threading
+
+import pytest
+
+from cutwise import ExplainableKMeans
+from cutwise._whole import whole_file, write_whole
+
+
+def test_an_error_leaves_what_was_there(tmp_path):
+    target = tmp_path / "file"
+    target.write_text("old")
+    with pytest.raises(KeyboardInterrupt), whole_file(target) as part:  # noqa: PT012 - the block is what is tested
+        part.write_text("half")
+        raise KeyboardInterrupt
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert target.read_text() == "old"
+
+
+def test_an_error_names_the_file_that_was_asked_for_and_errors_of_others_are_left_alone(tmp_path):
+    with pytest.raises(OSError, match=r"There is no folder .*; make it first") as caught:
+        write_whole(tmp_path / "no" / "file", "text")
+    assert caught.value.filename == str(tmp_path / "no" / "file")
+    with pytest.raises(BrokenPipeError) as broken, whole_file(tmp_path / "file") as part:  # noqa: PT012
+        part.write_text("whole")
+        raise BrokenPipeError(32, "Broken pipe")
+    assert broken.value.filename is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_model_saved_into_a_pipe_leaves_the_pipe_in_its_place(tmp_path):
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    model = ExplainableKMeans(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
+    model.save(pipe)
+    reader.join(timeout=60)
+    assert pipe.is_fifo()
+    model.save(tmp_path / "file")
+    assert read == [(tmp_path / "file").read_bytes()]
+
+
+def test_a_model_saved_through_a_link_replaces_the_file_behind_it(tmp_path):
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_text("old")
+    link.symlink_to(real)
+    write_whole(link, "new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
