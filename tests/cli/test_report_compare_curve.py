@@ -184,6 +184,14 @@ class TestReport:
         assert cutwise(*shlex.split(report)[1:]).code == 0
         assert json.loads((tmp_path / "r.json").read_text()) == told
 
+    def test_no_command_is_given_for_what_the_command_line_cannot_say(self, cutwise, fitted, wine_csv, tmp_path):
+        X = pd.read_csv(wine_csv)[["alcohol", "proline", "hue"]]
+        loose = {"depth_penalty": "auto", "target_waes": 1.5, "random_state": 0}
+        ExplainableKMeans(3, preprocessor=StandardScaler(), **loose).fit(X).save(fitted)
+        assert cutwise("report", fitted, wine_csv, "--out", tmp_path / "r.json").code == 0
+        (again,) = json.loads((tmp_path / "r.json").read_text())["reproduce"]
+        assert again.startswith("cutwise report")
+
     def test_missing_values_can_be_left_out(self, cutwise, refused, fitted, wine_csv, tmp_path):
         table = pd.read_csv(wine_csv)
         table.loc[3, "hue"] = np.nan

@@ -97,7 +97,8 @@ DepthPenalty = Annotated[
     str,
     typer.Option(
         metavar="<float>",
-        help="exshallow's price of depth, from 0; auto looks for the one that costs no more than exkmc's tree.",
+        help="exshallow's price of depth, from 0; auto looks for one whose tree costs no more than exkmc's and has "
+        "rules no longer.",
         rich_help_panel=TREE,
     ),
 ]

@@ -128,6 +128,8 @@ def _fit_command(model: Any, source: Source, weights: str | None, labels_from: s
     by_labels = kind == "ClusterExplainer" and labels_from is not None
     if scale is None or not (by_labels or (kind in objectives and params["reference"] is None and own_seed)):
         return None
+    if params.get("target_cost") is not None or params.get("target_waes") is not None:
+        return None
     options: dict[str, Any] = {
         "--labels-from": labels_from if by_labels else None,
         "-k": params.get("n_clusters"),

@@ -216,8 +216,7 @@ class ExplainableClusterer(TreeClusterer):
     def _check_penalty(self) -> float | None:
         """The depth penalty; None where it is to be searched for."""
         for name in ("target_cost", "target_waes"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), minimum=0)
+            self._check_target(name, getattr(self, name))
         if isinstance(self.depth_penalty, str):
             if self.depth_penalty != "auto":
                 raise InvalidInputError(
@@ -225,6 +224,23 @@ class ExplainableClusterer(TreeClusterer):
                 )
             return None if self.algorithm == "exshallow" else FIRST_PENALTY
         return check_number("depth_penalty", self.depth_penalty, minimum=0)
+
+    def _check_target(self, name: str, target: float | None) -> None:
+        """A target is of the search for a penalty: without one it would be missed in silence."""
+        if target is None:
+            return
+        check_number(name, target, minimum=0)
+        if self.algorithm != "exshallow":
+            raise InvalidInputError(
+                f"{name}={target!r} is a target of the search for exshallow's depth penalty, and "
+                f'algorithm={self.algorithm!r} has none. Use algorithm="exshallow", or leave {name} out.'
+            )
+        if not isinstance(self.depth_penalty, str):
+            raise InvalidInputError(
+                f"{name}={target!r} is a target of the search for a depth penalty, and "
+                f'depth_penalty={self.depth_penalty!r} leaves nothing to search for. Use depth_penalty="auto", or '
+                f"leave {name} out."
+            )
 
     def _tuned_penalty(self, grow: Callable[..., GrownTree], rows: FitRows, reference: Reference) -> float:
         """The penalty of ExShallow*, on a reference and costs that are there already."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,15 @@ FIRST_PENALTY = 0.03
 
 MOST_STEPS = 20
 """Trees that are grown at most."""
+
+_NARROW = 1.01
+"""Halving ends where the ends of the interval are within one per cent of each other."""
+
+_LEAST = 1e-6
+"""Below it a penalty does little more than break ties: 0 is tried in its place."""
+
+_NEAR = 1.5
+"""How far from the best penalty, as a factor, shorter explanations are looked for at last."""
 
 # Equal partitions may cost differently in the last digits.
 _ROUNDING = 1e-12
@@ -67,8 +77,11 @@ def search_penalty(
 ) -> tuple[PenaltySearch, GrownTree]:
     """Search for a penalty: lower where a tree costs too much, higher where its explanations are too long.
 
-    Upwards the penalty doubles until a tree costs too much, so that no more cost is paid than needed; from there on the
-    interval is halved.
+    A binary search that halves ratios, since useful penalties span decades: from 0.03 the first step is to 0.17, the
+    middle between it and 1, or as far down, and so on down until a tree keeps the cost; 0 comes last. If cost rose with
+    the penalty and the size fell, all penalties that keep both would be met, unless they lie within 1 % of each other
+    or below a millionth. Trees do so only on the whole: where none of the halving keeps both, the steps that are left
+    halve the widest intervals between different trees, those near the best one first.
 
     Parameters
     ----------
@@ -90,29 +103,49 @@ def search_penalty(
     ----------
     Laber, Murtinho, Oliveira (2023), *Shallow decision trees for explainable k-means clustering*, Section 4.4.
     """
-    low, high, penalty = 0.0, math.inf, FIRST_PENALTY
-    steps: list[tuple[float, float, float]] = []
-    best: tuple[tuple[bool, float, float], int, GrownTree] | None = None
-    for step in range(MOST_STEPS):
+    tried: dict[float, tuple[float, float]] = {}
+    best: tuple[tuple[bool, float, float], float, GrownTree] | None = None
+    low, high, reached = 0.0, 1.0, False
+    penalty: float | None = FIRST_PENALTY
+    while penalty is not None and not reached and len(tried) < MOST_STEPS:
         grown = grow(penalty)
-        cost, waes = judge(grown)
-        steps.append((penalty, cost, waes))
+        cost, waes = tried[penalty] = judge(grown)
         cheap = cost <= target_cost * (1 + _ROUNDING)
+        reached = cheap and waes <= target_waes * (1 + _ROUNDING)
         rank = (not cheap, waes, cost) if cheap else (not cheap, cost, waes)
-        if best is None or rank < best[0]:
-            best = rank, step, grown
-        if cheap and waes <= target_waes * (1 + _ROUNDING):
-            return PenaltySearch(*steps[-1], target_cost, target_waes, True, tuple(steps)), grown
-        low, high = (penalty, high) if cheap else (low, penalty)
-        if low == 1.0:
-            break
-        if high == math.inf:
-            penalty = min(1.0, 2 * penalty)
-        else:
-            # Halving never gets to 0, the cheapest penalty there is.
-            penalty = 0.0 if step == MOST_STEPS - 2 and low == 0.0 else (low + high) / 2
+        if reached or best is None or rank < best[0]:
+            best = rank, penalty, grown
+        if low < penalty < high:
+            low, high = (penalty, high) if cheap else (low, penalty)
+        penalty = _halfway(tried, low, high)
+        if penalty is None:
+            penalty = _around(tried, best[1])
     assert best is not None
-    return PenaltySearch(*steps[best[1]], target_cost, target_waes, False, tuple(steps)), best[2]
+    steps = tuple((penalty, *judged) for penalty, judged in tried.items())
+    return PenaltySearch(best[1], *tried[best[1]], target_cost, target_waes, reached, steps), best[2]
+
+
+def _halfway(tried: dict[float, tuple[float, float]], low: float, high: float) -> float | None:
+    """The middle of the interval by ratio, then those of its ends that were not tried; None where all is done."""
+    below = high * math.sqrt(FIRST_PENALTY)  # 0 has no logarithm: steps down are as long as the first one up
+    if low == 0.0 and below >= _LEAST:
+        return below
+    if low > 0.0 and high > _NARROW * low:
+        return math.sqrt(low * high)
+    return next((end for end in (low, high) if end not in tried), None)
+
+
+def _around(tried: dict[float, tuple[float, float]], best: float) -> float | None:
+    """The middle of the widest interval between two different trees, near the best penalty where there is one."""
+    intervals = [
+        (low < best * _NEAR and best < high * _NEAR, high / low, low, high)
+        for low, high in pairwise(sorted({*tried, 1.0}))
+        if low > 0.0 and tried[low] != tried.get(high) and low < math.sqrt(low * high) < high
+    ]
+    if not intervals:
+        return None
+    *_, low, high = max(intervals)
+    return math.sqrt(low * high) if high in tried else high
 
 
 def size_of_explanations(rows: FitRows, grown: GrownTree) -> float:
@@ -137,7 +170,10 @@ def tune_depth_penalty(
 ) -> PenaltySearch:
     """Find the depth penalty with which ExShallow keeps a cost and an explanation size (ExShallow*).
 
-    A binary search between 0 and 1 that starts at 0.03 and grows at most 20 trees. The reference is found once.
+    A binary search between 0 and 1, halving ratios, that starts at 0.03 and grows at most 20 trees: lower where a tree
+    costs too much, higher where its explanations are too long, until one keeps both targets. Where none does, it is the
+    tree with the shortest explanations of those that keep the cost; where none keeps the cost, the cheapest. The
+    reference is found once.
 
     Parameters
     ----------

@@ -35,14 +35,16 @@ class ExplainableKMedians(ExplainableClusterer):
         rows whose cluster differs from the reference.
     depth_penalty : float or "auto", default=0.03
         Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone. ``"auto"`` (ExShallow*) searches
-        between 0 and 1 for a tree of ``n_clusters`` leaves that keeps both targets. The other algorithms do not use it.
+        between 0 and 1 for a tree of ``n_clusters`` leaves that keeps both targets: from 0.03 lower where a tree costs
+        too much, higher where its explanations are too long, up to the first that keeps both, 20 trees at most. Where
+        none does, it is the tree with the shortest explanations of those that keep the cost; where none keeps the
+        cost, the cheapest. The other algorithms do not use it.
     target_cost : float, default=None
-        What the tree may cost, in the units of ``cost_``, for ``depth_penalty="auto"``. None means what ExKMC's tree
-        with ``n_clusters`` leaves on the same reference costs.
+        What the tree may cost, in the units of ``cost_``. None means what ExKMC's tree with ``n_clusters`` leaves on
+        the same reference costs. Only for ``depth_penalty="auto"`` with ``"exshallow"``: an error without them.
     target_waes : float, default=None
-        How many conditions a row's explanation may have on average, for ``depth_penalty="auto"``. None means as many as
-        in ExKMC's tree. Where both targets cannot be kept, it is the tree with the shortest explanations of those that
-        keep the cost.
+        How many conditions a row's explanation may have on average; None means as many as in ExKMC's tree. Only for
+        ``depth_penalty="auto"``, as ``target_cost``.
     reference : clusterer or array-like of shape (n_clusters, n_features), default=None
         The clustering to approximate: centers, a clusterer (fitted or not), or None for :class:`KMedians`. Centers are
         in the preprocessor's output where there is one; rows belong to the nearest by l1 distance. A clusterer without
