@@ -2,6 +2,11 @@
 
 import json
 import os
+import re
+import warnings
+from contextlib import suppress
+from functools import reduce
+from operator import getitem
 
 import numpy as np
 import pytest
@@ -10,8 +15,21 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from cutwise import ClusterExplainer, ExplainableKMeans, export_text, load_model
-from cutwise.exceptions import InvalidInputError, ModelFileError
+from cutwise import (
+    ClusterExplainer,
+    ExplainableKernelKMeans,
+    ExplainableKMeans,
+    ExplainableKMedians,
+    export_graphviz,
+    export_json,
+    export_markdown,
+    export_python,
+    export_text,
+    load_model,
+    metrics,
+)
+from cutwise.baselines import CLTree
+from cutwise.exceptions import CutwiseError, InvalidInputError, ModelFileError
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +133,7 @@ def test_a_scaler_that_does_not_fit_the_columns_is_a_damaged_file(iris, tmp_path
     document = json.loads((tmp_path / "m.json").read_text())
     document["fitted"]["preprocessor"]["learned"]["mean_"].pop()
     (tmp_path / "m.json").write_text(json.dumps(document))
-    with pytest.raises(ModelFileError, match="mean_ of the preprocessor"):
+    with pytest.raises(ModelFileError, match=r"fitted\.preprocessor\.learned\.mean_ is .* a list of 4 finite numbers"):
         load_model(tmp_path / "m.json")
 
 
@@ -219,7 +237,7 @@ class TestTheFileItself:
             ({"format_version": 0}, "format version"),
             ({"estimator": "ExplainableKNothing"}, "ExplainableKNothing"),
             ({"fitted": {}}, "does not fit together"),
-            ({"params": {"n_clusters": 2, "new": 1}}, "does not fit together"),
+            ({"params": {"n_clusters": 2, "new": 1}}, "params.new is no parameter of ExplainableKMeans"),
             ({"params": []}, "does not fit together"),
         ],
     )
@@ -230,25 +248,127 @@ class TestTheFileItself:
             load_model(path)
 
     @pytest.mark.parametrize(
-        "edit",
+        ("edit", "words"),
         [
-            {"n_features_in": 3},
-            {"feature_names_in": ["a"]},
-            {"classes": {"dtype": "<i4", "shape": [1], "values": [0]}},
-            {"cluster_centers": {"dtype": "<f8", "shape": [1, 1], "values": [0.0]}},
-            {"cost": "much"},
-            {"tree": {}},
-            {"leaf_counts": {}},
-            {"gaps": {"dtype": "<f8", "shape": [1, 2], "values": [0.0, 1.0]}},
-            {"gaps": 3},
+            ({"n_features_in": 3}, "n_features_in is 3, where 4, as in the tree,"),
+            ({"feature_names_in": ["a"]}, "feature_names_in is .*4 different texts"),
+            ({"feature_names_in": ["a", "b", "c", "a"]}, "feature_names_in is .*4 different texts"),
+            ({"classes": {"dtype": "<i4", "shape": [1], "values": [0]}}, "classes is .*a different label for each"),
+            ({"classes": {"dtype": "<i4", "shape": [4], "values": [0, 1, 2, 2]}}, "classes is .*a different label"),
+            (
+                {"classes": {"dtype": "<i4", "shape": [4], "values": [0, 1, 2, "3"]}},
+                "classes is '3', where one of dtype int32",
+            ),
+            ({"classes": {"dtype": "<c16", "shape": [0], "values": []}}, "classes.dtype is '<c16'"),
+            ({"cluster_centers": {"dtype": "<f8", "shape": [1, 1], "values": [0.0]}}, r"cluster_centers .*\(1, 1\)"),
+            ({"cluster_centers": None}, "cluster_centers is None, where an object"),
+            ({"cost": "much"}, "cost is 'much', where a number is due"),
+            ({"tree": {}}, "tree cannot be used"),
+            ({"leaf_counts": {}}, "leaf_counts cannot be used"),
+            ({"gaps": {"dtype": "<f8", "shape": [1, 2], "values": [0.0, 1.0]}}, r"gaps is an array .*\(1, 2\)"),
+            ({"gaps": {"dtype": "<f8", "shape": [3], "values": [0.0, 1.0]}}, "gaps.shape .*the shape of 2 values"),
+            ({"gaps": 3}, "gaps is 3, where an object of entries is due"),
+            ({"weight_scale": -1}, "weight_scale is -1, where a finite number of at least"),
+            ({"imm_applies": 1}, "imm_applies is 1, where true or false"),
+            ({"preprocessor": {}}, "preprocessor.params is missing"),
+            ({"reference": {"objective": "means"}}, "reference.objective is 'means', where one of 'kmeans'"),
         ],
     )
-    def test_parts_that_do_not_fit_together_are_an_error(self, path, edit):
+    def test_parts_that_do_not_fit_together_are_an_error_that_names_the_entry(self, path, edit, words):
         document = json.loads(path.read_text("utf-8"))
         document["fitted"] |= edit
         path.write_text(json.dumps(document), "utf-8")
-        with pytest.raises(ModelFileError, match="does not fit together"):
+        with pytest.raises(ModelFileError, match=f"does not fit together: (a value of )?fitted.{words}"):
             load_model(path)
+
+
+def rings():
+    angle = np.linspace(0, 6, 60)
+    return np.column_stack([np.cos(angle), np.sin(angle)]) * np.repeat([1.0, 3.0], 30)[:, None]
+
+
+EDITED = {
+    **{name: MODELS[name] for name in ("k-means", "without names", "odd texts", "noise")},
+    "scaled": lambda X: ExplainableKMedians(3, preprocessor=StandardScaler(), algorithm="imm", random_state=0).fit(X),
+    "unsaved": lambda X: ExplainableKMeans(3, preprocessor=PCA(2), random_state=0).fit(X),
+    "kernel": lambda X: ExplainableKernelKMeans(2, gamma=0.5, max_leaves=4, random_state=0).fit(rings()),
+    "named": lambda X: ClusterExplainer().fit(X, load_iris().target).name_clusters({0: "small"}),
+    "baseline": lambda X: CLTree(3, random_state=0).fit(X),
+}
+JUNK = (None, True, -1, 0, 3, 2**70, 0.5, 1e308, "", "a", "nan", [], [0], [None], ["a", "a"], {}, {"a": 1}, [[1], 2])
+
+
+def places(value, path=()):
+    """Every place in a document, from the outside in."""
+    if path:
+        yield path
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, entry in inside:
+        yield from places(entry, (*path, key))
+
+
+def damaged(document, rng):
+    """A copy of a document with an entry taken out, replaced by junk or by another entry, or written twice."""
+    document = json.loads(json.dumps(document))
+    every = [path for path in places(document) if path[0] in ("params", "fitted")]
+    *way, key = every[rng.integers(len(every))]
+    *other, last = every[rng.integers(len(every))]
+    holder = reduce(getitem, way, document)
+    match rng.integers(4):
+        case 0:
+            del holder[key]
+        case 1:
+            holder[key] = json.loads(json.dumps(reduce(getitem, other, document)[last]))
+        case 2 if isinstance(holder, list):
+            holder.insert(key, holder[key])
+        case _:
+            holder[key] = JUNK[rng.integers(len(JUNK))]
+    return document
+
+
+def ask_everything(model, X):
+    """All that a loaded model answers; what it cannot answer it must refuse in words of its own."""
+    rows = X if hasattr(model, "feature_names_in_") else X.to_numpy()[:, : model.n_features_in_]
+    if model.n_features_in_ != rows.shape[1]:
+        return
+    questions = [
+        lambda: model.predict(rows),
+        lambda: model.transform(rows),
+        lambda: model.score(rows, model.predict(rows)),
+        lambda: model.explain(rows[:3], changes=True),
+        lambda: (str(model.rules()), model.rules().to_frame("pandas"), model._repr_html_(), repr(model)),
+        lambda: [
+            export(model) for export in (export_text, export_json, export_markdown, export_python, export_graphviz)
+        ],
+        lambda: model.to_sklearn().predict(np.asarray(rows)),
+        lambda: model.get_feature_names_out(),
+        lambda: metrics.imm_certificate(model),
+        lambda: model.name_clusters({model.classes_.tolist()[0]: "first"}),
+    ]
+    for question in questions:
+        with suppress(CutwiseError):
+            question()
+
+
+@pytest.mark.parametrize("name", EDITED)
+def test_any_edit_ends_in_an_error_of_ours_or_in_a_model_that_answers(name, iris, tmp_path):
+    path = tmp_path / "m.json"
+    EDITED[name](iris).save(path)
+    document = json.loads(path.read_text("utf-8"))
+    rng = np.random.default_rng(sorted(EDITED).index(name))
+    refused = 0
+    for _ in range(60):
+        path.write_text(json.dumps(damaged(document, rng)), "utf-8")
+        try:
+            model = load_model(path)
+        except ModelFileError as error:
+            refused += bool(re.search(r"(params|fitted)\b", str(error)))
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of numbers that are far off
+            ask_everything(model, iris)
+            model.save(path)
+    assert refused > 10
 
 
 def test_a_missing_folder_is_named_and_not_a_file_nobody_asked_for(iris, tmp_path):

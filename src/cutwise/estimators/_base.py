@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from cutwise.core import kernels
 from cutwise.estimators._costs import Price, costs_by_centers
 from cutwise.estimators._kept import KeptInFiles
 from cutwise.estimators._persist import Unsaved, save_model
@@ -25,7 +24,7 @@ from cutwise.readouts.names import read_cluster_names
 from cutwise.readouts.rules import Rules, build_rules
 from cutwise.readouts.sentences import changes_in_words, explain_rows
 from cutwise.readouts.sklearn import to_decision_tree
-from cutwise.reference import KMEANS, Objective, Reference
+from cutwise.reference import KMEANS, Objective, Reference, sum_costs, sum_weights
 from cutwise.table import Table, check_n_jobs, read_weights
 from cutwise.tree.grower import GrownTree
 
@@ -319,7 +318,7 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
         costs = self._objective.label_costs(
             metric.matrix, self.cluster_centers_, self._codes(table), check_n_jobs(self.n_jobs)
         )
-        return kernels.exact_sum(costs, weights)
+        return sum_costs(costs, sum_weights(weights))
 
     def _refuse_unsaved(self) -> None:
         """Stop a refit of a loaded model whose parameters the file could only describe."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from cutwise.estimators._clusterer import TreeClusterer
 from cutwise.estimators._costs import costs_by_centers
+from cutwise.estimators._entries import Entries
 from cutwise.estimators._optimal import LaterReference, check_two_leaves, cut_in_two
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._reference import ReferenceRecipe, cut_coordinates, make_reference
@@ -272,7 +273,8 @@ class ExplainableClusterer(TreeClusterer):
     def _fitted_state(self) -> dict[str, Any]:
         return super()._fitted_state() | {"depth_penalty": getattr(self, "depth_penalty_", None)}
 
-    def _restore_fitted(self, state: dict[str, Any]) -> None:
+    def _restore_fitted(self, state: Entries) -> None:
         super()._restore_fitted(state)
-        if state.get("depth_penalty") is not None:  # the first files did not hold it
-            self.depth_penalty_ = float(state["depth_penalty"])
+        penalty = state.optional("depth_penalty", lambda key: state.number(key, minimum=0, finite=True))
+        if penalty is not None:
+            self.depth_penalty_ = penalty

@@ -9,14 +9,17 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from cutwise.estimators._columns import RemembersColumns
-from cutwise.estimators._persist import Unsaved, pack_array, pack_float, unpack_array, unpack_float
+from cutwise.estimators._entries import Entries, pack_array, pack_float
+from cutwise.estimators._persist import Unsaved
 from cutwise.estimators._scalers import pack_fitted, unpack_fitted
 from cutwise.readouts.counts import LeafCounts
 from cutwise.readouts.names import read_cluster_names
-from cutwise.reference import Reference
+from cutwise.reference import OBJECTIVES, Reference
 from cutwise.tree.threshold_tree import ThresholdTree
 
 __all__ = ["KeptInFiles"]
+
+SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 class KeptInFiles(RemembersColumns, BaseEstimator):  # type: ignore[misc]
@@ -70,55 +73,73 @@ class KeptInFiles(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             "cost_ratio": pack_float(self.cost_ratio_),
         }
 
-    def _restore_fitted(self, state: dict[str, Any]) -> None:
-        """The inverse of ``_fitted_state``; any ``ValueError``, ``KeyError`` or ``TypeError`` means a damaged file."""
-        self.tree_ = ThresholdTree.from_dict(state["tree"])
-        self.n_leaves_, self.depth_ = self.tree_.n_leaves, self.tree_.depth
-        self.n_features_in_ = int(state["n_features_in"])
-        names = state["feature_names_in"]
+    def _restore_fitted(self, state: Entries) -> None:
+        """The inverse of ``_fitted_state``.
+
+        Raises
+        ------
+        DamagedEntryError
+            An entry is missing, or does not fit the others.
+        """
+        d = state.integer("n_features_in", minimum=1)
+        tree = state.made("tree", ThresholdTree.from_dict)
+        if tree.n_features != d:
+            raise state.refuse("n_features_in", f"{tree.n_features}, as in the tree,")
+        self.tree_, self.n_leaves_, self.depth_, self.n_features_in_ = tree, tree.n_leaves, tree.depth, d
+        names = state.optional("feature_names_in", lambda key: state.texts(key, d))
         if names is not None:
-            self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
-        self.classes_ = unpack_array(state["classes"])
+            self.feature_names_in_ = np.array(names, dtype=object)
+        self._frame_library = state.optional("frame_library", state.text)
+        self._restore_clusters(state)
+        self._gaps = state.optional("gaps", lambda key: state.array(key, "f", (tree.n_nodes, 4)))
+        self._column_spreads = state.optional("column_spreads", lambda key: state.array(key, "f", (d,)))
+        self._weight_scale = state.number("weight_scale", minimum=SMALLEST, finite=True)
+        self._imm_applies = state.flag("imm_applies")
+        self.cost_ = state.number("cost")
+        self.surrogate_cost_ = state.number("surrogate_cost")
+        self.cost_ratio_ = state.number("cost_ratio")
+        self._restore_space(state)
+
+    def _restore_clusters(self, state: Entries) -> None:
+        """Read what the clusters are called, and how many rows they had."""
+        k = int(self.tree_.cluster.max()) + 1
+        self.classes_ = state.array("classes", "iufbUO", (None,))
         labels = self.classes_.tolist()
-        named = state.get("cluster_names", [None] * len(labels))  # the first files had no names
-        self.cluster_names_ = read_cluster_names(labels, dict(zip(labels, named, strict=True)))
-        self._gaps = None if state["gaps"] is None else unpack_array(state["gaps"])
-        self._leaf_counts = LeafCounts.from_dict(state["leaf_counts"])
-        # The first files had neither of these two.
-        spreads, library = state.get("column_spreads"), state.get("frame_library")
-        self._column_spreads = None if spreads is None else unpack_array(spreads)
-        self._frame_library = None if library is None else str(library)
-        if state["cluster_centers"] is not None:
-            self.cluster_centers_ = unpack_array(state["cluster_centers"])
-        packed = state["reference"]
+        finite = self.classes_.dtype.kind != "f" or bool(np.isfinite(self.classes_).all())
+        if len(labels) < k or len(set(labels)) < len(labels) or not finite:
+            raise state.refuse("classes", f"a different label for each of the tree's clusters, at least {k},")
+        k = len(labels)
+        self.cluster_names_ = state.made(
+            "cluster_names", lambda named: read_cluster_names(labels, dict(zip(labels, named, strict=True)))
+        )
+        self._leaf_counts = state.made("leaf_counts", LeafCounts.from_dict)
+        if self._leaf_counts.n_leaves != self.tree_.n_leaves or len(self._leaf_counts.cluster_weight) != k:
+            raise state.refuse("leaf_counts", f"the counts of {self.tree_.n_leaves} leaves and {k} clusters")
+
+    def _restore_space(self, state: Entries) -> None:
+        """Read where distances are measured: the reference, the centers and the preprocessor."""
+        k, reference = len(self.classes_), state.part("reference")
+        objective = reference.text("objective", (*OBJECTIVES, "kernel"))
+        unknown_space = isinstance(self.preprocessor, Unsaved)
+        # The feature space of a kernel has no coordinates; a transformer's output may have any number, a scaler's d.
+        p = 0 if objective == "kernel" else None if unknown_space else self.n_features_in_
+        centers = reference.array("centers", "f", (k, p))
         # The labels belong to the training rows, which the file does not hold.
-        self.reference_ = Reference(
-            np.empty(0, dtype=np.int32),
-            unpack_array(packed["centers"]),
-            unpack_float(packed["cost"]),
-            packed["objective"],
-        )
-        self._weight_scale = unpack_float(state["weight_scale"])
-        self._imm_applies = bool(state["imm_applies"])
-        self.cost_ = unpack_float(state["cost"])
-        self.surrogate_cost_ = unpack_float(state["surrogate_cost"])
-        self.cost_ratio_ = unpack_float(state["cost_ratio"])
-        if not isinstance(self.preprocessor, Unsaved):
-            fitted = state.get("preprocessor")
-            self.preprocessor_ = None if fitted is None else unpack_fitted(fitted)
-            if fitted is None and self.preprocessor is not None:  # a scaler that learned what JSON cannot hold
-                self.set_params(preprocessor=Unsaved(repr(self.preprocessor)))
-        k = len(self.classes_)
-        fits_together = (
-            self.tree_.n_features == self.n_features_in_
-            and (names is None or len(names) == self.n_features_in_)
-            and int(self.tree_.cluster.max()) < k
-            and self.reference_.n_clusters == k
-            and (state["cluster_centers"] is None or len(self.cluster_centers_) == k)
-            and len(self._leaf_counts.cluster_weight) == k
-            and self._leaf_counts.n_leaves == self.n_leaves_
-            and (self._gaps is None or self._gaps.shape == (self.tree_.n_nodes, 4))
-            and (self._column_spreads is None or self._column_spreads.shape == (self.n_features_in_,))
-        )
-        if not fits_together:
-            raise ValueError("the numbers of columns, clusters or leaves differ between its parts")
+        none = np.empty(0, dtype=np.int32)
+        self.reference_ = Reference(none, centers, reference.number("cost"), objective)
+        if objective != "kernel":
+            self.cluster_centers_ = state.array("cluster_centers", "f", centers.shape)
+        fitted = state.optional("preprocessor", lambda key: unpack_fitted(state.part(key)))
+        if unknown_space:
+            return
+        if (fitted is None) != (self.preprocessor is None):
+            if fitted is not None:
+                raise state.refuse("preprocessor", "null, as in params,")
+            self.set_params(preprocessor=Unsaved(repr(self.preprocessor)))  # it learned what JSON cannot hold
+            return
+        names = self._columns_of_fit().names
+        if fitted is not None and (
+            fitted.n_features_in_ != len(names) or tuple(getattr(fitted, "feature_names_in_", names)) != names
+        ):
+            raise state.refuse("preprocessor", f"a scaler of the same {self.n_features_in_} columns")
+        self.preprocessor_ = fitted

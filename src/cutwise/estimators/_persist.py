@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cutwise._whole import write_whole
+from cutwise.estimators._entries import DamagedEntryError, Entries, pack_array, pack_float, unpack_array
 from cutwise.estimators._scalers import pack_scaler, unpack_scaler
-from cutwise.exceptions import InvalidInputError, ModelFileError
+from cutwise.exceptions import ModelFileError
 
 if TYPE_CHECKING:
     from cutwise.estimators._base import TreeEstimator
@@ -28,11 +28,7 @@ __all__ = [
     "FORMAT_VERSION",
     "Unsaved",
     "load_model",
-    "pack_array",
-    "pack_float",
     "save_model",
-    "unpack_array",
-    "unpack_float",
 ]
 
 FORMAT = "cutwise model"
@@ -126,12 +122,12 @@ def load_model(path: str | os.PathLike[str]) -> TreeEstimator:
     document = _read(Path(path))
     estimator_class = _estimator_class(document, path)
     try:
-        model = estimator_class(**{name: _unpack_param(value) for name, value in document["params"].items()})
-        model._restore_fitted(document["fitted"])
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        model = estimator_class(**_read_params(Entries(document.get("params"), "params"), estimator_class))
+        model._restore_fitted(Entries(document.get("fitted"), "fitted"))
+    except DamagedEntryError as error:
         raise ModelFileError(
-            f"{path} is a cutwise model file, but its content does not fit together ({type(error).__name__}: {error})."
-            "\nIt was probably edited or damaged: save the model again."
+            f"{path} is a cutwise model file, but its content does not fit together: {error}.\nIt was probably edited "
+            "or damaged: mend that entry, or save the model again."
         ) from error
     return model
 
@@ -152,7 +148,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise ModelFileError(f"{path} is empty. Give a file written by save(path).")
     try:
         document = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         cut_short = text.lstrip().startswith("{") and not text.rstrip().endswith("}")
         what = "is cut short" if cut_short else "is not valid JSON"
         raise ModelFileError(
@@ -179,50 +175,6 @@ def _estimator_class(document: dict[str, Any], path: str | os.PathLike[str]) -> 
         )
     found: type[TreeEstimator] = getattr(import_module(_HOMES[name]), name)
     return found
-
-
-def pack_float(value: float) -> float | str:
-    """A float as JSON can hold it: JSON has no nan and no infinity, so these become words."""
-    return float(value) if math.isfinite(value) else str(float(value))
-
-
-def unpack_float(value: float | str) -> float:
-    """The inverse of :func:`pack_float`."""
-    if isinstance(value, str) and value not in ("nan", "inf", "-inf"):
-        raise ValueError(f"{value!r} is not a number")
-    return float(value)
-
-
-def pack_array(values: np.ndarray) -> dict[str, Any]:
-    """An array with its dtype and shape; numbers, booleans and texts come back exactly."""
-    flat: list[Any]
-    kind = values.dtype.kind
-    if kind == "f":
-        flat = [pack_float(value) for value in values.ravel().tolist()]
-    elif kind in "iubU":
-        flat = values.ravel().tolist()
-    elif kind == "O":
-        flat = values.ravel().tolist()
-        for value in flat:
-            if not isinstance(value, str | bool | int):
-                raise InvalidInputError(
-                    f"Labels of type {type(value).__name__} ({value!r}) cannot be written to a model file. "
-                    "Use texts or integers as labels, or pickle the model instead."
-                )
-    else:
-        raise InvalidInputError(f"An array of dtype {values.dtype} cannot be written to a model file.")
-    return {"dtype": values.dtype.str, "shape": list(values.shape), "values": flat}
-
-
-def unpack_array(packed: dict[str, Any]) -> np.ndarray:
-    """The inverse of :func:`pack_array`."""
-    dtype = np.dtype(packed["dtype"])
-    values = packed["values"]
-    if dtype.kind == "f":
-        values = [unpack_float(value) for value in values]
-    array = np.empty(len(values), dtype=dtype)
-    array[:] = values
-    return array.reshape(packed["shape"])
 
 
 def _pack_param(value: Any) -> Any:
@@ -255,16 +207,28 @@ def _as_plain_array(value: Any) -> np.ndarray | None:
     return array if array.dtype.kind in "iubf" and array.ndim > 0 else None
 
 
-_PARAM_KINDS: dict[str, Callable[[Any], Any]] = {
-    "float": unpack_float,
-    "described": Unsaved,
-    "array": unpack_array,
-    "scaler": unpack_scaler,
-}
+def _read_params(entries: Entries, estimator_class: type[TreeEstimator]) -> dict[str, Any]:
+    known = estimator_class._get_param_names()
+    for name in entries.held:
+        if name not in known:
+            raise DamagedEntryError(f"{entries.name(name)} is no parameter of {estimator_class.__name__}")
+    return {name: _unpack_param(entries, name) for name in entries.held}
 
 
-def _unpack_param(value: Any) -> Any:
+def _unpack_param(entries: Entries, name: str) -> Any:
+    """The inverse of :func:`_pack_param`."""
+    value = entries.of(name)
     if not isinstance(value, dict):
         return value
-    ((kind, content),) = value.items()
-    return _PARAM_KINDS[kind](content)
+    packed = entries.part(name)
+    match list(value):
+        case ["float"]:
+            return packed.number("float")
+        case ["described"]:
+            return Unsaved(packed.text("described"))
+        case ["array"]:
+            return unpack_array(packed.of("array"), packed.name("array"))
+        case ["scaler"]:
+            return unpack_scaler(packed.part("scaler"))
+        case _:
+            raise entries.refuse(name, "a value, or what stands for one")

@@ -14,7 +14,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from cutwise.core import kernels
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import Objective, check_distances, copying_clone, integer_weights, sum_weights, unshared
+from cutwise.reference import Objective, copying_clone, integer_weights, sum_costs, sum_weights, unshared
 from cutwise.table import EncodedTable, Table, encode_table, read_table, take_rows
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -113,8 +113,7 @@ class FitRows:
 
     def sum(self, values: npt.NDArray[np.float64]) -> float:
         """The weighted sum of one cost a row; an ``InvalidInputError`` where one is beyond float64."""
-        check_distances(values, 0.0)
-        return kernels.exact_sum(values, self._summing_weights)
+        return sum_costs(values, self._summing_weights)
 
     def deviations(self, columns: Sequence[int]) -> npt.NDArray[np.float64]:
         """Weighted standard deviations of some of the input's columns, to six digits.

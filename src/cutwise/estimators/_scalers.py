@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+
+from cutwise.estimators._entries import Entries
 
 __all__ = ["pack_fitted", "pack_scaler", "unpack_fitted", "unpack_scaler"]
 
@@ -29,15 +32,17 @@ def pack_scaler(transformer: Any) -> dict[str, Any] | None:
     return {"class": name, "params": plain}
 
 
-def unpack_scaler(packed: dict[str, Any]) -> Any:
+def unpack_scaler(packed: Entries) -> Any:
     """The inverse of ``pack_scaler``: not fitted."""
     from sklearn import preprocessing
 
-    name = packed["class"]
-    if name not in _LEARNED:
-        raise ValueError(f"there is no scaler {name!r}")
-    params = {name: tuple(value) if isinstance(value, list) else value for name, value in packed["params"].items()}
-    return getattr(preprocessing, name)(**params)
+    def make(params: dict[str, Any]) -> Any:
+        values = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items()}
+        scaler = getattr(preprocessing, packed.text("class", tuple(_LEARNED)))(**values)
+        scaler._validate_params()
+        return scaler
+
+    return packed.made("params", make)
 
 
 def pack_fitted(transformer: Any) -> dict[str, Any] | None:
@@ -60,16 +65,22 @@ def pack_fitted(transformer: Any) -> dict[str, Any] | None:
     }
 
 
-def unpack_fitted(packed: dict[str, Any]) -> Any:
+def unpack_fitted(packed: Entries) -> Any:
     """The inverse of ``pack_fitted``."""
     scaler = unpack_scaler(packed)
-    scaler.n_features_in_ = int(packed["n_features_in"])
-    if packed["feature_names_in"] is not None:
-        scaler.feature_names_in_ = np.array(packed["feature_names_in"], dtype=object)
-    for attribute in _LEARNED[packed["class"]]:
-        values = packed["learned"][attribute]
-        array = None if values is None else np.array(values, dtype=np.float64)
-        if array is not None and array.shape != (scaler.n_features_in_,):
-            raise ValueError(f"{attribute} of the preprocessor has the shape {array.shape}")
-        setattr(scaler, attribute, array)
+    d = scaler.n_features_in_ = packed.integer("n_features_in", minimum=1)
+    names = packed.optional("feature_names_in", lambda key: packed.texts(key, d))
+    if names is not None:
+        scaler.feature_names_in_ = np.array(names, dtype=object)
+    learned = packed.part("learned")
+    for attribute in _LEARNED[packed.of("class")]:
+        setattr(scaler, attribute, learned.optional(attribute, lambda key: learned.numbers(key, d)))
+    packed.made("learned", lambda _: _try_out(scaler, d))
     return scaler
+
+
+def _try_out(scaler: Any, n_columns: int) -> None:
+    """Transform a row: something that a scaler of these parameters needs may not have been learned."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about names, which this row has none of
+        scaler.transform(np.zeros((1, n_columns)))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._costs import costs_given
+from cutwise.estimators._entries import Entries
 from cutwise.estimators._given import read_centers, read_costs
 from cutwise.estimators._growth import (
     LabelProblem,
@@ -265,10 +266,11 @@ class ClusterExplainer(TreeEstimator):
     def _fitted_state(self) -> dict[str, Any]:
         return super()._fitted_state() | {"growth": self.growth_, "candidates": self.candidates_}
 
-    def _restore_fitted(self, state: dict[str, Any]) -> None:
+    def _restore_fitted(self, state: Entries) -> None:
         super()._restore_fitted(state)
-        self.growth_ = str(state["growth"])
-        self.candidates_ = {str(name): float(agreement) for name, agreement in state["candidates"].items()}
+        self.growth_ = state.text("growth")
+        candidates = state.part("candidates")
+        self.candidates_ = {name: candidates.number(name, minimum=0, finite=True) for name in candidates.held}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,18 +7,26 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import kernels
 from cutwise.estimators._clusterer import TreeClusterer
 from cutwise.estimators._costs import Price
+from cutwise.estimators._entries import Entries, pack_float
 from cutwise.estimators._kernel_growth import KernelGrowth, features_of, grow_kernel_tree, kinds_of_features
 from cutwise.estimators._kernel_reference import KernelProblem, make_kernel_problem
-from cutwise.estimators._persist import pack_float, unpack_float
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import FitRows
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.agreement import adjusted_rand, contingency, normalized_information
-from cutwise.reference import PRECOMPUTED, KernelCenters, Reference, check_domain, needs_nonnegative, one_thread
+from cutwise.reference import (
+    PRECOMPUTED,
+    KernelCenters,
+    Reference,
+    check_domain,
+    needs_nonnegative,
+    one_thread,
+    sum_costs,
+    sum_weights,
+)
 from cutwise.table import (
     Table,
     check_integer,
@@ -394,8 +402,9 @@ class ExplainableKernelKMeans(TreeClusterer):
         table = self._read(X)
         weights = read_weights(sample_weight, table.n_rows)
         codes = self._codes(table)
-        costs = self._centers.costs(self._metric_rows(X, table), check_n_jobs(self.n_jobs))
-        return kernels.exact_sum(costs[np.arange(len(codes)), codes], weights)
+        rows = self._metric_rows(X, table)
+        costs = self._centers.costs(rows, check_n_jobs(self.n_jobs))
+        return sum_costs(costs[np.arange(len(codes)), codes], sum_weights(weights))
 
     def _summary(self) -> str:
         return (
@@ -413,11 +422,10 @@ class ExplainableKernelKMeans(TreeClusterer):
             "normalized_mutual_info": pack_float(self.normalized_mutual_info_),
         }
 
-    def _restore_fitted(self, state: dict[str, Any]) -> None:
+    def _restore_fitted(self, state: Entries) -> None:
         super()._restore_fitted(state)
-        self.gamma_ = unpack_float(state["gamma"])
-        self.approximation_error_ = unpack_float(state["approximation_error"])
-        kind = state["surrogate_features"]
-        self.surrogate_features_ = None if kind is None else str(kind)
-        self.adjusted_rand_index_ = unpack_float(state["adjusted_rand_index"])
-        self.normalized_mutual_info_ = unpack_float(state["normalized_mutual_info"])
+        self.gamma_ = state.number("gamma")
+        self.approximation_error_ = state.number("approximation_error")
+        self.surrogate_features_ = state.optional("surrogate_features", state.text)
+        self.adjusted_rand_index_ = state.number("adjusted_rand_index")
+        self.normalized_mutual_info_ = state.number("normalized_mutual_info")

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from cutwise.core import kernels
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.estimators._kernel_clustering import KernelRecipe
 from cutwise.estimators._progress import Stages
@@ -19,6 +18,7 @@ from cutwise.reference import (
     check_domain,
     needs_nonnegative,
     one_thread,
+    sum_costs,
     sum_weights,
     warn_if_negative,
 )
@@ -269,7 +269,7 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         table = self._kernel_rows(X)
         weights = read_weights(sample_weight, table.n_rows)
         costs = self._centers.costs(table.values, check_n_jobs(self.n_jobs))
-        return -kernels.exact_sum(costs.min(axis=1), sum_weights(weights))
+        return -sum_costs(costs.min(axis=1), sum_weights(weights))
 
     @property
     def _n_features_out(self) -> int:

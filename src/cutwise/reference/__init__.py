@@ -3,7 +3,7 @@
 from .feature_space import FeatureSpace, feature_space
 from .fitted import copying_clone, from_estimator, unshared
 from .fixed import FixedCosts, disagreement_costs, fixed_costs, fixed_costs_from_array
-from .given import check_distances, from_centers, from_labels, wrong_number
+from .given import from_centers, from_labels, sum_costs, wrong_number
 from .kernel_centers import KernelCenters, warn_if_negative
 from .kernel_input import check_domain, needs_nonnegative
 from .kernel_kmeans import INITS, Partition, kernel_kmeans
@@ -31,7 +31,6 @@ __all__ = [
     "Objective",
     "Partition",
     "Reference",
-    "check_distances",
     "check_domain",
     "copying_clone",
     "disagreement_costs",
@@ -47,6 +46,7 @@ __all__ = [
     "kernel_kmeans",
     "needs_nonnegative",
     "one_thread",
+    "sum_costs",
     "sum_weights",
     "unshared",
     "warn_if_negative",

@@ -16,7 +16,7 @@ from .objective import KMEANS, Objective
 from .result import Reference
 from .weights import sum_weights
 
-__all__ = ["from_centers", "from_labels"]
+__all__ = ["from_centers", "from_labels", "sum_costs", "wrong_number"]
 
 
 def from_centers(
@@ -63,8 +63,8 @@ def from_centers(
     if n_clusters is not None and len(array) != n_clusters:
         raise wrong_number(what, len(array), n_clusters)
     labels, low, largest = objective.assign(table.matrix, array, n_jobs)
-    check_distances(low, largest)
-    return Reference(labels, array, exact_sum(low, sum_weights(sample_weight)), objective.name)
+    _check_distance(largest)
+    return Reference(labels, array, sum_costs(low, sum_weights(sample_weight)), objective.name)
 
 
 def from_labels(
@@ -111,17 +111,38 @@ def from_labels(
                 f"{objective.center_word}. Label at least one row with each cluster, or give the centers."
             )
     low = objective.label_costs(table.matrix, centers, labels, n_jobs)
-    check_distances(low, 0.0)
-    return Reference(labels, centers, exact_sum(low, weights), objective.name)
+    return Reference(labels, centers, sum_costs(low, weights), objective.name)
 
 
-def check_distances(low: npt.NDArray[np.float64], largest: float) -> None:
-    """Refuses costs beyond float64."""
-    if not (np.isfinite(largest) and np.isfinite(low.max(initial=0.0))):
+def _check_distance(largest: float) -> None:
+    """Refuse costs beyond float64."""
+    if not np.isfinite(largest):
         raise InvalidInputError(
             "Distances to the centers are beyond float64. Scale the columns, for instance with "
             "preprocessor=StandardScaler(), or divide X by a constant."
         )
+
+
+def sum_costs(costs: npt.NDArray[np.float64], weights: npt.NDArray[np.int64] | npt.NDArray[np.float64] | None) -> float:
+    """The weighted sum of one cost a row, whatever their order.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (n_rows,), float64
+    weights : ndarray of shape (n_rows,), or None
+        As ``sum_weights`` gives them.
+
+    Returns
+    -------
+    cost : float
+
+    Raises
+    ------
+    InvalidInputError
+        A cost beyond float64.
+    """
+    _check_distance(float(costs.max(initial=0.0)))
+    return exact_sum(costs, weights)
 
 
 def wrong_number(what: str, found: int, n_clusters: int) -> InvalidInputError:
