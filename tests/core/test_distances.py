@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from cutwise.core import _core
 from cutwise.core.kernels import (
     as_matrix,
     assign,
@@ -308,6 +309,31 @@ def test_a_cluster_without_weight_has_no_mean():
     np.testing.assert_array_equal(means, [[1, 1], [np.nan] * 2, [np.nan] * 2])
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+def test_means_know_no_unit_of_weights_and_values(make, size):
+    values = np.array([[1.0, 8.0], [3.0, 0.0], [5.0, 0.0]]) * size
+    labels = np.array([0, 1, 1], np.int32)
+    means, totals = cluster_means(as_matrix(make(values)), labels, 2, np.array([1.0, 1.0, 3.0]) * size)
+    np.testing.assert_allclose(means, [[size, 8 * size], [4.5 * size, 0.0]], rtol=1e-15)
+    np.testing.assert_allclose(totals, [size, 4 * size], rtol=1e-15)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_a_cluster_of_light_rows_has_its_mean_beside_one_of_heavy_rows(make):
+    labels = np.array([0, 1, 1], np.int32)
+    means, totals = cluster_means(
+        as_matrix(make(np.array([[1.0], [3.0], [5.0]]))), labels, 2, np.array([1e40, 1e-40, 3e-40])
+    )
+    np.testing.assert_array_equal(means, [[1.0], [4.5]])
+    np.testing.assert_array_equal(totals, [1e40, 4e-40])
+
+
+def test_a_sum_beyond_float64_is_infinite():
+    assert exact_sum(np.array([1e200, 1.0]), np.array([1e200, 1.0])) == np.inf
+    assert exact_sum(np.array([1e300, 1.0]), np.array([1e-300, 1.0])) == 2.0
+
+
 def test_a_sum_is_exact_and_independent_of_order():
     rng = np.random.default_rng(16)
     values = rng.normal(size=3000) * 10.0 ** rng.integers(-6, 7, 3000)
@@ -315,6 +341,27 @@ def test_a_sum_is_exact_and_independent_of_order():
     assert exact_sum(values) == pytest.approx(expected, rel=3e-16)
     assert exact_sum(np.ascontiguousarray(values[::-1])) == exact_sum(values)
     assert exact_sum(np.zeros(0)) == 0.0
+
+
+# ---- intake
+
+
+def test_stored_values_may_have_any_stride():
+    values = np.arange(1.0, 21.0)[::2]
+    table = sparse.csr_array((values, np.zeros(10, np.int32), np.arange(11)), shape=(10, 1))
+    assert table.data.strides != (8,), "scipy keeps the stride"
+    means, _ = cluster_means(as_matrix(table), np.zeros(10, np.int32), 1)
+    assert means == values.mean()
+
+
+def test_row_pointers_beyond_the_stored_values_are_refused():
+    for indptr in ([0, 3], [1, 2], [0, -1]):
+        with pytest.raises(ValueError, match="indptr of a CSR matrix goes from 0"):
+            _core.Matrix.csr(np.array(indptr), np.zeros(2, np.int32), np.ones(2), 1)
+    with pytest.raises(ValueError, match="contiguous"):
+        _core.Matrix.csr(np.array([0, 2]), np.zeros(2, np.int32), np.ones(4)[::2], 1)
+    with pytest.raises(ValueError, match="negative number of columns"):
+        _core.Matrix.csr(np.array([0, 0]), np.zeros(0, np.int32), np.ones(0), -1)
 
 
 # ---- independence

@@ -83,6 +83,26 @@ def test_an_offset_changes_nothing(offset):
     np.testing.assert_allclose(shifted - offset, plain, atol=4e-6)  # float64's own step there is 2e-6
 
 
+@pytest.mark.parametrize("exponent", [-400, -200, -130, 130, 400])
+@both
+def test_the_unit_of_the_data_changes_nothing(exponent, objective):
+    # Bounds are float32: such distances are below, near and above what float32 holds.
+    values = np.random.default_rng(6).normal(size=(3000, 3))
+    centers, n_iter = lloyd(as_matrix(values), values[:6], objective=objective)
+    unit = 2.0**exponent
+    scaled, n_scaled = lloyd(as_matrix(values * unit), values[:6] * unit, objective=objective)
+    np.testing.assert_array_equal(scaled, centers * unit)
+    assert n_scaled == n_iter
+
+
+@both
+def test_costs_beyond_float64_break_no_memory(objective):
+    # The correction of a sparse row's cost is infinity less infinity, and five centers do not fill their lanes.
+    values = sparse.csr_array(np.random.default_rng(7).uniform(0.5, 1.0, (3000, 3)) * 1e308)
+    centers, _ = lloyd(as_matrix(values), values[:5].toarray(), max_iter=5, objective=objective)
+    assert centers.shape == (5, 3)
+
+
 @both
 def test_a_center_that_lost_its_rows_starts_again_far_away(objective):
     values = np.array([[0.0], [0.1], [10.0], [10.1], [50.0]])

@@ -154,10 +154,12 @@ def test_neither_threads_nor_the_order_of_rows_nor_repeats_change_the_cut(object
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_what_does_not_fit_is_refused(objective):
     X = np.zeros((3, 2))
-    with pytest.raises(ValueError, match="one weight a row"):
+    with pytest.raises(ValueError, match="one weight for each row"):
         optimal_cut(as_matrix(X), objective, np.ones(2, dtype=np.int64))
     with pytest.raises(ValueError, match="positive"):
         optimal_cut(as_matrix(X), objective, np.zeros(3, dtype=np.int64))
+    with pytest.raises(ValueError, match="more than 2\\^45"):  # as integers they add up to 0
+        optimal_cut(as_matrix(X), objective, np.array([2**62, 2**62, 2**62], dtype=np.int64))
     with pytest.raises(ValueError, match="dense"):
         optimal_cut(as_matrix(sparse.csr_array(np.eye(3))), objective)
     with pytest.raises(ValueError, match="same rows"):

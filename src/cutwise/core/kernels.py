@@ -50,7 +50,7 @@ def as_matrix(values: npt.NDArray[np.generic] | sparse.csr_array) -> Matrix:
     values : ndarray of shape (n_rows, n_columns) or scipy.sparse.csr_array of that shape
         One of ``MATRIX_DTYPES`` in native byte order. Dense: any strides (negative and zero included) that are whole
         multiples of the item size, writable or not. CSR: sorted indices, no duplicates, no stored zeros; the
-        row pointers become int64 and the column indices int32 where they are not.
+        row pointers become int64, the column indices int32 and the values contiguous where they are not.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def as_matrix(values: npt.NDArray[np.generic] | sparse.csr_array) -> Matrix:
     if isinstance(values, sparse.csr_array):
         indptr = values.indptr.astype(np.int64, copy=False)
         indices = values.indices.astype(np.int32, copy=False)
-        return _core.Matrix.csr(indptr, indices, values.data, int(values.shape[1]))
+        return _core.Matrix.csr(indptr, indices, np.ascontiguousarray(values.data), int(values.shape[1]))
     if any(stride % values.itemsize for stride in values.strides):
         raise ValueError("the strides of a matrix are whole multiples of its item size")
     return _core.Matrix.dense(np.asarray(values))

@@ -18,6 +18,7 @@ void bind_holding(nb::module_ &m);
 void bind_partition(nb::module_ &m);
 void bind_ranks(nb::module_ &m);
 void bind_intervals(nb::module_ &m);
+void bind_feature_table(nb::module_ &m);
 void bind_feature_cuts(nb::module_ &m);
 void bind_optimal_means(nb::module_ &m);
 void bind_optimal_medians(nb::module_ &m);
@@ -43,6 +44,7 @@ NB_MODULE(_core, m) {
   bind_partition(m);
   bind_ranks(m);
   bind_intervals(m);
+  bind_feature_table(m);
   bind_feature_cuts(m);
   bind_optimal_means(m);
   bind_optimal_medians(m);

@@ -1,12 +1,16 @@
-// Arrays at the boundary with Python: declared dtype and contiguity, lengths checked, results owned by NumPy.
+// Arrays at the boundary with Python: declared dtype and contiguity on the way in, owned by NumPy on the way out.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,7 +28,6 @@ template <class T>
 using Out1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Out2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 template <class T>
 using Out3 = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
@@ -32,12 +35,49 @@ inline void require(bool holds, const char *what) {
   if (!holds) throw std::invalid_argument(what);
 }
 
-// Hands a vector to NumPy without a copy.
+// Whole weights, one a row; none: each row counts once.
+using Weights = std::optional<In1<int64_t>>;
+
+// Null where each row counts once.
+inline const int64_t *checked(const Weights &weights, int64_t n_rows) {
+  require(!weights || static_cast<int64_t>(weights->size()) == n_rows, "there is one weight for each row");
+  return weights ? weights->data() : nullptr;
+}
+
+// An array for Python, filled here: allocated without values, freed by the NumPy array that owns it in the end.
+template <class T, size_t N>
+class NewArray {
+ public:
+  using Numpy = nb::ndarray<nb::numpy, T, nb::ndim<N>>;
+
+  template <class... Sizes>
+  explicit NewArray(Sizes... sizes) : shape_{static_cast<size_t>(sizes)...} {
+    static_assert(sizeof...(Sizes) == N);
+    size_t n = 1;
+    for (size_t s : shape_) n *= s;
+    data_.reset(new T[n]);
+  }
+
+  T *data() { return data_.get(); }
+
+  // Gives the values away; needs the GIL.
+  Numpy to_numpy() {
+    nb::capsule owner(data_.get(), [](void *values) noexcept { delete[] static_cast<T *>(values); });
+    return Numpy(data_.release(), N, shape_.data(), owner);
+  }
+
+ private:
+  std::array<size_t, N> shape_;
+  std::unique_ptr<T[]> data_;
+};
+
+// Hands a vector to NumPy without a copy; needs the GIL.
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T> &&values) {
-  auto *owned = new std::vector<T>(std::move(values));
-  nb::capsule owner(owned, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
+  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+  nb::capsule owner(owned.get(), [](void *vector) noexcept { delete static_cast<std::vector<T> *>(vector); });
+  std::vector<T> *kept = owned.release();
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
 }
 
 }  // namespace cutwise

@@ -1,17 +1,14 @@
 // The caller's table as the kernels see it: dense of five dtypes with any strides, or CSR. Never copied, never written.
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
 
-namespace cutwise {
+#include "base/arrays.hpp"
 
-namespace nb = nanobind;
+namespace cutwise {
 
 // One typed dense table. Values are compared and summed as float64, whatever their dtype.
 template <class T>
@@ -59,10 +56,15 @@ class Matrix {
     return m;
   }
 
-  static Matrix csr(Vector<int64_t> indptr, Vector<int32_t> indices, AnyArray values, int64_t n_cols) {
+  static Matrix csr(In1<int64_t> indptr, In1<int32_t> indices, AnyArray values, int64_t n_cols) {
     if (values.ndim() != 1 || values.shape(0) != indices.shape(0))
       throw std::invalid_argument("indices and values of a CSR matrix have one length");
     if (indptr.shape(0) == 0) throw std::invalid_argument("indptr of a CSR matrix is never empty");
+    if (values.shape(0) > 1 && values.stride(0) != 1) throw std::invalid_argument("values of a CSR matrix are contiguous");
+    const int64_t first = indptr(0), last = indptr(indptr.shape(0) - 1);
+    if (first != 0 || last < 0 || last > static_cast<int64_t>(indices.shape(0)))
+      throw std::invalid_argument("indptr of a CSR matrix goes from 0 to at most the number of stored values");
+    if (n_cols < 0) throw std::invalid_argument("a matrix has no negative number of columns");
     Matrix m;
     m.sparse_ = true;
     m.n_rows_ = static_cast<int64_t>(indptr.shape(0)) - 1;
@@ -104,8 +106,8 @@ class Matrix {
   }
 
   AnyArray values_;
-  Vector<int64_t> indptr_;
-  Vector<int32_t> indices_;
+  In1<int64_t> indptr_;
+  In1<int32_t> indices_;
   int64_t n_rows_ = 0, n_cols_ = 0;
   bool sparse_ = false;
 };

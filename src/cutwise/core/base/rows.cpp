@@ -1,8 +1,6 @@
 // Reading rows of every dtype and layout as float64.
 #include "base/rows.hpp"
 
-#include <nanobind/nanobind.h>
-
 #include <stdexcept>
 #include <type_traits>
 

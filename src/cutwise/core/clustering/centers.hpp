@@ -123,10 +123,10 @@ struct SmallestTwo {
 };
 SmallestTwo smallest_two(const double *row, int64_t padded);
 
-// The first center of that cost.
-inline int32_t first_of(const double *row, int64_t padded, double cost) {
+// The first center of that cost. The last where there is none: costs beyond float64 may be no numbers.
+inline int32_t first_of(const double *row, int64_t k, double cost) {
   int32_t center = 0;
-  while (center + 1 < padded && row[center] != cost) ++center;
+  while (center + 1 < k && row[center] != cost) ++center;
   return center;
 }
 

@@ -1,7 +1,4 @@
 // Nearest centers, and costs in fixed point for the searches; from centers, or from costs that are given.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -11,16 +8,15 @@
 #include <limits>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "base/clones.hpp"
 #include "base/exact_sums.hpp"
 #include "base/lanes.hpp"
 #include "base/matrix.hpp"
-#include "base/new_array.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
 #include "clustering/centers.hpp"
@@ -34,7 +30,6 @@ namespace cutwise {
 namespace {
 
 using nb::literals::operator""_a;
-using Centers = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // ---- what is made of a tile of costs
 
@@ -91,7 +86,7 @@ CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, 
 
 // ---- tables of costs: by centers, or given
 
-const double *checked_centers(const Matrix &x, const Centers &centers) {
+const double *checked_centers(const Matrix &x, const In2<double> &centers) {
   if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
   if (static_cast<int64_t>(centers.shape(1)) != x.n_cols())
     throw std::invalid_argument("the centers have " + std::to_string(centers.shape(1)) + " columns, the rows " +
@@ -101,7 +96,7 @@ const double *checked_centers(const Matrix &x, const Centers &centers) {
 
 class CostsByCenters {
  public:
-  CostsByCenters(const Matrix &x, const Centers &centers, const std::string &objective)
+  CostsByCenters(const Matrix &x, const In2<double> &centers, const std::string &objective)
       : rows_(RowReader::of(x)),
         panels_(checked_centers(x, centers), centers.shape(0), centers.shape(1), read_objective(objective), x.is_sparse()) {}
 
@@ -216,28 +211,24 @@ nb::tuple fixed(const Costs &costs, double scale, const int64_t *weights, int n_
   return nb::make_tuple(excess.to_numpy(), base.to_numpy(), sums.to_numpy(), magnitude);
 }
 
-using Weights = std::optional<Vector<int64_t>>;
-
 template <class Costs>
 nb::tuple fixed_of(const Costs &costs, double scale, const Weights &weights, bool wide, bool wide_base, int n_jobs) {
   if (!(scale > 0.0) || !std::isfinite(scale)) throw std::invalid_argument("the scale is a positive number");
-  if (weights && static_cast<int64_t>(weights->shape(0)) != costs.n())
-    throw std::invalid_argument("there is one weight for each row");
+  const int64_t *w = checked(weights, costs.n());
   if (weights && !wide) throw std::invalid_argument("weighted costs are int64");
   if (wide && !wide_base) throw std::invalid_argument("beside an int64 excess the base is int64 too");
-  const int64_t *w = weights ? weights->data() : nullptr;
   if (wide) return fixed<Costs, int64_t, int64_t>(costs, scale, w, n_jobs);
   return wide_base ? fixed<Costs, int32_t, int64_t>(costs, scale, w, n_jobs)
                    : fixed<Costs, int32_t, int32_t>(costs, scale, w, n_jobs);
 }
 
-nb::tuple assign(const Matrix &x, const Centers &centers, const std::string &objective, int n_jobs) {
+nb::tuple assign(const Matrix &x, const In2<double> &centers, const std::string &objective, int n_jobs) {
   return nearest(CostsByCenters(x, centers, objective), n_jobs);
 }
 
 nb::tuple assign_given(const Matrix &costs, int n_jobs) { return nearest(CostsGiven(costs), n_jobs); }
 
-nb::tuple fixed_costs(const Matrix &x, const Centers &centers, const std::string &objective, double scale,
+nb::tuple fixed_costs(const Matrix &x, const In2<double> &centers, const std::string &objective, double scale,
                       const Weights &weights, bool wide, bool wide_base, int n_jobs) {
   return fixed_of(CostsByCenters(x, centers, objective), scale, weights, wide, wide_base, n_jobs);
 }
@@ -246,7 +237,7 @@ nb::tuple fixed_costs_given(const Matrix &costs, double scale, const Weights &we
   return fixed_of(CostsGiven(costs), scale, weights, wide, wide_base, n_jobs);
 }
 
-nb::object center_costs(const Matrix &x, const Centers &centers, const std::string &objective, int n_jobs) {
+nb::object center_costs(const Matrix &x, const In2<double> &centers, const std::string &objective, int n_jobs) {
   const CostsByCenters costs(x, centers, objective);
   NewArray<double, 2> out(costs.n(), costs.k());
   {
@@ -283,7 +274,7 @@ void sparse_label_costs(const RowReader &rows, const CenterPanels &centers, cons
   for (int64_t row = first; row < last; ++row) out[row] = labels[row] < 0 ? 0.0 : tile.compute(row, 1)[labels[row]];
 }
 
-nb::object label_costs(const Matrix &x, const Centers &centers, const Vector<int32_t> &labels,
+nb::object label_costs(const Matrix &x, const In2<double> &centers, const In1<int32_t> &labels,
                        const std::string &objective, int n_jobs) {
   const CostsByCenters costs(x, centers, objective);
   const int64_t n = costs.n();

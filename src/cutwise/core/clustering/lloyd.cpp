@@ -9,9 +9,6 @@
 // depend neither on the order of the rows nor on the number of threads.
 //
 // Greg Hamerly (2010), "Making k-means even faster".
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -19,16 +16,15 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "base/clones.hpp"
 #include "base/exact_sums.hpp"
 #include "base/lanes.hpp"
 #include "base/matrix.hpp"
-#include "base/new_array.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
 #include "clustering/centers.hpp"
@@ -39,53 +35,50 @@ namespace cutwise {
 namespace {
 
 using nb::literals::operator""_a;
-using Centers = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Weights = std::optional<Vector<int64_t>>;
-
 // For bounds only: four partial sums, so not the bits of the cost kernels.
+template <bool squares>
+CUTWISE_INLINE double about_cost(const double *row, const double *center, int64_t d) {
+  double part[kLanes] = {0.0, 0.0, 0.0, 0.0};
+  Lanes sum;
+  load(sum, part);
+  int64_t f = 0;
+  for (; f + kLanes <= d; f += kLanes) {
+    Lanes x, c;
+    load(x, row + f);
+    load(c, center + f);
+    subtract(x, c);
+    if constexpr (squares) square(x);
+    else absolute(x);
+    add(sum, x);
+  }
+  store(part, sum);
+  double total = (part[0] + part[1]) + (part[2] + part[3]);
+  for (; f < d; ++f) {
+    const double difference = row[f] - center[f];
+    total += squares ? difference * difference : std::fabs(difference);
+  }
+  return total;
+}
+
 CUTWISE_CLONES double about_squared_distance(const double *row, const double *center, int64_t d) {
-  double part[kLanes] = {0.0, 0.0, 0.0, 0.0};
-  Lanes sum;
-  load(sum, part);
-  int64_t f = 0;
-  for (; f + kLanes <= d; f += kLanes) {
-    Lanes x, c;
-    load(x, row + f);
-    load(c, center + f);
-    subtract(x, c);
-    square(x);
-    add(sum, x);
-  }
-  store(part, sum);
-  double total = (part[0] + part[1]) + (part[2] + part[3]);
-  for (; f < d; ++f) total += (row[f] - center[f]) * (row[f] - center[f]);
-  return total;
+  return about_cost<true>(row, center, d);
 }
-
 CUTWISE_CLONES double about_l1_distance(const double *row, const double *center, int64_t d) {
-  double part[kLanes] = {0.0, 0.0, 0.0, 0.0};
-  Lanes sum;
-  load(sum, part);
-  int64_t f = 0;
-  for (; f + kLanes <= d; f += kLanes) {
-    Lanes x, c;
-    load(x, row + f);
-    load(c, center + f);
-    subtract(x, c);
-    absolute(x);
-    add(sum, x);
-  }
-  store(part, sum);
-  double total = (part[0] + part[1]) + (part[2] + part[3]);
-  for (; f < d; ++f) total += std::fabs(row[f] - center[f]);
-  return total;
+  return about_cost<false>(row, center, d);
 }
 
-// Bounds are float32, rounded outward; beyond its range they say nothing, and the row is looked at every time.
+// Bounds are float32, rounded outward; beyond its range, or below where it has all its digits, they say nothing, and the row is
+// looked at every time.
+constexpr float kLeastBound = std::numeric_limits<float>::min();
 float round_up(double distance) {
-  return distance < 1e38 ? static_cast<float>(distance * (1.0 + 0x1p-22)) : std::numeric_limits<float>::infinity();
+  if (!(distance < 1e38)) return std::numeric_limits<float>::infinity();
+  return std::max(static_cast<float>(distance * (1.0 + 0x1p-22)), kLeastBound);
 }
-float round_down(double distance) { return distance < 1e38 ? static_cast<float>(distance * (1.0 - 0x1p-22)) : 0.0f; }
+float round_down(double distance) {
+  if (!(distance < 1e38)) return 0.0f;
+  const float bound = static_cast<float>(distance * (1.0 - 0x1p-22));
+  return bound < kLeastBound ? 0.0f : bound;
+}
 
 // How far centers moved: each, the farthest, and the farthest other than that one.
 struct Moves {
@@ -109,7 +102,7 @@ struct Moves {
 
 class Lloyd {
  public:
-  Lloyd(const RowReader &x, const Centers &centers, const int64_t *weights, Objective objective, int n_jobs)
+  Lloyd(const RowReader &x, const In2<double> &centers, const int64_t *weights, Objective objective, int n_jobs)
       : x_(x), weights_(weights), objective_(objective), n_(x.n_rows()), d_(x.n_cols()), k_(static_cast<int64_t>(centers.shape(0))), n_jobs_(n_jobs),
         centers_(centers.data(), centers.data() + k_ * d_), labels_(n_), upper_(n_), lower_(n_) {
     double total = static_cast<double>(n_);
@@ -308,7 +301,7 @@ class Lloyd {
     // Label, bounds and sums of a row, from its costs; gives the smallest.
     double settle(int64_t row, const double *costs, const double *values) {
       const SmallestTwo two = smallest_two(costs, panels.padded());
-      const int32_t nearest = first_of(costs, panels.padded(), two.cost);
+      const int32_t nearest = first_of(costs, panels.k(), two.cost);
       o.upper_[row] = round_up(o.distance(two.cost));
       o.lower_[row] = round_down(o.distance(two.second));
       const int32_t label = o.labels_[row];
@@ -354,16 +347,11 @@ class Lloyd {
   std::unique_ptr<Moves> moves_;  // none: every row is to be looked at
 };
 
-const int64_t *checked_weights(const Weights &weights, int64_t n) {
-  if (weights && static_cast<int64_t>(weights->shape(0)) != n) throw std::invalid_argument("there is one weight for each row");
-  return weights ? weights->data() : nullptr;
-}
-
-nb::tuple lloyd(const Matrix &x, const Centers &centers, const Weights &weights, const std::string &objective, int max_iter,
+nb::tuple lloyd(const Matrix &x, const In2<double> &centers, const Weights &weights, const std::string &objective, int max_iter,
                 double tolerance, int n_jobs) {
   if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
   if (static_cast<int64_t>(centers.shape(1)) != x.n_cols()) throw std::invalid_argument("the centers have the columns of the rows");
-  const int64_t *w = checked_weights(weights, x.n_rows());
+  const int64_t *w = checked(weights, x.n_rows());
   NewArray<double, 2> out(centers.shape(0), centers.shape(1));
   int n_iter = 0;
   {

@@ -5,11 +5,6 @@
 // rounding, and the result is a function of the values and their weights alone: neither rows' order nor threads play a part.
 #include "clustering/medians.hpp"
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/variant.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -21,9 +16,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "base/matrix.hpp"
-#include "base/new_array.hpp"
 #include "base/parallel.hpp"
+#include "clustering/weights.hpp"
 
 namespace cutwise {
 
@@ -233,30 +229,20 @@ void medians_of(const RowReader &x, const ClusterRows &clusters, const int64_t *
 namespace {
 
 using nb::literals::operator""_a;
-using AnyWeights = std::variant<std::monostate, Vector<int64_t>, Vector<double>>;
-
 constexpr int kWeightBits = 61;  // of their sum
 
 // Weights as integers: themselves, or fractions in units so fine that their sum just fits. Gives the unit.
 double integers_of(const AnyWeights &weights, int64_t n, std::vector<int64_t> &out) {
-  if (const auto *w = std::get_if<Vector<int64_t>>(&weights)) {
-    if (static_cast<int64_t>(w->shape(0)) != n) throw std::invalid_argument("there is one weight for each row");
+  if (const auto *w = std::get_if<In1<int64_t>>(&weights)) {
     double total = 0.0;
-    for (int64_t i = 0; i < n; ++i) {
-      if ((*w)(i) < 0) throw std::invalid_argument("weights are not negative");
-      total += static_cast<double>((*w)(i));
-    }
+    for (int64_t i = 0; i < n; ++i) total += static_cast<double>((*w)(i));
     if (!(total < 0x1p61)) throw std::invalid_argument("the weights add up to more than 2^61");
     out.assign(w->data(), w->data() + n);
     return 1.0;
   }
-  const auto &w = std::get<Vector<double>>(weights);
-  if (static_cast<int64_t>(w.shape(0)) != n) throw std::invalid_argument("there is one weight for each row");
+  const auto &w = std::get<In1<double>>(weights);
   double largest = 0.0;
-  for (int64_t i = 0; i < n; ++i) {
-    if (!(w(i) >= 0.0) || std::isinf(w(i))) throw std::invalid_argument("weights are finite and not negative");
-    largest = std::max(largest, w(i));
-  }
+  for (int64_t i = 0; i < n; ++i) largest = std::max(largest, w(i));
   // From the largest weight and the number of rows alone: their order plays no part.
   int exponent = 0, rows = 0;
   std::frexp(largest, &exponent);
@@ -270,12 +256,13 @@ double integers_of(const AnyWeights &weights, int64_t n, std::vector<int64_t> &o
   return std::ldexp(1.0, -shift);
 }
 
-nb::tuple cluster_medians(const Matrix &x, const Vector<int32_t> &labels, const AnyWeights &weights, int64_t k, int n_jobs) {
+nb::tuple cluster_medians(const Matrix &x, const In1<int32_t> &labels, const AnyWeights &weights, int64_t k, int n_jobs) {
   const int64_t n = x.n_rows(), d = x.n_cols();
   if (k < 1) throw std::invalid_argument("there is at least one cluster");
   if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
   for (int64_t i = 0; i < n; ++i)
     if (labels(i) >= k) throw std::invalid_argument("a label is not below the number of clusters");
+  check_weights(weights, n);
   NewArray<double, 2> medians(k, d);
   NewArray<double, 1> totals(k);
   {

@@ -2,22 +2,18 @@
 //
 // David Arthur, Sergei Vassilvitskii (2007), "k-means++: the advantages of careful seeding"; their Section 5 treats other
 // powers of the distance.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "base/clones.hpp"
 #include "base/matrix.hpp"
-#include "base/new_array.hpp"
 #include "base/rows.hpp"
 #include "clustering/centers.hpp"
 
@@ -25,9 +21,6 @@ namespace cutwise {
 namespace {
 
 using nb::literals::operator""_a;
-using Uniforms = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Weights = std::optional<Vector<int64_t>>;
-
 CUTWISE_CLONES void lower_potentials(const double *costs, int64_t n, int64_t padded, const double *closest, const double *weights,
                                      double *potentials) {
   for (int64_t r = 0; r < n; ++r)
@@ -37,14 +30,13 @@ CUTWISE_CLONES void lower_potentials(const double *costs, int64_t n, int64_t pad
     }
 }
 
-nb::object plusplus(const Matrix &x, const Weights &weights, const Uniforms &uniforms, const std::string &name) {
+nb::object plusplus(const Matrix &x, const Weights &weights, const In2<double> &uniforms, const std::string &name) {
   const int64_t n = x.n_rows(), d = x.n_cols(), k = static_cast<int64_t>(uniforms.shape(0)),
                 n_trials = static_cast<int64_t>(uniforms.shape(1));
   if (n == 0 || k == 0 || n_trials == 0) throw std::invalid_argument("seeding needs a row, a seed and a trial");
   for (int64_t i = 0; i < k * n_trials; ++i)
     if (!(uniforms.data()[i] >= 0.0 && uniforms.data()[i] < 1.0)) throw std::invalid_argument("uniforms are in [0, 1)");
-  if (weights && static_cast<int64_t>(weights->shape(0)) != n) throw std::invalid_argument("there is one weight for each row");
-  const int64_t *w = weights ? weights->data() : nullptr;
+  const int64_t *w = checked(weights, n);
   const Objective objective = read_objective(name);
   NewArray<int64_t, 1> seeds(k);
   {

@@ -1,26 +1,21 @@
 // Means of clusters and sums over rows, independent of the order of the rows and of threads; exact_sums.hpp says how.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/variant.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <variant>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "base/clones.hpp"
 #include "base/exact_sums.hpp"
 #include "base/matrix.hpp"
-#include "base/new_array.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
 #include "clustering/sums.hpp"
+#include "clustering/weights.hpp"
 
 namespace cutwise {
 
@@ -64,7 +59,7 @@ CUTWISE_CLONES void add_terms(const double *row, const double *scale, int64_t d,
 CUTWISE_CLONES void add_products(const double *row, const double *scale, int64_t d, double unit, double weight,
                                  int64_t *high, int64_t *low) {
   for (int64_t f = 0; f < d; ++f) {
-    const SplitTerm term = split_term(weight * row[f] * scale[f], unit);
+    const SplitTerm term = split_term(weight * (row[f] * scale[f]), unit);
     high[f] += term.high;
     low[f] += term.low;
   }
@@ -110,36 +105,25 @@ std::vector<double> column_sizes(const RowReader &x, int n_jobs) {
 namespace {
 
 using nb::literals::operator""_a;
-using Weights = std::variant<std::monostate, Vector<int64_t>, Vector<double>>;
-
-size_t count(const Weights &weights, size_t otherwise) {
-  if (const auto *w = std::get_if<Vector<int64_t>>(&weights)) return w->shape(0);
-  if (const auto *w = std::get_if<Vector<double>>(&weights)) return w->shape(0);
-  return otherwise;
+// How many bits a term may have: whole weights repeat terms, fractional ones are multiplied in before the split.
+int bits_of_terms(const AnyWeights &weights, int64_t n) {
+  const auto *w = std::get_if<In1<int64_t>>(&weights);
+  double total = w == nullptr ? static_cast<double>(n) : 0.0;
+  for (int64_t i = 0; w != nullptr && i < n; ++i) total += static_cast<double>((*w)(i));
+  return term_bits(total);
 }
 
-// What the weights say about the size of terms: n for float64 weights, which are multiplied in before the split.
-struct WeightRange {
-  double total, largest;
-};
-
-WeightRange range_of(const Weights &weights, int64_t n) {
-  WeightRange range{static_cast<double>(n), 1.0};
-  if (const auto *w = std::get_if<Vector<int64_t>>(&weights)) {
-    range.total = 0.0;
-    for (int64_t i = 0; i < n; ++i) {
-      if ((*w)(i) < 0) throw std::invalid_argument("weights are not negative");
-      range.total += static_cast<double>((*w)(i));
-    }
-  }
-  if (const auto *w = std::get_if<Vector<double>>(&weights)) {
-    range.largest = 0.0;
-    for (int64_t i = 0; i < n; ++i) {
-      if (!((*w)(i) >= 0.0) || std::isinf((*w)(i))) throw std::invalid_argument("weights are finite and not negative");
-      range.largest = std::max(range.largest, (*w)(i));
-    }
-  }
-  return range;
+// Powers of two that bring the largest fractional weight of every cluster to at most 1: products with values then stay in
+// range, and a cluster of light rows keeps its digits beside one of heavy rows.
+std::vector<double> weight_scales(const AnyWeights &weights, const In1<int32_t> &labels, int64_t k) {
+  std::vector<double> scale(k, 1.0);
+  const auto *w = std::get_if<In1<double>>(&weights);
+  if (w == nullptr) return scale;
+  std::vector<double> largest(k, 0.0);
+  for (size_t i = 0; i < labels.shape(0); ++i)
+    if (labels(i) >= 0) largest[labels(i)] = std::max(largest[labels(i)], (*w)(i));
+  for (int64_t j = 0; j < k; ++j) scale[j] = term_scale(largest[j], 0);
+  return scale;
 }
 
 // Sums over a stretch of rows, by cluster.
@@ -161,21 +145,22 @@ struct ClusterSums {
 };
 
 struct SumPlan {
-  std::vector<double> scale;  // by column
-  double weight_scale, unit;
+  std::vector<double> scale;         // by column
+  std::vector<double> weight_scale;  // by cluster
+  double unit;
 };
 
 // Adds one row to one cluster.
 struct RowAdder {
   const SumPlan &plan;
-  const Weights &weights;
+  const AnyWeights &weights;
   int64_t d;
 
   void add_weight(ClusterSums &sums, int64_t row, int32_t label) const {
-    if (const auto *w = std::get_if<Vector<int64_t>>(&weights)) {
+    if (const auto *w = std::get_if<In1<int64_t>>(&weights)) {
       sums.weight[label] += (*w)(row);
-    } else if (const auto *v = std::get_if<Vector<double>>(&weights)) {
-      const SplitTerm term = split_term((*v)(row)*plan.weight_scale, plan.unit);
+    } else if (const auto *v = std::get_if<In1<double>>(&weights)) {
+      const SplitTerm term = split_term((*v)(row)*plan.weight_scale[label] * plan.unit, plan.unit);
       sums.weight_high[label] += term.high;
       sums.weight_low[label] += term.low;
     } else {
@@ -185,29 +170,34 @@ struct RowAdder {
 
   void add_dense(ClusterSums &sums, int64_t row, int32_t label, const double *values) const {
     int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
-    if (const auto *w = std::get_if<Vector<int64_t>>(&weights))
+    if (const auto *w = std::get_if<In1<int64_t>>(&weights))
       add_row(values, plan.scale.data(), d, plan.unit, (*w)(row), high, low);
-    else if (const auto *v = std::get_if<Vector<double>>(&weights))
-      add_products(values, plan.scale.data(), d, plan.unit, (*v)(row), high, low);
+    else if (const auto *v = std::get_if<In1<double>>(&weights))
+      add_products(values, plan.scale.data(), d, plan.unit, (*v)(row)*plan.weight_scale[label], high, low);
     else
       add_row(values, plan.scale.data(), d, plan.unit, 1, high, low);
   }
 
-  void add_sparse(ClusterSums &sums, int64_t row, int32_t label, StoredRow stored, std::vector<double> &scratch) const {
+  void add_sparse(ClusterSums &sums, int64_t row, int32_t label, const StoredRow &stored) const {
     int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
-    const auto *w = std::get_if<Vector<int64_t>>(&weights);
-    if (const auto *v = std::get_if<Vector<double>>(&weights)) {
-      if (scratch.size() < static_cast<size_t>(stored.n)) scratch.resize(stored.n);
-      for (int64_t p = 0; p < stored.n; ++p) scratch[p] = (*v)(row)*stored.values[p];
-      stored.values = scratch.data();
+    if (const auto *v = std::get_if<In1<double>>(&weights)) {
+      const double weight = (*v)(row)*plan.weight_scale[label];
+      for (int64_t p = 0; p < stored.n; ++p) {
+        const int32_t f = stored.columns[p];
+        const SplitTerm term = split_term(weight * (stored.values[p] * plan.scale[f]), plan.unit);
+        high[f] += term.high;
+        low[f] += term.low;
+      }
+      return;
     }
+    const auto *w = std::get_if<In1<int64_t>>(&weights);
     add_row(stored, plan.scale.data(), plan.unit, w != nullptr ? (*w)(row) : 1, high, low);
   }
 };
 
-void sum_rows(const RowReader &x, const Vector<int32_t> &labels, const RowAdder &adder, int64_t first, int64_t last,
+void sum_rows(const RowReader &x, const In1<int32_t> &labels, const RowAdder &adder, int64_t first, int64_t last,
               ClusterSums &sums) {
-  std::vector<double> scratch, products;
+  std::vector<double> scratch;
   const int64_t step = x.is_sparse() ? 1 : tile_rows(x.n_cols());
   for (int64_t row = first; row < last; row += step) {
     const int64_t n = std::min(step, last - row);
@@ -216,17 +206,17 @@ void sum_rows(const RowReader &x, const Vector<int32_t> &labels, const RowAdder 
       const int32_t label = labels(row + r);
       if (label < 0) continue;
       adder.add_weight(sums, row + r, label);
-      if (x.is_sparse()) adder.add_sparse(sums, row, label, x.stored(row, scratch), products);
+      if (x.is_sparse()) adder.add_sparse(sums, row, label, x.stored(row, scratch));
       else adder.add_dense(sums, row + r, label, tile.rows + r * tile.stride);
     }
   }
 }
 
-nb::tuple cluster_means(const Matrix &x, const Vector<int32_t> &labels, const Weights &weights, int64_t k, int n_jobs) {
+nb::tuple cluster_means(const Matrix &x, const In1<int32_t> &labels, const AnyWeights &weights, int64_t k, int n_jobs) {
   const int64_t n = x.n_rows(), d = x.n_cols();
   if (k < 1) throw std::invalid_argument("there is at least one cluster");
   if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
-  if (static_cast<int64_t>(count(weights, n)) != n) throw std::invalid_argument("there is one weight for each row");
+  check_weights(weights, n);
   for (int64_t i = 0; i < n; ++i)
     if (labels(i) >= k) throw std::invalid_argument("a label is not below the number of clusters");
   NewArray<double, 2> means(k, d);
@@ -234,11 +224,10 @@ nb::tuple cluster_means(const Matrix &x, const Vector<int32_t> &labels, const We
   {
     nb::gil_scoped_release release;
     const std::unique_ptr<RowReader> rows = RowReader::of(x);
-    const bool fractional = std::holds_alternative<Vector<double>>(weights);
-    const WeightRange range = range_of(weights, n);
-    const int bits = term_bits(range.total);
-    SumPlan plan{column_sizes(*rows, n_jobs), term_scale(range.largest, bits), std::ldexp(1.0, bits)};
-    for (double &s : plan.scale) s = term_scale(s * range.largest, bits);
+    const bool fractional = std::holds_alternative<In1<double>>(weights);
+    const int bits = bits_of_terms(weights, n);
+    SumPlan plan{column_sizes(*rows, n_jobs), weight_scales(weights, labels, k), std::ldexp(1.0, bits)};
+    for (double &s : plan.scale) s = term_scale(s, bits);
     const RowAdder adder{plan, weights, d};
     const int64_t n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
     std::vector<ClusterSums> parts(n_pieces, ClusterSums(k, d));
@@ -248,9 +237,9 @@ nb::tuple cluster_means(const Matrix &x, const Vector<int32_t> &labels, const We
     ClusterSums &sums = parts[0];
     for (int64_t piece = 1; piece < n_pieces; ++piece) sums.add(parts[piece]);
     for (int64_t j = 0; j < k; ++j) {
-      const double total = fractional ? sum_of_terms(sums.weight_high[j], sums.weight_low[j], plan.unit, plan.weight_scale)
+      const double total = fractional ? sum_of_terms(sums.weight_high[j], sums.weight_low[j], plan.unit, plan.unit)
                                       : static_cast<double>(sums.weight[j]);
-      totals.data()[j] = total;
+      totals.data()[j] = total / plan.weight_scale[j];
       for (int64_t f = 0; f < d; ++f) {
         const int64_t high = sums.high[j * d + f], low = sums.low[j * d + f];
         double &mean = means.data()[j * d + f];
@@ -263,23 +252,28 @@ nb::tuple cluster_means(const Matrix &x, const Vector<int32_t> &labels, const We
   return nb::make_tuple(means.to_numpy(), totals.to_numpy());
 }
 
-double exact_sum(const Vector<double> &values, const Weights &weights) {
+double exact_sum(const In1<double> &values, const AnyWeights &weights) {
   const int64_t n = static_cast<int64_t>(values.shape(0));
-  if (static_cast<int64_t>(count(weights, n)) != n) throw std::invalid_argument("there is one weight for each value");
+  check_weights(weights, n);
   nb::gil_scoped_release release;
-  const WeightRange range = range_of(weights, n);
-  const int bits = term_bits(range.total);
+  const int bits = bits_of_terms(weights, n);
+  const auto *w = std::get_if<In1<int64_t>>(&weights);
+  const auto *v = std::get_if<In1<double>>(&weights);
+  const auto term_of = [&](int64_t i) { return v != nullptr ? (*v)(i)*values(i) : values(i); };
   double largest = 0.0;
   for (int64_t i = 0; i < n; ++i) {
     if (!std::isfinite(values(i))) throw std::invalid_argument("the values of a sum are finite");
-    largest = std::max(largest, std::fabs(values(i)));
+    largest = std::max(largest, std::fabs(term_of(i)));
   }
-  const double scale = term_scale(largest * range.largest, bits), unit = std::ldexp(1.0, bits);
-  const auto *w = std::get_if<Vector<int64_t>>(&weights);
-  const auto *v = std::get_if<Vector<double>>(&weights);
+  if (!std::isfinite(largest)) {  // a product is beyond float64, and the sum with it
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; ++i) sum += term_of(i);
+    return sum;
+  }
+  const double scale = term_scale(largest, bits), unit = std::ldexp(1.0, bits);
   int64_t high = 0, low = 0;
   for (int64_t i = 0; i < n; ++i) {
-    const SplitTerm term = split_term((v != nullptr ? (*v)(i)*values(i) : values(i)) * scale, unit);
+    const SplitTerm term = split_term(term_of(i) * scale, unit);
     const int64_t times = w != nullptr ? (*w)(i) : 1;
     high += times * term.high;
     low += times * term.low;

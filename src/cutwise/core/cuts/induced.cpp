@@ -3,10 +3,13 @@
 // Laber and Murtinho (2021); Laber, Murtinho, Oliveira (2023), Algorithm 1. Minima over the centers of a side are dear, so
 // they are taken only for *spans* (all cuts of a column between two neighbouring centers) that a bound cannot rule out:
 // a row parted from its nearest center loses at least the distance to its second nearest.
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 #include <optional>
-#include <queue>
-
-#include <nanobind/stl/optional.h>
+#include <utility>
+#include <vector>
 
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
@@ -262,21 +265,21 @@ struct InducedSearch {
     const int32_t d = node.encoded.n_cols();
     std::vector<std::vector<Span>> found(d);
     parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f), found[f]); });
-    std::priority_queue<Span> queue;
-    for (auto &spans : found)
-      for (Span &span : spans) queue.push(std::move(span));
-    while (!queue.empty() && (best.cut.feature < 0 || queue.top().bound < best)) {
+    std::vector<Span> heap;
+    for (auto &spans : found) std::move(spans.begin(), spans.end(), std::back_inserter(heap));
+    std::make_heap(heap.begin(), heap.end());
+    const auto may_win = [&] { return !heap.empty() && (best.cut.feature < 0 || heap.front().bound < best); };
+    while (may_win()) {
       std::vector<Span> batch;
-      while (!queue.empty() && static_cast<int>(batch.size()) < std::max(1, n_jobs) &&
-             (best.cut.feature < 0 || queue.top().bound < best)) {
-        Span span = queue.top();
-        queue.pop();
-        if (!span.sharp) {
-          sharpen(span);
-          queue.push(std::move(span));
+      while (static_cast<int>(batch.size()) < std::max(1, n_jobs) && may_win()) {
+        std::pop_heap(heap.begin(), heap.end());
+        if (!heap.back().sharp) {
+          sharpen(heap.back());
+          std::push_heap(heap.begin(), heap.end());
           continue;
         }
-        batch.push_back(std::move(span));
+        batch.push_back(std::move(heap.back()));
+        heap.pop_back();
       }
       std::vector<Key> keys(batch.size(), best);
       parallel_for(n_jobs, static_cast<int64_t>(batch.size()), [&](int64_t i) { evaluate(batch[i], keys[i]); });
@@ -297,7 +300,7 @@ void bind_induced(nb::module_ &m) {
     m.def(
         "best_induced_cut",
         [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<typename State::Cost> excess,
-           In2<typename State::Word> states, std::optional<In1<int64_t>> weights, std::optional<In3<int64_t>> histogram,
+           In2<typename State::Word> states, const Weights &weights, std::optional<In3<int64_t>> histogram,
            In2<int64_t> totals, In2<int64_t> held, In2<double> coordinates, In1<int32_t> survivors, double penalty,
            In1<uint8_t> kills_left, In1<uint8_t> kills_right, int n_jobs) -> nb::object {
           const int64_t k = static_cast<int64_t>(excess.shape(1));
@@ -311,9 +314,14 @@ void bind_induced(nb::module_ &m) {
                       static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(),
                   "coordinates is of shape (k, d)");
           require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
+          require(static_cast<int64_t>(totals.shape(0)) == k && (totals.shape(1) == 1 || totals.shape(1) == 2),
+                  "totals is of shape (k, 1 or 2)");
           require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
-                                 static_cast<int64_t>(histogram->shape(1)) == k),
-                  "histogram is of shape (n_slots, k, width)");
+                                 static_cast<int64_t>(histogram->shape(1)) == k && histogram->shape(2) == totals.shape(1)),
+                  "histogram has one line per slot, and as many cells as totals");
+          require(kills_left.size() == coordinates.shape(1) && kills_right.size() == coordinates.shape(1),
+                  "kills_left and kills_right have one entry per column");
+          require_same_table(encoded, matrix);
           InducedSearch<State> search{
               {encoded,
                matrix,
@@ -321,13 +329,12 @@ void bind_induced(nb::module_ &m) {
                static_cast<int64_t>(rows.size()),
                State::nearest_of(state),
                State::loss_of(state),
-               {weights ? weights->data() : nullptr},
+               {checked(weights, encoded.n_rows)},
                histogram ? histogram->data() : nullptr,
                totals.data(),
                k,
                static_cast<int>(totals.shape(1)),
-               {coordinates.data(), encoded.n_cols(),
-                std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size())}},
+               {coordinates.data(), encoded.n_cols(), survivors_of(survivors, k)}},
               excess.data(),
               State::second_of(state),
               {},
@@ -338,7 +345,7 @@ void bind_induced(nb::module_ &m) {
             nb::gil_scoped_release release;
             int64_t counted = 0;
             for (size_t j = 0; j < survivors.size(); ++j) {
-              const int64_t c = survivors.data()[j];
+              const int64_t c = survivors(j);
               search.base += held.data()[2 * c];
               search.current += held.data()[2 * c] + held.data()[2 * c + 1];
               if (totals.shape(1) == 2) counted += totals.data()[c * 2 + 1];

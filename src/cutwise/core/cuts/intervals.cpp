@@ -395,16 +395,15 @@ void bind_intervals(nb::module_ &m) {
     using Cost = decltype(zero);
     m.def(
         "best_surrogate_interval",
-        [](const Ranks &ranks, In1<int32_t> rows, std::optional<In1<int64_t>> weights, In2<Cost> costs, In1<int64_t> totals,
+        [](const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In2<Cost> costs, In1<int64_t> totals,
            int64_t limit, int n_jobs) {
           const int64_t k = static_cast<int64_t>(costs.shape(1));
           require(static_cast<int64_t>(costs.shape(0)) == ranks.n_rows, "costs has one line per row");
           require(static_cast<int64_t>(totals.size()) == k, "totals has one entry per cluster");
-          require(!weights || static_cast<int64_t>(weights->size()) == ranks.n_rows, "weights has one entry per row");
           const IntervalSearch<RowCosts<Cost>> search{ranks,
                                                       rows.data(),
                                                       static_cast<int64_t>(rows.size()),
-                                                      weights ? weights->data() : nullptr,
+                                                      checked(weights, ranks.n_rows),
                                                       {costs.data(), k},
                                                       k,
                                                       totals.data(),
@@ -421,17 +420,16 @@ void bind_intervals(nb::module_ &m) {
 
   m.def(
       "best_disagreement_interval",
-      [](const Ranks &ranks, In1<int32_t> rows, std::optional<In1<int64_t>> weights, In1<int32_t> labels,
+      [](const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In1<int32_t> labels,
          In1<int64_t> totals, bool gini, int64_t limit, double second_limit, int n_jobs) {
         const int64_t k = static_cast<int64_t>(totals.size());
         require(static_cast<int64_t>(labels.size()) == ranks.n_rows, "labels has one entry per row");
-        require(!weights || static_cast<int64_t>(weights->size()) == ranks.n_rows, "weights has one entry per row");
         // Weight by label becomes cost by label: the weight of all other labels.
         int64_t all = 0;
         for (int64_t j = 0; j < k; ++j) all += totals.data()[j];
         std::vector<int64_t> costs(k);
         for (int64_t j = 0; j < k; ++j) costs[j] = all - totals.data()[j];
-        const int64_t *weight = weights ? weights->data() : nullptr;
+        const int64_t *weight = checked(weights, ranks.n_rows);
         const IntervalSearch<RowLabels> search{ranks,
                                                rows.data(),
                                                static_cast<int64_t>(rows.size()),

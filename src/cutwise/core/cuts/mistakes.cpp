@@ -2,11 +2,14 @@
 //
 // Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1. Exact on coarse columns by branch and bound: a bin is opened
 // only where its bound can still meet the best cut known.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
-
-#include <nanobind/stl/optional.h>
+#include <utility>
+#include <vector>
 
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
@@ -14,8 +17,6 @@
 
 namespace cutwise {
 namespace {
-
-constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 
 // The best cuts of one column so far.
 struct ColumnBest {
@@ -248,12 +249,16 @@ void bind_mistakes(nb::module_ &m) {
         const int64_t d = static_cast<int64_t>(coordinates.shape(1));
         require(static_cast<int64_t>(cuts.is_known.size()) == d && matrix.n_cols() == d,
                 "cuts, rows and centers are in the same columns");
-        for (size_t i = 0; i < lost_rows.size(); ++i)
-          require(cluster.data()[lost_rows.data()[i]] >= 0, "every lost row has a center");
+        require(static_cast<int64_t>(cluster.size()) == matrix.n_rows(), "cluster has one entry per row");
+        const int64_t k = static_cast<int64_t>(coordinates.shape(0));
+        for (size_t i = 0; i < lost_rows.size(); ++i) {
+          const int32_t c = cluster(lost_rows(i));
+          require(c >= 0 && c < k, "every lost row has a center");
+        }
+        const std::vector<int32_t> lost = survivors_of(lost_centers, k), kept = survivors_of(kept_centers, k);
         nb::gil_scoped_release release;
         Forgetting forgetting(cuts, coordinates.data(), d);
-        forgetting.lose_centers({lost_centers.data(), lost_centers.data() + lost_centers.size()},
-                                {kept_centers.data(), kept_centers.data() + kept_centers.size()});
+        forgetting.lose_centers(lost, kept);
         matrix.visit([&](const auto &values) {
           forgetting.lose_rows(values, lost_rows.data(), static_cast<int64_t>(lost_rows.size()), cluster.data());
         });
@@ -283,8 +288,9 @@ void bind_mistakes(nb::module_ &m) {
   m.def(
       "fewest_mistakes",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster,
-         std::optional<In1<int64_t>> weights, In1<int32_t> uncounted, std::optional<In3<int64_t>> histogram,
+         const Weights &weights, In1<int32_t> uncounted, std::optional<In3<int64_t>> histogram,
          In2<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, ColumnCuts &known, int n_jobs) {
+        require_same_table(encoded, matrix);
         require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
         require(static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
         require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
@@ -295,22 +301,23 @@ void bind_mistakes(nb::module_ &m) {
         std::vector<int32_t> feature;
         std::vector<double> threshold;
         int64_t mistakes;
+        const int64_t k = static_cast<int64_t>(coordinates.shape(0));
+        const int64_t *weight = checked(weights, encoded.n_rows);
+        const std::vector<int32_t> clusters = survivors_of(survivors, k);
         {
           nb::gil_scoped_release release;
-          const int64_t k = static_cast<int64_t>(coordinates.shape(0));
-          MistakeNode node{encoded,
-                              matrix,
-                              rows.data(),
-                              static_cast<int64_t>(rows.size()),
-                              {cluster.data()},
-                              {weights ? weights->data() : nullptr},
-                              {},
-                              histogram ? histogram->data() : nullptr,
-                              totals.data(),
-                              k,
-                              1,
-                              {coordinates.data(), encoded.n_cols(),
-                               std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size())}};
+          const MistakeNode node{encoded,
+                                 matrix,
+                                 rows.data(),
+                                 static_cast<int64_t>(rows.size()),
+                                 {cluster.data()},
+                                 {weight},
+                                 {},
+                                 histogram ? histogram->data() : nullptr,
+                                 totals.data(),
+                                 k,
+                                 1,
+                                 {coordinates.data(), encoded.n_cols(), clusters}};
           MistakeSearch search(node, std::vector<int32_t>(uncounted.data(), uncounted.data() + uncounted.size()), known);
           search.run(n_jobs);
           mistakes = search.minimum();

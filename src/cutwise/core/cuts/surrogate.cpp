@@ -3,189 +3,22 @@
 // Frost, Moshkovitz, Rashtchian (2020), Algorithm 2. The same walk serves costs given as numbers (surrogate cost, kernel
 // distances) and 0/1 disagreement with labels (Expand), whose sums are counts per label. Exact on coarse columns: a bin
 // is opened only where its bound can beat the best cut known.
+#include <algorithm>
+#include <cstdint>
 #include <mutex>
 #include <optional>
-
-#include <nanobind/stl/optional.h>
+#include <utility>
+#include <vector>
 
 #include "base/arrays.hpp"
-#include "base/clones.hpp"
 #include "base/parallel.hpp"
+#include "cuts/surrogate_sums.hpp"
 #include "nodes/node.hpp"
 
 namespace cutwise {
 namespace {
 
-constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 constexpr size_t kAhead = 8;  // rows in order of value lie anywhere in memory: their costs are asked for ahead of use
-
-CUTWISE_CLONES int64_t least(const int64_t *values, int64_t k) {
-  int64_t result = kNone;
-  for (int64_t j = 0; j < k; ++j) result = values[j] < result ? values[j] : result;
-  return result;
-}
-
-CUTWISE_CLONES int64_t least_rest(const int64_t *total, const int64_t *part, int64_t k) {
-  int64_t result = kNone;
-  for (int64_t j = 0; j < k; ++j) {
-    const int64_t rest = total[j] - part[j];
-    result = rest < result ? rest : result;
-  }
-  return result;
-}
-
-// The least sum of an entry of one list and an entry of another that stands elsewhere in it; none in lists of one.
-class LeastApart {
- public:
-  void add(int64_t j, int64_t left, int64_t right) {
-    left_.add(j, left);
-    right_.add(j, right);
-  }
-  int64_t value() const {
-    if (left_.second == kNone) return kNone;
-    if (left_.where != right_.where) return left_.first + right_.first;
-    return std::min(left_.first + right_.second, left_.second + right_.first);
-  }
-
- private:
-  struct TwoLeast {
-    int64_t first = kNone, second = kNone, where = -1;
-    void add(int64_t j, int64_t value) {
-      if (value < first) {
-        second = first;
-        first = value;
-        where = j;
-      } else if (value < second) {
-        second = value;
-      }
-    }
-  };
-  TwoLeast left_, right_;
-};
-
-// What rows add, and what a cut costs, when every cluster has its own cost per row.
-template <class Cost>
-struct CostSums {
-  static constexpr bool is_counts = false;
-
-  const Cost *costs;
-  int64_t k;
-
-  void add_row(int64_t *sums, int32_t row) const {
-    const Cost *cost = costs + row * k;
-    for (int64_t j = 0; j < k; ++j) sums[j] += cost[j];
-  }
-  void prefetch(int32_t row) const {
-#if defined(__GNUC__)
-    __builtin_prefetch(costs + static_cast<int64_t>(row) * k);
-#else
-    (void)row;
-#endif
-  }
-  int64_t left(const int64_t *part) const { return least(part, k); }
-  int64_t right(const int64_t *total, const int64_t *part) const { return least_rest(total, part, k); }
-  double second(const int64_t *, const int64_t *) const { return 0.0; }
-  bool has_second() const { return false; }
-  // The least that rows up to `before` and rows after `after` can cost under two different clusters.
-  int64_t apart(const int64_t *total, const int64_t *before, const int64_t *after) const {
-    LeastApart apart;
-    for (int64_t j = 0; j < k; ++j) apart.add(j, before[j], total[j] - after[j]);
-    return apart.value();
-  }
-  int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::min_element(part, part + k) - part); }
-};
-
-// The counts of one side, its total and squares kept along: what it costs follows from them in no time. Integers all the
-// way (weights add up to less than 2^32), so that it does not matter which rows came first.
-struct SideCounts {
-  std::vector<int64_t> count;
-  int64_t sum = 0, most = 0;
-  uint64_t squares = 0;
-
-  SideCounts(const int64_t *counts, int64_t k) : count(counts, counts + k) {
-    for (int64_t c : count) take_in(c);
-  }
-  // The other side.
-  SideCounts(const int64_t *total, const int64_t *counts, int64_t k) : count(k) {
-    for (int64_t j = 0; j < k; ++j) take_in(count[j] = total[j] - counts[j]);
-  }
-  void add(int32_t label, int64_t weight) {
-    int64_t &here = count[label];
-    squares += static_cast<uint64_t>(weight) * static_cast<uint64_t>(2 * here + weight);
-    here += weight;
-    sum += weight;
-    most = std::max(most, here);
-  }
-  int64_t cost() const { return sum - most; }
-  double impurity() const { return impurity_of(sum, squares); }
-
-  static double impurity_of(int64_t sum, uint64_t squares) {
-    const double n = static_cast<double>(sum);
-    return sum > 0 ? n - static_cast<double>(squares) / n : 0.0;
-  }
-
- private:
-  void take_in(int64_t c) {
-    sum += c;
-    most = std::max(most, c);
-    squares += static_cast<uint64_t>(c) * static_cast<uint64_t>(c);
-  }
-};
-
-// The same for 0/1 disagreement: sums are label counts, the cost of a side is its rows outside the commonest label.
-struct LabelCounts {
-  static constexpr bool is_counts = true;
-
-  const int32_t *labels;
-  const int64_t *weights;
-  int64_t k;
-  bool gini;
-
-  int64_t weight_of(int32_t row) const { return weights ? weights[row] : 1; }
-  void add_row(int64_t *sums, int32_t row) const { sums[labels[row]] += weight_of(row); }
-  int64_t left(const int64_t *part) const {
-    int64_t sum = 0, most = 0;
-    for (int64_t j = 0; j < k; ++j) {
-      sum += part[j];
-      most = std::max(most, part[j]);
-    }
-    return sum - most;
-  }
-  int64_t right(const int64_t *total, const int64_t *part) const {
-    int64_t sum = 0, most = 0;
-    for (int64_t j = 0; j < k; ++j) {
-      sum += total[j] - part[j];
-      most = std::max(most, total[j] - part[j]);
-    }
-    return sum - most;
-  }
-  bool has_second() const { return gini; }
-  int64_t apart(const int64_t *total, const int64_t *before, const int64_t *after) const {
-    int64_t n_left = 0, n_right = 0;
-    for (int64_t j = 0; j < k; ++j) {
-      n_left += before[j];
-      n_right += total[j] - after[j];
-    }
-    LeastApart apart;
-    for (int64_t j = 0; j < k; ++j) apart.add(j, n_left - before[j], n_right - (total[j] - after[j]));
-    return apart.value();
-  }
-  // Gini impurity of the two sides, weighted by size: tells apart cuts that disagree equally.
-  double second(const int64_t *total, const int64_t *part) const {
-    if (!gini) return 0.0;
-    int64_t n_left = 0, n_right = 0;
-    uint64_t squares_left = 0, squares_right = 0;
-    for (int64_t j = 0; j < k; ++j) {
-      const uint64_t l = static_cast<uint64_t>(part[j]), r = static_cast<uint64_t>(total[j] - part[j]);
-      n_left += part[j];
-      n_right += total[j] - part[j];
-      squares_left += l * l;
-      squares_right += r * r;
-    }
-    return SideCounts::impurity_of(n_left, squares_left) + SideCounts::impurity_of(n_right, squares_right);
-  }
-  int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::max_element(part, part + k) - part); }
-};
 
 struct BestCut {
   int64_t score = kNone;
@@ -247,7 +80,7 @@ struct SurrogateSearch {
       for (size_t i = 0; i < placed.size();) {
         const double value = placed[i].value;
         while (i < placed.size() && placed[i].value == value) {
-          if (i + kAhead < placed.size()) sums.prefetch(placed[i + kAhead].row);
+          if (i + kAhead < placed.size()) sums.ask_for(placed[i + kAhead].row);
           sums.add_row(part.data(), placed[i++].row);
         }
         if (i < placed.size()) offer(feature, value, part.data(), mine);
@@ -452,6 +285,8 @@ void bind_surrogate(nb::module_ &m) {
                                  static_cast<int64_t>(histogram->shape(1)) == k),
                   "histogram is of shape (n_slots, k)");
           require(static_cast<int64_t>(totals.size()) == k, "totals has one entry per cluster");
+          require(!silent || static_cast<int64_t>(silent->size()) == encoded.n_rows, "silent has one entry per encoded row");
+          require_same_table(encoded, matrix);
           SurrogateSearch<CostSums<Cost>> search{encoded,
                                                  matrix,
                                                  rows.data(),
@@ -475,10 +310,11 @@ void bind_surrogate(nb::module_ &m) {
   m.def(
       "best_disagreement_cut",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels,
-         std::optional<In1<int64_t>> weights, std::optional<In2<int64_t>> histogram, In1<int64_t> totals, bool gini,
+         const Weights &weights, std::optional<In2<int64_t>> histogram, In1<int64_t> totals, bool gini,
          int n_jobs) {
         const int64_t k = static_cast<int64_t>(totals.size());
         require(static_cast<int64_t>(labels.size()) == encoded.n_rows, "labels has one entry per encoded row");
+        require_same_table(encoded, matrix);
         require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
                                static_cast<int64_t>(histogram->shape(1)) == k),
                 "histogram is of shape (n_slots, k)");
@@ -488,7 +324,7 @@ void bind_surrogate(nb::module_ &m) {
                                             static_cast<int64_t>(rows.size()),
                                             histogram ? histogram->data() : nullptr,
                                             nullptr,
-                                            {labels.data(), weights ? weights->data() : nullptr, k, gini},
+                                            {labels.data(), checked(weights, encoded.n_rows), k, gini},
                                             k,
                                             std::vector<int64_t>(totals.data(), totals.data() + k),
                                             {},

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/arrays.hpp"
@@ -17,7 +18,6 @@
 namespace cutwise {
 namespace {
 
-constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 constexpr size_t kFewFeatures = 4;  // adding up the rows of so few costs less than bounds on them
 
 template <class Cost>
@@ -312,7 +312,12 @@ void bind_ties(nb::module_ &m) {
                   "costs has one line per encoded row");
           require(totals.size() == costs.shape(1) && coordinates.shape(0) == costs.shape(1), "totals has one entry per cluster");
           require(features.size() == thresholds.size(), "features and thresholds have one length");
-          require(survivors.size() > 0, "a node has a surviving cluster");
+          require(static_cast<int64_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
+          require_same_table(encoded, matrix);
+          for (size_t i = 0; i < features.size(); ++i)
+            require(features(i) >= 0 && features(i) < encoded.n_cols() && (i == 0 || features(i - 1) <= features(i)),
+                    "features are columns of the table, in increasing order");
+          std::vector<int32_t> clusters = survivors_of(survivors, static_cast<int64_t>(costs.shape(1)));
           nb::gil_scoped_release release;
           TieSettler<Cost> settler{encoded,
                                    matrix,
@@ -323,7 +328,7 @@ void bind_ties(nb::module_ &m) {
                                    totals.data(),
                                    most_costs.data(),
                                    coordinates.data(),
-                                   std::vector<int32_t>(survivors.data(), survivors.data() + survivors.size()),
+                                   std::move(clusters),
                                    features.data(),
                                    thresholds.data(),
                                    static_cast<int64_t>(features.size())};

@@ -1,11 +1,12 @@
 // Encoding as Python sees it.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "encoding/encode_dense.hpp"
 #include "encoding/encode_sparse.hpp"
@@ -14,7 +15,6 @@
 
 namespace cutwise {
 namespace {
-
 
 Encoded encode(const Matrix &matrix, bool bundle, int n_jobs) {
   if (matrix.n_rows() < 1 || matrix.n_cols() < 1) throw std::invalid_argument("a table to encode has rows and columns");
@@ -25,7 +25,7 @@ Encoded encode(const Matrix &matrix, bool bundle, int n_jobs) {
   return matrix.is_sparse() ? encode_sparse(matrix, n_jobs) : encode_dense(matrix, bundle, n_jobs);
 }
 
-Encoded take(const Encoded &encoded, const Vector<int32_t> &rows) {
+Encoded take(const Encoded &encoded, const In1<int32_t> &rows) {
   nb::gil_scoped_release release;
   return encoded.take(rows.data(), static_cast<int64_t>(rows.shape(0)));
 }
@@ -39,22 +39,11 @@ auto view(const std::vector<T, Allocator> &values) {
   return view(values, {values.size()});
 }
 
-// A new array that owns its values.
-template <class T>
-auto owned(std::vector<T> values) {
-  auto *kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-  const size_t shape[1] = {kept->size()};
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), 1, shape, owner);
-}
-
 template <class T>
 auto per_column(const Encoded &encoded, T Column::*field) {
-  const size_t shape[1] = {encoded.columns.size()};
-  T *values = new T[shape[0]];
-  nb::capsule owner(values, [](void *p) noexcept { delete[] static_cast<T *>(p); });
-  for (size_t c = 0; c < shape[0]; ++c) values[c] = encoded.columns[c].*field;
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(values, 1, shape, owner);
+  NewArray<T, 1> values(encoded.columns.size());
+  for (size_t c = 0; c < encoded.columns.size(); ++c) values.data()[c] = encoded.columns[c].*field;
+  return values.to_numpy();
 }
 
 nb::object merge(const Matrix &matrix, const Encoded &encoded) {
@@ -64,7 +53,7 @@ nb::object merge(const Matrix &matrix, const Encoded &encoded) {
     merged = merge_duplicates(matrix, encoded);
   }
   if (!merged) return nb::none();
-  return nb::make_tuple(owned(std::move(merged->first_row)), owned(std::move(merged->group_of_row)));
+  return nb::make_tuple(to_numpy(std::move(merged->first_row)), to_numpy(std::move(merged->group_of_row)));
 }
 
 }  // namespace

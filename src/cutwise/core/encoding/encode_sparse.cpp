@@ -131,7 +131,6 @@ class SparseEncoder {
   };
 
   void count_by_column() {
-    if (x_.indptr[0] != 0) throw std::invalid_argument("indptr of a CSR matrix begins with 0");
     begin_.assign(x_.n_cols + 1, 0);
     for (int64_t row = 0; row < x_.n_rows; ++row) {
       if (x_.indptr[row] > x_.indptr[row + 1]) throw std::invalid_argument("indptr of a CSR matrix never decreases");

@@ -1,14 +1,11 @@
 // Routing rows down a threshold tree: the leaf of every row.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
-#include <cstdint>
 #include <algorithm>
+#include <cstdint>
 #include <stdexcept>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "base/matrix.hpp"
-#include "base/new_array.hpp"
 #include "base/parallel.hpp"
 
 namespace cutwise {
@@ -23,8 +20,8 @@ struct Node {
   int32_t right;
 };
 
-std::vector<Node> read_tree(const Vector<int32_t> &left, const Vector<int32_t> &right, const Vector<int32_t> &feature,
-                            const Vector<double> &threshold, const Vector<double> &lower, int64_t n_cols) {
+std::vector<Node> read_tree(const In1<int32_t> &left, const In1<int32_t> &right, const In1<int32_t> &feature,
+                            const In1<double> &threshold, const In1<double> &lower, int64_t n_cols) {
   const size_t m = left.shape(0);
   if (m == 0) throw std::invalid_argument("a tree has at least one node");
   if (right.shape(0) != m || feature.shape(0) != m || threshold.shape(0) != m || lower.shape(0) != m)
@@ -59,8 +56,8 @@ void route(const Table &x, const std::vector<Node> &nodes, int64_t first, int64_
   }
 }
 
-NewArray<int32_t, 1>::Numpy apply(const Matrix &x, Vector<int32_t> left, Vector<int32_t> right, Vector<int32_t> feature,
-                                  Vector<double> threshold, Vector<double> lower, int n_jobs) {
+NewArray<int32_t, 1>::Numpy apply(const Matrix &x, In1<int32_t> left, In1<int32_t> right, In1<int32_t> feature,
+                                  In1<double> threshold, In1<double> lower, int n_jobs) {
   const std::vector<Node> nodes = read_tree(left, right, feature, threshold, lower, x.n_cols());
   const int64_t n = x.n_rows();
   NewArray<int32_t, 1> leaf(n);

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <optional>
 
-#include <nanobind/stl/optional.h>
-
 #include "base/arrays.hpp"
 #include "base/clones.hpp"
 #include "base/parallel.hpp"
@@ -54,10 +52,14 @@ std::vector<int32_t> byte_runs(const ByteTable &table, int64_t bytes_per_slot, i
   return runs;
 }
 
+void require_packs_of(const Encoded &encoded, const PackedCodes *packed) {
+  require(!packed || packed->n_packs() == 0 || packed->n_rows == encoded.n_rows, "packed holds the rows of the table");
+}
+
 // Adding over packs and then spreading their cells over the groups' pays from so many rows on.
 bool packs_pay(const Encoded &encoded, const PackedCodes *packed, int64_t n) {
   if (!packed || packed->n_packs() == 0) return false;
-  return n * (encoded.n_groups - packed->n_packs()) > 4 * 256 * encoded.n_groups;
+  return n * (encoded.n_groups - packed->n_packs()) > int64_t{4 * 256} * encoded.n_groups;
 }
 
 void spread(const Encoded &encoded, const PackedCodes &packed, const std::vector<int64_t> &cells, int64_t width,
@@ -228,6 +230,7 @@ void bind_histogram(nb::module_ &m) {
         require(!second || static_cast<int64_t>(second->size()) == encoded.n_rows,
                 "second has one entry per encoded row");
         require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
+        require_packs_of(encoded, packed);
         require(!histogram ||
                     (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
                      histogram->shape(1) == totals.shape(0) && histogram->shape(2) == totals.shape(1)),
@@ -250,6 +253,7 @@ void bind_histogram(nb::module_ &m) {
            Out1<int64_t> totals, int n_jobs) {
           require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
           require(totals.shape(0) == costs.shape(1), "totals has one entry per cluster");
+          require_packs_of(encoded, packed);
           require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
                                  histogram->shape(1) == costs.shape(1)),
                   "histogram has one line per slot and one column per cluster");

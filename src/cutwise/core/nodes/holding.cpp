@@ -1,5 +1,4 @@
 // Follows rows down a tree that parts centers: nearest clusters, losses, and the histogram of losses.
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "base/parallel.hpp"
 #include "nodes/histogram.hpp"
 #include "nodes/holding.hpp"
+#include "nodes/node.hpp"
 
 namespace cutwise {
 namespace {
@@ -196,7 +196,7 @@ void bind_holding(nb::module_ &m) {
     m.def(
         "hold_by_nearest",
         [](const Encoded &encoded, const PackedCodes *packed, In2<typename State::Cost> excess,
-           nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> base, std::optional<In1<int64_t>> weights,
+           nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> base, const Weights &weights,
            const std::vector<In1<int32_t>> &rows, const std::vector<In1<int32_t>> &survivors,
            Out2<typename State::Word> states, std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals,
            Out2<int64_t> held, int n_jobs) {
@@ -210,12 +210,16 @@ void bind_holding(nb::module_ &m) {
                   "held and totals have one line per cluster");
           require(rows.size() == survivors.size() && (rows.size() == 1 || rows.size() == 2),
                   "a root, or the two children of a node");
+          require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
+          require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                                 histogram->shape(1) == totals.shape(0) && histogram->shape(2) == totals.shape(1)),
+                  "histogram has one line per slot, and as many cells as totals");
           std::vector<Reassignment<State>> nodes;
           for (size_t i = 0; i < rows.size(); ++i)
             nodes.push_back({encoded, packed, rows[i].data(), static_cast<int64_t>(rows[i].size()), excess.data(),
                              static_cast<int64_t>(excess.shape(1)),
-                             std::vector<int32_t>(survivors[i].data(), survivors[i].data() + survivors[i].size()),
-                             weights ? weights->data() : nullptr, BaseCosts(base),
+                             survivors_of(survivors[i], static_cast<int64_t>(excess.shape(1))),
+                             checked(weights, encoded.n_rows), BaseCosts(base),
                              reinterpret_cast<State *>(states.data()), histogram ? histogram->data() : nullptr,
                              totals.data(), held.data(), static_cast<int64_t>(totals.shape(1)), n_jobs, {}});
           nb::gil_scoped_release release;

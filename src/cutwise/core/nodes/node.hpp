@@ -7,10 +7,27 @@
 #include <limits>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "encoding/encoded.hpp"
 
 namespace cutwise {
+
+constexpr int64_t kNone = std::numeric_limits<int64_t>::max();  // the cost, or the mistakes, of no cut
+
+// The numbers of a node's surviving clusters, checked.
+inline std::vector<int32_t> survivors_of(const In1<int32_t> &survivors, int64_t k) {
+  std::vector<int32_t> clusters(survivors.data(), survivors.data() + survivors.size());
+  require(!clusters.empty(), "a node has a surviving cluster");
+  for (int32_t c : clusters) require(c >= 0 && c < k, "survivors are clusters, 0 to k - 1");
+  return clusters;
+}
+
+// A node's table is the same everywhere.
+inline void require_same_table(const Encoded &encoded, const Matrix &matrix) {
+  require(matrix.n_rows() == encoded.n_rows && matrix.n_cols() == encoded.n_cols(),
+          "the matrix and its codes have the same rows and columns");
+}
 
 // The clusters of one column in increasing order of coordinate (lowest number first among equals).
 struct CenterLine {

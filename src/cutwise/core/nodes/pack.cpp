@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
@@ -16,24 +17,28 @@ int32_t n_codes_of(const Encoded &encoded, int32_t group) {
   return std::max(1, end - encoded.group_begin[group]);
 }
 
-// First fit, largest group first: the products of the numbers of codes stay within a byte.
+// First fit, largest group first: the products of the numbers of codes stay within a byte. Packs are found by how many codes
+// they have, for wide tables have many.
 std::vector<std::vector<PackedCodes::Member>> plan(const Encoded &encoded) {
   std::vector<int32_t> order(encoded.n_groups);
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](int32_t a, int32_t b) { return n_codes_of(encoded, a) > n_codes_of(encoded, b); });
   std::vector<std::vector<PackedCodes::Member>> packs;
-  std::vector<int32_t> used;
+  std::vector<std::set<size_t>> of_codes(kByte + 1);  // the packs that have so many
   for (int32_t group : order) {
     const int32_t n_codes = n_codes_of(encoded, group);
-    size_t p = 0;
-    while (p < packs.size() && used[p] * n_codes > kByte) ++p;
-    if (p == packs.size()) {
-      packs.emplace_back();
-      used.push_back(1);
+    size_t first = packs.size();
+    int32_t used = 1;
+    for (int32_t codes = 1; codes * n_codes <= kByte; ++codes) {
+      if (of_codes[codes].empty() || *of_codes[codes].begin() >= first) continue;
+      first = *of_codes[codes].begin();
+      used = codes;
     }
-    packs[p].push_back({group, used[p], n_codes});
-    used[p] *= n_codes;
+    if (first == packs.size()) packs.emplace_back();
+    else of_codes[used].erase(first);
+    packs[first].push_back({group, used, n_codes});
+    of_codes[used * n_codes].insert(first);
   }
   return packs;
 }
@@ -56,7 +61,7 @@ PackedCodes pack_codes(const Encoded &encoded, int n_jobs) {
       pack_of[member.group] = p;
       divisor[member.group] = member.divisor;
     }
-  const int64_t block = 1 << 14;
+  constexpr int64_t block = 1 << 14;
   parallel_for(n_jobs, (packed.n_rows + block - 1) / block, [&](int64_t b) {
     for (int64_t row = b * block; row < std::min(packed.n_rows, (b + 1) * block); ++row) {
       const uint8_t *code = encoded.codes.data() + row * n_groups;

@@ -120,6 +120,7 @@ void bind_partition(nb::module_ &m) {
       "partition",
       [](const Encoded &encoded, const Matrix &matrix, Out1<int32_t> rows, int32_t feature, double threshold) {
         require(feature >= 0 && feature < encoded.n_cols(), "feature is a column of the table");
+        require_same_table(encoded, matrix);
         Parted parted;
         {
           nb::gil_scoped_release release;

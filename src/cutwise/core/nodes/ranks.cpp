@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
@@ -150,6 +151,9 @@ void bind_ranks(nb::module_ &m) {
   m.def(
       "rank_columns",
       [](const Matrix &matrix, int n_jobs) {
+        constexpr int64_t most = std::numeric_limits<int32_t>::max();
+        require(matrix.n_rows() > 0 && matrix.n_rows() <= most && matrix.n_cols() > 0 && matrix.n_cols() <= most,
+                "a table to rank has 1 to 2**31 - 1 rows and columns");
         nb::gil_scoped_release release;
         return rank_columns(matrix, n_jobs);
       },

@@ -14,11 +14,14 @@
 
 namespace cutwise {
 
+constexpr int64_t kMostWeight = int64_t{1} << 45;  // of all rows together: what exact sums take
+
 // n rows where costs are measured, and the same rows in the columns that may be cut.
 struct CutTable {
   Tile columns, rows;
   int64_t n, n_columns, d;  // d values of a row count for its costs
   const int64_t *weights;   // null: each row counts once
+  int64_t total_weight;
 
   bool is_one() const { return columns.rows == rows.rows && columns.stride == rows.stride && n_columns == d; }
 };
@@ -36,21 +39,25 @@ struct BestCut {
 
 // Calls search(table) without the GIL.
 template <class Search>
-BestCut search_cut(const Matrix &columns, const Matrix &rows, const std::optional<In1<int64_t>> &weights, Search &&search) {
+BestCut search_cut(const Matrix &columns, const Matrix &rows, const Weights &weights, Search &&search) {
   const int64_t n = rows.n_rows();
   require(!columns.is_sparse() && !rows.is_sparse(), "the optimal cut takes dense matrices");
   require(n > 0 && n <= std::numeric_limits<int32_t>::max(), "a matrix has 1 to 2^31 - 1 rows");
   require(columns.n_rows() == n, "both matrices have the same rows");
-  require(!weights || static_cast<int64_t>(weights->shape(0)) == n, "there is one weight a row");
-  const int64_t *weight = weights ? weights->data() : nullptr;
-  for (int64_t i = 0; weight && i < n; ++i) require(weight[i] > 0, "weights are positive");
+  const int64_t *weight = checked(weights, n);
+  int64_t total_weight = weight ? 0 : n;
+  for (int64_t i = 0; weight && i < n; ++i) {
+    require(weight[i] > 0, "weights are positive");
+    require(weight[i] <= kMostWeight - total_weight, "the weights add up to more than 2^45");
+    total_weight += weight[i];
+  }
   nb::gil_scoped_release release;
   const bool is_one = &columns == &rows;
   const std::unique_ptr<RowReader> row_reader = RowReader::of(rows), column_reader = RowReader::of(columns);
   std::vector<double> row_scratch, column_scratch;
   const Tile tile = row_reader->tile(0, n, row_scratch);
   const Tile cut_tile = is_one ? tile : column_reader->tile(0, n, column_scratch);
-  return search(CutTable{cut_tile, tile, n, columns.n_cols(), rows.n_cols(), weight});
+  return search(CutTable{cut_tile, tile, n, columns.n_cols(), rows.n_cols(), weight, total_weight});
 }
 
 }  // namespace cutwise

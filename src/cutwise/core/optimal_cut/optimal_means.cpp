@@ -12,7 +12,6 @@
 #include <tuple>
 #include <vector>
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include "base/clones.hpp"
@@ -52,11 +51,7 @@ CUTWISE_CLONES double squared_norm(const double *sum, int64_t d) {
 class MeansSearch {
  public:
   explicit MeansSearch(const CutTable &table)
-      : table_(table), n_(table.n), d_(table.d), weights_(table.weights), total_weight_(table.n) {
-    if (weights_) {
-      total_weight_ = 0;
-      for (int64_t i = 0; i < n_; ++i) total_weight_ += weights_[i];
-    }
+      : table_(table), n_(table.n), d_(table.d), weights_(table.weights), total_weight_(table.total_weight) {
     center();
   }
 
@@ -240,7 +235,7 @@ class MeansSearch {
 };
 
 std::tuple<int64_t, double, double> best_means_cut(const Matrix &columns, const Matrix &rows,
-                                                   std::optional<In1<int64_t>> weights, int n_jobs) {
+                                                   const Weights &weights, int n_jobs) {
   const BestCut best = search_cut(columns, rows, weights, [&](const CutTable &table) { return MeansSearch(table).search(n_jobs); });
   return {best.feature, best.left_max, best.right_min};
 }

@@ -22,7 +22,6 @@
 #include <tuple>
 #include <vector>
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include "base/parallel.hpp"
@@ -49,13 +48,8 @@ class MediansSearch {
  public:
   MediansSearch(const CutTable &table, int n_jobs)
       : table_(table), n_(table.n), d_(table.d), weights_(table.weights), n_jobs_(n_jobs) {
-    double total = static_cast<double>(n_);
-    if (weights_) {
-      total = 0.0;
-      for (int64_t i = 0; i < n_; ++i) total += static_cast<double>(weights_[i]);
-    }
     // A cost is a sum over d columns of at most 4 times the total weight times a value.
-    bits_ = std::min(50, 62 - 2 - log2_above(total) - log2_above(static_cast<double>(d_)));
+    bits_ = std::min(50, 62 - 2 - log2_above(static_cast<double>(table.total_weight)) - log2_above(static_cast<double>(d_)));
     require(bits_ >= 8, "the weights add up to too much for so many columns");
   }
 
@@ -71,7 +65,7 @@ class MediansSearch {
     exact_scale_ = ranges.scales(ranges.largest(), bits_);
     scale_ = ranges.scales(ranges.spread(), bits_ - 1);
 
-    std::vector<RankedColumn<1>> columns(d_);
+    std::vector<SummedColumn<1>> columns(d_);
     std::vector<double> off(d_);
     parallel_for(n_jobs_, d_, [&](int64_t f) { off[f] = rank_rounded(f, columns[f]); });
     double error = 0.0;
@@ -80,8 +74,8 @@ class MediansSearch {
     const int64_t reach = error > 0.0 ? static_cast<int64_t>(std::ceil(std::min(2.0 * error * (1.0 + 1e-6), 0x1p62))) : 0;
     std::vector<Found> found(table_.n_columns);
     parallel_for(n_jobs_, table_.n_columns, [&](int64_t f) {
-      found[f] = weights_ ? search_column<1, true>(f, reach, [&](int64_t j) -> const RankedColumn<1> & { return columns[j]; })
-                          : search_column<1, false>(f, reach, [&](int64_t j) -> const RankedColumn<1> & { return columns[j]; });
+      found[f] = weights_ ? search_column<1, true>(f, reach, [&](int64_t j) -> const SummedColumn<1> & { return columns[j]; })
+                          : search_column<1, false>(f, reach, [&](int64_t j) -> const SummedColumn<1> & { return columns[j]; });
     });
     return settle(found, reach);
   }
@@ -101,7 +95,7 @@ class MediansSearch {
 
   // From the values of all ranks to the rest.
   template <int n_parts>
-  void rank(int64_t column, RankedColumn<n_parts> &ranked) const {
+  void rank(int64_t column, SummedColumn<n_parts> &ranked) const {
     const std::vector<int32_t> &rows = by_rank(column);
     ranked.row.resize(n_);
     if (weights_) ranked.weight.resize(n_);
@@ -113,7 +107,7 @@ class MediansSearch {
   }
 
   // Values about the column's middle row, rounded. Gives what the rounding may change a cost by.
-  double rank_rounded(int64_t column, RankedColumn<1> &ranked) const {
+  double rank_rounded(int64_t column, SummedColumn<1> &ranked) const {
     const std::vector<int32_t> &rows = by_rank(column);
     ranked.value.resize(n_);
     const double middle = at(rows[n_ / 2], column) * scale_[column];
@@ -132,7 +126,7 @@ class MediansSearch {
     return off;
   }
 
-  void rank_exactly(int64_t column, RankedColumn<kExactParts> &ranked) const {
+  void rank_exactly(int64_t column, SummedColumn<kExactParts> &ranked) const {
     const std::vector<int32_t> &rows = by_rank(column);
     ranked.value.resize(n_);
     for (int64_t r = 0; r < n_; ++r) ranked.value[r] = split_value<kExactParts>(at(rows[r], column), exact_scale_[column], unit_);
@@ -147,9 +141,9 @@ class MediansSearch {
     std::vector<Parts<n_parts>> costs(n_cuts);
     if (n_cuts == 0) return costs;
     Remaining<n_parts, is_weighted> side;
-    std::vector<typename RankedColumn<n_parts>::Row> rows(n_);  // of column j, in the order of the feature
+    std::vector<typename SummedColumn<n_parts>::Row> rows(n_);  // of column j, in the order of the feature
     for (int64_t j = 0; j < d_; ++j) {
-      const RankedColumn<n_parts> &column = columns(j);
+      const SummedColumn<n_parts> &column = columns(j);
       for (int64_t i = 0; i < n_; ++i) {
         prefetch(&column.row[ordered.rows[std::min(i + kLookAhead, n_ - 1)]], sizeof column.row[0]);
         rows[i] = column.row[ordered.rows[i]];
@@ -193,8 +187,8 @@ class MediansSearch {
     std::vector<int64_t> cut(near.size());
     std::vector<Parts<kExactParts>> cost(near.size());
     parallel_for(n_jobs_, static_cast<int64_t>(near.size()), [&](int64_t i) {
-      RankedColumn<kExactParts> column;
-      auto columns = [&](int64_t j) -> const RankedColumn<kExactParts> & {
+      SummedColumn<kExactParts> column;
+      auto columns = [&](int64_t j) -> const SummedColumn<kExactParts> & {
         rank_exactly(j, column);
         return column;
       };
@@ -224,7 +218,7 @@ class MediansSearch {
 };
 
 std::tuple<int64_t, double, double> best_medians_cut(const Matrix &columns, const Matrix &rows,
-                                                     std::optional<In1<int64_t>> weights, int n_jobs) {
+                                                     const Weights &weights, int n_jobs) {
   const BestCut best =
       search_cut(columns, rows, weights, [&](const CutTable &table) { return MediansSearch(table, n_jobs).search(); });
   return {best.feature, best.left_max, best.right_min};

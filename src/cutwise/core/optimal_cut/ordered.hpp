@@ -23,7 +23,9 @@ struct OrderedColumn {
     int32_t most = 0;
     for (size_t g = 0; g <= cuts.size(); ++g) {
       const int32_t width = (g < cuts.size() ? cuts[g] : n) - (g > 0 ? cuts[g - 1] : 0);
-      if (width > most) most = width, widest = g;
+      if (width <= most) continue;
+      most = width;
+      widest = g;
     }
     return widest;
   }

@@ -45,7 +45,7 @@ struct Stretch {
 
 // A column as its searches read it.
 template <int n_parts>
-struct RankedColumn {
+struct SummedColumn {
   // What a removal reads of a row, side by side.
   struct Row {
     Parts<n_parts> value;
@@ -75,7 +75,7 @@ struct RankedColumn {
 template <int n_parts, bool is_weighted>
 class Remaining {
  public:
-  void start(const RankedColumn<n_parts> &column) {
+  void start(const SummedColumn<n_parts> &column) {
     column_ = &column;
     const int64_t n = static_cast<int64_t>(column.value.size());
     left_.assign((n + 63) / 64, ~uint64_t{0});
@@ -87,7 +87,7 @@ class Remaining {
     at_ = 0;
   }
 
-  CUTWISE_INLINE void remove(const typename RankedColumn<n_parts>::Row &row) {
+  CUTWISE_INLINE void remove(const typename SummedColumn<n_parts>::Row &row) {
     const auto &[value, r] = row;
     const int64_t w = -weight_of(r);
     left_[r >> 6] ^= uint64_t{1} << (r & 63);
@@ -177,7 +177,7 @@ class Remaining {
     below_.sum.add_times(stretch.sum, sign);
   }
 
-  const RankedColumn<n_parts> *column_ = nullptr;
+  const SummedColumn<n_parts> *column_ = nullptr;
   std::vector<uint64_t> left_;
   std::vector<Stretch<n_parts>> block_, group_;
   Stretch<n_parts> all_, below_;  // of all that is left, and of it what has a rank below the median's

@@ -1,0 +1,170 @@
+#include "cuts/feature_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/arrays.hpp"
+#include "base/parallel.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr int32_t kExactValues = 1000;
+constexpr int32_t kGroups = 512;
+
+FeatureTable make_table(const Ranks &ranks, const int32_t *labels, const int64_t *weights, int64_t k, int n_jobs) {
+  FeatureTable table;
+  table.n_rows = ranks.n_rows;
+  table.k = k;
+  table.columns.resize(ranks.n_cols());
+  parallel_for(n_jobs, ranks.n_cols(), [&](int64_t f) {
+    const RankedColumn &ranked = ranks.columns[f];
+    const std::vector<uint16_t> &unit = ranks.unit[f];
+    FeatureColumn &column = table.columns[f];
+    const int32_t n_units = ranked.n_units();
+    std::vector<int64_t> mass(n_units, 0);
+    for (int64_t i = 0; i < ranks.n_rows; ++i) mass[unit[i]] += weights ? weights[i] : 1;
+    std::vector<int32_t> first;
+    if (n_units <= kExactValues) {
+      first.resize(n_units + 1);
+      std::iota(first.begin(), first.end(), 0);
+    } else {
+      first = group_by_mass(mass, kGroups);
+      column.exact = false;
+    }
+    const int32_t n_items = static_cast<int32_t>(first.size()) - 1;
+    std::vector<uint16_t> item_of(n_units);
+    for (int32_t g = 0; g < n_items; ++g) {
+      column.low.push_back(ranked.low[first[g]]);
+      column.high.push_back(ranked.high[first[g + 1] - 1]);
+      int64_t half = 0;
+      for (int32_t u = first[g]; u < first[g + 1]; ++u) {
+        item_of[u] = static_cast<uint16_t>(g);
+        half += mass[u];
+      }
+      half -= half / 2;
+      int32_t u = first[g];
+      for (int64_t passed = mass[u]; passed < half; passed += mass[u]) ++u;
+      column.middle.push_back(ranked.low[u]);
+    }
+    column.item.resize(ranks.n_rows);
+    column.weight.assign(static_cast<size_t>(n_items) * k, 0);
+    for (int64_t i = 0; i < ranks.n_rows; ++i) {
+      const uint16_t item = item_of[unit[i]];
+      column.item[i] = item;
+      column.weight[item * k + labels[i]] += weights ? weights[i] : 1;
+    }
+  });
+  return table;
+}
+
+// The highest item of values that rise up to it and fall from there on; -1 where they do neither.
+int32_t top_of(const double *values, int32_t n) {
+  const int32_t top = static_cast<int32_t>(std::max_element(values, values + n) - values);
+  for (int32_t i = 1; i < n; ++i)
+    if (i <= top ? values[i - 1] > values[i] : values[i - 1] < values[i]) return -1;
+  return top;
+}
+
+}  // namespace
+
+void FeatureTable::drop_features(int32_t f) {
+  FeatureColumn &column = columns[f];
+  column.n_features = 0;
+  column.value = {};
+  column.center = {};
+  column.center_order = {};
+  column.top = {};
+  column.order = {};
+}
+
+void FeatureTable::add_features(int32_t f, const double *values, int32_t n_features) {
+  FeatureColumn &column = columns[f];
+  const int32_t n_items = column.n_items();
+  column.value.insert(column.value.end(), values, values + static_cast<int64_t>(n_features) * n_items);
+  std::vector<double> share(column.weight.begin(), column.weight.end()), total(k, 0.0), center(k);
+  for (int32_t i = 0; i < n_items; ++i)
+    for (int64_t c = 0; c < k; ++c) total[c] += share[i * k + c];
+  std::vector<int32_t> rank(k);
+  for (int32_t j = 0; j < n_features; ++j) {
+    const double *value = values + static_cast<int64_t>(j) * n_items;
+    const int32_t top = top_of(value, n_items);
+    column.top.push_back(top);
+    column.order.emplace_back();
+    if (top < 0) {
+      std::vector<uint16_t> &order = column.order.back();
+      order.resize(n_items);
+      std::iota(order.begin(), order.end(), static_cast<uint16_t>(0));
+      std::stable_sort(order.begin(), order.end(), [&](uint16_t a, uint16_t b) { return value[a] > value[b]; });
+    }
+    std::fill(center.begin(), center.end(), 0.0);
+    for (int32_t i = 0; i < n_items; ++i)
+      for (int64_t c = 0; c < k; ++c) center[c] += value[i] * share[i * k + c];
+    for (int64_t c = 0; c < k; ++c) center[c] = total[c] > 0.0 ? center[c] / total[c] : 0.0;
+    std::iota(rank.begin(), rank.end(), 0);
+    std::stable_sort(rank.begin(), rank.end(), [&](int32_t a, int32_t b) { return center[a] > center[b]; });
+    for (int32_t c : rank) {
+      column.center.push_back(center[c]);
+      column.center_order.push_back(c);
+    }
+  }
+  column.n_features += n_features;
+}
+
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_feature_table(nb::module_ &m) {
+  nb::class_<FeatureTable>(m, "FeatureTable", "Surrogate features of every column, ready for cuts.")
+      .def_ro("n_rows", &FeatureTable::n_rows)
+      .def_ro("n_clusters", &FeatureTable::k)
+      .def_prop_ro("n_cols", &FeatureTable::n_cols)
+      .def(
+          "values",
+          [](const FeatureTable &table, int32_t column) {
+            require(column >= 0 && column < table.n_cols(), "a column of the table");
+            std::vector<double> middle = table.columns[column].middle;
+            return to_numpy(std::move(middle));
+          },
+          nb::arg("column"))
+      .def(
+          "is_exact",
+          [](const FeatureTable &table, int32_t column) {
+            require(column >= 0 && column < table.n_cols(), "a column of the table");
+            return table.columns[column].exact;
+          },
+          nb::arg("column"))
+      .def(
+          "add_features",
+          [](FeatureTable &table, int32_t column, In2<double> values) {
+            require(column >= 0 && column < table.n_cols(), "a column of the table");
+            require(static_cast<int32_t>(values.shape(1)) == table.columns[column].n_items(),
+                    "one value of every feature for each of the column's values");
+            const size_t n = values.shape(0) * values.shape(1);
+            require(std::all_of(values.data(), values.data() + n, [](double v) { return std::isfinite(v); }),
+                    "features are finite");
+            nb::gil_scoped_release release;
+            table.add_features(column, values.data(), static_cast<int32_t>(values.shape(0)));
+          },
+          nb::arg("column"), nb::arg("values"))
+      .def(
+          "drop_features",
+          [](FeatureTable &table, int32_t column) {
+            require(column >= 0 && column < table.n_cols(), "a column of the table");
+            table.drop_features(column);
+          },
+          nb::arg("column"));
+  m.def(
+      "feature_table",
+      [](const Ranks &ranks, In1<int32_t> labels, const Weights &weights, int64_t k, int n_jobs) {
+        require(static_cast<int64_t>(labels.size()) == ranks.n_rows, "labels has one entry per row");
+        const int64_t *weight = checked(weights, ranks.n_rows);
+        for (size_t i = 0; i < labels.size(); ++i)
+          require(labels.data()[i] >= 0 && labels.data()[i] < k, "labels are 0 to k - 1");
+        nb::gil_scoped_release release;
+        return make_table(ranks, labels.data(), weight, k, n_jobs);
+      },
+      nb::arg("ranks"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("k"), nb::arg("n_jobs"));
+}

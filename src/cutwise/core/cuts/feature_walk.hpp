@@ -1,0 +1,298 @@
+// The cuts of a surrogate feature at one node, from the highest level down.
+//
+// A level parts the *places* of a column (the distinct values, or groups of them, that rows of the node have) into those above
+// it and those at or below it. A cut is reported where one of the two sides is an interval of places.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "cuts/feature_table.hpp"
+
+namespace cutwise {
+
+struct FeatureNode {
+  const FeatureTable &table;
+  const int32_t *rows;
+  int64_t n;
+  const int32_t *cluster;          // by row: the survivor that holds it, -1
+  const int64_t *weights;          // by row, null: 1 each
+  std::vector<int32_t> survivors;  // increasing
+  std::vector<int32_t> slot = {};  // of every cluster among the survivors, -1
+  std::vector<int64_t> total = {};  // weight by survivor
+
+  int64_t weight_of(int32_t row) const { return weights ? weights[row] : 1; }
+  size_t width() const { return survivors.size(); }
+
+  void prepare() {
+    slot.assign(table.k, -1);
+    for (size_t s = 0; s < survivors.size(); ++s) slot[survivors[s]] = static_cast<int32_t>(s);
+    total.assign(survivors.size(), 0);
+    for (int64_t i = 0; i < n; ++i) {
+      const int32_t c = cluster[rows[i]];
+      if (c >= 0) total[slot[c]] += weight_of(rows[i]);
+    }
+  }
+};
+
+// The node's rows on one column.
+struct Places {
+  std::vector<int32_t> place;  // of every item among those present, -1
+  std::vector<int32_t> item;   // of every place
+  std::vector<uint8_t> held;   // a survivor holds a row at the place
+  bool all_held = true;        // so it is everywhere
+  std::vector<int64_t> sums;   // (n_places + 1, survivors): their weight before every place
+
+  int32_t size() const { return static_cast<int32_t>(item.size()); }
+
+  Places(const FeatureNode &node, const FeatureColumn &column) {
+    const int32_t n_items = column.n_items();
+    const size_t m = node.width();
+    std::vector<int64_t> cells(n_items * m, 0);
+    place.assign(n_items, -1);
+    for (int64_t i = 0; i < node.n; ++i) {
+      const int32_t row = node.rows[i], at = column.item[row], c = node.cluster[row];
+      place[at] = 0;
+      if (c >= 0) cells[at * m + node.slot[c]] += node.weight_of(row);
+    }
+    for (int32_t i = 0; i < n_items; ++i) {
+      if (place[i] < 0) continue;
+      place[i] = size();
+      item.push_back(i);
+    }
+    held.assign(item.size(), 0);
+    sums.assign((item.size() + 1) * m, 0);
+    for (size_t p = 0; p < item.size(); ++p) {
+      const int64_t *cell = cells.data() + item[p] * m;
+      for (size_t s = 0; s < m; ++s) {
+        held[p] |= cell[s] != 0;
+        sums[(p + 1) * m + s] = sums[p * m + s] + cell[s];
+      }
+      all_held = all_held && held[p] != 0;
+    }
+  }
+};
+
+// Which places lie above the level, as runs that grow and join; the ends of a run know each other.
+class Runs {
+ public:
+  explicit Runs(int32_t n) : n_(n), stamp_(n, 0), start_of_(n), end_of_(n) {}
+  void clear() {
+    ++now_;
+    n_inside_ = n_runs_ = 0;
+    lowest_ = n_;
+  }
+  void add(int32_t p) {
+    const bool left = p > 0 && stamp_[p - 1] == now_, right = p + 1 < n_ && stamp_[p + 1] == now_;
+    const int32_t start = left ? start_of_[p - 1] : p, end = right ? end_of_[p + 1] : p;
+    stamp_[p] = now_;
+    end_of_[start] = end;
+    start_of_[end] = start;
+    n_runs_ += 1 - left - right;
+    ++n_inside_;
+    lowest_ = std::min(lowest_, p);
+  }
+  bool parts() const { return n_inside_ > 0 && n_inside_ < n_; }
+  bool first_inside() const { return stamp_[0] == now_; }
+  bool last_inside() const { return stamp_[n_ - 1] == now_; }
+  bool is_threshold() const { return n_runs_ == 1 && (first_inside() || last_inside()); }
+  bool is_interval() const { return n_runs_ == 1 || (n_runs_ == 2 && first_inside() && last_inside()); }
+  // The side that is an interval; of a threshold's two, the one above the level.
+  std::tuple<int32_t, int32_t, bool> interval() const {
+    if (n_runs_ == 1) return {lowest_, end_of_[lowest_], true};
+    return {end_of_[0] + 1, start_of_[n_ - 1] - 1, false};
+  }
+
+ private:
+  int32_t n_;
+  std::vector<uint32_t> stamp_;
+  std::vector<int32_t> start_of_, end_of_;
+  uint32_t now_ = 0;
+  int32_t n_inside_ = 0, n_runs_ = 0, lowest_ = 0;
+};
+
+// Which cuts count.
+struct CutsWanted {
+  bool one_sided;  // only those that are a threshold on the column
+  bool any_level;  // all levels between two values, not only the middle: centers between them may be parted too
+};
+
+class FeatureWalk {
+ public:
+  FeatureWalk(const FeatureNode &node, const FeatureColumn &column, const Places &places, CutsWanted wanted)
+      : passed(node.width()), node_(node), column_(column), places_(places), wanted_(wanted), runs_(places.size()) {}
+
+  // The cut that is reported.
+  std::vector<uint8_t> passed;  // by survivor: whether its center lies above the level
+  size_t n_above = 0;           // how many do
+  int64_t mistakes = 0;
+  int32_t first = 0, last = 0;  // the side that is an interval, in places
+  bool above_is_interval = true;
+
+  // Calls on_cut(level) for every cut of one feature. Levels lie between neighboring values of the rows that a survivor holds;
+  // the other rows of the node go where their value is.
+  template <class OnCut>
+  void each_cut(int32_t feature, OnCut &&on_cut) {
+    line_up_centers(feature);
+    if (centers_.front().value == centers_.back().value) return;
+    std::fill(passed.begin(), passed.end(), uint8_t{0});
+    n_above = 0;
+    if (column_.top[feature] >= 0 && places_.all_held && !wanted_.any_level) return walk_span(feature, on_cut);
+    line_up_places(feature);
+    runs_.clear();
+    size_t added = 0;  // places above the level
+    for (size_t next = 0;;) {
+      while (next < line_.size() && !places_.held[line_[next].place]) ++next;
+      if (next == line_.size()) return;
+      const double below = line_[next].value;
+      if (added > 0) {  // a held value lies above this one
+        const double above = line_[added - 1].value;
+        auto pass_until = [&](double level) {
+          while (added < next && line_[added].value > level) runs_.add(line_[added++].place);
+          pass_centers(level);
+        };
+        if (!wanted_.any_level) {
+          const double middle = above / 2 + below / 2;
+          pass_until(middle);
+          if (n_above == centers_.size()) return;
+          offer(middle, on_cut);
+        } else {
+          // Centers equal to a value go with it; those between the two are parted at each of their coordinates.
+          pass_until(std::nextafter(above, below));
+          offer(above, on_cut);
+          while (n_above < centers_.size() && centers_[n_above].value > below) {
+            const double level = centers_[n_above].value;
+            pass_until(std::nextafter(level, below));
+            offer(level, on_cut);
+          }
+          if (n_above == centers_.size()) return;
+        }
+      }
+      // Everything down to this value and at it.
+      while (added < line_.size() && line_[added].value >= below) runs_.add(line_[added++].place);
+      next = added;
+    }
+  }
+
+ private:
+  struct Place {
+    double value;
+    int32_t place;
+  };
+  struct Center {
+    double value;
+    int32_t survivor;
+  };
+
+  const double *values_of(int32_t feature) const {
+    return column_.value.data() + static_cast<int64_t>(feature) * column_.n_items();
+  }
+
+  // The place of a feature's highest item, or the first after it.
+  int32_t place_of_top(int32_t feature) const {
+    const auto &item = places_.item;
+    return static_cast<int32_t>(std::lower_bound(item.begin(), item.end(), column_.top[feature]) - item.begin());
+  }
+
+  void line_up_centers(int32_t feature) {
+    const int64_t k = node_.table.k;
+    centers_.clear();
+    for (int64_t r = feature * k; r < (feature + 1) * k; ++r) {
+      const int32_t s = node_.slot[column_.center_order[r]];
+      if (s >= 0) centers_.push_back({column_.center[r], s});
+    }
+  }
+
+  // The places in the order of one feature.
+  void line_up_places(int32_t feature) {
+    const double *value = values_of(feature);
+    line_.clear();
+    if (column_.top[feature] >= 0) {
+      int32_t right = place_of_top(feature), left = right - 1;
+      while (left >= 0 || right < places_.size()) {
+        const bool go_left =
+            right >= places_.size() || (left >= 0 && value[places_.item[left]] >= value[places_.item[right]]);
+        const int32_t place = go_left ? left-- : right++;
+        line_.push_back({value[places_.item[place]], place});
+      }
+    } else {
+      for (uint16_t item : column_.order[feature])
+        if (places_.place[item] >= 0) line_.push_back({value[item], places_.place[item]});
+    }
+  }
+
+  // The same walk where a feature rises and falls once and every place is held: what lies above a level is one span of
+  // places, and none has to be put in order.
+  template <class OnCut>
+  void walk_span(int32_t feature, OnCut &&on_cut) {
+    const int32_t n_places = places_.size();
+    const double *value = values_of(feature);
+    int32_t right = column_.top[feature];
+    if (n_places < column_.n_items()) {
+      present_.resize(n_places);
+      for (int32_t p = 0; p < n_places; ++p) present_[p] = value[places_.item[p]];
+      value = present_.data();
+      right = place_of_top(feature);
+    }
+    int32_t left = right - 1;  // the span lies between the two
+    double above = 0.0;
+    for (bool is_first = true;; is_first = false) {
+      if (left < 0 && right >= n_places) return;
+      const double below = left < 0 ? value[right] : right >= n_places ? value[left] : std::max(value[left], value[right]);
+      if (!is_first) {
+        const double middle = above / 2 + below / 2;
+        pass_centers(middle);
+        if (n_above == centers_.size()) return;
+        if (n_above > 0 && (!wanted_.one_sided || left < 0 || right >= n_places)) {
+          first = left + 1;
+          last = right - 1;
+          above_is_interval = true;
+          mistakes = count_mistakes();
+          on_cut(middle);
+        }
+      }
+      while (left >= 0 && value[left] >= below) --left;
+      while (right < n_places && value[right] >= below) ++right;
+      above = below;
+    }
+  }
+
+  void pass_centers(double level) {
+    while (n_above < centers_.size() && centers_[n_above].value > level) passed[centers_[n_above++].survivor] = 1;
+  }
+
+  template <class OnCut>
+  void offer(double level, OnCut &&on_cut) {
+    if (n_above == 0 || n_above == centers_.size() || !runs_.parts()) return;
+    if (!(wanted_.one_sided ? runs_.is_threshold() : runs_.is_interval())) return;
+    std::tie(first, last, above_is_interval) = runs_.interval();
+    mistakes = count_mistakes();
+    on_cut(level);
+  }
+
+  int64_t count_mistakes() const {
+    const size_t m = node_.width();
+    const int64_t *from = places_.sums.data() + first * m, *to = places_.sums.data() + (last + 1) * m;
+    int64_t n_parted = 0;
+    for (size_t s = 0; s < m; ++s) {
+      const int64_t inside = to[s] - from[s], outside = node_.total[s] - inside;
+      n_parted += (passed[s] != 0) == above_is_interval ? outside : inside;
+    }
+    return n_parted;
+  }
+
+  const FeatureNode &node_;
+  const FeatureColumn &column_;
+  const Places &places_;
+  const CutsWanted wanted_;
+  Runs runs_;
+  std::vector<Place> line_;       // from the highest to the lowest
+  std::vector<Center> centers_;   // likewise
+  std::vector<double> present_;   // the feature at every place
+};
+
+}  // namespace cutwise

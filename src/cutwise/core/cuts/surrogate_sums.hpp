@@ -1,0 +1,168 @@
+// What rows add up to on the two sides of a cut, and what each side costs under its best cluster.
+//
+// CostSums: every cluster has its own cost for each row, and the sums are summed costs. LabelCounts: 0/1 disagreement with
+// labels, and the sums are counts per label. A search takes either.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/prefetch.hpp"
+#include "nodes/node.hpp"
+
+namespace cutwise {
+
+// Of k values, and of what they leave of a total.
+int64_t least(const int64_t *values, int64_t k);
+int64_t least_rest(const int64_t *total, const int64_t *part, int64_t k);
+
+// The least sum of an entry of one list and an entry of another that stands elsewhere in it; none in lists of one.
+class LeastApart {
+ public:
+  void add(int64_t j, int64_t left, int64_t right) {
+    left_.add(j, left);
+    right_.add(j, right);
+  }
+  int64_t value() const {
+    if (left_.second == kNone) return kNone;
+    if (left_.where != right_.where) return left_.first + right_.first;
+    return std::min(left_.first + right_.second, left_.second + right_.first);
+  }
+
+ private:
+  struct TwoLeast {
+    int64_t first = kNone, second = kNone, where = -1;
+    void add(int64_t j, int64_t value) {
+      if (value < first) {
+        second = first;
+        first = value;
+        where = j;
+      } else if (value < second) {
+        second = value;
+      }
+    }
+  };
+  TwoLeast left_, right_;
+};
+
+// What rows add, and what a cut costs, when every cluster has its own cost per row.
+template <class Cost>
+struct CostSums {
+  static constexpr bool is_counts = false;
+
+  const Cost *costs;
+  int64_t k;
+
+  void add_row(int64_t *sums, int32_t row) const {
+    const Cost *cost = costs + static_cast<int64_t>(row) * k;
+    for (int64_t j = 0; j < k; ++j) sums[j] += cost[j];
+  }
+  void ask_for(int32_t row) const { prefetch(costs + static_cast<int64_t>(row) * k, 1); }
+  int64_t left(const int64_t *part) const { return least(part, k); }
+  int64_t right(const int64_t *total, const int64_t *part) const { return least_rest(total, part, k); }
+  double second(const int64_t *, const int64_t *) const { return 0.0; }
+  bool has_second() const { return false; }
+  // The least that rows up to `before` and rows after `after` can cost under two different clusters.
+  int64_t apart(const int64_t *total, const int64_t *before, const int64_t *after) const {
+    LeastApart apart;
+    for (int64_t j = 0; j < k; ++j) apart.add(j, before[j], total[j] - after[j]);
+    return apart.value();
+  }
+  int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::min_element(part, part + k) - part); }
+};
+
+// The counts of one side, its total and squares kept along: what it costs follows from them in no time. Integers all the
+// way (weights add up to less than 2^32), so that it does not matter which rows came first.
+struct SideCounts {
+  std::vector<int64_t> count;
+  int64_t sum = 0, most = 0;
+  uint64_t squares = 0;
+
+  SideCounts(const int64_t *counts, int64_t k) : count(counts, counts + k) {
+    for (int64_t c : count) take_in(c);
+  }
+  // The other side.
+  SideCounts(const int64_t *total, const int64_t *counts, int64_t k) : count(k) {
+    for (int64_t j = 0; j < k; ++j) take_in(count[j] = total[j] - counts[j]);
+  }
+  void add(int32_t label, int64_t weight) {
+    int64_t &here = count[label];
+    squares += static_cast<uint64_t>(weight) * static_cast<uint64_t>(2 * here + weight);
+    here += weight;
+    sum += weight;
+    most = std::max(most, here);
+  }
+  int64_t cost() const { return sum - most; }
+  double impurity() const { return impurity_of(sum, squares); }
+
+  static double impurity_of(int64_t sum, uint64_t squares) {
+    const double n = static_cast<double>(sum);
+    return sum > 0 ? n - static_cast<double>(squares) / n : 0.0;
+  }
+
+ private:
+  void take_in(int64_t c) {
+    sum += c;
+    most = std::max(most, c);
+    squares += static_cast<uint64_t>(c) * static_cast<uint64_t>(c);
+  }
+};
+
+// The same for 0/1 disagreement: sums are label counts, the cost of a side is its rows outside the commonest label.
+struct LabelCounts {
+  static constexpr bool is_counts = true;
+
+  const int32_t *labels;
+  const int64_t *weights;
+  int64_t k;
+  bool gini;
+
+  int64_t weight_of(int32_t row) const { return weights ? weights[row] : 1; }
+  void add_row(int64_t *sums, int32_t row) const { sums[labels[row]] += weight_of(row); }
+  int64_t left(const int64_t *part) const {
+    int64_t sum = 0, most = 0;
+    for (int64_t j = 0; j < k; ++j) {
+      sum += part[j];
+      most = std::max(most, part[j]);
+    }
+    return sum - most;
+  }
+  int64_t right(const int64_t *total, const int64_t *part) const {
+    int64_t sum = 0, most = 0;
+    for (int64_t j = 0; j < k; ++j) {
+      sum += total[j] - part[j];
+      most = std::max(most, total[j] - part[j]);
+    }
+    return sum - most;
+  }
+  bool has_second() const { return gini; }
+  int64_t apart(const int64_t *total, const int64_t *before, const int64_t *after) const {
+    int64_t n_left = 0, n_right = 0;
+    for (int64_t j = 0; j < k; ++j) {
+      n_left += before[j];
+      n_right += total[j] - after[j];
+    }
+    LeastApart apart;
+    for (int64_t j = 0; j < k; ++j) apart.add(j, n_left - before[j], n_right - (total[j] - after[j]));
+    return apart.value();
+  }
+  // Gini impurity of the two sides, weighted by size: tells apart cuts that disagree equally.
+  double second(const int64_t *total, const int64_t *part) const {
+    if (!gini) return 0.0;
+    int64_t n_left = 0, n_right = 0;
+    uint64_t squares_left = 0, squares_right = 0;
+    for (int64_t j = 0; j < k; ++j) {
+      const uint64_t l = static_cast<uint64_t>(part[j]), r = static_cast<uint64_t>(total[j] - part[j]);
+      n_left += part[j];
+      n_right += total[j] - part[j];
+      squares_left += l * l;
+      squares_right += r * r;
+    }
+    return SideCounts::impurity_of(n_left, squares_left) + SideCounts::impurity_of(n_right, squares_right);
+  }
+  int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::max_element(part, part + k) - part); }
+};
+
+}  // namespace cutwise
