@@ -88,7 +88,20 @@ html_show_sourcelink = False
 def _skip_what_scikit_learn_documents(app, what, name, obj, skip, options):
     """Methods that scikit-learn gives every estimator: their texts refer to its own pages."""
     home = getattr(obj, "__module__", None) or ""
-    return skip or home.startswith("sklearn") or (name.startswith("set_") and name.endswith("_request"))
+    theirs = home.startswith("sklearn") or (name.startswith("set_") and name.endswith("_request"))
+    # None leaves it to Sphinx; False would put every private name on the page.
+    return True if theirs else None
+
+
+def _leave_out_examples_without_data(app, config):
+    """A build without network works: an example whose table is in no folder and cannot be fetched is left out."""
+    sys.path.insert(0, str(ROOT / "examples"))
+    from _data import wholesale_customers
+
+    try:
+        wholesale_customers()
+    except OSError:
+        config.sphinx_gallery_conf["ignore_pattern"] = r"(__init__|_data|plot_customers)\.py"
 
 
 def _inline_math(translator, node):
@@ -105,4 +118,5 @@ def setup(app):
     """Sphinx's hook."""
     # MathML needs no script from elsewhere: pages read the same without a network.
     app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))
+    app.connect("config-inited", _leave_out_examples_without_data, priority=1)  # before the gallery reads it
     app.connect("autodoc-skip-member", _skip_what_scikit_learn_documents)

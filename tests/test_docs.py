@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 
+from cutwise import ExplainableKMeans
 from cutwise.exceptions import MissingDependencyError
 
 ROOT = Path(__file__).parents[1]
@@ -46,3 +48,14 @@ def test_every_page_is_reachable_from_the_index():
                     reached.add(target)
                     frontier.append(target)
     assert pages == reached
+
+
+def test_the_api_pages_leave_out_private_names_and_those_of_scikit_learn():
+    pytest.importorskip("docutils")
+    conf = runpy.run_path(str(ROOT / "docs" / "conf.py"))
+    skips = conf["_skip_what_scikit_learn_documents"]
+    told = {
+        name: skips(None, "class", name, getattr(ExplainableKMeans, name), False, None)
+        for name in ("fit", "_finish", "get_params", "set_fit_request")
+    }
+    assert told == {"fit": None, "_finish": None, "get_params": True, "set_fit_request": True}
