@@ -167,6 +167,17 @@ def test_a_timestamp_column_in_a_sparse_table_costs_no_digits(objective):
     )
 
 
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_a_far_center_takes_no_digits_of_the_others_from_a_sparse_table(objective):
+    rng = np.random.default_rng(3)
+    values = 1e9 + rng.normal(size=(50, 3))
+    values[::5, 1] = 0.0
+    centers = np.vstack([values[:4] + 0.25, values[4:5] * 1.2])  # the last one is 2e8 from all rows
+    expected = plain_costs(values, centers, objective)
+    found = center_costs(as_matrix(sparse.csr_array(values)), centers, objective)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+
+
 def test_a_sparse_row_that_equals_its_center_costs_nothing():
     rng = np.random.default_rng(9)
     values = rng.normal(size=(50, 60)) * (rng.random((50, 60)) < 0.4)
@@ -271,6 +282,21 @@ def test_equal_rows_have_themselves_as_mean_to_the_bit():
     labels = rng.integers(0, 20, 3000).astype(np.int32)
     means, _ = cluster_means(as_matrix(points[labels]), labels, 20)
     np.testing.assert_array_equal(means, points)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_equal_rows_of_fractional_weights_have_themselves_as_mean_to_the_bit(make):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 3)) * (rng.random((40, 3)) < 0.7)
+    copies = rng.integers(1, 4, 40)
+    values, labels = np.repeat(rows, copies, axis=0), np.repeat(np.arange(40, dtype=np.int32), copies)
+    weights = rng.random(len(values)) + 0.01
+    values, labels, weights = (
+        np.vstack([values, [[9.0, 9.0, 9.0]]]),
+        np.append(labels, 0).astype(np.int32),
+        np.append(weights, 0.0),
+    )
+    np.testing.assert_array_equal(cluster_means(as_matrix(make(values)), labels, 40, weights, n_jobs=2)[0], rows)
 
 
 @pytest.mark.parametrize("fractional", [False, True])

@@ -81,6 +81,17 @@ def test_distances_beyond_float64_are_refused():
         from_centers(read_table([[1e200], [0.0]]), [[0.0], [1.0]])
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-300])
+def test_distances_whose_squares_are_too_small_for_float64_are_refused(scale):
+    values = np.array([[0.0], [1.0], [5.0], [9.0]]) * scale
+    with pytest.raises(InvalidInputError, match=r"too small for float64.*such as 1e(199|299)"):
+        ExplainableKMeans(2, reference=values[[0, 3]]).fit(values)
+    with pytest.raises(InvalidInputError, match="too small"):
+        from_labels(read_table(values), np.array([0, 0, 1, 1], dtype=np.int32), 2)
+    assert from_centers(read_table(values), values[[0, 3]], objective=KMEDIANS).labels.tolist() == [0, 0, 1, 1]
+    assert from_centers(read_table(values[[1, 1]]), values[[1]]).cost == 0.0
+
+
 def test_labels_given_as_centers_are_sent_to_the_explainer():
     X = np.arange(12.0).reshape(6, 2)
     with pytest.raises(InvalidInputError, match="ClusterExplainer"):

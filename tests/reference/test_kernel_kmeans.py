@@ -185,3 +185,15 @@ def test_equal_rows_are_merged_in_an_order_of_their_own():
     other = space_of(values[shuffled], weights=weights[shuffled])
     assert np.array_equal(other.gram.matrix, space.gram.matrix)
     assert np.array_equal(other.weights, space.weights)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "hellinger", "additive_chi2", "histogram_intersection"])
+def test_clusters_of_equal_rows_cost_nothing_and_never_less(kernel):
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        rows = rng.random((4, 2)) * 3
+        labels = np.repeat(np.arange(4, dtype=np.int32), rng.integers(1, 5, 4))
+        values, weights = rows[labels], rng.random(len(labels)) + 0.1
+        assert space_of(values, kernel, weights, merge=False).partition_cost(labels, 4) == 0.0
+        features = np.sqrt(values)
+        assert kernel_cost(features @ features.T, labels, weights) == 0.0

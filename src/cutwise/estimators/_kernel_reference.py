@@ -72,7 +72,7 @@ class KernelProblem:
         own = self.costs[np.arange(len(codes)), codes]
         return TreeCosts(
             cost=self.space.partition_cost(self._in_space(codes), self.n_clusters),
-            surrogate_cost=self.rows.sum(own),
+            surrogate_cost=self.space.cost_or_zero(self.rows.sum(own)),
             centers=None,
             distances=False,
         )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.core import kernels
-from cutwise.reference import KMEANS, Objective
+from cutwise.reference import KMEANS, Objective, cost_or_zero
 from cutwise.table import Table
 
 __all__ = ["kernel_cost", "label_cost", "own_cost"]
@@ -89,10 +89,10 @@ def kernel_cost(kernel: npt.NDArray[Any], labels: Int32, weights: Float64 | None
     -------
     cost : float
         ``sum_i w_i K_ii - sum_c (sum_ij w_i w_j K_ij) / W_c``, the inner sums over the rows of cluster ``c``, and
-        ``W_c`` their weight.
+        ``W_c`` their weight; 0 where that is only rounding.
     """
     diagonal = np.diagonal(kernel)
-    total = 0.0
+    total = own = 0.0
     for _, rows, given in _clusters(labels, weights):
         w = np.ones(len(rows)) if given is None else given
         step = max(1, _BLOCK // len(rows))
@@ -101,8 +101,9 @@ def kernel_cost(kernel: npt.NDArray[Any], labels: Int32, weights: Float64 | None
             part = slice(start, start + step)
             block = kernel[np.ix_(rows[part], rows)].astype(np.float64)
             within += float(w[part] @ (block @ w))
-        total += float(w @ diagonal[rows].astype(np.float64)) - within / float(w.sum())
-    return total
+        total += float(w @ diagonal[rows].astype(np.float64))
+        own += within / float(w.sum())
+    return cost_or_zero(total - own, total)
 
 
 def _clusters(labels: Int32, weights: Float64 | None) -> Iterator[tuple[int, npt.NDArray[np.intp], Float64 | None]]:

@@ -4,7 +4,7 @@ from .feature_space import FeatureSpace, feature_space
 from .fitted import copying_clone, from_estimator, unshared
 from .fixed import FixedCosts, disagreement_costs, fixed_costs, fixed_costs_from_array
 from .given import from_centers, from_labels, sum_costs, wrong_number
-from .kernel_centers import KernelCenters, warn_if_negative
+from .kernel_centers import KernelCenters, cost_or_zero, warn_if_negative
 from .kernel_input import check_domain, needs_nonnegative
 from .kernel_kmeans import INITS, Partition, kernel_kmeans
 from .kernels import KERNELS, PRECOMPUTED, Kernel
@@ -33,6 +33,7 @@ __all__ = [
     "Reference",
     "check_domain",
     "copying_clone",
+    "cost_or_zero",
     "disagreement_costs",
     "feature_space",
     "find_clustering",

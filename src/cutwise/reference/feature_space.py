@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.table import Table
 
 from .gram import FeatureGram, Gram, MatrixGram, check_precomputed, matrix_gram
-from .kernel_centers import KernelCenters
+from .kernel_centers import KernelCenters, cost_or_zero
 from .kernel_input import read_kernel
 from .kernels import PRECOMPUTED, Kernel
 from .nystroem import NystroemMap, nystroem_gram, nystroem_map
@@ -84,7 +85,11 @@ class FeatureSpace:
             within = (indicator * self.gram.times(indicator)).sum(axis=0)
         totals = indicator.sum(axis=0)
         own = float((within[totals > 0] / totals[totals > 0]).sum())
-        return float(self.weights @ self.gram.diagonal) - own
+        return self.cost_or_zero(self._total - own)
+
+    def cost_or_zero(self, cost: float) -> float:
+        """What all rows cost together, 0 where that is only rounding."""
+        return cost_or_zero(cost, self._total)
 
     def costs(self, labels: Int32, n_clusters: int) -> Float64:
         """Squared distances of the m rows to the means of k clusters, none of them empty; equation (5)."""
@@ -125,6 +130,11 @@ class FeatureSpace:
             self.mapping.projection,
             self.scale,
         )
+
+    @cached_property
+    def _total(self) -> float:
+        """What the rows cost without centers: the weighted sum of their kernels with themselves."""
+        return float(self.weights @ self.gram.diagonal)
 
 
 def feature_space(

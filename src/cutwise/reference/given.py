@@ -12,11 +12,14 @@ from cutwise.core.kernels import exact_sum
 from cutwise.exceptions import InvalidInputError
 from cutwise.table import Table
 
-from .objective import KMEANS, Objective
+from .objective import KMEANS, KMEDIANS, Objective
 from .result import Reference
 from .weights import sum_weights
 
 __all__ = ["from_centers", "from_labels", "sum_costs", "wrong_number"]
+
+_SMALLEST_SQUARE = 2.0**-900
+"""Where no squared distance is larger, small ones among them are lost, or all are."""
 
 
 def from_centers(
@@ -52,7 +55,8 @@ def from_centers(
     Raises
     ------
     InvalidInputError
-        Centers that are no finite numbers, another number of them, or of another number of columns.
+        Centers that are no finite numbers, another number of them, or of another number of columns; distances whose
+        squares are beyond float64, or too small for it.
     """
     array = _read_centers(centers, what)
     if array.shape[1] != table.n_columns:
@@ -64,6 +68,7 @@ def from_centers(
         raise wrong_number(what, len(array), n_clusters)
     labels, low, largest = objective.assign(table.matrix, array, n_jobs)
     _check_distance(largest)
+    _check_squares(table, array, labels, low, largest, objective, n_jobs)
     return Reference(labels, array, sum_costs(low, sum_weights(sample_weight)), objective.name)
 
 
@@ -111,6 +116,7 @@ def from_labels(
                 f"{objective.center_word}. Label at least one row with each cluster, or give the centers."
             )
     low = objective.label_costs(table.matrix, centers, labels, n_jobs)
+    _check_squares(table, centers, labels, low, 0.0, objective, n_jobs)
     return Reference(labels, centers, sum_costs(low, weights), objective.name)
 
 
@@ -143,6 +149,26 @@ def sum_costs(costs: npt.NDArray[np.float64], weights: npt.NDArray[np.int64] | n
     """
     _check_distance(float(costs.max(initial=0.0)))
     return exact_sum(costs, weights)
+
+
+def _check_squares(
+    table: Table,
+    centers: npt.NDArray[np.float64],
+    labels: npt.NDArray[np.int32],
+    low: npt.NDArray[np.float64],
+    largest: float,
+    objective: Objective,
+    n_jobs: int,
+) -> None:
+    """Refuses rows so near to all centers that the squares of their distances are lost below float64's range."""
+    if objective is not KMEANS or low.max(initial=0.0) + largest > _SMALLEST_SQUARE:
+        return
+    apart = float(KMEDIANS.label_costs(table.matrix, centers, labels, n_jobs).max(initial=0.0))
+    if apart > 0.0:
+        raise InvalidInputError(
+            f"Rows are at most {apart:.1e} apart from the centers, and squares of that are too small for float64. "
+            f"Multiply X by a constant, such as 1e{round(-np.log10(apart))}."
+        )
 
 
 def wrong_number(what: str, found: int, n_clusters: int) -> InvalidInputError:

@@ -13,13 +13,16 @@ from cutwise.exceptions import InvalidInputError, NotPositiveDefiniteWarning, wa
 from .blocks import each_block
 from .kernels import PRECOMPUTED, Kernel
 
-__all__ = ["KernelCenters", "nearest_centers", "warn_if_negative"]
+__all__ = ["KernelCenters", "cost_or_zero", "nearest_centers", "warn_if_negative"]
 
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 
 TIE = 1e-12
 """Differences of squared distances that are rounding, as a share of the largest kernel of a row with itself."""
+
+_NOTHING = 2.0**-46
+"""A cost that is rounding, as a share of the rows' kernels with themselves, of which it is what is left."""
 
 _CLEARLY = 1e-6
 """The same for a squared distance below 0 that is no rounding, of a float32 matrix either."""
@@ -113,6 +116,22 @@ class KernelCenters:
 
         each_block(fill, rows.shape[0], len(self.coefficients), n_jobs)
         return out
+
+
+def cost_or_zero(cost: float, total: float) -> float:
+    """A cost in feature space, 0 where it is only rounding: equal rows cost nothing, and nothing costs less.
+
+    Parameters
+    ----------
+    cost : float
+    total : float
+        The weighted sum of the rows' kernels with themselves.
+
+    Returns
+    -------
+    cost : float
+    """
+    return 0.0 if abs(cost) <= _NOTHING * abs(total) else cost
 
 
 def nearest_centers(costs: Float64, scale: float) -> Int32:

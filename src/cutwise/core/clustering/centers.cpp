@@ -154,11 +154,30 @@ void CostTile::sparse_row(int64_t row, double *costs) {
     kernel(stored_.values, stored_.columns, stored_.n, c_.panel(lane), c_.absent(lane),
            lane + CenterPanels::kPanel <= c_.padded(), c_.start() + lane, costs + lane);
   if (!c_.direct().empty()) add_absent_direct(costs);
+  sum_cancelled(costs);
+}
+
+// Where a cost is small beside the terms that were added and taken away again, their rounding is what is left of it: such a
+// cost is summed over the columns instead, as in a dense row. The common case, a row that equals its center, is cheaper.
+void CostTile::sum_cancelled(double *costs) {
+  bool spread = false;
   for (int64_t j = 0; j < c_.k(); ++j) {
-    // A row that equals its center costs nothing, to the bit, whatever rounding left of the cancelled terms.
-    if (costs[j] <= 0x1p-40 * c_.start()[j] && stored_.n == c_.n_stored(j) && equals(c_.center(j))) costs[j] = 0.0;
-    if (costs[j] < 0.0) costs[j] = 0.0;
+    if (costs[j] > 0x1p-12 * c_.start()[j]) continue;
+    if (stored_.n == c_.n_stored(j) && equals(c_.center(j))) {
+      costs[j] = 0.0;
+      continue;
+    }
+    if (!spread) {
+      dense_.resize(c_.n_cols(), 0.0);
+      for (int64_t p = 0; p < stored_.n; ++p) dense_[stored_.columns[p]] = stored_.values[p];
+      spread = true;
+    }
+    double sum = 0.0;
+    for (int64_t f = 0; f < c_.n_cols(); ++f) sum += c_.term(dense_[f] - c_.center(j)[f]);
+    costs[j] = sum;
   }
+  if (spread)
+    for (int64_t p = 0; p < stored_.n; ++p) dense_[stored_.columns[p]] = 0.0;
 }
 
 void CostTile::add_absent_direct(double *costs) const {

@@ -6,7 +6,7 @@
 //
 // CSR rows are never densified: the cost of the all-zero row, corrected at the stored values by (x - c)^2 - c^2. Where c^2 is
 // huge beside the distances between centers (again timestamps) the correction would cancel, and such columns, 32 at most, are
-// summed directly.
+// summed directly. Where a cost comes out small beside what was corrected all the same, it is summed anew over all columns.
 #pragma once
 
 #include <algorithm>
@@ -149,6 +149,7 @@ class CostTile {
  private:
   void sparse_row(int64_t row, double *costs);
   void add_absent_direct(double *costs) const;
+  void sum_cancelled(double *costs);
   bool equals(const double *center) const;
 
   const RowReader &x_;
@@ -156,7 +157,7 @@ class CostTile {
   int64_t capacity_;
   Tile tile_{nullptr, 0};
   StoredRow stored_{nullptr, nullptr, 0};
-  std::vector<double> scratch_, costs_;
+  std::vector<double> scratch_, costs_, dense_;
 };
 
 // Runs work(first row, number of rows, tile) over all rows on up to n_jobs threads.

@@ -126,9 +126,54 @@ std::vector<double> weight_scales(const AnyWeights &weights, const In1<int32_t> 
   return scale;
 }
 
+// The least and the largest value of each column among the rows of each cluster. Products with float64 weights are rounded, so
+// the mean of equal values may miss them by a bit: between these bounds it cannot.
+class ClusterRanges {
+ public:
+  ClusterRanges(int64_t k, int64_t d)
+      : d_(d), n_rows_(k, 0), n_stored_(k * d, 0), least_(k * d, std::numeric_limits<double>::infinity()),
+        largest_(k * d, -std::numeric_limits<double>::infinity()) {}
+
+  void add_dense(int32_t label, const double *values) {
+    n_rows_[label] += 1;
+    for (int64_t f = 0; f < d_; ++f) add_value(label * d_ + f, values[f]);
+  }
+  void add_sparse(int32_t label, const StoredRow &stored) {
+    n_rows_[label] += 1;
+    for (int64_t p = 0; p < stored.n; ++p) add_value(label * d_ + stored.columns[p], stored.values[p]);
+  }
+  void add(const ClusterRanges &other) {
+    for (size_t j = 0; j < n_rows_.size(); ++j) n_rows_[j] += other.n_rows_[j];
+    for (size_t i = 0; i < least_.size(); ++i) {
+      n_stored_[i] += other.n_stored_[i];
+      least_[i] = std::min(least_[i], other.least_[i]);
+      largest_[i] = std::max(largest_[i], other.largest_[i]);
+    }
+  }
+  // The value of the range that is nearest to the mean; rows that store nothing are 0.
+  double within(int64_t cluster, int64_t f, double mean) const {
+    const int64_t i = cluster * d_ + f;
+    const double absent = n_stored_[i] < n_rows_[cluster] ? 0.0 : least_[i];
+    return std::max(std::min(least_[i], absent), std::min(std::max(largest_[i], absent), mean));
+  }
+
+ private:
+  void add_value(int64_t i, double value) {
+    n_stored_[i] += 1;
+    least_[i] = std::min(least_[i], value);
+    largest_[i] = std::max(largest_[i], value);
+  }
+
+  int64_t d_;
+  std::vector<int64_t> n_rows_, n_stored_;
+  std::vector<double> least_, largest_;
+};
+
 // Sums over a stretch of rows, by cluster.
 struct ClusterSums {
-  ClusterSums(int64_t k, int64_t d) : high(k * d, 0), low(k * d, 0), weight(k, 0), weight_high(k, 0), weight_low(k, 0) {}
+  ClusterSums(int64_t k, int64_t d, bool fractional)
+      : high(k * d, 0), low(k * d, 0), weight(k, 0), weight_high(k, 0), weight_low(k, 0),
+        ranges(fractional ? k : 0, fractional ? d : 0) {}
 
   void add(const ClusterSums &other) {
     add_all(high, other.high);
@@ -136,12 +181,14 @@ struct ClusterSums {
     add_all(weight, other.weight);
     add_all(weight_high, other.weight_high);
     add_all(weight_low, other.weight_low);
+    ranges.add(other.ranges);
   }
   static void add_all(std::vector<int64_t> &to, const std::vector<int64_t> &from) {
     for (size_t i = 0; i < to.size(); ++i) to[i] += from[i];
   }
 
   std::vector<int64_t> high, low, weight, weight_high, weight_low;
+  ClusterRanges ranges;  // only for float64 weights
 };
 
 struct SumPlan {
@@ -172,9 +219,10 @@ struct RowAdder {
     int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
     if (const auto *w = std::get_if<In1<int64_t>>(&weights))
       add_row(values, plan.scale.data(), d, plan.unit, (*w)(row), high, low);
-    else if (const auto *v = std::get_if<In1<double>>(&weights))
+    else if (const auto *v = std::get_if<In1<double>>(&weights)) {
       add_products(values, plan.scale.data(), d, plan.unit, (*v)(row)*plan.weight_scale[label], high, low);
-    else
+      if ((*v)(row) > 0.0) sums.ranges.add_dense(label, values);
+    } else
       add_row(values, plan.scale.data(), d, plan.unit, 1, high, low);
   }
 
@@ -182,6 +230,7 @@ struct RowAdder {
     int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
     if (const auto *v = std::get_if<In1<double>>(&weights)) {
       const double weight = (*v)(row)*plan.weight_scale[label];
+      if (weight > 0.0) sums.ranges.add_sparse(label, stored);
       for (int64_t p = 0; p < stored.n; ++p) {
         const int32_t f = stored.columns[p];
         const SplitTerm term = split_term(weight * (stored.values[p] * plan.scale[f]), plan.unit);
@@ -230,7 +279,7 @@ nb::tuple cluster_means(const Matrix &x, const In1<int32_t> &labels, const AnyWe
     for (double &s : plan.scale) s = term_scale(s, bits);
     const RowAdder adder{plan, weights, d};
     const int64_t n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
-    std::vector<ClusterSums> parts(n_pieces, ClusterSums(k, d));
+    std::vector<ClusterSums> parts(n_pieces, ClusterSums(k, d, fractional));
     parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
       sum_rows(*rows, labels, adder, n * piece / n_pieces, n * (piece + 1) / n_pieces, parts[piece]);
     });
@@ -244,7 +293,7 @@ nb::tuple cluster_means(const Matrix &x, const In1<int32_t> &labels, const AnyWe
         const int64_t high = sums.high[j * d + f], low = sums.low[j * d + f];
         double &mean = means.data()[j * d + f];
         if (!(total > 0.0)) mean = std::numeric_limits<double>::quiet_NaN();
-        else if (fractional) mean = sum_of_terms(high, low, plan.unit, plan.scale[f]) / total;
+        else if (fractional) mean = sums.ranges.within(j, f, sum_of_terms(high, low, plan.unit, plan.scale[f]) / total);
         else mean = mean_of_terms(high, low, sums.weight[j], plan.unit, plan.scale[f]);
       }
     }
