@@ -12,7 +12,8 @@ from cutwise._whole import write_whole
 from cutwise.bench.jobs import Job, Record, run_jobs
 from cutwise.bench.pictures import has_matplotlib
 from cutwise.datasets import CATALOG, LoadedSet, load_real
-from cutwise.exceptions import DataSetUnavailableError, UnknownOptionError
+from cutwise.exceptions import DataSetUnavailableError
+from cutwise.table import check_option
 
 __all__ = ["Experiment", "Options", "Sets", "run_experiment"]
 
@@ -130,8 +131,7 @@ def run_experiment(experiment: Experiment, options: Options, out: Path, say: Cal
         A set that was asked for by name cannot be had.
     """
     for name in options.sets:
-        if name not in experiment.sets:
-            raise UnknownOptionError.of("--sets", name, experiment.sets)
+        check_option("--sets", name, experiment.sets)
     wanted = options.sets or (experiment.quick_sets if options.quick else experiment.sets)
     sets = Sets(wanted, options)
     if options.sets and sets.missing:

@@ -1,8 +1,8 @@
 """The command line: thin commands over the public API.
 
-One file per command (``fit``, ``predict``, ``rules``, ``explain``); the others hold what they share: reading files
-(``_files``, ``_text``), choosing columns (``_columns``), the bundled examples (``_examples``), writing results
-(``_outputs``), the screen (``_screen``) and one-line errors (``_errors``).
+One file per command; those with an underscore hold what they share: options (``_options``, ``_groups``), reading files
+(``_files``, ``_text``), choosing columns and rows (``_columns``, ``_task``), the bundled examples (``_examples``),
+writing results (``_outputs``), the screen (``_screen``) and one-line errors (``_errors``).
 """
 
 from __future__ import annotations

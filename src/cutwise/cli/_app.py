@@ -9,6 +9,7 @@ import typer
 
 import cutwise
 from cutwise.cli import _errors, bench, compare, curve, explain, fit, predict, report, rules
+from cutwise.cli._groups import flattened
 
 __all__ = ["run"]
 
@@ -32,7 +33,9 @@ COMMANDS = {
 }
 for name, module in COMMANDS.items():
     # An empty line between two: typer joins lines that follow one another.
-    app.command(name, epilog="\n\n".join(["Examples:", *module.EXAMPLES]))(module.command)
+    # Lines of a docstring are longer than those of a terminal: what belongs together is joined, to be wrapped anew.
+    told = "\n\n".join(" ".join(paragraph.split()) for paragraph in (module.command.__doc__ or "").split("\n\n"))
+    app.command(name, help=told, epilog="\n\n".join(["Examples:", *module.EXAMPLES]))(flattened(module.command))
 
 
 def _print_version(wanted: bool) -> None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from cutwise.cli._files import Source
 from cutwise.cli._screen import note
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+
 __all__ = ["choose_columns", "complete_rows", "need_column", "numeric_columns"]
 
 
-def need_column(frame: Any, name: str, option: str, source: Source) -> str:
+def need_column(frame: pd.DataFrame, name: str, option: str, source: Source) -> str:
     """The column of that name.
 
     Raises
@@ -30,7 +35,7 @@ def need_column(frame: Any, name: str, option: str, source: Source) -> str:
     )
 
 
-def choose_columns(source: Source, *, only: Sequence[str], drop: Sequence[str], apart: Sequence[str]) -> Any:
+def choose_columns(source: Source, *, only: Sequence[str], drop: Sequence[str], apart: Sequence[str]) -> pd.DataFrame:
     """The table reduced to the columns to cluster on, in the file's order.
 
     Parameters
@@ -56,7 +61,9 @@ def choose_columns(source: Source, *, only: Sequence[str], drop: Sequence[str], 
     return source.frame[[column for column in columns if column in kept]]
 
 
-def complete_rows(source: Source, frame: Any, *, drop_missing: bool, needed: Sequence[str] = ()) -> Any:
+def complete_rows(
+    source: Source, frame: pd.DataFrame, *, drop_missing: bool, needed: Sequence[str] = ()
+) -> npt.NDArray[np.bool_]:
     """Which rows have a value in every column.
 
     Parameters
@@ -79,7 +86,7 @@ def complete_rows(source: Source, frame: Any, *, drop_missing: bool, needed: Seq
         A value is missing and may not be; names the column and its first row.
     """
     missing = frame.isna()
-    complete = ~missing.any(axis=1).to_numpy()
+    complete: npt.NDArray[np.bool_] = ~missing.any(axis=1).to_numpy()
     if complete.all():
         return complete
     if drop_missing:
@@ -100,7 +107,7 @@ def complete_rows(source: Source, frame: Any, *, drop_missing: bool, needed: Seq
     )
 
 
-def numeric_columns(source: Source, frame: Any, *, may_drop: bool = True) -> None:
+def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = True) -> None:
     """Check that every column holds finite numbers; ``may_drop`` says whether the command has ``--drop``.
 
     Raises
@@ -147,7 +154,7 @@ def _names(source: Source, given: Sequence[str], option: str) -> list[str]:
     return names
 
 
-def _first_text(values: Any) -> tuple[int, str]:
+def _first_text(values: pd.Series) -> tuple[int, str]:
     """Row and value of the first entry that is neither a number nor missing."""
     import pandas as pd
 

@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 from cutwise.cli._files import Source
-from cutwise.exceptions import UnknownOptionError
+from cutwise.table import check_option
 
-__all__ = ["EXAMPLE_TABLES", "read_example"]
+__all__ = ["EXAMPLE_TABLES", "clusters_of_example", "read_example"]
 
 # Name -> number of kinds that the data's publishers tell apart: the clusters asked for unless -k says otherwise.
 EXAMPLE_TABLES = {"wine": 3, "iris": 3, "breast_cancer": 2, "digits": 10}
 
 
-def read_example(name: str) -> tuple[Source, int]:
-    """A bundled table with its column names, without the column that says the kind.
-
-    Parameters
-    ----------
-    name : str
-        One of ``EXAMPLE_TABLES``.
-
-    Returns
-    -------
-    source : Source
-    n_clusters : int
-        How many kinds there are.
+def clusters_of_example(name: str) -> int:
+    """How many kinds the data of an example are of.
 
     Raises
     ------
     UnknownOptionError
         No such example.
     """
-    if name not in EXAMPLE_TABLES:
-        raise UnknownOptionError.of("--example", name, list(EXAMPLE_TABLES))
+    return EXAMPLE_TABLES[check_option("--example", name, tuple(EXAMPLE_TABLES))]
+
+
+def read_example(name: str) -> Source:
+    """A bundled table with its column names, without the column that says the kind.
+
+    Raises
+    ------
+    UnknownOptionError
+        No such example.
+    """
+    check_option("--example", name, tuple(EXAMPLE_TABLES))
     import pandas as pd
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")()
-    return Source(pd.DataFrame(bunch.data, columns=list(bunch.feature_names)), f"example {name}"), EXAMPLE_TABLES[name]
+    return Source(pd.DataFrame(bunch.data, columns=list(bunch.feature_names)), f"example {name}")

@@ -10,10 +10,13 @@ import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from cutwise.cli._text import read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Source", "read_source"]
 
@@ -44,7 +47,7 @@ class Source:
         False when the file's first line is data already; the columns are then ``x0``, ``x1``, ...
     """
 
-    frame: Any
+    frame: pd.DataFrame
     name: str
     first_line: int | None = None
     has_names: bool = True

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cutwise.cli._files import Source
 from cutwise.exceptions import ColumnMismatchError, did_you_mean, listed
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+    from cutwise.estimators._base import TreeEstimator
+
 __all__ = ["as_fitted", "columns_of"]
 
 
-def columns_of(model: Any, source: Source) -> Any:
+def columns_of(model: TreeEstimator, source: Source) -> pd.DataFrame:
     """The columns that the model was fitted on, in its order.
 
     Raises
@@ -38,7 +44,7 @@ def columns_of(model: Any, source: Source) -> Any:
     return source.frame[names]
 
 
-def as_fitted(model: Any, table: Any) -> Any:
+def as_fitted(model: TreeEstimator, table: pd.DataFrame) -> pd.DataFrame | npt.NDArray[Any]:
     """The table with names exactly when the model has some: by position, both are known to agree."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:

@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cutwise.exceptions import InvalidInputError, UnknownOptionError
+from cutwise.exceptions import InvalidInputError
+from cutwise.reference import KERNELS, PRECOMPUTED, needs_nonnegative
+from cutwise.table import check_option
+
+if TYPE_CHECKING:
+    from cutwise import ExplainableKernelKMeans
 
 __all__ = ["KERNEL_NAMES", "KernelOptions"]
 
-KERNEL_NAMES = (
-    "rbf",
-    "laplacian",
-    "additive_chi2",
-    "chi2",
-    "hellinger",
-    "histogram_intersection",
-    "polynomial",
-    "linear",
-)
+KERNEL_NAMES = tuple(name for name in KERNELS if name != PRECOMPUTED)
 """Kernels that are computed from the columns of a file."""
-
-OF_HISTOGRAMS = ("additive_chi2", "chi2", "hellinger", "histogram_intersection")
-"""Defined for values of at least 0, which most scales do not leave."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +49,7 @@ class KernelOptions:
                 if value is not None:
                     raise InvalidInputError(f"{option} {value} belongs to a kernel. Say which, such as --kernel rbf.")
             return
-        if self.kernel not in KERNEL_NAMES:
-            raise UnknownOptionError.of("--kernel", self.kernel, KERNEL_NAMES)
+        check_option("--kernel", self.kernel, KERNEL_NAMES)
         if objective != "kmeans":
             raise InvalidInputError(
                 f"--kernel {self.kernel} clusters by kernel k-means, and --objective {objective} is another objective. "
@@ -71,10 +63,10 @@ class KernelOptions:
 
     @property
     def scale(self) -> str:
-        """How columns are scaled unless it is said: histograms stay as they are."""
-        return "none" if self.kernel in OF_HISTOGRAMS else "standard"
+        """How columns are scaled unless it is said: values that may not be negative stay as they are."""
+        return "none" if needs_nonnegative(self.kernel) else "standard"
 
-    def estimator(self, n_clusters: int, growth: dict[str, Any]) -> Any:
+    def estimator(self, n_clusters: int, growth: dict[str, Any]) -> ExplainableKernelKMeans:
         """The estimator, unfitted; ``growth`` are the parameters that all estimators have, and k-means' own."""
         from cutwise import ExplainableKernelKMeans
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cutwise.exceptions import InvalidInputError, listed
 
-__all__ = ["NAME_HELP", "name_clusters"]
+if TYPE_CHECKING:
+    from cutwise.estimators._base import TreeEstimator
 
-NAME_HELP = "Name of a cluster, such as 0=students; may be repeated."
+__all__ = ["name_clusters"]
 
 
-def name_clusters(model: Any, given: Sequence[str]) -> None:
+def name_clusters(model: TreeEstimator, given: Sequence[str]) -> None:
     """Give the clusters of a fitted model the names of ``--name``.
 
     Parameters

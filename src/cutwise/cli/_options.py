@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cutwise.cli._examples import EXAMPLE_TABLES
 from cutwise.cli._scaling import SCALES
-from cutwise.exceptions import UnknownOptionError
+from cutwise.table import check_option
+
+if TYPE_CHECKING:
+    from cutwise.estimators._explainable import ExplainableClusterer
 
 __all__ = [
-    "FILE_HELP",
     "OUTPUT",
     "TABLE",
     "TREE",
     "AsJson",
     "Clusters",
-    "DepthPenalty",
-    "Drop",
     "DropMissing",
-    "Example",
-    "Expansion",
-    "File",
+    "GrowthOptions",
     "Header",
-    "Jobs",
     "MaxLeaves",
     "ModelFile",
-    "NInit",
+    "Names",
     "Objective",
-    "Only",
     "Scale",
-    "Seed",
     "Separator",
+    "TableFile",
+    "TableOptions",
     "Weights",
     "check_objective",
-    "depth_penalty_of",
     "estimator_of",
 ]
 
@@ -43,6 +40,7 @@ FILE_HELP = "CSV, TSV or Parquet file, packed (gzip, bzip2, xz) or not; - for st
 TABLE, TREE, OUTPUT = "Table", "Clusters and tree", "Output"
 
 File = Annotated[str | None, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)]
+TableFile = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file that cutwise fit --out wrote.")]
 Example = Annotated[
     str | None,
@@ -109,9 +107,62 @@ Seed = Annotated[
 Jobs = Annotated[
     int, typer.Option(help="Threads, -1 for all processors; the result does not depend on it.", rich_help_panel=TREE)
 ]
+Names = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--name",
+        metavar="CLUSTER=NAME",
+        help="Name of a cluster, such as 0=students; may be repeated.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=OUTPUT)]
 
 OBJECTIVES = ("kmeans", "kmedians")
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Which table, and which of its columns and rows."""
+
+    file: File = None
+    example: Example = None
+    drop: Drop = None
+    only: Only = None
+    drop_missing: DropMissing = False
+    weights: Weights = None
+    separator: Separator = None
+    header: Header = None
+
+
+@dataclass(frozen=True)
+class GrowthOptions:
+    """How clusters are found and trees grow, beside the number of clusters and the algorithm."""
+
+    expansion: Expansion = "exkmc"
+    depth_penalty: DepthPenalty = "0.03"
+    n_init: NInit = 10
+    seed: Seed = 0
+    jobs: Jobs = 1
+
+    @property
+    def penalty(self) -> float | str:
+        """The number that ``--depth-penalty`` says, or its text, which the estimator takes or refuses."""
+        try:
+            return float(self.depth_penalty)
+        except ValueError:
+            return self.depth_penalty
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The same as parameters of an estimator that clusters."""
+        return {
+            "expansion": self.expansion,
+            "depth_penalty": self.penalty,
+            "n_init": self.n_init,
+            "random_state": self.seed,
+            "n_jobs": self.jobs,
+        }
 
 
 def check_objective(objective: str) -> None:
@@ -122,19 +173,10 @@ def check_objective(objective: str) -> None:
     UnknownOptionError
         The valid ones are listed.
     """
-    if objective not in OBJECTIVES:
-        raise UnknownOptionError.of("--objective", objective, OBJECTIVES)
+    check_option("--objective", objective, OBJECTIVES)
 
 
-def depth_penalty_of(text: str) -> float | str:
-    """The number that ``--depth-penalty`` says, or its text, which the estimator takes or refuses."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def estimator_of(objective: str) -> Any:
+def estimator_of(objective: str) -> type[ExplainableClusterer]:
     """The estimator of an option of ``--objective``."""
     from cutwise import ExplainableKMeans, ExplainableKMedians
 

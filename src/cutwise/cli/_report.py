@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cutwise.cli._scaling import SCALES
 from cutwise.cli._screen import print_document, print_line, print_table
 from cutwise.readouts.guarantee import certificate_line
 from cutwise.readouts.words import compared, percent, quoted
 
+if TYPE_CHECKING:
+    from cutwise.estimators._base import TreeEstimator
+    from cutwise.readouts.rules import ClusterRules, Rule
+
 __all__ = ["print_certificate", "print_fit", "print_json", "print_rules"]
 
 MEASURES = ("rows", "share", "purity", "coverage")
 
 
-def print_fit(model: Any, *, source: str, n_rows: int, scale: str) -> None:
+def print_fit(model: TreeEstimator, *, source: str, n_rows: int, scale: str) -> None:
     """Say what was done, the rules, and what they cost.
 
     Parameters
@@ -42,7 +46,7 @@ def print_fit(model: Any, *, source: str, n_rows: int, scale: str) -> None:
     print_certificate(model)
 
 
-def print_rules(model: Any) -> None:
+def print_rules(model: TreeEstimator) -> None:
     """Print a table of the rules: one line a leaf; clusters of several leaves have a line of totals first.
 
     The names of clusters, where there are any, have a column of their own: other files and programs speak of labels.
@@ -64,7 +68,7 @@ def print_rules(model: Any) -> None:
     print_table((*who, *MEASURES, "rule"), rows, right=flush_right)
 
 
-def print_json(model: Any, **about: Any) -> None:
+def print_json(model: TreeEstimator, **about: Any) -> None:
     """Print what ``export_json`` gives, with entries of the command line's own."""
     from cutwise.estimators._document import model_document
 
@@ -72,21 +76,21 @@ def print_json(model: Any, **about: Any) -> None:
     print_document(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
 
 
-def print_certificate(model: Any) -> None:
+def print_certificate(model: TreeEstimator) -> None:
     """Print what is proved about a tree's cost, where something is."""
     line = certificate_line(model)
     if line is not None:
         print_line(line)
 
 
-def _tree_line(model: Any) -> str:
+def _tree_line(model: TreeEstimator) -> str:
     from cutwise.estimators._document import algorithm_of
 
     leaves = _count(model.n_leaves_, "leaf", "leaves")
     return f"{_count(len(model.classes_), 'cluster')}, tree by {algorithm_of(model)}: {leaves}, depth {model.depth_}"
 
 
-def _price_lines(model: Any) -> list[str]:
+def _price_lines(model: TreeEstimator) -> list[str]:
     """What saying the clusters with this tree costs, in words."""
     from cutwise.estimators._document import words_of
 
@@ -103,7 +107,7 @@ def _price_lines(model: Any) -> list[str]:
     return [*lines, f"cost ratio {ratio:.4f}: {costs} are {compared(ratio)} within {own}"]
 
 
-def _pair_lines(model: Any) -> list[str]:
+def _pair_lines(model: TreeEstimator) -> list[str]:
     """Agreement that chance and bounded kernels do not flatter: low cost ratios are cheap under a bounded kernel."""
     if not hasattr(model, "adjusted_rand_index_"):
         return []
@@ -111,7 +115,7 @@ def _pair_lines(model: Any) -> list[str]:
     return [f"adjusted Rand index {index:.4f}, normalized mutual information {information:.4f}: 1 is the same clusters"]
 
 
-def _measures(rule: Any) -> tuple[str, str, str, str]:
+def _measures(rule: ClusterRules | Rule) -> tuple[str, str, str, str]:
     return f"{rule.size:,}", percent(rule.share), percent(rule.purity), percent(rule.coverage)
 
 

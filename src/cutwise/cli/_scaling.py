@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cutwise.exceptions import UnknownOptionError
+from cutwise.table import check_option
 
 __all__ = ["SCALES", "scaler_of"]
 
@@ -25,8 +25,7 @@ def scaler_of(scale: str) -> Any:
     UnknownOptionError
         No such option.
     """
-    if scale not in SCALES:
-        raise UnknownOptionError.of("--scale", scale, list(SCALES))
+    check_option("--scale", scale, tuple(SCALES))
     if scale == "none":
         return None
     from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler

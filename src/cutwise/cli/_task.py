@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cutwise.cli._columns import choose_columns, complete_rows, need_column, numeric_columns
-from cutwise.cli._examples import read_example
+from cutwise.cli._examples import clusters_of_example, read_example
 from cutwise.cli._files import Source, read_source
+from cutwise.cli._options import TableOptions
 from cutwise.cli._screen import working
 from cutwise.exceptions import InvalidInputError
 
-__all__ = ["Task", "find_source", "prepare"]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+
+__all__ = ["Task", "find_labeled", "find_source", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -30,58 +35,65 @@ class Task:
         Clusters to explain, in the words of the source.
     """
 
-    table: Any
-    rows: Any
-    weights: Any = None
-    labels: Any = None
+    table: pd.DataFrame
+    rows: npt.NDArray[np.int64]
+    weights: npt.NDArray[Any] | None = None
+    labels: npt.NDArray[Any] | None = None
 
 
-def find_source(
-    file: str | None,
-    example: str | None,
-    n_clusters: int | None,
-    separator: str | None,
-    header: bool | None,
-    labels_from: str | None = None,
-    *,
-    command: str = "fit",
-) -> tuple[Source, int | None]:
-    """The table that a command line names, and the number of clusters; None when they are given by labels.
+def find_source(table: TableOptions, n_clusters: int | None, *, command: str) -> tuple[Source, int]:
+    """The table that a command line names, and the number of clusters; an example knows its own.
 
     Raises
     ------
     InvalidInputError
-        No table or two, no number of clusters or one too many, or a file that cannot be read.
+        No table or two, no number of clusters, or a file that cannot be read.
     """
-    if labels_from is not None and n_clusters is not None:
+    _check_given(table, command)
+    if n_clusters is None:
+        if table.example is None:
+            raise InvalidInputError("The number of clusters is missing. Say how many with -k, such as -k 5.")
+        n_clusters = clusters_of_example(table.example)
+    return _read(table), n_clusters
+
+
+def find_labeled(table: TableOptions, n_clusters: int | None, labels_from: str, *, command: str) -> Source:
+    """The table that a command line names, whose clusters a column of it gives.
+
+    Raises
+    ------
+    InvalidInputError
+        No table or two, a number of clusters beside those of the column, or a file that cannot be read.
+    """
+    if n_clusters is not None:
         raise InvalidInputError(
             f"-k {n_clusters} has no meaning with --labels-from {labels_from}: that column has its clusters already. "
             "Leave one of them out."
         )
-    if example is not None:
-        if file is not None:
-            raise InvalidInputError(f"Both FILE ({file}) and --example ({example}) were given. Give one of them.")
-        source, usual = read_example(example)
-        return source, usual if n_clusters is None and labels_from is None else n_clusters
-    if file is None:
+    _check_given(table, command)
+    return _read(table)
+
+
+def _check_given(table: TableOptions, command: str) -> None:
+    """Refuse no table, and two."""
+    if table.example is not None and table.file is not None:
+        raise InvalidInputError(
+            f"Both FILE ({table.file}) and --example ({table.example}) were given. Give one of them."
+        )
+    if table.example is None and table.file is None:
         raise InvalidInputError(
             f"FILE is missing. Give a table (cutwise {command} data.csv -k 5), or try cutwise {command} --example wine."
         )
-    if n_clusters is None and labels_from is None:
-        raise InvalidInputError("The number of clusters is missing. Say how many with -k, such as -k 5.")
-    with working(f"reading {file}"):
-        return read_source(file, separator=separator, header=header), n_clusters
 
 
-def prepare(
-    source: Source,
-    *,
-    only: Sequence[str],
-    drop: Sequence[str],
-    weights: str | None,
-    labels_from: str | None,
-    drop_missing: bool,
-) -> Task:
+def _read(table: TableOptions) -> Source:
+    if table.file is None:
+        return read_example(str(table.example))
+    with working(f"reading {table.file}"):
+        return read_source(table.file, separator=table.separator, header=table.header)
+
+
+def prepare(source: Source, table: TableOptions, *, labels_from: str | None = None) -> Task:
     """Choose columns and rows, and check them here, where messages can name the file's lines and the options.
 
     Raises
@@ -91,24 +103,25 @@ def prepare(
     """
     import numpy as np
 
+    weights = table.weights
     named = {"--weights": weights, "--labels-from": labels_from}
     apart = [need_column(source.frame, name, option, source) for option, name in named.items() if name is not None]
-    table = choose_columns(source, only=only, drop=drop, apart=apart)
-    numeric_columns(source, table)
+    frame = choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart)
+    numeric_columns(source, frame)
     if weights is not None:
         numeric_columns(source, source.frame[[weights]], may_drop=False)
-    used = source.frame[list(dict.fromkeys([*table.columns, *apart]))]
-    complete = complete_rows(source, used, drop_missing=drop_missing, needed=apart)
+    used = source.frame[list(dict.fromkeys([*frame.columns, *apart]))]
+    complete = complete_rows(source, used, drop_missing=table.drop_missing, needed=apart)
     kept = used if complete.all() else _whole_again(used[complete])
     return Task(
-        table=kept[list(table.columns)],
+        table=kept[list(frame.columns)],
         rows=np.flatnonzero(complete),
         weights=None if weights is None else kept[weights].to_numpy(),
         labels=None if labels_from is None else kept[labels_from].to_numpy(),
     )
 
 
-def _whole_again(frame: Any) -> Any:
+def _whole_again(frame: pd.DataFrame) -> pd.DataFrame:
     """Columns of whole numbers that are fractional only because pandas had no other way to hold a missing value."""
     from pandas.api import types
 

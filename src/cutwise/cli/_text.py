@@ -9,10 +9,13 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING
 
 from cutwise.cli._screen import note
 from cutwise.exceptions import InvalidInputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Layout", "find_layout", "read_text"]
 
@@ -49,7 +52,9 @@ class Layout:
     first_line: int
 
 
-def read_text(file: IO[bytes], name: str, *, separator: str | None, header: bool | None) -> tuple[Any, int, bool]:
+def read_text(
+    file: IO[bytes], name: str, *, separator: str | None, header: bool | None
+) -> tuple[pd.DataFrame, int, bool]:
     """Read separated text from a seekable binary file.
 
     Returns
@@ -123,7 +128,7 @@ def _first_lines(file: IO[bytes]) -> bytes:
 
 def _read_as(
     file: IO[bytes], sample: str, encoding: str, name: str, separator: str | None, header: bool | None
-) -> tuple[Any, int, bool]:
+) -> tuple[pd.DataFrame, int, bool]:
     import pandas as pd
 
     layout = find_layout(sample, name, separator=separator, header=header)
@@ -160,7 +165,7 @@ def _read_as(
     return _with_long_numbers(_without_empty_edge(frame)), layout.first_line, layout.has_names
 
 
-def _without_empty_edge(frame: Any) -> Any:
+def _without_empty_edge(frame: pd.DataFrame) -> pd.DataFrame:
     """Lines that end with a separator make a last column without name or values: it is no column."""
     last = frame.columns[-1]
     if len(frame.columns) > 1 and last.startswith("Unnamed: ") and frame[last].isna().all():
@@ -168,7 +173,7 @@ def _without_empty_edge(frame: Any) -> Any:
     return frame
 
 
-def _with_long_numbers(frame: Any) -> Any:
+def _with_long_numbers(frame: pd.DataFrame) -> pd.DataFrame:
     """Whole numbers beyond 64 bits, which pandas leaves as text, as float64."""
     from pandas.api import types
 

@@ -53,10 +53,10 @@ def command(
 ) -> None:
     """Run an experiment of the papers, and write tables and pictures."""
     from cutwise.bench import EXPERIMENTS, Options, run_experiment
-    from cutwise.exceptions import InvalidInputError, UnknownOptionError
+    from cutwise.exceptions import InvalidInputError
+    from cutwise.table import check_option
 
-    if experiment not in EXPERIMENTS:
-        raise UnknownOptionError.of("EXPERIMENT", experiment, tuple(EXPERIMENTS))
+    check_option("EXPERIMENT", experiment, tuple(EXPERIMENTS))
     if data is not None and not Path(data).is_dir():
         raise InvalidInputError(f"--data {data}: there is no such folder. Give the one that holds the NAME.npz files.")
     names = tuple(name.strip() for name in (sets or "").split(",") if name.strip())

@@ -6,36 +6,28 @@ import json
 import math
 import time
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cutwise.cli._errors import warnings_name
 from cutwise.cli._options import (
     AsJson,
     Clusters,
-    DepthPenalty,
-    Drop,
-    DropMissing,
-    Example,
-    Expansion,
-    File,
-    Header,
-    Jobs,
+    GrowthOptions,
     MaxLeaves,
-    NInit,
     Objective,
-    Only,
     Scale,
-    Seed,
-    Separator,
-    Weights,
-    depth_penalty_of,
+    TableOptions,
     estimator_of,
 )
 from cutwise.cli._scaling import scaler_of
 from cutwise.cli._screen import print_line, print_table, working
-from cutwise.cli._task import find_source, prepare
+from cutwise.cli._task import Task, find_source, prepare
 from cutwise.exceptions import EmptyClusterWarning
 from cutwise.readouts.words import finite, percent
+
+if TYPE_CHECKING:
+    from cutwise.estimators._base import TreeEstimator
+    from cutwise.estimators._explainable import ExplainableClusterer
 
 __all__ = ["EXAMPLES", "command"]
 
@@ -49,23 +41,13 @@ HEADER = ("algorithm", "leaves", "depth", "cost ratio", "agreement", "WAD", "WAE
 
 
 def command(
-    file: File = None,
-    example: Example = None,
-    drop: Drop = None,
-    only: Only = None,
-    drop_missing: DropMissing = False,
-    weights: Weights = None,
-    separator: Separator = None,
-    header: Header = None,
+    *,
+    table: TableOptions,
     n_clusters: Clusters = None,
     objective: Objective = "kmeans",
     scale: Scale = "standard",
     max_leaves: MaxLeaves = None,
-    expansion: Expansion = "exkmc",
-    depth_penalty: DepthPenalty = "0.03",
-    n_init: NInit = 10,
-    seed: Seed = 0,
-    jobs: Jobs = 1,
+    growth: GrowthOptions,
     as_json: AsJson = False,
 ) -> None:
     """Grow a tree with every algorithm, and with plain CART, and print what each costs.
@@ -76,23 +58,20 @@ def command(
     """
     estimator = estimator_of(objective)
     scaler = scaler_of(scale)
-    source, n_clusters = find_source(file, example, n_clusters, separator, header, command="compare")
-    task = prepare(
-        source, only=only or [], drop=drop or [], weights=weights, labels_from=None, drop_missing=drop_missing
-    )
-    common = {"max_leaves": max_leaves, "preprocessor": scaler, "n_jobs": jobs}
-    growth = {"expansion": expansion, "depth_penalty": depth_penalty_of(depth_penalty)}
+    source, n_clusters = find_source(table, n_clusters, command="compare")
+    task = prepare(source, table)
+    common = {"max_leaves": max_leaves, "preprocessor": scaler}
     with working(f"clustering {len(task.table):,} rows and {task.table.shape[1]} columns"), warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyClusterWarning)  # of a tree that is not shown
-        first = estimator(n_clusters, algorithm="exkmc", n_init=n_init, random_state=seed, **common, **growth)
+        first = estimator(n_clusters, algorithm="exkmc", **common, **growth.params)
         reference = _fit(first, task)[0].reference_.centers  # every row belongs to the nearest
     told = []
     for algorithm in ALGORITHMS:
         with working(f"growing a tree by {algorithm}"), warnings_name(algorithm):
-            model = estimator(n_clusters, algorithm=algorithm, reference=reference, **common, **growth)
+            model = estimator(n_clusters, algorithm=algorithm, reference=reference, **common, **growth.params)
             told.append(_figures(algorithm, *_fit(model, task), task))
     with working("growing a tree by CART"), warnings_name("CART"):
-        told.append(_cart(first, objective, common, task))
+        told.append(_cart(first, objective, {**common, "n_jobs": growth.jobs}, task))
     if as_json:
         about = {"source": source.name, "n_rows": len(task.table), "n_columns": task.table.shape[1]}
         about |= {"n_clusters": n_clusters, "objective": objective, "scale": scale}
@@ -114,14 +93,14 @@ def command(
     print_table(HEADER, rows, right=range(1, len(HEADER)))
 
 
-def _fit(model: Any, task: Any) -> tuple[Any, float]:
+def _fit(model: ExplainableClusterer, task: Task) -> tuple[ExplainableClusterer, float]:
     """The model fitted, and the seconds that took."""
     started = time.perf_counter()
     model.fit(task.table, sample_weight=task.weights)
     return model, time.perf_counter() - started
 
 
-def _cart(first: Any, objective: str, common: dict[str, Any], task: Any) -> dict[str, Any]:
+def _cart(first: ExplainableClusterer, objective: str, common: dict[str, Any], task: Task) -> dict[str, Any]:
     """Plain CART on the labels of the reference clustering, its clusters priced as all others are."""
     import sklearn.tree  # noqa: F401 - so that its import is not timed
 
@@ -139,7 +118,7 @@ def _cart(first: Any, objective: str, common: dict[str, Any], task: Any) -> dict
     return {**_figures("CART", model, seconds, task), "cost": cost, "cost_ratio": finite(ratio)}
 
 
-def _figures(algorithm: str, model: Any, seconds: float, task: Any) -> dict[str, Any]:
+def _figures(algorithm: str, model: TreeEstimator, seconds: float, task: Task) -> dict[str, Any]:
     from cutwise.metrics import weighted_average_depth, weighted_average_explanation_size
 
     return {

@@ -6,7 +6,7 @@ import json
 import re
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,22 +16,10 @@ from cutwise.cli._options import (
     TREE,
     AsJson,
     Clusters,
-    DepthPenalty,
-    Drop,
-    DropMissing,
-    Example,
-    Expansion,
-    File,
-    Header,
-    Jobs,
-    NInit,
+    GrowthOptions,
     Objective,
-    Only,
     Scale,
-    Seed,
-    Separator,
-    Weights,
-    depth_penalty_of,
+    TableOptions,
     estimator_of,
 )
 from cutwise.cli._outputs import Outputs
@@ -41,6 +29,10 @@ from cutwise.cli._screen import note, print_line, print_table, working
 from cutwise.cli._task import find_source, prepare
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 from cutwise.readouts.words import percent
+
+if TYPE_CHECKING:
+    from cutwise import CostCurve
+    from cutwise.estimators._base import TreeEstimator
 
 __all__ = ["EXAMPLES", "command"]
 
@@ -54,14 +46,8 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def command(
-    file: File = None,
-    example: Example = None,
-    drop: Drop = None,
-    only: Only = None,
-    drop_missing: DropMissing = False,
-    weights: Weights = None,
-    separator: Separator = None,
-    header: Header = None,
+    *,
+    table: TableOptions,
     n_clusters: Clusters = None,
     objective: Objective = "kmeans",
     scale: Scale = "standard",
@@ -83,11 +69,7 @@ def command(
             rich_help_panel=TREE,
         ),
     ] = None,
-    expansion: Expansion = "exkmc",
-    depth_penalty: DepthPenalty = "0.03",
-    n_init: NInit = 10,
-    seed: Seed = 0,
-    jobs: Jobs = 1,
+    growth: GrowthOptions,
     out: Annotated[
         str | None, typer.Option(metavar="PICTURE", help="Draw it: .png, .svg or .pdf.", rich_help_panel=OUTPUT)
     ] = None,
@@ -106,22 +88,11 @@ def command(
     estimator, scaler = estimator_of(objective), scaler_of(scale)
     from cutwise import cost_curve
 
-    with Outputs(out, model, inputs=[file]) as outputs:
-        source, n_clusters = find_source(file, example, n_clusters, separator, header, command="curve")
-        task = prepare(
-            source, only=only or [], drop=drop or [], weights=weights, labels_from=None, drop_missing=drop_missing
-        )
+    with Outputs(out, model, inputs=[table.file]) as outputs:
+        source, n_clusters = find_source(table, n_clusters, command="curve")
+        task = prepare(source, table)
         with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns"):
-            recipe = estimator(
-                n_clusters,
-                algorithm=algorithm,
-                expansion=expansion,
-                depth_penalty=depth_penalty_of(depth_penalty),
-                preprocessor=scaler,
-                n_init=n_init,
-                random_state=seed,
-                n_jobs=jobs,
-            )
+            recipe = estimator(n_clusters, algorithm=algorithm, preprocessor=scaler, **growth.params)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyClusterWarning)  # of the tree to start from, one of many
                 curve = cost_curve(recipe, task.table, max_leaves=max_leaves, sample_weight=task.weights)
@@ -146,7 +117,7 @@ def command(
             note(f"wrote {path}")
 
 
-def _print(curve: Any, chosen: Any, within: str | None) -> None:
+def _print(curve: CostCurve, chosen: TreeEstimator | None, within: str | None) -> None:
     header = ["leaves", "cost ratio", "agreement"]
     rows = []
     for n, ratio, agreement in zip(
@@ -187,7 +158,7 @@ def _check_picture(out: str) -> None:
     need_matplotlib()
 
 
-def _draw(curve: Any, share: float | None, part: Path, ending: str) -> None:
+def _draw(curve: CostCurve, share: float | None, part: Path, ending: str) -> None:
     # A figure of its own, not pyplot's: no window system is asked for.
     from matplotlib.figure import Figure
 

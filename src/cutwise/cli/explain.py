@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cutwise.cli._columns import numeric_columns
 from cutwise.cli._files import Source, read_source
 from cutwise.cli._fitted import as_fitted, columns_of
-from cutwise.cli._names import NAME_HELP, name_clusters
-from cutwise.cli._options import FILE_HELP
+from cutwise.cli._names import name_clusters
+from cutwise.cli._options import AsJson, Header, ModelFile, Names, Separator, TableFile
 from cutwise.cli._screen import print_document, print_line, working
 from cutwise.exceptions import InvalidInputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from cutwise.estimators._base import TreeEstimator
+    from cutwise.readouts.changes import Change
 
 __all__ = ["EXAMPLES", "command"]
 
@@ -27,19 +33,16 @@ _BLOCK = 1 << 12
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file that cutwise fit --out wrote.")],
-    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    model: ModelFile,
+    file: TableFile,
     row: Annotated[
         list[int] | None,
         typer.Option(help="Number of a row, counted from 0; may be repeated. Every row by default.", min=0),
     ] = None,
-    name: Annotated[list[str] | None, typer.Option(metavar="CLUSTER=NAME", help=NAME_HELP)] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
-    separator: Annotated[str | None, typer.Option(help="Separator of a text file; found out by default.")] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether the first line holds names; found out by default."),
-    ] = None,
+    name: Names = None,
+    as_json: AsJson = False,
+    separator: Separator = None,
+    header: Header = None,
 ) -> None:
     """Say why a row is in its cluster, and the smallest change of one column that would move it to each other one.
 
@@ -79,7 +82,9 @@ def command(
             print_line(f"  {changes_in_words({label: change}, fitted.cluster_names_)}")
 
 
-def _tell(model: Any, table: Any, rows: Sequence[int]) -> Iterator[tuple[int, Any, str, dict[Any, Any]]]:
+def _tell(
+    model: TreeEstimator, table: pd.DataFrame, rows: Sequence[int]
+) -> Iterator[tuple[int, Any, str, dict[Any, Change | None]]]:
     """Number, cluster, sentence and changes of every row; some rows at a time, as a change is an object of its own."""
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK]
@@ -104,7 +109,7 @@ def _rows(source: Source, wanted: Sequence[int] | None) -> list[int]:
     return list(range(n_rows)) if wanted is None else list(wanted)
 
 
-def _check_complete(source: Source, table: Any, rows: Sequence[int]) -> None:
+def _check_complete(source: Source, table: pd.DataFrame, rows: Sequence[int]) -> None:
     """Refuse rows without a value; others may lack some."""
     missing = table.iloc[rows].isna().to_numpy()
     if missing.any():

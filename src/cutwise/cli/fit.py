@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cutwise.cli._kernel import KERNEL_NAMES, KernelOptions
 from cutwise.cli._labels import label_lines, labels_path
-from cutwise.cli._names import NAME_HELP, name_clusters
+from cutwise.cli._names import name_clusters
 from cutwise.cli._options import (
     OUTPUT,
     TREE,
     AsJson,
     Clusters,
-    DepthPenalty,
-    Drop,
-    DropMissing,
-    Example,
-    Expansion,
-    File,
-    Header,
-    Jobs,
+    GrowthOptions,
     MaxLeaves,
-    NInit,
+    Names,
     Objective,
-    Only,
-    Seed,
-    Separator,
-    Weights,
+    TableOptions,
     check_objective,
-    depth_penalty_of,
     estimator_of,
 )
 from cutwise.cli._outputs import Outputs
 from cutwise.cli._report import print_fit, print_json
 from cutwise.cli._scaling import SCALES, scaler_of
 from cutwise.cli._screen import note, working
-from cutwise.cli._task import Task, find_source, prepare
+from cutwise.cli._task import Task, find_labeled, find_source, prepare
 from cutwise.exceptions import InvalidInputError
+
+if TYPE_CHECKING:
+    from cutwise.estimators._base import TreeEstimator
 
 __all__ = ["EXAMPLES", "command"]
 
@@ -53,14 +45,8 @@ EXAMPLES = (
 
 
 def command(
-    file: File = None,
-    example: Example = None,
-    drop: Drop = None,
-    only: Only = None,
-    drop_missing: DropMissing = False,
-    weights: Weights = None,
-    separator: Separator = None,
-    header: Header = None,
+    *,
+    table: TableOptions,
     n_clusters: Clusters = None,
     objective: Objective = "kmeans",
     kernel: Annotated[
@@ -116,11 +102,7 @@ def command(
         ),
     ] = None,
     max_leaves: MaxLeaves = None,
-    expansion: Expansion = "exkmc",
-    depth_penalty: DepthPenalty = "0.03",
-    n_init: NInit = 10,
-    seed: Seed = 0,
-    jobs: Jobs = 1,
+    growth: GrowthOptions,
     out: Annotated[
         str | None,
         typer.Option(metavar="MODEL.json", help="Save the model for predict and rules.", rich_help_panel=OUTPUT),
@@ -128,9 +110,7 @@ def command(
     labels: Annotated[
         str | None, typer.Option(metavar="OUT.csv", help="Write every row's cluster.", rich_help_panel=OUTPUT)
     ] = None,
-    name: Annotated[
-        list[str] | None, typer.Option(metavar="CLUSTER=NAME", help=NAME_HELP, rich_help_panel=OUTPUT)
-    ] = None,
+    name: Names = None,
     as_json: AsJson = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Say on standard error what takes how long.", rich_help_panel=OUTPUT)
@@ -147,29 +127,17 @@ def command(
             "already, and costs are those of k-means. Leave one of them out."
         )
     kernel_options.check(objective=objective, labels_from=labels_from)
-    growth: dict[str, Any] = {
-        "preprocessor": scaler,
-        "max_leaves": max_leaves,
-        "expansion": expansion,
-        "depth_penalty": depth_penalty_of(depth_penalty),
-        "random_state": seed,
-        "n_jobs": jobs,
-        "verbose": 2 if verbose else 0,
-    }
+    params = {"preprocessor": scaler, "max_leaves": max_leaves, "verbose": 2 if verbose else 0, **growth.params}
     if algorithm is not None:
-        growth["algorithm"] = algorithm
-    with Outputs(out, labels_path(labels), inputs=[file]) as outputs:
-        source, n_clusters = find_source(file, example, n_clusters, separator, header, labels_from)
-        task = prepare(
-            source,
-            only=only or [],
-            drop=drop or [],
-            weights=weights,
-            labels_from=labels_from,
-            drop_missing=drop_missing,
-        )
+        params["algorithm"] = algorithm
+    with Outputs(out, labels_path(labels), inputs=[table.file]) as outputs:
+        if labels_from is None:
+            source, n_clusters = find_source(table, n_clusters, command="fit")
+        else:
+            source = find_labeled(table, n_clusters, labels_from, command="fit")
+        task = prepare(source, table, labels_from=labels_from)
         with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns", silent=verbose):
-            model = _fitted(task, growth, objective, kernel_options, n_clusters, n_init)
+            model = _fitted(task, params, objective, kernel_options, n_clusters)
         name_clusters(model, name or [])
         if out is not None:
             outputs.write(out, model.save)
@@ -198,12 +166,13 @@ def _without_part(task: Task) -> Iterator[str]:
 
 
 def _fitted(
-    task: Task, growth: dict[str, Any], objective: str, kernel: KernelOptions, n_clusters: int | None, n_init: int
-) -> Any:
+    task: Task, params: dict[str, Any], objective: str, kernel: KernelOptions, n_clusters: int | None
+) -> TreeEstimator:
     if n_clusters is None:
         from cutwise import ClusterExplainer
 
-        return ClusterExplainer(**growth).fit(task.table, task.labels, sample_weight=task.weights)
+        own = {name: value for name, value in params.items() if name != "n_init"}  # nothing is clustered
+        return ClusterExplainer(**own).fit(task.table, task.labels, sample_weight=task.weights)
     if kernel.kernel is not None:
-        return kernel.estimator(n_clusters, {**growth, "n_init": n_init}).fit(task.table, sample_weight=task.weights)
-    return estimator_of(objective)(n_clusters, n_init=n_init, **growth).fit(task.table, sample_weight=task.weights)
+        return kernel.estimator(n_clusters, params).fit(task.table, sample_weight=task.weights)
+    return estimator_of(objective)(n_clusters, **params).fit(task.table, sample_weight=task.weights)

@@ -11,7 +11,7 @@ from cutwise.cli._columns import complete_rows, numeric_columns
 from cutwise.cli._files import read_source
 from cutwise.cli._fitted import as_fitted, columns_of
 from cutwise.cli._labels import label_lines, labels_path
-from cutwise.cli._options import FILE_HELP
+from cutwise.cli._options import Header, ModelFile, Separator, TableFile
 from cutwise.cli._outputs import Outputs, file_or_stdout
 from cutwise.cli._screen import note, working
 
@@ -24,19 +24,16 @@ EXAMPLES = (
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file that cutwise fit --out wrote.")],
-    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    model: ModelFile,
+    file: TableFile,
     out: Annotated[
         str | None, typer.Option(metavar="OUT.csv", help="Write to this file in place of standard output.")
     ] = None,
     drop_missing: Annotated[
         bool, typer.Option("--drop-missing", help="Give no cluster to rows with missing values.")
     ] = False,
-    separator: Annotated[str | None, typer.Option(help="Separator of a text file; found out by default.")] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option("--header/--no-header", help="Whether the first line holds names; found out by default."),
-    ] = None,
+    separator: Separator = None,
+    header: Header = None,
 ) -> None:
     """Print the cluster of every row: CSV lines of row number (from 0) and cluster.
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cutwise.cli._columns import complete_rows, need_column, numeric_columns
 from cutwise.cli._files import Source, read_source
 from cutwise.cli._fitted import as_fitted, columns_of
-from cutwise.cli._names import NAME_HELP, name_clusters
-from cutwise.cli._options import FILE_HELP, DropMissing, Header, ModelFile, Separator, Weights
+from cutwise.cli._names import name_clusters
+from cutwise.cli._options import DropMissing, GrowthOptions, Header, ModelFile, Names, Separator, TableFile, Weights
 from cutwise.cli._outputs import Outputs
 from cutwise.cli._scaling import SCALES, scaler_of
 from cutwise.cli._screen import note, working
+from cutwise.readouts.sql import DIALECTS
+
+if TYPE_CHECKING:
+    from cutwise.estimators._base import TreeEstimator
 
 __all__ = ["EXAMPLES", "command"]
 
@@ -27,18 +31,16 @@ EXAMPLES = (
 
 def command(
     model: ModelFile,
-    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    file: TableFile,
     out: Annotated[
         str, typer.Option(metavar="REPORT", help="Where to write it; the ending says how: .html, .md or .json.")
     ] = "report.html",
     title: Annotated[str | None, typer.Option(help="The page's heading.")] = None,
-    name: Annotated[list[str] | None, typer.Option(metavar="CLUSTER=NAME", help=NAME_HELP)] = None,
+    name: Names = None,
     labels_from: Annotated[
         str | None, typer.Option(help="Column of the clusters that the model explains, for the curve of its cost.")
     ] = None,
-    dialect: Annotated[
-        str, typer.Option(help="SQL dialect: duckdb, postgres, sqlite, bigquery, snowflake, spark or tsql.")
-    ] = "duckdb",
+    dialect: Annotated[str, typer.Option(help=f"SQL dialect: {', '.join(DIALECTS)}.")] = "duckdb",
     table: Annotated[
         str | None, typer.Option(help="The table's name in the SQL, such as sales.customers.", show_default="data")
     ] = None,
@@ -97,7 +99,7 @@ def _beside(labels_from: str | None, weights: str | None) -> list[tuple[Any, str
 
 
 def _commands(
-    model: Any,
+    model: TreeEstimator,
     source: Source,
     files: tuple[str, str, str],
     weights: str | None,
@@ -118,7 +120,9 @@ def _commands(
     return [shlex.join(["cutwise", "fit", file, *made_by, *shared, "--out", model_file]), shlex.join(again)]
 
 
-def _fit_command(model: Any, source: Source, weights: str | None, labels_from: str | None) -> list[str] | None:
+def _fit_command(
+    model: TreeEstimator, source: Source, weights: str | None, labels_from: str | None
+) -> list[str] | None:
     """The options of ``cutwise fit`` that give this model; None where a parameter has no option."""
     params = model.get_params(deep=False)
     objectives = {"ExplainableKMeans": "kmeans", "ExplainableKMedians": "kmedians"}
@@ -126,7 +130,8 @@ def _fit_command(model: Any, source: Source, weights: str | None, labels_from: s
     scale = next((name for name in SCALES if repr(scaler_of(name)) == repr(params.get("preprocessor"))), None)
     own_seed = isinstance(params.get("random_state"), int)
     by_labels = kind == "ClusterExplainer" and labels_from is not None
-    if scale is None or not (by_labels or (kind in objectives and params["reference"] is None and own_seed)):
+    without_option = any(params.get(name) is not None for name in ("reference", "target_cost", "target_waes"))
+    if scale is None or without_option or not (by_labels or (kind in objectives and own_seed)):
         return None
     if params.get("target_cost") is not None or params.get("target_waes") is not None:
         return None
@@ -146,15 +151,15 @@ def _fit_command(model: Any, source: Source, weights: str | None, labels_from: s
         "--objective": "kmeans",
         "--scale": "standard",
         "--algorithm": "auto" if by_labels else "exshallow",
-        "--expansion": "exkmc",
-        "--depth-penalty": 0.03,
-        "--n-init": 10,
-        "--seed": 0,
+        "--expansion": GrowthOptions.expansion,
+        "--depth-penalty": GrowthOptions.depth_penalty,
+        "--n-init": GrowthOptions.n_init,
+        "--seed": GrowthOptions.seed,
     }
     words = [
         word
         for option, value in options.items()
-        if value is not None and value != usual.get(option)
+        if value is not None and str(value) != str(usual.get(option))
         for word in (option, str(value))
     ]
     apart = {weights, labels_from}

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutwise.cli._names import NAME_HELP, name_clusters
+from cutwise.cli._names import name_clusters
+from cutwise.cli._options import ModelFile, Names
 from cutwise.cli._outputs import Outputs, file_or_stdout
 from cutwise.cli._report import print_certificate, print_rules
 from cutwise.cli._screen import note, print_document
-from cutwise.exceptions import InvalidInputError, UnknownOptionError
+from cutwise.exceptions import InvalidInputError
+from cutwise.readouts.sql import DIALECTS
+from cutwise.table import check_option
+
+if TYPE_CHECKING:
+    from cutwise.estimators._base import TreeEstimator
 
 __all__ = ["EXAMPLES", "command"]
 
@@ -32,13 +38,13 @@ _SQL = "With --format sql"
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file that cutwise fit --out wrote.")],
+    model: ModelFile,
     form: Annotated[
         str | None, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.", show_default="text")
     ] = None,
     tree: Annotated[bool, typer.Option("--tree", help="Print the tree in place of the rules.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    name: Annotated[list[str] | None, typer.Option(metavar="CLUSTER=NAME", help=NAME_HELP)] = None,
+    name: Names = None,
     keep: Annotated[bool, typer.Option("--keep", help="Write the names into the model file.")] = False,
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write to this file in place of standard output.")
@@ -46,7 +52,7 @@ def command(
     dialect: Annotated[
         str | None,
         typer.Option(
-            help="duckdb, postgres, sqlite, bigquery, snowflake, spark or tsql.",
+            help=f"One of {', '.join(DIALECTS)}.",
             show_default="duckdb",
             rich_help_panel=_SQL,
         ),
@@ -123,8 +129,8 @@ def _format(form: str | None, *, tree: bool, as_json: bool, for_sql: Mapping[str
     InvalidInputError
         None of those there are, two at once, or options of another one.
     """
-    if form is not None and form not in FORMATS:
-        raise UnknownOptionError.of("--format", form, FORMATS)
+    if form is not None:
+        check_option("--format", form, FORMATS)
     if as_json and form not in (None, "json"):
         raise InvalidInputError(f"--json and --format {form} ask for different things. Give one of them.")
     form = form or ("json" if as_json else "text")
@@ -137,7 +143,7 @@ def _format(form: str | None, *, tree: bool, as_json: bool, for_sql: Mapping[str
     return form
 
 
-def _document(model: Any, form: str, tree: bool, for_sql: Mapping[str, str | None]) -> str:
+def _document(model: TreeEstimator, form: str, tree: bool, for_sql: Mapping[str, str | None]) -> str:
     """The model in that format, ending in a line break."""
     from cutwise import export_graphviz, export_json, export_markdown, export_python, export_sql, export_text
 
@@ -152,7 +158,7 @@ def _document(model: Any, form: str, tree: bool, for_sql: Mapping[str, str | Non
     return writers[form](model)
 
 
-def _as_label(model: Any, text: str) -> Any:
+def _as_label(model: TreeEstimator, text: str) -> Any:
     """The value of ``--nulls`` in the type of the model's labels.
 
     Raises

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,10 @@ from cutwise.exceptions import InvalidInputError, MissingDependencyError, Unsupp
 from cutwise.readouts.counts import LeafCounts
 from cutwise.readouts.names import cluster_titles
 from cutwise.tree.threshold_tree import ThresholdTree
+
+if TYPE_CHECKING:
+    from cutwise.estimators._base import TreeEstimator
+    from cutwise.table import Table
 
 __all__ = ["INK", "MUTED", "RULE", "ModelParts", "need_matplotlib", "new_axes", "parts_of", "read_rows", "tint"]
 
@@ -39,7 +43,7 @@ class ModelParts:
     counts: LeafCounts
 
 
-def parts_of(model: Any) -> ModelParts:
+def parts_of(model: TreeEstimator) -> ModelParts:
     """The parts of a fitted model.
 
     Raises
@@ -57,7 +61,7 @@ def parts_of(model: Any) -> ModelParts:
     return ModelParts(tree, model._columns_of_fit().names, [str(title) for title in titles], counts)
 
 
-def read_rows(model: Any, X: Any) -> Any:
+def read_rows(model: TreeEstimator, X: Any) -> Table:
     """The rows as a table with the columns of fit."""
     table = model._read(X)
     if table.n_rows == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ from cutwise.estimators import CostCurve, cost_curve
 from cutwise.plot._base import INK, MUTED, RULE, new_axes
 from cutwise.readouts.palette import COLORS
 from cutwise.readouts.words import percent
+
+if TYPE_CHECKING:
+    from cutwise.estimators._base import TreeEstimator
 
 __all__ = ["CurveDisplay"]
 
@@ -46,7 +49,7 @@ class CurveDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        model: TreeEstimator,
         X: Any,
         y: Any = None,
         *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from cutwise.readouts.inputs import column_of
 from cutwise.readouts.palette import cluster_color
 from cutwise.readouts.shown import plain, shorten
 from cutwise.tree.threshold_tree import ThresholdTree
+
+if TYPE_CHECKING:
+    from cutwise.estimators._base import TreeEstimator
 
 __all__ = ["PartitionDisplay"]
 
@@ -63,7 +66,7 @@ class PartitionDisplay:
     figure_: Any = field(default=None, init=False)
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, *, columns: Any = None, ax: Any = None) -> Self:
+    def from_estimator(cls, model: TreeEstimator, X: Any, *, columns: Any = None, ax: Any = None) -> Self:
         """Draw the regions of a fitted model, and rows.
 
         Parameters

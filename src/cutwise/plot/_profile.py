@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from cutwise.plot._text import text_width
 from cutwise.readouts.palette import cluster_color
 from cutwise.readouts.profile import Profile, profile_clusters
 from cutwise.readouts.shown import ShortNames, plain, shorten
+
+if TYPE_CHECKING:
+    from cutwise.estimators._base import TreeEstimator
 
 __all__ = ["ProfileDisplay"]
 
@@ -53,7 +56,7 @@ class ProfileDisplay:
     figure_: Any = field(default=None, init=False)
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any, *, max_columns: int = 30, ax: Any = None) -> Self:
+    def from_estimator(cls, model: TreeEstimator, X: Any, *, max_columns: int = 30, ax: Any = None) -> Self:
         """Draw what the rows of each cluster are like.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from cutwise.readouts.palette import cluster_color, ink_on
 from cutwise.readouts.shown import ShortNames, condition_text, plain, shorten
 from cutwise.readouts.words import percent, rows
 from cutwise.tree.threshold_tree import ThresholdTree
+
+if TYPE_CHECKING:
+    from cutwise.estimators._base import TreeEstimator
 
 __all__ = ["TreeDisplay"]
 
@@ -65,7 +68,7 @@ class TreeDisplay:
     node_y_: Any = field(default=None, init=False)
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any = None, *, ax: Any = None) -> Self:
+    def from_estimator(cls, model: TreeEstimator, X: Any = None, *, ax: Any = None) -> Self:
         """Draw the tree of a fitted model.
 
         Parameters

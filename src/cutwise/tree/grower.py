@@ -35,8 +35,8 @@ BASES = ("imm", "exgreedy", "exshallow")
 EXPANSIONS = ("exkmc", "expand")
 """Recipes that add leaves one by one, from a base tree or from a single leaf."""
 
-CUTS = ("threshold", "interval")
-"""What a test may be: one-sided, or an interval as well."""
+CUTS = ("interval", "threshold")
+"""What tests may be: intervals as well, or one-sided alone."""
 
 
 @dataclass(frozen=True, eq=False)

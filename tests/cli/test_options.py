@@ -1,0 +1,56 @@
+"""One option has one wording, one meaning and one default, whichever command it belongs to."""
+
+from collections import defaultdict
+
+import typer
+
+from cutwise.cli._app import COMMANDS, app
+from cutwise.cli._groups import flattened
+from cutwise.cli._options import GrowthOptions, TableOptions
+
+# What the same word means elsewhere: another file to write, another default that depends on other options.
+OWN = {"out", "table", "labels_from", "model", "scale", "max_leaves", "algorithm", "as_json", "dialect", "drop_missing"}
+
+
+def options_of_commands():
+    program = typer.main.get_command(app)
+    return {name: {option.name: option for option in program.commands[name].params} for name in COMMANDS}
+
+
+def test_the_same_option_is_described_in_the_same_words():
+    told = defaultdict(set)
+    for options in options_of_commands().values():
+        for name, option in options.items():
+            told[name].add((getattr(option, "help", None), str(option.default), tuple(option.opts)))
+    told["file"] = {each for each in told["file"] if each[1] == "None"}  # an argument that some commands can do without
+    differing = {name for name, ways in told.items() if len(ways) > 1}
+    assert differing == OWN
+
+
+def test_commands_that_cluster_take_the_same_options_for_it():
+    options = options_of_commands()
+    of_groups = [*TableOptions.__dataclass_fields__, *GrowthOptions.__dataclass_fields__]
+    for command in ("fit", "compare", "curve"):
+        names = list(options[command])
+        assert [name for name in names if name in of_groups] == of_groups
+        assert names.index("n_clusters") == len(TableOptions.__dataclass_fields__)
+
+
+def test_a_group_arrives_as_one_argument():
+    seen = []
+
+    def command(*, table: TableOptions, wanted: int = 3, growth: GrowthOptions) -> None:
+        """Say it."""
+        seen.append((table, wanted, growth))
+
+    flat = flattened(command)
+    assert flat.__doc__ == "Say it."
+    values = dict.fromkeys(TableOptions.__dataclass_fields__) | {"file": "a.csv", "wanted": 4}
+    flat(**values, **dict.fromkeys(GrowthOptions.__dataclass_fields__, 1))
+    ((table, wanted, growth),) = seen
+    assert (table.file, wanted, growth.seed) == ("a.csv", 4, 1)
+
+
+def test_lines_of_help_end_where_the_screen_ends(cutwise):
+    text = cutwise("compare", "--help").out
+    assert "Agreement: rows that are where" in " ".join(text.split())
