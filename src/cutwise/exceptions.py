@@ -50,8 +50,15 @@ __all__ = [
     "UnsupportedInputError",
     "did_you_mean",
     "listed",
+    "shown",
     "warn",
 ]
+
+
+def shown(value: object) -> str:
+    """A value as Python writes it, on one line, and shortened where it is long: a table given for a number, say."""
+    given = repr(value)
+    return given if len(given) <= 60 and "\n" not in given else " ".join(reprlib.repr(value).split())
 
 
 def listed(items: Iterable[object], *, most: int = 5) -> str:
@@ -144,7 +151,8 @@ class NotFiniteError(InvalidInputError):
     ) -> NotFiniteError:
         """The first missing or infinite value of a table; ``n_values`` and ``n_columns`` count those of its kind."""
         kind = "NaN" if missing else "infinity"
-        message = f"Input {what} contains {kind}: {column}, row {row} (rows are counted from 0)"
+        subject = what[0].upper() + what[1:] if " " in what else f"Input {what}"
+        message = f"{subject} contains {kind}: {column}, row {row} (rows are counted from 0)"
         if n_values > 1:
             message += f"; {n_values} such values in {n_columns} column{'s' if n_columns > 1 else ''}"
         if missing:
@@ -153,6 +161,10 @@ class NotFiniteError(InvalidInputError):
                 "or drop those rows or columns."
             )
         return cls(f"{message}.\nReplace them by finite numbers, or drop those rows or columns.")
+
+    def with_next_step(self, step: str) -> NotFiniteError:
+        """The same finding, where something else is to be done about it."""
+        return type(self)(f"{str(self).partition(chr(10))[0]}\n{step}")
 
 
 class ColumnMismatchError(InvalidInputError):
@@ -196,10 +208,7 @@ class UnknownOptionError(InvalidInputError):
         """A list of the valid options, and the nearest: ``algorithm='im' is not a valid option. Use one of ...``."""
         words = [word for word in valid if isinstance(word, str)]
         use = f"Use {'one of ' if len(valid) > 1 else ''}{listed(valid, most=99)}."
-        given = repr(value)
-        if len(given) > 60:  # an array, for instance
-            given = " ".join(reprlib.repr(value).split())
-        return cls(f"{name}={given} is not a valid option. {use}{did_you_mean(value, words)}")
+        return cls(f"{name}={shown(value)} is not a valid option. {use}{did_you_mean(value, words)}")
 
 
 class ModelFileError(InvalidInputError):

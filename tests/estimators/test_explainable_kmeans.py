@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 
 from cutwise import ExplainableKMeans
 from cutwise.core import kernels
-from cutwise.exceptions import ColumnMismatchError, EmptyClusterWarning, UnseparableCentersWarning
+from cutwise.exceptions import ColumnMismatchError, EmptyClusterWarning, NotFiniteError, UnseparableCentersWarning
 from cutwise.reference import unshared
 
 ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc")
@@ -497,3 +497,13 @@ def test_nobody_writes_into_the_table_of_the_caller(writer, as_frame, weighted):
 def test_only_who_may_write_is_given_a_copy(estimator, shared):
     X = load_wine().data
     assert (unshared(X, estimator) is X) == shared
+
+
+@pytest.mark.parametrize(
+    ("preprocessor", "factor"), [(StandardScaler(), 1e300), (FunctionTransformer(np.log), -1.0)], ids=["huge", "log"]
+)
+def test_values_that_a_preprocessor_spoils_are_told_once_and_as_its_own(preprocessor, factor):
+    X = load_wine().data
+    model = ExplainableKMeans(3, preprocessor=preprocessor, random_state=0)
+    with pytest.raises(NotFiniteError, match=r"The preprocessor's output contains NaN: .*\nWhat went in is finite"):
+        model.fit(X * factor)  # warnings are errors here: none says the same before

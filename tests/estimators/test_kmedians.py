@@ -209,3 +209,9 @@ def test_what_cannot_be_used_is_named(options, words):
 def test_distances_beyond_float64_are_an_error():
     with pytest.raises(InvalidInputError, match="beyond float64"):
         KMedians(2).fit(np.array([[1e308, 1e308], [-1e308, -1e308], [0.0, 1.0]]))
+
+
+@pytest.mark.parametrize("seed", ["a", -1, 1.5, np.random.default_rng(0)])
+def test_what_can_seed_nothing_is_refused_by_name(seed):
+    with pytest.raises(InvalidInputError, match=r"random_state=.* cannot seed anything"):
+        KMedians(2, random_state=seed).fit([[0.0], [1.0], [5.0]])

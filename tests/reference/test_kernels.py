@@ -186,3 +186,10 @@ def test_matrices_that_are_no_kernel_matrices_are_refused():
         check_precomputed(single)
     with pytest.raises(InvalidInputError, match="symmetric"):
         check_precomputed(np.arange(9).reshape(3, 3))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "polynomial", "chi2"])
+def test_columns_whose_spread_is_beyond_float64_get_no_gamma_and_one_error(kernel):
+    table = read_table(np.array([[0.0], [1.0], [2.0]]) * 1e300)
+    with pytest.raises(InvalidInputError, match="beyond float64"):
+        read_kernel(kernel, table, gamma=None, degree=2, coef0=1, beta=1)

@@ -2,6 +2,7 @@
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
@@ -12,6 +13,7 @@ from cutwise.table import (
     check_n_jobs,
     check_number,
     check_option,
+    read_random_state,
     read_table,
 )
 
@@ -108,3 +110,21 @@ def test_every_cluster_needs_a_leaf():
     )
     with pytest.raises(InvalidInputError, match=r"max_leaves=2.5 is not a whole number"):
         check_max_leaves(2.5, 6)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda value: check_integer("n_clusters", value, minimum=1),
+        lambda value: check_number("gamma", value, minimum=0),
+        lambda value: check_option("algorithm", value, ["imm"]),
+        check_n_jobs,
+        read_random_state,
+    ],
+)
+@pytest.mark.parametrize("value", [pd.DataFrame(np.ones((200, 5))), list(range(500))])
+def test_a_table_given_for_a_parameter_is_shown_in_short(check, value):
+    with pytest.raises(InvalidInputError) as error:
+        check(value)
+    assert len(str(error.value)) < 300
+    assert "\n" not in str(error.value)

@@ -89,21 +89,33 @@ def complete_rows(
     complete: npt.NDArray[np.bool_] = ~missing.any(axis=1).to_numpy()
     if complete.all():
         return complete
-    if drop_missing:
-        if not complete.any():
-            raise InvalidInputError(f"Every row of {source.name} has a missing value: --drop-missing would leave none.")
-        note(f"{int((~complete).sum())} of {len(frame)} rows have missing values and are left out")
-        return complete
     counts = missing.sum()
     holding = [column for column in frame.columns if counts[column]]
+    columns = holding
+    if not complete.any():  # as long as a column without any value stays, leaving out rows leaves none
+        without = [column for column in holding if counts[column] == len(frame)]
+        columns = without or [counts.idxmax()]
+    if set(columns) & set(needed):
+        columns = []
+    if drop_missing and complete.any():
+        note(f"{int((~complete).sum())} of {len(frame)} rows have missing values and are left out")
+        return complete
+    if drop_missing:
+        instead = f" Leave out columns in place of rows, such as with {_drop_option(columns)}." if columns else ""
+        raise InvalidInputError(
+            f"Every row of {source.name} has a missing value: --drop-missing would leave none.{instead}"
+        )
     first = holding[0]
     many = int(counts[first])
     also = f", and so {'has' if len(holding) == 2 else 'have'} {listed(holding[1:])}" if len(holding) > 1 else ""
-    or_drop = "" if set(holding) & set(needed) else f", or the column with {_drop_option(holding)}"
+    steps = ["those rows out with --drop-missing"] if complete.any() else []
+    if columns:
+        steps.append(f"the column{'' if steps else ' out'} with {_drop_option(columns)}")
+    step = f"Leave {', or '.join(steps)}." if steps else "Fill them in first."
     raise InvalidInputError(
         f"Column {first!r} has {many} missing value{'s' if many > 1 else ''} (NaN), the first in "
         f"{source.row(int(missing[first].to_numpy().argmax()))}{also}. "
-        f"Leave those rows out with --drop-missing{or_drop}."
+        f"{step}"
     )
 
 

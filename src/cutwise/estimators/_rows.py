@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import has_fit_parameter
 
 from cutwise.core import kernels
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import InvalidInputError, NotFiniteError
 from cutwise.reference import Objective, copying_clone, integer_weights, sum_costs, sum_weights, unshared
 from cutwise.table import EncodedTable, Table, encode_table, read_table, take_rows
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -274,27 +274,35 @@ def fit_metric_space(
         )
     fitted = copying_clone(preprocessor)
     own = unshared(X, fitted)
-    if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
-        fitted.fit(own, sample_weight=sample_weight)
-    elif sample_weight is not None and not sample_weight.all():
-        fitted.fit(take_rows(own, np.flatnonzero(sample_weight)))
-    elif hasattr(fitted, "fit_transform"):
-        Z = fitted.fit_transform(own)
-        return MetricSpace(fitted, Z, _read_metric(Z, table.n_rows))
-    else:
-        fitted.fit(own)
+    with np.errstate(all="ignore"):  # what comes of an overflow is said once, with its row
+        if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
+            fitted.fit(own, sample_weight=sample_weight)
+        elif sample_weight is not None and not sample_weight.all():
+            fitted.fit(take_rows(own, np.flatnonzero(sample_weight)))
+        elif hasattr(fitted, "fit_transform"):
+            Z = fitted.fit_transform(own)
+            return MetricSpace(fitted, Z, _read_metric(Z, table.n_rows))
+        else:
+            fitted.fit(own)
     return MetricSpace(fitted, *transform_rows(fitted, X, table.n_rows))
 
 
 def transform_rows(fitted: Any, X: Any, n_rows: int) -> tuple[Any, Table]:
     """The output of a fitted preprocessor, as it gives it and as a table; nothing is written into ``X``."""
-    Z = fitted.transform(unshared(X, fitted))
+    with np.errstate(all="ignore"):  # as when it was fitted
+        Z = fitted.transform(unshared(X, fitted))
     return Z, _read_metric(Z, n_rows)
 
 
 def _read_metric(Z: Any, n_rows: int) -> Table:
     """The preprocessor's output as a table of as many rows as went in."""
-    metric = read_table(Z, what="the preprocessor's output")
+    try:
+        metric = read_table(Z, what="the preprocessor's output")
+    except NotFiniteError as error:
+        raise error.with_next_step(
+            "What went in is finite, so the preprocessor made it: of the logarithm of a negative number, for instance, "
+            "or of squares beyond float64. Choose another, or change those values (divide a column by a constant)."
+        ) from error
     if metric.n_rows != n_rows:
         raise InvalidInputError(
             f"The preprocessor gave {metric.n_rows} rows for {n_rows}, and every row needs one. Leave rows out before "

@@ -209,8 +209,9 @@ def _certify(model: Any, caller: str) -> ImmCertificate:
         raise InvalidInputError(f"{caller} takes a fitted model of cutwise; this {type(model).__name__} is none.")
     if algorithm != "imm":
         raise InvalidInputError(
-            f"{caller} is about trees that IMM grew; this model has algorithm={algorithm!r}. "
-            'Fit it with algorithm="imm".'
+            f"{caller} is about trees that IMM grew; this {type(model).__name__} "
+            + ("has no algorithm to choose" if algorithm is None else f"has algorithm={algorithm!r}")
+            + '. Fit a model with algorithm="imm".'
         )
     reference, scale = model.reference_, model._weight_scale
     mistakes = float(tree.n_node_mistakes.sum()) / scale

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import reprlib
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise.core.kernels import exact_sum
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import InvalidInputError, shown
 from cutwise.table import Table
 
 from .objective import KMEANS, KMEDIANS, Objective
@@ -179,22 +178,17 @@ def wrong_number(what: str, found: int, n_clusters: int) -> InvalidInputError:
     )
 
 
-def _in_short(value: Any) -> str:
-    """A value as Python writes it, on one line of at most some 40 characters."""
-    return " ".join(reprlib.repr(value).split())
-
-
 def _read_centers(centers: Any, what: str) -> npt.NDArray[np.float64]:
     try:
         array = np.array(centers, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"{what}={_in_short(centers)} must be an array of numbers with one row per center, or a clusterer."
+            f"{what}={shown(centers)} must be an array of numbers with one row per center, or a clusterer."
         ) from error
     if array.ndim != 2 or array.size == 0:
         labels = "\nIf these are the labels of rows, ClusterExplainer().fit(X, labels) explains them."
         raise InvalidInputError(
-            f"{what}={_in_short(centers)} has shape {array.shape}, but needs one row per center and one column per "
+            f"{what}={shown(centers)} has shape {array.shape}, but needs one row per center and one column per "
             f"column of X: shape (n_clusters, n_columns).{labels if array.ndim == 1 and array.size else ''}"
         )
     wrong = np.argwhere(~np.isfinite(array))

@@ -134,6 +134,11 @@ def default_gamma(kernel: str, table: Table, weights: Float64 | None = None) -> 
         each column's own variance, so that columns of different means do not lower it. ``1 / (sum of their standard
         deviations)`` for ``"laplacian"``, ``1 / (sum of variance / mean)`` for ``"chi2"``: the same for their
         distances. 1 when all rows are equal. Labels play no part in it.
+
+    Raises
+    ------
+    InvalidInputError
+        The columns' spread is beyond float64.
     """
     mean, variance = _column_moments(table, weights)
     if kernel == "laplacian":
@@ -142,11 +147,16 @@ def default_gamma(kernel: str, table: Table, weights: Float64 | None = None) -> 
         spread = float((variance / np.where(mean > 0, mean, 1.0)).sum())
     else:
         spread = float(variance.sum())
+    if not np.isfinite(spread):
+        raise InvalidInputError(
+            "The spread of the columns is beyond float64, so there is no gamma to suit it. "
+            "Scale the columns, or divide X by a constant."
+        )
     return 1.0 / spread if spread > 0 and np.isfinite(1.0 / spread) else 1.0
 
 
 def _column_moments(table: Table, weights: Float64 | None) -> tuple[Float64, Float64]:
-    """Weighted mean and variance of every column."""
+    """Weighted mean and variance of every column; infinite or nan where they are beyond float64."""
     if isinstance(table.values, sparse.csr_array):
         values = table.values.astype(np.float64)
         mean, variance = mean_variance_axis(sparse.csr_matrix(values), axis=0, weights=weights)
@@ -157,10 +167,11 @@ def _column_moments(table: Table, weights: Float64 | None) -> tuple[Float64, Flo
     # One column after the other: no copy of a large table, and no overflow where one column is huge.
     first = values[0].copy()
     mean, variance = np.empty(values.shape[1]), np.empty(values.shape[1])
-    for j in range(values.shape[1]):
-        column = values[:, j] - first[j]
-        offset = float(column @ w) / total
-        mean[j], variance[j] = first[j] + offset, float((column - offset) ** 2 @ w) / total
+    with np.errstate(over="ignore", invalid="ignore"):
+        for j in range(values.shape[1]):
+            column = values[:, j] - first[j]
+            offset = float(column @ w) / total
+            mean[j], variance[j] = first[j] + offset, float((column - offset) ** 2 @ w) / total
     return mean, variance
 
 

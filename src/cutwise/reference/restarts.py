@@ -23,10 +23,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from cutwise.core.kernels import plusplus
-from cutwise.table import Table
+from cutwise.table import Table, read_random_state
 
 from .given import from_centers
 from .objective import KMEANS, Objective
@@ -174,7 +173,7 @@ def find_clustering(
     elif points.n_rows == n_clusters:
         run = Run(0.0, points.rows(np.arange(n_clusters)), 1)
     else:
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
+        rng = np.random.default_rng(read_random_state(random_state).randint(2**31 - 1, size=4))
         last = Stop(FINE, min(max_iter, MAX_FULL_ITER)) if brief else to_the_end
         run = _search(points, n_clusters, _SEEDS[init], n_init, max_iter, last, rng, n_jobs, say)
     return Found(_finish(table, points, run.centers, sample_weight, n_jobs), run.n_iter)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from cutwise.exceptions import InvalidInputError, UnknownOptionError
+from cutwise.exceptions import InvalidInputError, UnknownOptionError, shown
 
 from .distinct import count_distinct_rows
 
@@ -76,7 +76,8 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int | None
     """
     bounds = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum}"
     if not _is_integer(value):
-        raise InvalidInputError(_sentence(f"{name}={value!r} is not a whole number. Use an integer {bounds}.", hint))
+        given = shown(value)
+        raise InvalidInputError(_sentence(f"{name}={given} is not a whole number. Use an integer {bounds}.", hint))
     number = int(value)
     if number < minimum or (maximum is not None and number > maximum):
         raise InvalidInputError(_sentence(f"{name}={number} is out of range. Use an integer {bounds}.", hint))
@@ -105,10 +106,11 @@ def check_number(
     """
     bounds = f"{'>' if above else '>='} {minimum:g}" + ("" if maximum == math.inf else f" and <= {maximum:g}")
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or not math.isfinite(value):
-        raise InvalidInputError(_sentence(f"{name}={value!r} is not a finite number. Use a number {bounds}.", hint))
+        given = shown(value)
+        raise InvalidInputError(_sentence(f"{name}={given} is not a finite number. Use a number {bounds}.", hint))
     number = float(value)
     if number < minimum or number > maximum or (above and number == minimum):
-        raise InvalidInputError(_sentence(f"{name}={value!r} is out of range. Use a number {bounds}.", hint))
+        raise InvalidInputError(_sentence(f"{name}={shown(value)} is out of range. Use a number {bounds}.", hint))
     return number
 
 
@@ -124,7 +126,8 @@ def check_n_jobs(n_jobs: object) -> int:
         return int(joblib.effective_n_jobs(None))
     if not _is_integer(n_jobs) or n_jobs == 0:
         raise InvalidInputError(
-            f"n_jobs={n_jobs!r} is not a number of threads. Use an integer >= 1, -1 for all cores, or None for one."
+            f"n_jobs={shown(n_jobs)} is not a number of threads. "
+            "Use an integer >= 1, -1 for all cores, or None for one."
         )
     return min(_MOST_JOBS, int(joblib.effective_n_jobs(int(n_jobs))))
 
@@ -141,7 +144,7 @@ def read_random_state(random_state: object) -> np.random.RandomState:
         source: np.random.RandomState = check_random_state(random_state)
     except ValueError as error:
         raise InvalidInputError(
-            f"random_state={random_state!r} cannot seed anything. Use an integer from 0 to {2**32 - 1}, a "
+            f"random_state={shown(random_state)} cannot seed anything. Use an integer from 0 to {2**32 - 1}, a "
             "numpy.random.RandomState, or None for another result every time."
         ) from error
     return source
