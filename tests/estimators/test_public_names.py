@@ -68,20 +68,3 @@ def test_the_examples_are_true(module):
     outcome = doctest.testmod(importlib.import_module(module), raise_on_error=False)
     assert outcome.attempted > 0
     assert outcome.failed == 0
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "ExplainableKMeans",
-        "ExplainableKMedians",
-        "ExplainableKernelKMeans",
-        "ClusterExplainer",
-        "KMedians",
-        "KernelKMeans",
-    ],
-)
-def test_every_parameter_is_documented(name):
-    estimator = getattr(cutwise, name)
-    for parameter in estimator().get_params():
-        assert f"\n    {parameter} : " in estimator.__doc__

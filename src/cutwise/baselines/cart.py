@@ -22,24 +22,24 @@ class CART(Baseline):
     n_clusters : int, default=8
         Number of clusters k.
     max_leaves : int, default=None
-        Number of leaves at most, at least ``n_clusters``, which is also what None means.
+        Number of leaves at most, at least ``n_clusters``. None means ``n_clusters``.
     reference : clusterer or array-like of shape (n_clusters, n_features), default=None
-        The clustering to approximate: centers, a scikit-learn clusterer (fitted or not), or None for k-means.
+        The clustering to approximate: centers, or a clusterer (fitted or not). None means k-means.
     preprocessor : transformer, default=None
-        Clustering happens in its output, rules stay in the columns and units of ``X``.
+        Distances are measured in its output (a scaler's, say), rules stay in the columns and units of ``X``.
     n_init : int, default=10
-        Number of k-means++ starts of the reference.
+        Number of starts of the reference, by k-means++.
     random_state : int, RandomState instance or None, default=None
-        Seeds the reference.
+        Seeds the reference. The tree uses no randomness.
     n_jobs : int, default=None
-        Threads of the reference: None means 1, -1 all cores. The result does not depend on it.
+        Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
     verbose : int, default=0
         1 prints each stage and its seconds to standard error.
 
     Attributes
     ----------
     tree_, labels_, cluster_centers_, cost_, inertia_, surrogate_cost_, cost_ratio_, reference_, n_leaves_, depth_, \
-    classes_, preprocessor_, n_features_in_, feature_names_in_
+    classes_, preprocessor_, n_features_in_, cluster_names_, feature_names_in_
         As in :class:`cutwise.ExplainableKMeans`.
 
     References

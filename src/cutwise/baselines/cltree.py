@@ -25,7 +25,7 @@ class CLTree(Baseline):
     n_clusters : int, default=8
         Number of clusters k.
     max_leaves : int, default=None
-        Number of leaves at most, at least ``n_clusters``, which is also what None means. Where pruning leaves more,
+        Number of leaves at most, at least ``n_clusters``. None means ``n_clusters``. Where pruning leaves more,
         siblings that are parts of one cluster are united, and then the leaves with the fewest rows go with their
         siblings.
     min_split : int, default=20
@@ -41,7 +41,7 @@ class CLTree(Baseline):
     Attributes
     ----------
     tree_, labels_, cluster_centers_, cost_, inertia_, surrogate_cost_, cost_ratio_, reference_, n_leaves_, depth_, \
-    classes_, preprocessor_, n_features_in_, feature_names_in_
+    classes_, preprocessor_, n_features_in_, cluster_names_, feature_names_in_
         As in :class:`cutwise.ExplainableKMeans`.
 
     Notes

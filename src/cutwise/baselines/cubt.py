@@ -25,9 +25,9 @@ class CUBT(Baseline):
     Parameters
     ----------
     n_clusters : int, default=8
-        Number of clusters k (``nclass``). There are fewer when the tree ends with fewer leaves.
+        Number of clusters k, ``nclass`` in the paper. There are fewer when the tree ends with fewer leaves.
     max_leaves : int, default=None
-        Number of leaves at most (``nleaves``), at least ``n_clusters``, which is also what None means.
+        Number of leaves at most, at least ``n_clusters``. None means ``n_clusters``; ``nleaves`` in the paper.
     minsize : int, default=5
         Nodes with fewer rows are not cut.
     mindev : float, default=0.001
@@ -43,7 +43,7 @@ class CUBT(Baseline):
     Attributes
     ----------
     tree_, labels_, cluster_centers_, cost_, inertia_, surrogate_cost_, cost_ratio_, reference_, n_leaves_, depth_, \
-    classes_, preprocessor_, n_features_in_, feature_names_in_
+    classes_, preprocessor_, n_features_in_, cluster_names_, feature_names_in_
         As in :class:`cutwise.ExplainableKMeans`.
 
     References

@@ -28,7 +28,7 @@ class KDTree(Baseline):
     n_clusters : int, default=8
         Number of clusters k.
     max_leaves : int, default=None
-        Number of leaves at most, at least ``n_clusters``, which is also what None means.
+        Number of leaves at most, at least ``n_clusters``. None means ``n_clusters``.
     leaf_size : int, default=None
         Rows that a leaf should hold at least. None means rows // ``max_leaves``: halving then ends at about as many
         leaves as the largest power of two within ``max_leaves``.
@@ -38,7 +38,7 @@ class KDTree(Baseline):
     Attributes
     ----------
     tree_, labels_, cluster_centers_, cost_, inertia_, surrogate_cost_, cost_ratio_, reference_, n_leaves_, depth_, \
-    classes_, preprocessor_, n_features_in_, feature_names_in_
+    classes_, preprocessor_, n_features_in_, cluster_names_, feature_names_in_
         As in :class:`cutwise.ExplainableKMeans`.
 
     References

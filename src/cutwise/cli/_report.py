@@ -25,7 +25,7 @@ def print_fit(model: TreeEstimator, *, source: str, n_rows: int, scale: str) -> 
 
     Parameters
     ----------
-    model : ExplainableKMeans or ClusterExplainer
+    model : estimator of cutwise
         Fitted.
     source : str
         What the table is called.

@@ -133,7 +133,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
 
     Parameters
     ----------
-    model : ExplainableKMeans or ClusterExplainer
+    model : estimator of cutwise
         Says how to fit; it is not changed. Where it is fitted with a k-means reference of its own, the curve keeps that
         reference.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)

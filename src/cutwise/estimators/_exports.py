@@ -29,7 +29,7 @@ def export_text(model: TreeEstimator, *, form: str = "tree", names: Mapping[Any,
 
     Parameters
     ----------
-    model : ExplainableKMeans or ClusterExplainer
+    model : estimator of cutwise
         Fitted, or loaded from a file.
     form : {"tree", "rules"}, default="tree"
     names : mapping of label to str, default=None
@@ -77,7 +77,7 @@ def export_markdown(model: TreeEstimator, *, names: Mapping[Any, str | None] | N
 
     Parameters
     ----------
-    model : ExplainableKMeans or ClusterExplainer
+    model : estimator of cutwise
         Fitted, or loaded from a file.
     names : mapping of label to str, default=None
         Names of clusters for this time, on top of those of ``model.name_clusters``; they have a column of their own.
@@ -112,7 +112,7 @@ def export_json(model: TreeEstimator, *, names: Mapping[Any, str | None] | None 
 
     Parameters
     ----------
-    model : ExplainableKMeans or ClusterExplainer
+    model : estimator of cutwise
         Fitted, or loaded from a file.
     names : mapping of label to str, default=None
         Names of clusters for this time, on top of those of ``model.name_clusters``.
@@ -175,7 +175,7 @@ def export_sql(
 
     Parameters
     ----------
-    model : ExplainableKMeans or ClusterExplainer
+    model : estimator of cutwise
         Fitted, or loaded from a file.
     dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake", "spark", "tsql"}, default="duckdb"
     table : str or sequence of str, default=None
@@ -244,7 +244,7 @@ def export_python(
 
     Parameters
     ----------
-    model : ExplainableKMeans or ClusterExplainer
+    model : estimator of cutwise
         Fitted, or loaded from a file.
     function : str, default="cluster_of"
         The function's name.
@@ -282,7 +282,7 @@ def export_graphviz(model: TreeEstimator, *, names: Mapping[Any, str | None] | N
 
     Parameters
     ----------
-    model : ExplainableKMeans or ClusterExplainer
+    model : estimator of cutwise
         Fitted, or loaded from a file.
     names : mapping of label to str, default=None
         Names of clusters for this time, on top of those of ``model.name_clusters``.

@@ -102,7 +102,7 @@ def load_model(path: str | os.PathLike[str]) -> TreeEstimator:
 
     Returns
     -------
-    model : ExplainableKMeans or ClusterExplainer
+    model : estimator of cutwise
         Of the class that was saved.
 
     Raises

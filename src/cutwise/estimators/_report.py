@@ -120,7 +120,7 @@ def report(
 
     Parameters
     ----------
-    model : ExplainableKMeans or ClusterExplainer
+    model : estimator of cutwise
         Fitted, or loaded from a file.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         The rows to describe, most often those of fit.
@@ -131,8 +131,10 @@ def report(
     title : str, default=None
     source : str, default=None
         What the table is called.
-    dialect, table : str, optional
-        The SQL dialect of :func:`cutwise.export_sql`, and the table's name in it.
+    dialect : str, default="duckdb"
+        Of the SQL; see :func:`cutwise.export_sql`.
+    table : str, default=None
+        The table's name in the SQL; None writes ``data``.
     curve : bool, default=True
         Also show what more leaves would cost; needs a fit, and is left out where ``X`` is not what the model was fitted
         on.

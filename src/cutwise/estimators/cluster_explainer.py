@@ -61,20 +61,21 @@ class ClusterExplainer(TreeEstimator):
     expansion : {"exkmc", "expand"}, default="exkmc"
         How a tree with one leaf a cluster grows to ``max_leaves``. ``"auto"`` always uses ``"expand"``.
     depth_penalty : float, default=0.03
-        Weight of the expected depth for ``"exshallow"``.
+        Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone.
     preprocessor : transformer, default=None
-        Costs are measured in its output, rules stay in the columns and units of ``X``. A copy is fitted.
+        Distances are measured in its output (a scaler's, say), rules stay in the columns and units of ``X``. A copy is
+        fitted.
     random_state : int, RandomState instance or None, default=None
         Not used: nothing here is random. For the sake of pipelines that set it everywhere.
     n_jobs : int, default=None
         Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
     verbose : int, default=0
-        1 prints each stage and its seconds to standard error, 2 also the leaves as they come.
+        1 prints each stage and its seconds to standard error; 2 also prints the leaves as they come.
 
     Attributes
     ----------
     tree_ : ThresholdTree
-        The model; ``tree_.cluster`` holds positions in ``classes_``.
+        The model. ``tree_.cluster`` holds positions in ``classes_``.
     classes_ : ndarray of shape (n_clusters,)
         The labels of ``y`` in increasing order, without noise.
     labels_ : ndarray of shape (n_samples,)
@@ -88,7 +89,7 @@ class ClusterExplainer(TreeEstimator):
     cluster_centers_ : ndarray of shape (n_clusters, n_features), float64
         Means of the tree's clusters, in the preprocessor's output where there is one.
     reference_ : Reference
-        The clustering that was given: ``labels`` (codes, -1 for noise), ``centers``, ``cost``.
+        The clustering that the tree approximates: ``labels``, ``centers``, ``cost``. Labels are codes, -1 for noise.
     cost_ : float
         Cost of the tree's clusters with their own means; with ``costs``, the given cost of each row by its cluster.
     surrogate_cost_ : float

@@ -65,7 +65,7 @@ class ExplainableKernelKMeans(TreeClusterer):
         by the rows' costs under the reference centers or by the rows whose cluster differs from the reference; they
         need not give every cluster a leaf, and work with any kernel.
     expansion : {"exkmc", "expand"}, default="exkmc"
-        How Kernel IMM's tree grows to ``max_leaves``.
+        How a tree with one leaf a cluster grows to ``max_leaves``. Only Kernel IMM makes one.
     kernel : str or callable, default="rbf"
         See :class:`KernelKMeans`. For ``"precomputed"`` the matrix is given to ``fit`` as ``K``; without ``K``, ``X``
         itself is the matrix, and the rules are about kernel values with the training rows.
@@ -96,17 +96,17 @@ class ExplainableKernelKMeans(TreeClusterer):
         for each row, -1 for noise. A :class:`KernelKMeans` brings its kernel along, so the kernel's parameters must
         then be the same here, or left out. Its centers are the means of its clusters' rows in feature space.
     preprocessor : transformer, default=None
-        The kernel reads its output, rules stay in the columns and units of ``X``. Kernel IMM needs one that changes
-        every column by itself and keeps its order, such as a scaler.
+        Distances are measured in its output (a scaler's, say), rules stay in the columns and units of ``X``. Kernel IMM
+        needs one that changes every column by itself and keeps its order, such as a scaler.
     n_init : int, default=10
-        Number of starts of kernel k-means.
+        Number of starts of the reference, as in :class:`KernelKMeans`.
     random_state : int, RandomState instance or None, default=None
-        Seeds the reference and the approximation. The tree uses no randomness.
+        Seeds the reference, and the landmarks of the approximation. The tree uses no randomness.
     n_jobs : int, default=None
         Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
     verbose : int, default=0
-        1 prints each stage and its seconds to standard error, 2 also the reference's starts and the leaves as they
-        come.
+        1 prints each stage and its seconds to standard error; 2 also prints the reference's starts, and the leaves as
+        they come.
 
     Attributes
     ----------
@@ -125,8 +125,9 @@ class ExplainableKernelKMeans(TreeClusterer):
         Agreement of the tree's clusters with the reference's: 1 where they are the same, about 0 where they have
         nothing to do with each other.
     reference_ : Reference
-        The clustering that the tree approximates: ``labels`` (as codes) and ``cost``. Its ``centers`` have the shape
-        (k, 0), for in feature space they have no coordinates; for the same reason there is no ``cluster_centers_``.
+        The clustering that the tree approximates: ``labels``, ``centers``, ``cost``. Labels are codes, and ``centers``
+        have the shape (k, 0), for in feature space they have no coordinates; for the same reason there is no
+        ``cluster_centers_``.
     surrogate_features_ : str or None
         The features of the tree that was kept: ``"taylor"``, ``"kernel"``, or ``"map"`` for a kernel's own feature map;
         None without Kernel IMM.

@@ -26,11 +26,11 @@ class ExplainableKMeans(ExplainableClusterer):
         reference center; ``"exgreedy"`` where the rows, each served by the best center left on its side, cost the
         least; ``"exshallow"`` also looks at how deep the tree would become; ``"exkmc"`` grows to ``max_leaves`` from an
         empty tree, best cut first, and need not give every cluster a leaf. ``"optimal"`` is for 2 clusters: the single
-        cut that costs least of all, each side with its own mean. It looks at no reference; ``reference_``, and what
+        cut that costs least of all, each side with its own center. It looks at no reference; ``reference_``, and what
         compares with it, is then made when it is first read; the rows are kept, and must not change, until then.
     expansion : {"exkmc", "expand"}, default="exkmc"
-        How the tree of ``n_clusters`` leaves grows to ``max_leaves``: by cost under the reference centers, or by the
-        rows whose cluster differs from the reference.
+        How a tree with one leaf a cluster grows to ``max_leaves``. ``"exkmc"`` looks at cost under the reference
+        centers, ``"expand"`` at the rows whose cluster differs from the reference.
     depth_penalty : float or "auto", default=0.03
         Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone. ``"auto"`` (ExShallow*) searches
         between 0 and 1 for a tree of ``n_clusters`` leaves that keeps both targets: from 0.03 lower where a tree costs
@@ -44,20 +44,21 @@ class ExplainableKMeans(ExplainableClusterer):
         How many conditions a row's explanation may have on average; None means as many as in ExKMC's tree. Only for
         ``depth_penalty="auto"``, as ``target_cost``.
     reference : clusterer or array-like of shape (n_clusters, n_features), default=None
-        The clustering to approximate: centers, a scikit-learn clusterer (fitted or not), or None for k-means. Centers
-        are in the preprocessor's output where there is one.
+        The clustering to approximate: centers, or a clusterer (fitted or not). None means k-means. Centers are in the
+        preprocessor's output where there is one.
     preprocessor : transformer, default=None
-        Clustering happens in its output (a scaler's, say), rules stay in the columns and units of ``X``. A copy is
-        fitted; weights are passed on where its ``fit`` takes them.
+        Distances are measured in its output (a scaler's, say), rules stay in the columns and units of ``X``. A copy is
+        fitted; weights are passed on where its ``fit`` takes them. One that is not scikit-learn's may write into its
+        input, so it is given a copy of the rows.
     n_init : int, default=10
-        Number of k-means++ starts of the reference.
+        Number of starts of the reference, by k-means++.
     random_state : int, RandomState instance or None, default=None
         Seeds the reference. The tree uses no randomness.
     n_jobs : int, default=None
         Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
     verbose : int, default=0
-        1 prints each stage and its seconds to standard error, 2 also the reference's restarts and the leaves as they
-        come.
+        1 prints each stage and its seconds to standard error; 2 also prints the reference's restarts, and the leaves as
+        they come.
 
     Attributes
     ----------

@@ -68,7 +68,8 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
     n_jobs : int, default=None
         Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
     verbose : int, default=0
-        1 prints each stage and its seconds to standard error, and the error of the approximation; 2 also every start.
+        1 prints each stage and its seconds to standard error, 2 also every start. 1 also prints the error of the
+        approximation.
 
     Attributes
     ----------

@@ -62,7 +62,7 @@ class CurveDisplay:
 
         Parameters
         ----------
-        model : ExplainableKMeans or ClusterExplainer
+        model : estimator of cutwise
             Fitted or not; see :func:`cutwise.cost_curve`.
         X, y, max_leaves, **fit
             As in :func:`cutwise.cost_curve`.

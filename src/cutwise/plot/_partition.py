@@ -71,7 +71,7 @@ class PartitionDisplay:
 
         Parameters
         ----------
-        model : fitted estimator of cutwise
+        model : estimator of cutwise
             Its tree tests one or two columns.
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             The rows. Those of fit are colored by their reference cluster, so that color and region differ where the

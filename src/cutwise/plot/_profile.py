@@ -61,7 +61,7 @@ class ProfileDisplay:
 
         Parameters
         ----------
-        model : fitted estimator of cutwise
+        model : estimator of cutwise
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             The rows to describe; the tree says which cluster each is in.
         max_columns : int, default=30

@@ -73,7 +73,7 @@ class TreeDisplay:
 
         Parameters
         ----------
-        model : fitted estimator of cutwise
+        model : estimator of cutwise
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features), default=None
             The rows to count at the leaves; those of fit when left out. Purity is always that of fit.
         ax : matplotlib Axes, default=None
