@@ -133,8 +133,6 @@ def _fit_command(
     without_option = any(params.get(name) is not None for name in ("reference", "target_cost", "target_waes"))
     if scale is None or without_option or not (by_labels or (kind in objectives and own_seed)):
         return None
-    if params.get("target_cost") is not None or params.get("target_waes") is not None:
-        return None
     options: dict[str, Any] = {
         "--labels-from": labels_from if by_labels else None,
         "-k": params.get("n_clusters"),
