@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from cutwise.estimators._clusterer import TreeClusterer
 from cutwise.estimators._progress import Stages
@@ -17,6 +16,7 @@ from cutwise.estimators._reference import ReferenceRecipe, make_reference
 from cutwise.estimators._rows import FitRows
 from cutwise.reference import Reference, fixed_costs
 from cutwise.table import (
+    as_dense,
     check_integer,
     check_max_leaves,
     check_n_clusters,
@@ -52,12 +52,12 @@ class Task:
     @cached_property
     def values(self) -> Float64:
         """The rows in the columns that are cut; shape (m, d), dense."""
-        return dense(self.rows.compress(self.rows.table.values))
+        return np.ascontiguousarray(as_dense(self.rows.compress(self.rows.table.values)), dtype=np.float64)
 
     @cached_property
     def positions(self) -> Float64:
         """The rows where distances are measured; shape (m, n_dimensions), dense."""
-        return dense(self.rows.metric.values)
+        return np.ascontiguousarray(as_dense(self.rows.metric.values), dtype=np.float64)
 
     @cached_property
     def weights(self) -> Int64:
@@ -151,8 +151,3 @@ def finish_tree(tree: GrowingTree) -> GrownTree:
     """The finished tree as the estimators take it."""
     finished, leaf_of_row, gaps = tree.finish()
     return GrownTree(finished, leaf_of_row, [], gaps)
-
-
-def dense(values: Any) -> Float64:
-    """Values as a dense float64 array."""
-    return np.ascontiguousarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.table import read_table
+from cutwise.table import as_dense, read_table
 
 __all__ = ["read_centers", "read_costs"]
 
@@ -82,6 +81,4 @@ def read_costs(costs: Any, n_rows: int, n_clusters: int) -> npt.NDArray[np.float
 
 
 def _dense(values: Any, what: str) -> npt.NDArray[np.float64]:
-    table = read_table(values, what=what)
-    values = table.values
-    return np.ascontiguousarray(values.toarray() if isinstance(values, sparse.csr_array) else values, dtype=np.float64)
+    return np.ascontiguousarray(as_dense(read_table(values, what=what).values), dtype=np.float64)

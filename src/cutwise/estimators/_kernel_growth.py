@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from cutwise.estimators._kernel_reference import KernelProblem
 from cutwise.estimators._rows import FitRows
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.reference import KERNELS, FixedCosts, Kernel, fixed_costs_from_array
 from cutwise.split import SurrogateFeatures, surrogate_features
+from cutwise.table import as_dense
 from cutwise.tree.grower import GrownTree, grow_tree
 from cutwise.tree.kernel_imm import grow_kernel_imm
 
@@ -165,10 +165,7 @@ def _of_input(features: SurrogateFeatures, rows: FitRows) -> list[SurrogateFeatu
 
 def _scaled_column(raw: Any, scaled: Any, column: int) -> tuple[Float64, Float64] | None:
     """The distinct values of a column and what the preprocessor made of them; None unless these follow their order."""
-    before, after = (
-        np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64).ravel()
-        for part in (raw[:, [column]], scaled[:, [column]])
-    )
+    before, after = (as_dense(part[:, [column]]).astype(np.float64).ravel() for part in (raw, scaled))
     values, first, inverse = np.unique(before, return_index=True, return_inverse=True)
     made = after[first]
     if (made[inverse.ravel()] != after).any() or (np.diff(made) < 0).any():

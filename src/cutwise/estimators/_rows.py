@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.utils.validation import has_fit_parameter
 
 from cutwise.core import kernels
 from cutwise.exceptions import InvalidInputError, NotFiniteError
 from cutwise.reference import Objective, copying_clone, integer_weights, sum_costs, sum_weights, unshared
-from cutwise.table import EncodedTable, Table, encode_table, read_table, take_rows
+from cutwise.table import EncodedTable, Table, as_dense, encode_table, read_table, take_rows
 from cutwise.tree.threshold_tree import ThresholdTree
 
 __all__ = ["FitRows", "MetricSpace", "encode_rows", "fit_metric_space", "transform_rows"]
@@ -106,10 +105,8 @@ class FitRows:
 
     def raw_row(self, row: int) -> npt.NDArray[np.float64]:
         """One of the m rows in the input's columns."""
-        values = self.table.values[[row if self.encoded.row_of is None else self.encoded.row_of[row]]]
-        if isinstance(values, sparse.csr_array):
-            values = values.toarray()
-        return np.asarray(values, dtype=np.float64).ravel()
+        number = row if self.encoded.row_of is None else self.encoded.row_of[row]
+        return as_dense(self.table.values[[number]]).astype(np.float64).ravel()
 
     def sum(self, values: npt.NDArray[np.float64]) -> float:
         """The weighted sum of one cost a row; an ``InvalidInputError`` where one is beyond float64."""
@@ -141,8 +138,7 @@ class FitRows:
         for start in range(0, self.n_rows, _BLOCK):
             block = slice(start, start + _BLOCK)
             rows = self.table.values[block if self.encoded.row_of is None else self.encoded.row_of[block]]
-            values = rows[:, columns]
-            x = (values.toarray() if isinstance(values, sparse.csr_array) else values).astype(np.float64)
+            x = as_dense(rows[:, columns]).astype(np.float64)
             w = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[block]
             weight = float(w.sum())
             if weight == 0:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.table import Table
+from cutwise.table import Table, as_dense
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .counts import LeafCounts
@@ -82,4 +82,4 @@ def class_labels(tree: ThresholdTree, classes: npt.NDArray[Any] | None, n_cluste
 def column_of(table: Table, column: int) -> npt.NDArray[np.generic]:
     """Read one column; shape (n_rows,), dense, in the table's dtype."""
     values: Any = table.values
-    return np.asarray(values[:, [column]].toarray()[:, 0] if table.is_sparse else values[:, column])
+    return as_dense(values[:, [column]])[:, 0] if table.is_sparse else np.asarray(values[:, column])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference import OBJECTIVES, integer_weights
-from cutwise.table import Columns, Table, check_option, read_labels, read_table, read_weights
+from cutwise.table import Columns, Table, as_dense, check_option, read_labels, read_table, read_weights
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .agreement import adjusted_rand, contingency, normalized_information
@@ -278,8 +278,7 @@ def surrogate_cost(
     table, routed = _read(tree, X)
     weights = read_weights(sample_weight, table.n_rows)
     space = table if Z is None else _read_rows(Z, table.n_rows)
-    values = read_table(centers, what="centers").values
-    positions = np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
+    positions = as_dense(read_table(centers, what="centers").values).astype(np.float64, copy=False)
     if positions.shape[1] != space.n_columns:
         raise InvalidInputError(
             f"centers have {positions.shape[1]} columns, but {'X' if Z is None else 'Z'} has {space.n_columns}. "
@@ -445,7 +444,7 @@ def _cost(
             f"K has the shape {kernel.shape}, but the kernel matrix of {table.n_rows} rows is {table.n_rows} x "
             f"{table.n_rows}. Compute it between the rows of X and themselves."
         )
-    return kernel_cost(np.asarray(kernel.toarray() if hasattr(kernel, "toarray") else kernel), codes, weights)
+    return kernel_cost(as_dense(kernel), codes, weights)
 
 
 def _leaf_weights(tree: Any, X: Any, sample_weight: Any) -> tuple[ThresholdTree, npt.NDArray[np.float64]]:

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cutwise.exceptions import CutwiseWarning, InvalidInputError
-from cutwise.table import Table, read_labels
+from cutwise.table import Table, as_dense, read_labels
 
 from .given import from_centers, from_labels, wrong_number
 from .objective import KMEANS, Objective
@@ -182,7 +182,7 @@ def _centers(estimator: Any, name: str, table: Table, n_clusters: int) -> npt.ND
             f"reference={name} was fitted on {n_columns} columns, but the rows have {table.n_columns} where distances "
             "are measured. Fit it on X, or on the preprocessor's output where there is one."
         )
-    array = np.asarray(centers.toarray() if hasattr(centers, "toarray") else centers)
+    array = as_dense(centers)
     if array.ndim != 2 or array.dtype.kind not in "fiub" or array.shape[1] != table.n_columns:
         return None
     if len(array) != n_clusters:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, NotPositiveDefiniteWarning, warn
+from cutwise.table import as_dense
 
 from .blocks import each_block
 from .kernels import PRECOMPUTED, Kernel
@@ -104,8 +105,7 @@ class KernelCenters:
 
         def fill(part: slice) -> None:
             if self.rows is None:
-                products = rows[part][:, self.columns]
-                products = products.toarray() if hasattr(products, "toarray") else products
+                products = as_dense(rows[part][:, self.columns])
             else:
                 products = self.kernel.between(rows[part], self.rows)
             out[part] = self.squared_norms - 2 * (products @ self.coefficients)

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
-from cutwise.table import Columns, Table, check_number
+from cutwise.table import Columns, Table, as_dense, check_number
 
 from .kernels import KERNELS, Kernel, KernelFunction
 from .pairwise import FORMULAS, Constants
@@ -105,11 +105,11 @@ def check_domain(kernel: str, values: Any, columns: Columns, *, what: str = "X")
     """
     if not needs_nonnegative(kernel) or values.shape[0] == 0:
         return
-    lowest = np.asarray(_dense(values.min(axis=0)) if sparse.issparse(values) else values.min(axis=0)).ravel()
+    lowest = as_dense(values.min(axis=0)).ravel()
     if not (lowest < 0).any():
         return
     column = int(np.argmax(lowest < 0))
-    entries = _dense(values[:, [column]]).ravel()
+    entries = as_dense(values[:, [column]]).ravel()
     row = int(np.argmax(entries < 0))
     raise InvalidInputError(
         f"Negative values in data passed to kernel={kernel!r}, which is defined for values of at least 0: "
@@ -178,7 +178,7 @@ def _column_moments(table: Table, weights: Float64 | None) -> tuple[Float64, Flo
 def _read_callable(function: KernelFunction, constants: Constants, table: Table) -> Kernel:
     """Find out which of the two forms a callable has, on rows too many or too few to be taken for columns."""
     n_others = 3 if table.n_columns != 3 else 4
-    sample = _dense(table.values[np.arange(2 + n_others) % table.n_rows]).astype(np.float64)
+    sample = as_dense(table.values[np.arange(2 + n_others) % table.n_rows]).astype(np.float64)
     rows, others = sample[:2], sample[2:]
     try:
         values = np.asarray(function(rows, others), dtype=np.float64)
@@ -201,7 +201,3 @@ def _read_callable(function: KernelFunction, constants: Constants, table: Table)
             "of shapes (n, d) and (m, d), and give one of shape (n, m); or take two rows and give one number."
         )
     return Kernel("callable", constants, function, in_blocks=False)
-
-
-def _dense(values: Any) -> npt.NDArray[Any]:
-    return np.asarray(values.toarray() if sparse.issparse(values) else values)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
+from cutwise.table import as_dense
 
 from .blocks import each_block
 from .pairwise import FORMULAS, Constants, Formula
@@ -78,7 +79,7 @@ class Kernel:
             return self.formula.diagonal(rows, self.constants)
         assert self.function is not None, "a precomputed kernel's diagonal is in its matrix"
         if not self.in_blocks:
-            return np.array([float(self.function(row, row)) for row in _dense(rows)])
+            return np.array([float(self.function(row, row)) for row in as_dense(rows)])
         step = 32
         parts = [rows[start : start + step] for start in range(0, rows.shape[0], step)]
         return np.concatenate([np.diagonal(self._call(part, part)) for part in parts])
@@ -105,7 +106,7 @@ class Kernel:
             return self._call(rows, others)
         function = self.function
         assert function is not None, "a precomputed kernel has no values between other rows"
-        return np.array([[float(function(a, b)) for b in _dense(others)] for a in _dense(rows)])
+        return np.array([[float(function(a, b)) for b in as_dense(others)] for a in as_dense(rows)])
 
     def _call(self, rows: Any, others: Any) -> Float64:
         assert self.function is not None
@@ -121,7 +122,7 @@ def _short_indices(rows: sparse.csr_array) -> sparse.csr_array:
 
 
 def _check_values(values: Any, n_rows: int, n_others: int) -> Float64:
-    array = np.asarray(values.toarray() if sparse.issparse(values) else values, dtype=np.float64)
+    array = np.asarray(as_dense(values), dtype=np.float64)
     if array.shape != (n_rows, n_others):
         raise InvalidInputError(
             f"The kernel function gave an array of shape {array.shape} for {n_rows} and {n_others} rows. "
@@ -137,7 +138,3 @@ def _not_finite(name: str, block: Float64, start: int) -> InvalidInputError:
         f"{what} is {block[row, other]} between rows {start + row} and {other} (rows are counted from 0), and a kernel "
         "must be finite. Scale the columns, or choose another kernel."
     )
-
-
-def _dense(values: Any) -> npt.NDArray[Any]:
-    return np.asarray(values.toarray() if sparse.issparse(values) else values)

@@ -11,6 +11,8 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.metrics import pairwise as sk
 
+from cutwise.table import as_dense
+
 __all__ = ["FORMULAS", "Constants", "Formula"]
 
 Float64 = npt.NDArray[np.float64]
@@ -61,10 +63,6 @@ class Formula:
     uses_gamma: bool = False
 
 
-def _dense(A: Rows) -> Float64:
-    return np.asarray(A.toarray() if sparse.issparse(A) else A)
-
-
 def _row_sums(A: Rows) -> Float64:
     return np.asarray(A.sum(axis=1), dtype=np.float64).ravel()
 
@@ -80,7 +78,7 @@ def _ones(A: Rows, c: Constants) -> Float64:
 
 
 def _linear(A: Rows, B: Rows, c: Constants) -> Float64:
-    return _dense(A @ B.T)
+    return as_dense(A @ B.T)
 
 
 def _rbf(A: Rows, B: Rows, c: Constants) -> Float64:
@@ -105,11 +103,11 @@ def _half_of_sums_minus(distance: Float64, A: Rows, B: Rows) -> Float64:
 def _additive_chi2(A: Rows, B: Rows, c: Constants) -> Float64:
     # scikit-learn's kernel of this name is minus the sum of (a - b)^2 / (a + b), a distance with its sign turned.
     # As 2ab / (a + b) = (a + b - (a - b)^2 / (a + b)) / 2, both see 0/0 as 0.
-    return _half_of_sums_minus(-sk.additive_chi2_kernel(_dense(A), _dense(B)), A, B)
+    return _half_of_sums_minus(-sk.additive_chi2_kernel(as_dense(A), as_dense(B)), A, B)
 
 
 def _chi2(A: Rows, B: Rows, c: Constants) -> Float64:
-    return np.asarray(sk.chi2_kernel(_dense(A), _dense(B), gamma=c.gamma))
+    return np.asarray(sk.chi2_kernel(as_dense(A), as_dense(B), gamma=c.gamma))
 
 
 def _intersection(A: Rows, B: Rows, c: Constants) -> Float64:

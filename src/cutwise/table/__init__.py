@@ -14,6 +14,7 @@ from .distinct import count_distinct_rows
 from .encoding import EncodedTable, encode_table
 from .intake import read_table, take_rows
 from .labels import Labels, read_labels
+from .sparse import as_dense
 from .table import Table
 from .weights import read_weights
 
@@ -23,6 +24,7 @@ __all__ = [
     "HasColumns",
     "Labels",
     "Table",
+    "as_dense",
     "check_integer",
     "check_max_leaves",
     "check_n_clusters",

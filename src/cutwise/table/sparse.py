@@ -14,7 +14,7 @@ from .columns import Columns
 from .dtypes import is_integer_dtype, matrix_dtype
 from .objects import Offender, not_numeric_error
 
-__all__ = ["convert_sparse"]
+__all__ = ["as_dense", "convert_sparse"]
 
 
 def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse.csr_array, npt.NDArray[np.bool_]]:
@@ -83,3 +83,8 @@ def _canonical(csr: sparse.csr_array) -> sparse.csr_array:
 
 def _with_data(csr: sparse.csr_array, data: npt.NDArray[np.generic]) -> sparse.csr_array:
     return sparse.csr_array((data, csr.indices, csr.indptr), shape=csr.shape, copy=False)
+
+
+def as_dense(values: Any) -> npt.NDArray[Any]:
+    """Rows, a column or a matrix of any kind as a plain array: the very same one where it is one already."""
+    return np.asarray(values.toarray() if sparse.issparse(values) else values)
