@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutwise.cli._scaling import SCALES
 from cutwise.cli._screen import print_document, print_line, print_table
-from cutwise.readouts.guarantee import certificate_line
+from cutwise.estimators._guarantee import certificate_line
 from cutwise.readouts.words import compared, percent, quoted
 
 if TYPE_CHECKING:

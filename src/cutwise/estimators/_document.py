@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cutwise.estimators._base import TreeEstimator
-from cutwise.readouts.guarantee import imm_certificate
+from cutwise.estimators._guarantee import imm_certificate
 from cutwise.readouts.nodes import node_sizes
 from cutwise.readouts.words import finite
 from cutwise.reference import KMEANS, OBJECTIVES

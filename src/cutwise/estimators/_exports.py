@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._document import model_document
+from cutwise.estimators._guarantee import certificate_line
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.dot import tree_dot
-from cutwise.readouts.guarantee import certificate_line
 from cutwise.readouts.markdown import rules_markdown
 from cutwise.readouts.sql import tree_sql
 from cutwise.readouts.text import rules_text, tree_text

@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise.core import kernels
-from cutwise.exceptions import InvalidInputError
-from cutwise.reference import KMEDIANS, OBJECTIVES
 from cutwise.tree.threshold_tree import ThresholdTree
 
-__all__ = ["ImmCertificate", "certificate_line", "imm_certificate", "imm_guarantee", "mistake_spread"]
+__all__ = ["ImmCertificate", "mistake_spread"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class ImmCertificate:
     n_mistakes : float
         Weight of the rows that a cut parted from their center.
 
-    Both bounds are nan where the theory says nothing: see ``imm_guarantee``.
+    Both bounds are nan where the theory says nothing: see ``metrics.imm_guarantee``.
 
     References
     ----------
@@ -76,87 +73,6 @@ class ImmCertificate:
         return (
             f"guarantee: cost ratio {self.ratio:.4f}; at most {by_tree} by {mistakes}, at most {by_depth} by its depth"
         )
-
-
-def imm_guarantee(model: Any) -> float:
-    """Upper bound of the cost of a model that IMM grew, from its own mistakes and depth.
-
-    Parameters
-    ----------
-    model : fitted ExplainableKMeans, ExplainableKMedians or ClusterExplainer
-        With ``algorithm="imm"``.
-
-    Returns
-    -------
-    bound : float
-        ``model.cost_`` is at most this. Divided by ``model.reference_.cost`` it bounds ``cost_ratio_``. nan where the
-        theory says nothing: distances are measured elsewhere than the columns are cut (a preprocessor, given costs), or
-        leaves were added by ``expansion="expand"``, which does not look at costs.
-
-    Raises
-    ------
-    InvalidInputError
-        The model is not fitted, or was grown by another algorithm.
-
-    See Also
-    --------
-    imm_certificate : Both bounds this is the smaller of, and the cost beside them.
-
-    References
-    ----------
-    Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Theorem 5.1 and Lemma 5.5.
-    """
-    return _certify(model, "imm_guarantee").bound
-
-
-def imm_certificate(model: Any) -> ImmCertificate:
-    """Both bounds that are proved for a model that IMM grew, with its cost beside them.
-
-    Parameters
-    ----------
-    model : fitted ExplainableKMeans, ExplainableKMedians or ClusterExplainer
-        With ``algorithm="imm"``.
-
-    Returns
-    -------
-    certificate : ImmCertificate
-        ``print(certificate)`` says it in a line.
-
-    Raises
-    ------
-    InvalidInputError
-        The model is not fitted, or was grown by another algorithm.
-
-    References
-    ----------
-    Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Theorem 5.1 and Lemma 5.5.
-    """
-    return _certify(model, "imm_certificate")
-
-
-def certificate_line(model: Any) -> str | None:
-    """The line about what is proved for a fitted model, or None where nothing is.
-
-    Parameters
-    ----------
-    model : fitted estimator
-
-    Returns
-    -------
-    line : str or None
-
-    References
-    ----------
-    Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Theorem 5.1 and Lemma 5.5 for IMM, Theorem 4.1 for optimal cuts.
-    """
-    algorithm = getattr(model, "algorithm", None)
-    if algorithm == "optimal" and model._imm_applies:
-        factor = 2 if model.reference_.objective == KMEDIANS.name else 4
-        return f"guarantee: no single cut costs less, and this one costs at most {factor} times the best two clusters"
-    if algorithm != "imm":
-        return None
-    certificate = imm_certificate(model)
-    return str(certificate) if certificate.applies else None
 
 
 def mistake_spread(
@@ -201,30 +117,6 @@ def mistake_spread(
             diameter = float(sides @ sides) if squared else float(sides.sum())
             spread += float(tree.n_node_mistakes[node]) / weight_scale * diameter
     return spread, depth
-
-
-def _certify(model: Any, caller: str) -> ImmCertificate:
-    tree, algorithm = getattr(model, "tree_", None), getattr(model, "algorithm", None)
-    if not isinstance(tree, ThresholdTree):
-        raise InvalidInputError(f"{caller} takes a fitted model of cutwise; this {type(model).__name__} is none.")
-    if algorithm != "imm":
-        raise InvalidInputError(
-            f"{caller} is about trees that IMM grew; this {type(model).__name__} "
-            + ("has no algorithm to choose" if algorithm is None else f"has algorithm={algorithm!r}")
-            + '. Fit a model with algorithm="imm".'
-        )
-    reference, scale = model.reference_, model._weight_scale
-    mistakes = float(tree.n_node_mistakes.sum()) / scale
-    # Fixed by the fit: parameters may have been set since.
-    if not model._imm_applies or reference.objective not in OBJECTIVES:
-        return ImmCertificate(model.cost_, reference.cost, math.nan, math.nan, mistakes)
-    by_medians = reference.objective == KMEDIANS.name
-    spread, depth = mistake_spread(tree, reference.centers, squared=not by_medians, weight_scale=scale)
-    if by_medians:
-        factor, instance = 2 * depth + 1, reference.cost + spread
-    else:
-        factor, instance = 8 * depth * len(reference.centers) + 2, 2 * reference.cost + 2 * spread
-    return ImmCertificate(model.cost_, reference.cost, factor * reference.cost, instance, mistakes)
 
 
 def _rounded_up(value: float) -> str:
