@@ -184,6 +184,16 @@ class TestReport:
         assert cutwise(*shlex.split(report)[1:]).code == 0
         assert json.loads((tmp_path / "r.json").read_text()) == told
 
+    def test_the_command_it_gives_reads_the_file_in_the_same_way(self, cutwise, tmp_path):
+        path, model, out = tmp_path / "plain.txt", tmp_path / "model.json", tmp_path / "r.json"
+        path.write_text("1;10\n2;11\n8;3\n9;4\n")
+        read = ["--separator", ";", "--no-header"]
+        assert cutwise("fit", path, "-k", 2, *read, "--out", model).code == 0
+        assert cutwise("report", model, path, "--out", out, *read).code == 0
+        for command in json.loads(out.read_text())["reproduce"]:
+            assert "--separator ';' --no-header" in command
+            assert cutwise(*shlex.split(command)[1:]).code == 0
+
     def test_no_command_is_given_for_what_the_command_line_cannot_say(self, cutwise, fitted, wine_csv, tmp_path):
         X = pd.read_csv(wine_csv)[["alcohol", "proline", "hue"]]
         loose = {"depth_penalty": "auto", "target_waes": 1.5, "random_state": 0}

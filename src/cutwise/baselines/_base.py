@@ -16,6 +16,7 @@ from cutwise.estimators._reference import ReferenceRecipe, make_reference
 from cutwise.estimators._rows import FitRows
 from cutwise.reference import Reference, fixed_costs
 from cutwise.table import (
+    Seed,
     as_dense,
     check_integer,
     check_max_leaves,
@@ -82,7 +83,7 @@ class Baseline(TreeClusterer):
     max_leaves: int | None
     reference: Any
     n_init: int
-    random_state: Any
+    random_state: Seed
     n_jobs: int | None
     verbose: int
 

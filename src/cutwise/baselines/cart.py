@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cutwise.baselines._base import Baseline, Task
+from cutwise.table import Seed
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.grower import GrownTree
 
@@ -63,7 +64,7 @@ class CART(Baseline):
         reference: Any = None,
         preprocessor: Any = None,
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

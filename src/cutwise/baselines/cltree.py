@@ -6,7 +6,7 @@ from typing import Any
 
 from cutwise.baselines._base import Baseline, Task, finish_tree, label_by_surrogate_cost
 from cutwise.baselines._cltree_growth import cut_back, grow_with_virtual_points, prune_sparse
-from cutwise.table import check_number
+from cutwise.table import Seed, check_number
 from cutwise.tree.grower import GrownTree
 
 __all__ = ["CLTree"]
@@ -74,7 +74,7 @@ class CLTree(Baseline):
         reference: Any = None,
         preprocessor: Any = None,
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 from cutwise.baselines._base import Baseline, Task, finish_tree
 from cutwise.baselines._cubt_stages import grow_by_deviance, join_nearest, prune_nearest
-from cutwise.table import check_integer, check_number
+from cutwise.table import Seed, check_integer, check_number
 from cutwise.tree.grower import GrownTree
 
 __all__ = ["CUBT"]
@@ -71,7 +71,7 @@ class CUBT(Baseline):
         reference: Any = None,
         preprocessor: Any = None,
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.baselines._base import Baseline, Task, finish_tree, label_by_surrogate_cost
-from cutwise.table import check_integer
+from cutwise.table import Seed, check_integer
 from cutwise.tree.grower import GrownTree
 from cutwise.tree.growing import GrowingTree
 
@@ -62,7 +62,7 @@ class KDTree(Baseline):
         reference: Any = None,
         preprocessor: Any = None,
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

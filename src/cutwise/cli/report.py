@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -60,10 +60,11 @@ def command(
     from cutwise.estimators._report import check_form
 
     check_form(out)
+    usual = None if dialect == "duckdb" else dialect
     own = [word for text in name or [] for word in ("--name", text)]
-    for option, value, usual in (("--title", title, None), ("--dialect", dialect, "duckdb"), ("--table", table, None)):
-        own += [option, value] if value is not None and value != usual else []
-    own += [] if curve else ["--no-curve"]
+    own += _said({"--title": title, "--dialect": usual, "--table": table}) + ([] if curve else ["--no-curve"])
+    shared = _said({"--weights": weights, "--separator": separator}) + (["--drop-missing"] if drop_missing else [])
+    shared += [] if header is None else ["--header" if header else "--no-header"]
     with Outputs(out, inputs=[model, file]) as outputs:
         fitted = load_model(model)
         name_clusters(fitted, name or [])
@@ -85,13 +86,18 @@ def command(
                 dialect=dialect,
                 table=table,
                 curve=curve,
-                reproduce=_commands(fitted, source, (model, file, out), weights, labels_from, drop_missing, own),
+                reproduce=_commands(fitted, source, (model, file, out), weights, labels_from, shared, own),
                 **fit,
             )
         outputs.write(out, lambda part: part.write_text(made.written_as(out), encoding="utf-8", newline="\n"))
     for line in made.summary["notes"]:
         note(line)
     note(f"wrote {out}")
+
+
+def _said(options: Mapping[str, Any]) -> list[str]:
+    """Options with their values, as they stand on a command line; None is left out."""
+    return [word for option, value in options.items() if value is not None for word in (option, str(value))]
 
 
 def _beside(labels_from: str | None, weights: str | None) -> list[tuple[Any, str]]:
@@ -104,17 +110,14 @@ def _commands(
     files: tuple[str, str, str],
     weights: str | None,
     labels_from: str | None,
-    drop_missing: bool,
+    shared: Sequence[str],
     own: Sequence[str],
 ) -> list[str]:
     """What makes the model and the report again, as far as the command line can say it."""
     model_file, file, out = files
     made_by = _fit_command(model, source, weights, labels_from)
-    shared = ["--weights", weights] if weights is not None else []
-    shared += ["--drop-missing"] if drop_missing else []
     again = ["cutwise", "report", model_file, file, "--out", out, *shared]
-    again += ["--labels-from", labels_from] if labels_from is not None else []
-    again += own
+    again += [*_said({"--labels-from": labels_from}), *own]
     if made_by is None:
         return [shlex.join(again)]
     return [shlex.join(["cutwise", "fit", file, *made_by, *shared, "--out", model_file]), shlex.join(again)]
@@ -154,12 +157,7 @@ def _fit_command(
         "--n-init": GrowthOptions.n_init,
         "--seed": GrowthOptions.seed,
     }
-    words = [
-        word
-        for option, value in options.items()
-        if value is not None and str(value) != str(usual.get(option))
-        for word in (option, str(value))
-    ]
+    words = _said({option: value for option, value in options.items() if str(value) != str(usual.get(option))})
     apart = {weights, labels_from}
     names = list(getattr(model, "feature_names_in_", source.frame.columns))
     if names != [column for column in source.frame.columns if column not in apart]:

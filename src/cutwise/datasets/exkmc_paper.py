@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from cutwise.table import check_integer, check_number, read_random_state
+from cutwise.table import Seed, check_integer, check_number, read_random_state
 
 from .imm_paper import codewords_apart
 from .planted import Objective, PlantedSet, plant
@@ -22,7 +20,7 @@ def make_synthetic_i(
     *,
     n_flipped: int | None = None,
     distance: float = 1000.0,
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> PlantedSet:
     """Synthetic I: two noisy patterns and two far outliers, which CART parts from each other.
 
@@ -69,7 +67,7 @@ def make_synthetic_i(
 
 
 def make_synthetic_ii(
-    n_clusters: int = 30, n_features: int = 1000, *, objective: Objective = "kmeans", random_state: Any = None
+    n_clusters: int = 30, n_features: int = 1000, *, objective: Objective = "kmeans", random_state: Seed = None
 ) -> PlantedSet:
     """Synthetic II: clusters far from each other that look the same nearby, so that k leaves are too few.
 

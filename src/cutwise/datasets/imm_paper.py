@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.table import check_integer, check_number, check_option, read_random_state
+from cutwise.table import Seed, check_integer, check_number, check_option, read_random_state
 
 from .planted import OBJECTIVES, Objective, PlantedSet, plant
 
@@ -40,7 +38,7 @@ def make_standard_basis(n_clusters: int = 8) -> PlantedSet:
 
 
 def make_far_outliers(
-    distance: float = 1000.0, *, n_per_cloud: int = 500, spread: float = 0.1, random_state: Any = None
+    distance: float = 1000.0, *, n_per_cloud: int = 500, spread: float = 0.1, random_state: Seed = None
 ) -> PlantedSet:
     """Two clouds, and two points far above them as third cluster: entropy (ID3, CART) cuts the wrong way first.
 
@@ -112,7 +110,7 @@ def make_negated_clusters(n_features: int = 8, *, objective: Objective = "kmeans
 
 
 def make_hypercube(
-    n_clusters: int = 6, n_features: int | None = None, *, objective: Objective = "kmeans", random_state: Any = None
+    n_clusters: int = 6, n_features: int | None = None, *, objective: Objective = "kmeans", random_state: Seed = None
 ) -> PlantedSet:
     """Corners of a hypercube, each with its d neighbors at coordinate 0: k leaves cost log k times the optimum.
 
@@ -148,7 +146,7 @@ def make_hypercube(
 
 
 def codewords_apart(
-    n_clusters: int, n_features: int, objective: Objective, random_state: Any, source: str
+    n_clusters: int, n_features: int, objective: Objective, random_state: Seed, source: str
 ) -> PlantedSet:
     """Around each of k random sign vectors at least d/4 apart, the d vectors with one coordinate set to 0.
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from cutwise.table import check_integer, check_number, read_random_state
+from cutwise.table import Seed, check_integer, check_number, read_random_state
 
 from .planted import Float64, KernelSet, PlantedSet, plant
 
@@ -108,7 +107,7 @@ HISTOGRAM_KINDS = np.array(
 kinds differ from the first in a rare bin each, where few draws tell much, and one in how the frequent bins share."""
 
 
-def make_histogram_mixture(*, n_per_kind: int = 5, n_draws: int = 100, random_state: Any = None) -> PlantedSet:
+def make_histogram_mixture(*, n_per_kind: int = 5, n_draws: int = 100, random_state: Seed = None) -> PlantedSet:
     """Histograms of draws from four distributions over four bins, some of them rare.
 
     Parameters

@@ -20,6 +20,7 @@ from cutwise.estimators._tuning import FIRST_PENALTY, PenaltySearch, search_pena
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference import Reference, fixed_costs
 from cutwise.table import (
+    Seed,
     Table,
     check_integer,
     check_max_leaves,
@@ -59,7 +60,7 @@ class ExplainableClusterer(TreeClusterer):
         reference: Any = None,
         preprocessor: Any = None,
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

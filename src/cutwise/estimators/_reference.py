@@ -12,7 +12,7 @@ from cutwise.core import kernels
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
 from cutwise.reference import KMEANS, Objective, Reference, find_reference, from_centers, from_estimator
-from cutwise.table import Table
+from cutwise.table import Seed, Table
 
 __all__ = ["ReferenceRecipe", "cut_coordinates", "is_clusterer", "make_reference", "reference_of_rows"]
 
@@ -35,7 +35,7 @@ class ReferenceRecipe:
     given: Any
     n_clusters: int
     n_init: int
-    random_state: Any
+    random_state: Seed
     n_jobs: int
     verbose: int
     objective: Objective = KMEANS

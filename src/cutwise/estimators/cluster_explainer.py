@@ -26,6 +26,7 @@ from cutwise.readouts.words import percent
 from cutwise.reference import KMEANS, FixedCosts, Reference, fixed_costs, fixed_costs_from_array
 from cutwise.table import (
     Labels,
+    Seed,
     check_max_leaves,
     check_n_jobs,
     check_number,
@@ -125,7 +126,7 @@ class ClusterExplainer(TreeEstimator):
         expansion: str = "exkmc",
         depth_penalty: float = 0.03,
         preprocessor: Any = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

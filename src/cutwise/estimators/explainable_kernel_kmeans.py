@@ -28,6 +28,7 @@ from cutwise.reference import (
     sum_weights,
 )
 from cutwise.table import (
+    Seed,
     Table,
     check_integer,
     check_max_leaves,
@@ -194,7 +195,7 @@ class ExplainableKernelKMeans(TreeClusterer):
         reference: Any = None,
         preprocessor: Any = None,
         n_init: int = 10,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

@@ -22,7 +22,7 @@ from cutwise.reference import (
     sum_weights,
     warn_if_negative,
 )
-from cutwise.table import Table, check_n_clusters, check_n_jobs, read_table, read_weights
+from cutwise.table import Seed, Table, check_n_clusters, check_n_jobs, read_table, read_weights
 
 __all__ = ["KernelKMeans"]
 
@@ -132,7 +132,7 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         max_iter: int = 300,
         approximation: str | None = None,
         n_components: int = 100,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

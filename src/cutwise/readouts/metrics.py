@@ -5,7 +5,7 @@ Every function takes a tree, or a fitted estimator that has one, and data: those
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,14 @@ __all__ = [
     "weighted_average_explanation_size",
 ]
 
+
+class HasTree(Protocol):
+    """A fitted estimator, as far as it is read here: its names of columns and labels count where it has some."""
+
+    tree_: ThresholdTree
+
+
+Tree = ThresholdTree | HasTree
 Metric = Literal["kmeans", "kmedians", "kernel"]
 
 METRICS: dict[str, Metric] = {
@@ -74,7 +82,7 @@ def canonical_metric(metric: str) -> Metric:
 
 
 def tree_cost(
-    tree: Any,
+    tree: Tree,
     X: Any,
     *,
     metric: str = "kmeans",
@@ -151,7 +159,7 @@ def partition_cost(
 
 
 def cost_ratio(
-    tree: Any,
+    tree: Tree,
     X: Any,
     labels: Any,
     *,
@@ -191,7 +199,7 @@ def cost_ratio(
     return grown / reference if reference > 0 else float("nan")
 
 
-def adjusted_rand_index(tree: Any, X: Any, labels: Any, sample_weight: Any = None) -> float:
+def adjusted_rand_index(tree: Tree, X: Any, labels: Any, sample_weight: Any = None) -> float:
     """Agreement of a tree's clusters with a clustering: 1 where they are the same, about 0 for unrelated ones.
 
     Parameters
@@ -215,7 +223,7 @@ def adjusted_rand_index(tree: Any, X: Any, labels: Any, sample_weight: Any = Non
     return adjusted_rand(_contingency(tree, X, labels, sample_weight))
 
 
-def normalized_mutual_information(tree: Any, X: Any, labels: Any, sample_weight: Any = None) -> float:
+def normalized_mutual_information(tree: Tree, X: Any, labels: Any, sample_weight: Any = None) -> float:
     """What a tree's clusters tell of a clustering and the reverse, from 0 to 1.
 
     Parameters
@@ -232,7 +240,7 @@ def normalized_mutual_information(tree: Any, X: Any, labels: Any, sample_weight:
 
 
 def surrogate_cost(
-    tree: Any,
+    tree: Tree,
     X: Any,
     centers: Any,
     *,
@@ -293,7 +301,7 @@ def surrogate_cost(
     return label_cost(space, routed.predict(table), positions, OBJECTIVES[canonical], weights)
 
 
-def n_mistakes(tree: Any, X: Any, labels: Any, *, classes: Any = None, sample_weight: Any = None) -> int | float:
+def n_mistakes(tree: Tree, X: Any, labels: Any, *, classes: Any = None, sample_weight: Any = None) -> int | float:
     """Count the rows whose predicted cluster is not their label.
 
     Parameters
@@ -339,7 +347,7 @@ def n_mistakes(tree: Any, X: Any, labels: Any, *, classes: Any = None, sample_we
     return int(mistaken.sum()) if weights is None else float(weights[mistaken].sum())
 
 
-def weighted_average_depth(tree: Any, X: Any, sample_weight: Any = None) -> float:
+def weighted_average_depth(tree: Tree, X: Any, sample_weight: Any = None) -> float:
     """Average over the rows of the number of tests on the way to their leaf (WAD).
 
     Parameters
@@ -361,7 +369,7 @@ def weighted_average_depth(tree: Any, X: Any, sample_weight: Any = None) -> floa
     return float(weight @ routed.node_depth[routed.leaves] / weight.sum())
 
 
-def weighted_average_explanation_size(tree: Any, X: Any, sample_weight: Any = None) -> float:
+def weighted_average_explanation_size(tree: Tree, X: Any, sample_weight: Any = None) -> float:
     """Average over the rows of the number of conditions in the rule of their leaf (WAES).
 
     Parameters
@@ -385,7 +393,7 @@ def weighted_average_explanation_size(tree: Any, X: Any, sample_weight: Any = No
     return float(weight @ explanation_sizes(routed) / weight.sum())
 
 
-def _contingency(tree: Any, X: Any, labels: Any, sample_weight: Any) -> npt.NDArray[np.float64]:
+def _contingency(tree: Tree, X: Any, labels: Any, sample_weight: Any) -> npt.NDArray[np.float64]:
     """Weight of the rows for each pair of the tree's cluster and the given one."""
     table, routed = _read(tree, X)
     weights, _ = integer_weights(read_weights(sample_weight, table.n_rows))  # pairs of rows are counted
@@ -394,7 +402,7 @@ def _contingency(tree: Any, X: Any, labels: Any, sample_weight: Any) -> npt.NDAr
     return contingency(routed.predict(table)[kept], codes[kept], None if weights is None else weights[kept])
 
 
-def _read(tree: Any, X: Any) -> tuple[Table, ThresholdTree]:
+def _read(tree: Tree, X: Any) -> tuple[Table, ThresholdTree]:
     """Read the rows and the tree; an estimator's column names are checked, a bare tree knows none."""
     if isinstance(tree, ThresholdTree):
         return X if isinstance(X, Table) else read_table(X), tree
@@ -447,7 +455,7 @@ def _cost(
     return kernel_cost(as_dense(kernel), codes, weights)
 
 
-def _leaf_weights(tree: Any, X: Any, sample_weight: Any) -> tuple[ThresholdTree, npt.NDArray[np.float64]]:
+def _leaf_weights(tree: Tree, X: Any, sample_weight: Any) -> tuple[ThresholdTree, npt.NDArray[np.float64]]:
     """Weight of the rows in every leaf, in the order of the leaves."""
     table, routed = _read(tree, X)
     weights = read_weights(sample_weight, table.n_rows)

@@ -1,6 +1,7 @@
 """Intake: tables, labels, weights and parameters are checked once, here, and errors name what is wrong and where."""
 
 from .checks import (
+    Seed,
     check_integer,
     check_max_leaves,
     check_n_clusters,
@@ -23,6 +24,7 @@ __all__ = [
     "EncodedTable",
     "HasColumns",
     "Labels",
+    "Seed",
     "Table",
     "as_dense",
     "check_integer",

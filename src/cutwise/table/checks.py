@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .table import Table
 
 __all__ = [
+    "Seed",
     "check_integer",
     "check_max_leaves",
     "check_n_clusters",
@@ -30,6 +31,9 @@ __all__ = [
 ]
 
 Option = TypeVar("Option")
+
+Seed = int | np.random.RandomState | None
+"""What ``random_state`` may be."""
 
 # No machine profits from more threads, and the core counts them by 32-bit integers.
 _MOST_JOBS = 1 << 12
