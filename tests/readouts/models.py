@@ -3,7 +3,7 @@
 import numpy as np
 
 from cutwise import ClusterExplainer
-from cutwise.estimators._entries import pack_array
+from cutwise.estimators._entries import Entries, pack_array
 from cutwise.readouts.counts import count_leaves
 
 
@@ -14,31 +14,30 @@ def model_of(tree, names, classes=None):
     X = rows_at_cuts(tree, np.random.default_rng(0))
     counts = count_leaves(tree, tree.apply(X), tree.predict(X), len(classes))
     model = ClusterExplainer()
-    model._restore_fitted(
-        {
-            "n_features_in": tree.n_features,
-            "feature_names_in": names,
-            "classes": pack_array(classes),
-            "tree": tree.to_dict(),
-            "gaps": None,
-            "leaf_counts": counts.to_dict(),
-            "cluster_centers": pack_array(np.zeros((len(classes), tree.n_features))),
-            "reference": {
-                "centers": pack_array(np.zeros((len(classes), tree.n_features))),
-                "cost": 0.0,
-                "objective": "kmeans",
-            },
-            "preprocessor": None,
-            "weight_scale": 1.0,
-            "imm_applies": False,
+    held = {
+        "n_features_in": tree.n_features,
+        "feature_names_in": names,
+        "classes": pack_array(classes),
+        "tree": tree.to_dict(),
+        "gaps": None,
+        "leaf_counts": counts.to_dict(),
+        "cluster_centers": pack_array(np.zeros((len(classes), tree.n_features))),
+        "reference": {
+            "centers": pack_array(np.zeros((len(classes), tree.n_features))),
             "cost": 0.0,
-            "surrogate_cost": 0.0,
-            "cost_ratio": "nan",
-            "growth": "by hand",
-            "candidates": {},
-            "agreement": 1.0,
-        }
-    )
+            "objective": "kmeans",
+        },
+        "preprocessor": None,
+        "weight_scale": 1.0,
+        "imm_applies": False,
+        "cost": 0.0,
+        "surrogate_cost": 0.0,
+        "cost_ratio": "nan",
+        "growth": "by hand",
+        "candidates": {},
+        "agreement": 1.0,
+    }
+    model._restore_fitted(Entries(held, "fitted"))
     return model
 
 

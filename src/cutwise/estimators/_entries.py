@@ -72,6 +72,10 @@ class Entries:
         """What ``read`` makes of the entry, or None where it is null."""
         return None if self.of(key) is None else read(key)
 
+    def later(self, key: str, read: Callable[[str], Made]) -> Made | None:
+        """The same of an entry that the first files did not have: None where there is none, too."""
+        return self.optional(key, read) if key in self.held else None
+
     def made(self, key: str, make: Callable[[Any], Made]) -> Made:
         """What ``make`` makes of the entry; what it refuses is refused here, with the entry's name."""
         try:

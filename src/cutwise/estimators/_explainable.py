@@ -276,6 +276,6 @@ class ExplainableClusterer(TreeClusterer):
 
     def _restore_fitted(self, state: Entries) -> None:
         super()._restore_fitted(state)
-        penalty = state.optional("depth_penalty", lambda key: state.number(key, minimum=0, finite=True))
+        penalty = state.later("depth_penalty", lambda key: state.number(key, minimum=0, finite=True))
         if penalty is not None:
             self.depth_penalty_ = penalty

@@ -89,10 +89,10 @@ class KeptInFiles(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         names = state.optional("feature_names_in", lambda key: state.texts(key, d))
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        self._frame_library = state.optional("frame_library", state.text)
+        self._frame_library = state.later("frame_library", state.text)
         self._restore_clusters(state)
         self._gaps = state.optional("gaps", lambda key: state.array(key, "f", (tree.n_nodes, 4)))
-        self._column_spreads = state.optional("column_spreads", lambda key: state.array(key, "f", (d,)))
+        self._column_spreads = state.later("column_spreads", lambda key: state.array(key, "f", (d,)))
         self._weight_scale = state.number("weight_scale", minimum=SMALLEST, finite=True)
         self._imm_applies = state.flag("imm_applies")
         self.cost_ = state.number("cost")
@@ -109,9 +109,11 @@ class KeptInFiles(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         if len(labels) < k or len(set(labels)) < len(labels) or not finite:
             raise state.refuse("classes", f"a different label for each of the tree's clusters, at least {k},")
         k = len(labels)
-        self.cluster_names_ = state.made(
-            "cluster_names", lambda named: read_cluster_names(labels, dict(zip(labels, named, strict=True)))
-        )
+
+        def names_of(named: Any) -> dict[Any, str]:
+            return read_cluster_names(labels, dict(zip(labels, named, strict=True)))
+
+        self.cluster_names_ = state.later("cluster_names", lambda key: state.made(key, names_of)) or {}
         self._leaf_counts = state.made("leaf_counts", LeafCounts.from_dict)
         if self._leaf_counts.n_leaves != self.tree_.n_leaves or len(self._leaf_counts.cluster_weight) != k:
             raise state.refuse("leaf_counts", f"the counts of {self.tree_.n_leaves} leaves and {k} clusters")
@@ -129,7 +131,7 @@ class KeptInFiles(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         self.reference_ = Reference(none, centers, reference.number("cost"), objective)
         if objective != "kernel":
             self.cluster_centers_ = state.array("cluster_centers", "f", centers.shape)
-        fitted = state.optional("preprocessor", lambda key: unpack_fitted(state.part(key)))
+        fitted = state.later("preprocessor", lambda key: unpack_fitted(state.part(key)))
         if unknown_space:
             return
         if (fitted is None) != (self.preprocessor is None):
