@@ -135,6 +135,19 @@ def test_a_map_of_three_columns_is_refused():
         PartitionDisplay.from_estimator(model, table)
     with pytest.raises(InvalidInputError, match="There is no column 'nothing'"):
         PartitionDisplay.from_estimator(model, table, columns=("nothing", 0))
+    for wanted in (1, "ab", [0], {0, 1}):
+        with pytest.raises(InvalidInputError, match="is no pair of columns"):
+            PartitionDisplay.from_estimator(model, table, columns=wanted)
+    with pytest.raises(InvalidInputError, match="max_columns=0"):
+        ProfileDisplay.from_estimator(model, table, max_columns=0)
+
+
+def test_as_many_rows_as_fit_had_are_not_the_rows_of_fit():
+    table = pd.DataFrame({"a": [0.0, 1.0, 9.0, 10.0], "b": [5.0, 1.0, 2.0, 3.0]})
+    model = ClusterExplainer().fit(table, ["a", "a", "b", "b"])
+    others = PartitionDisplay.from_estimator(model, table.assign(a=[9.0, 9.0, 9.0, 1.0]))
+    assert not others.of_reference
+    assert others.codes.tolist() == [1, 1, 1, 0]
 
 
 def test_new_rows_on_a_map_have_the_trees_colors():

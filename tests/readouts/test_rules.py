@@ -4,9 +4,11 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from cutwise.exceptions import ColumnMismatchError, InvalidInputError
+from cutwise import ClusterExplainer
+from cutwise.exceptions import ColumnMismatchError, ColumnNamesWarning, InvalidInputError
 from cutwise.readouts.counts import count_leaves
 from cutwise.readouts.rules import build_rules
 from cutwise.readouts.text import rules_text
@@ -223,3 +225,14 @@ def test_counts_of_another_tree_are_refused():
     _, _, _, _, counts = made(1, n_leaves=5)
     with pytest.raises(InvalidInputError, match="8 leaves, and 5 were counted"):
         build_rules(tree, ["a", "b", "c"], counts)
+
+
+def test_rules_ask_for_the_columns_of_fit_as_predict_does():
+    frame = pd.DataFrame({"age": [20, 30, 60, 70], "income": [9, 8, 2, 1]})
+    rules = ClusterExplainer().fit(frame, [0, 0, 1, 1]).rules()
+    for part in (rules[0], rules[0].rules[0]):
+        assert part.matches(frame).tolist() == [True, True, False, False]
+        with pytest.raises(ColumnMismatchError, match="same order"):
+            part.matches(frame[["income", "age"]])
+        with pytest.warns(ColumnNamesWarning, match="does not have valid feature names, but Rule"):
+            part.matches(frame.to_numpy())

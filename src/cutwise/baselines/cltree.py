@@ -6,7 +6,7 @@ from typing import Any
 
 from cutwise.baselines._base import Baseline, Task, finish_tree, label_by_surrogate_cost
 from cutwise.baselines._cltree_growth import cut_back, grow_with_virtual_points, prune_sparse
-from cutwise.table import Seed, check_number
+from cutwise.table import Seed, check_integer, check_number
 from cutwise.tree.grower import GrownTree
 
 __all__ = ["CLTree"]
@@ -91,7 +91,7 @@ class CLTree(Baseline):
         self.verbose = verbose
 
     def _check_own_parameters(self) -> None:
-        check_number("min_split", self.min_split, minimum=1)
+        check_integer("min_split", self.min_split, minimum=1)
         check_number("min_y", self.min_y, minimum=0, maximum=100)
         check_number("min_rd", self.min_rd, minimum=0, maximum=100)
 

@@ -187,13 +187,15 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
             compare with the reference clustering.
         """
         check_is_fitted(self)
+        columns = self._columns_of_fit()
         return build_rules(
             self.tree_,
-            self._columns_of_fit().names,
+            columns.names,
             self._leaf_counts,
             self.classes_,
             self._names(names),
             self._frame_library,
+            has_names=columns.has_names,
         )
 
     def to_sklearn(self) -> Any:

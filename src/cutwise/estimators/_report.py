@@ -211,9 +211,7 @@ def _curve(
     """The curve of the model's own growth, or None and a note that says why not."""
     left_out = "The curve of cost against leaves is left out"
     tree = model.tree_
-    here = np.bincount(tree.apply(rows), minlength=tree.n_nodes)[tree.leaves]
-    counts = model._leaf_counts
-    if "sample_weight" not in fit and not np.array_equal(here, counts.n_rows + counts.n_noise):
+    if "sample_weight" not in fit and not model._leaf_counts.are_of(tree, tree.apply(rows)):
         return None  # other rows than those of fit: the summary says so
     if y is None and "n_clusters" not in model.get_params(deep=False):
         if len(model.reference_.labels) != rows.n_rows:

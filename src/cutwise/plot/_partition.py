@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -95,10 +96,10 @@ class PartitionDisplay:
         across, up = _two_columns(parts, columns)
         table = read_rows(model, X)
         points = np.column_stack([column_of(table, c).astype(np.float64) for c in (across, up)])
-        codes = np.asarray(model.reference_.labels)
-        of_reference = len(codes) == table.n_rows
+        codes, leaf = np.asarray(model.reference_.labels), parts.tree.apply(table)
+        of_reference = len(codes) == table.n_rows and parts.counts.are_of(parts.tree, leaf)
         if not of_reference:
-            codes = parts.tree.predict(table)
+            codes = parts.tree.cluster[leaf]
         names = parts.names[across], parts.names[up]
         return cls(parts.tree, (across, up), names, parts.titles, points, codes, of_reference).plot(ax=ax)
 
@@ -175,6 +176,8 @@ def _two_columns(parts: ModelParts, wanted: Any) -> tuple[int, int]:
         chosen = [*tested, *(c for c in range(len(names)) if c not in tested)]
         chosen = chosen[: max(2, len(tested))]
     else:
+        if isinstance(wanted, str) or not isinstance(wanted, Sequence | np.ndarray) or len(wanted) != 2:
+            raise InvalidInputError(f"columns={wanted!r} is no pair of columns. Give two names or positions.")
         chosen = []
         for column in wanted:
             if isinstance(column, str) and column in names:

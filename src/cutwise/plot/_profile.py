@@ -12,6 +12,7 @@ from cutwise.plot._text import text_width
 from cutwise.readouts.palette import cluster_color
 from cutwise.readouts.profile import Profile, profile_clusters
 from cutwise.readouts.shown import ShortNames, plain, shorten
+from cutwise.table import check_integer
 
 if TYPE_CHECKING:
     from cutwise.estimators._base import TreeEstimator
@@ -76,6 +77,7 @@ class ProfileDisplay:
         MissingDependencyError
             matplotlib is not installed.
         """
+        check_integer("max_columns", max_columns, minimum=1)
         parts: ModelParts = parts_of(model)
         table = read_rows(model, X)
         profile = profile_clusters(table, parts.tree.predict(table), len(parts.titles))

@@ -59,7 +59,7 @@ def tree_python(
     InvalidInputError
         A function name that Python does not take, or names that do not fit the tree.
     """
-    if not function.isidentifier() or keyword.iskeyword(function):
+    if not str(function).isidentifier() or keyword.iskeyword(function):
         raise InvalidInputError(
             f"function={function!r} is no name of a Python function. Use letters, digits and underscores."
         )

@@ -65,6 +65,11 @@ class LeafCounts:
         total = math.fsum(self.weight)
         return math.fsum(self.agreeing) / total if total > 0 else math.nan
 
+    def are_of(self, tree: ThresholdTree, leaf: npt.NDArray[np.integer[Any]]) -> bool:
+        """Whether rows fall into the leaves as those that were counted did, ``leaf`` being what ``tree.apply`` gave."""
+        here = np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves]
+        return bool(np.array_equal(here, self.n_rows + self.n_noise))
+
     @property
     def purity(self) -> npt.NDArray[np.float64]:
         """The part of every leaf's weight that the reference has in the leaf's cluster, at most 1; nan without any."""

@@ -10,8 +10,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.exceptions import ColumnMismatchError
-from cutwise.table import Table, read_table
+from cutwise.table import Columns, Table, check_same_columns, read_table
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import Condition, conditions_of, walk_leaves
@@ -50,8 +49,8 @@ class Rule:
         Rows caught that the reference calls noise; no other figure counts them.
     depth : int
         Tests on the path, before they were merged.
-    n_features : int
-        Columns of the table.
+    columns : Columns
+        Those of the table that the model was fitted on.
     name : str or None
         The name that people gave the cluster.
     """
@@ -65,7 +64,7 @@ class Rule:
     purity: float
     noise: int
     depth: int
-    n_features: int
+    columns: Columns
     name: str | None = None
 
     @property
@@ -93,11 +92,16 @@ class Rule:
         Raises
         ------
         ColumnMismatchError
-            Another number of columns than the tree's.
+            Other columns than those of fit, or in another order.
+
+        Warns
+        -----
+        ColumnNamesWarning
+            Names on one side only: columns then go by their order.
         """
-        table = X if isinstance(X, Table) else read_table(X)
-        if table.n_columns != self.n_features:
-            raise ColumnMismatchError.of_count(given=table.n_columns, fitted=self.n_features, estimator="Rule")
+        return self._holds(_read(X, self.columns))
+
+    def _holds(self, table: Table) -> npt.NDArray[np.bool_]:
         found = np.ones(table.n_rows, dtype=np.bool_)
         for condition in self.conditions:
             found &= condition.holds(column_of(table, condition.feature))
@@ -168,11 +172,16 @@ class ClusterRules:
         Returns
         -------
         matches : ndarray of shape (n_rows,), bool
+
+        Raises
+        ------
+        ColumnMismatchError
+            As :meth:`Rule.matches`.
         """
-        table = X if isinstance(X, Table) else read_table(X)
+        table = _read(X, self.rules[0].columns if self.rules else None)
         found = np.zeros(table.n_rows, dtype=np.bool_)
         for rule in self.rules:
-            found |= rule.matches(table)
+            found |= rule._holds(table)
         return found
 
     def to_dict(self) -> dict[str, Any]:
@@ -277,6 +286,8 @@ def build_rules(
     classes: npt.NDArray[Any] | None = None,
     cluster_names: Mapping[Any, str] | None = None,
     library: str | None = None,
+    *,
+    has_names: bool = False,
 ) -> Rules:
     """Put a tree into rules.
 
@@ -292,6 +303,8 @@ def build_rules(
         Names to show in place of labels, as ``read_cluster_names`` gives them.
     library : str, optional
         The data frame library that ``to_frame`` shall use where none is asked for.
+    has_names : bool, default False
+        Whether the names are those of the table's own columns, to be asked of every table that rules are applied to.
 
     Returns
     -------
@@ -308,6 +321,7 @@ def build_rules(
     name_of = [(cluster_names or {}).get(label) for label in labels]
     check_names(tree, names)
     check_counts(tree, counts)
+    columns = Columns(tuple(names), has_names)
     total = math.fsum(counts.weight)
     of_leaf = tree.cluster[tree.leaves]
     rules: list[list[Rule]] = [[] for _ in labels]
@@ -325,7 +339,7 @@ def build_rules(
                 purity=_ratio(agreeing, weight),
                 noise=int(counts.n_noise[i]),
                 depth=int(tree.node_depth[leaf]),
-                n_features=tree.n_features,
+                columns=columns,
                 name=name_of[code],
             )
         )
@@ -350,6 +364,15 @@ def build_rules(
         ),
         library,
     )
+
+
+def _read(X: Any, columns: Columns | None) -> Table:
+    """Rows to apply rules to, with the columns of fit."""
+    if not isinstance(X, Table):
+        return read_table(X, fitted=columns, estimator="Rule")
+    if columns is not None:
+        check_same_columns(columns, X, estimator="Rule")
+    return X
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -303,8 +303,10 @@ def _parts(what: str, given: Any) -> tuple[str, ...]:
     return parts
 
 
-def _sayable(name: str, what: str, *, empty: bool = False) -> None:
+def _sayable(name: Any, what: str, *, empty: bool = False) -> None:
     """Refuse names that no engine takes, even quoted."""
+    if not isinstance(name, str):
+        raise UnsupportedInputError(f"{what}={name!r} is no name. Give a text.")
     if "\x00" in name:
         raise InvalidInputError(f"SQL has no way to write the {what} {name!r}: it holds a zero character. Rename it.")
     if not name and not empty:

@@ -112,7 +112,7 @@ def build_summary(
     k = len(rules)
     leaf = tree.apply(table)
     here = np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves]
-    is_fit = bool(np.array_equal(here, counts.n_rows + counts.n_noise))
+    is_fit = counts.are_of(tree, leaf)
     tested = list(dict.fromkeys(tree.feature[tree.feature >= 0].tolist()))
     columns = [*tested, *(c for c in range(table.n_columns) if c not in set(tested))][:MOST_COLUMNS]
     profile = profile_clusters(table, tree.cluster[leaf], k, columns)
