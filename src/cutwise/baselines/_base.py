@@ -125,12 +125,12 @@ class Baseline(TreeClusterer):
 
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
         recipe = ReferenceRecipe(self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose))
-        rows, reference, full_labels = make_reference(recipe, table, space, sample_weight, stages)
+        clustering = make_reference(recipe, table, space, sample_weight, stages)
         with stages.stage("tree"):
-            grown = self._grow(Task(rows, reference, max_leaves))
+            grown = self._grow(Task(clustering.rows, clustering.reference, max_leaves))
         with stages.stage("costs"):
             self._remember_input(table, space, np.arange(k, dtype=np.int32))
-            self._finish(rows, grown, reference, full_labels, sample_weight)
+            self._finish(clustering, grown)
         stages.say(self._summary())
         return self
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from cutwise.estimators._costs import Price, costs_by_centers
+from cutwise.estimators._costs import Clustering
 from cutwise.estimators._kept import KeptInFiles
 from cutwise.estimators._persist import Unsaved, save_model
 from cutwise.estimators._rows import FitRows, transform_rows
@@ -24,7 +24,7 @@ from cutwise.readouts.names import read_cluster_names
 from cutwise.readouts.rules import Rules, build_rules
 from cutwise.readouts.sentences import changes_in_words, explain_rows
 from cutwise.readouts.sklearn import to_decision_tree
-from cutwise.reference import KMEANS, Objective, Reference, sum_costs, sum_weights
+from cutwise.reference import KMEANS, Objective, sum_costs, sum_weights
 from cutwise.table import Table, check_n_jobs, read_weights
 from cutwise.tree.grower import GrownTree
 
@@ -38,7 +38,7 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
     """What costs and distances are; estimators that measure otherwise override ``transform`` and ``_cost_of``."""
 
     # Told what a fit ends in, so that cost_curve can end it anew with every smaller tree of the same growth.
-    _ends_in: Callable[..., None] | None = None
+    _ends_in: Callable[[Clustering, GrownTree], None] | None = None
 
     # What a fitted tree answers ---------------------------------------------------------------------------------------
 
@@ -331,35 +331,14 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
                     f"again as it is. Give it first: model.set_params({name}=...)."
                 )
 
-    def _finish(
-        self,
-        rows: FitRows,
-        grown: GrownTree,
-        reference: Reference,
-        full_labels: npt.NDArray[np.int32],
-        sample_weight: npt.NDArray[np.float64] | None,
-        price: Price | None = None,
-    ) -> None:
-        """Set what follows from a grown tree; ``classes_`` and ``preprocessor_`` are set before.
-
-        Parameters
-        ----------
-        rows : FitRows
-        grown : GrownTree
-        reference : Reference
-            With the labels of the m rows that took part.
-        full_labels : ndarray of shape (n,), int32
-            The reference's labels of all rows, -1 for noise.
-        sample_weight : ndarray of shape (n,), float64, or None
-        price : callable, optional
-            Gives what clusters of the m rows cost, from their codes; left out, they are served by their own centers.
-        """
+    def _finish(self, clustering: Clustering, grown: GrownTree) -> None:
+        """Set what follows from a grown tree; ``classes_`` and ``preprocessor_`` are set before."""
         if self._ends_in is not None:
-            self._ends_in(rows, grown, reference, full_labels, sample_weight, price)
-        codes = grown.codes
-        costs = costs_by_centers(rows, reference, self._objective, codes) if price is None else price(codes)
+            self._ends_in(clustering, grown)
+        rows, codes = clustering.rows, grown.codes
+        costs = clustering.costs(self._objective, codes)
         leaf = self._take_tree(rows, grown, costs.cost, costs.centers, distances=costs.distances)
-        self._take_reference(rows, grown, leaf, reference, full_labels, sample_weight, costs.surrogate_cost)
+        self._take_reference(clustering, grown, leaf, costs.surrogate_cost)
         if grown.inseparable:
             groups = [self.classes_[list(group)].tolist() for group in grown.inseparable]
             warn(UnseparableCentersWarning.of(groups))
@@ -394,22 +373,16 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return leaf
 
     def _take_reference(
-        self,
-        rows: FitRows,
-        grown: GrownTree,
-        leaf: npt.NDArray[np.int32],
-        reference: Reference,
-        full_labels: npt.NDArray[np.int32],
-        sample_weight: npt.NDArray[np.float64] | None,
-        surrogate_cost: float,
+        self, clustering: Clustering, grown: GrownTree, leaf: npt.NDArray[np.int32], surrogate_cost: float
     ) -> None:
         """Set what compares the tree with the reference; ``leaf`` is that of every one of the n rows."""
+        rows, reference, sample_weight = clustering.rows, clustering.reference, clustering.sample_weight
         tree = grown.tree
-        self.reference_ = replace(reference, labels=full_labels)
+        self.reference_ = replace(reference, labels=clustering.full_labels)
         noise = np.zeros(tree.n_nodes, dtype=np.int64)
         if len(rows.left_out):
             out = rows.left_out
-            counted = full_labels[out] < 0
+            counted = clustering.full_labels[out] < 0
             if sample_weight is not None:
                 counted &= sample_weight[out] > 0
             noise = np.bincount(leaf[out[counted]], minlength=tree.n_nodes)

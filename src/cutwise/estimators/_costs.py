@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cutwise.estimators._rows import FitRows
 from cutwise.reference import Objective, Reference
 
-__all__ = ["Price", "TreeCosts", "costs_by_centers", "costs_given"]
+__all__ = ["Clustering", "Price", "TreeCosts", "costs_by_centers", "costs_given"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,37 @@ class TreeCosts:
 
 Price = Callable[[npt.NDArray[np.int32]], TreeCosts]
 """From the cluster of each of the m rows that take part to what these clusters cost."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """The clustering that a tree is compared with, and the rows of both.
+
+    Attributes
+    ----------
+    rows : FitRows
+        The m rows that take part.
+    reference : Reference
+        With labels of these.
+    full_labels : ndarray of shape (n,), int32
+        Labels of all n rows, -1 for noise; rows without weight have the nearest center's.
+    sample_weight : ndarray of shape (n,), float64, or None
+        As they were given.
+    price : callable, optional
+        What clusters of the m rows cost; left out, they are served by their own centers.
+    """
+
+    rows: FitRows
+    reference: Reference
+    full_labels: npt.NDArray[np.int32]
+    sample_weight: npt.NDArray[np.float64] | None
+    price: Price | None = None
+
+    def costs(self, objective: Objective, codes: npt.NDArray[np.int32]) -> TreeCosts:
+        """What clusters of the m rows cost, from the cluster of each."""
+        if self.price is not None:
+            return self.price(codes)
+        return costs_by_centers(self.rows, self.reference, objective, codes)
 
 
 def costs_by_centers(

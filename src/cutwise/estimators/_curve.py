@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._costs import Clustering
 from cutwise.estimators._persist import Unsaved
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
@@ -180,7 +181,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     if max_leaves is not None:
         check_integer("max_leaves", max_leaves, minimum=1)
     fit = fit if y is None else {**fit, "y": y}
-    probe, ends = _unfitted(model), list[tuple[Any, ...]]()
+    probe, ends = _unfitted(model), list[tuple[Clustering, GrownTree]]()
     probe.set_params(max_leaves=_most_leaves(model, X, y) if max_leaves is None else max_leaves)
     probe._ends_in = lambda *end: ends.append(end)
     try:
@@ -188,7 +189,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     finally:
         del probe._ends_in
     k = len(probe.classes_)
-    grown: GrownTree = ends[-1][1]
+    clustering, grown = ends[-1]
     # What is chosen among several growths by the finished tree may be another growth at another size.
     chosen = "auto" in (getattr(probe, "algorithm", None), getattr(probe, "surrogate_features", None))
     nested = grown.made is not None and not chosen
@@ -197,11 +198,10 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         if not nested:
             alone: TreeEstimator = clone(probe).set_params(max_leaves=max_leaves).fit(X, **fit)
             return alone
-        rows, _, *rest = ends[-1]
         # A base tree with fewer leaves than clusters is not filled up unless more leaves than clusters are wanted.
         base_only = max_leaves == k and getattr(probe, "algorithm", None) in BASES
         point: TreeEstimator = copy(probe).set_params(max_leaves=max_leaves)
-        point._finish(rows, as_it_was(grown, smallest_size(grown) if base_only else max_leaves), *rest)
+        point._finish(clustering, as_it_was(grown, smallest_size(grown) if base_only else max_leaves))
         if isinstance(point, ClusterExplainer):
             point.candidates_ = {point.growth_: point.agreement_}
         return point

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators._clusterer import TreeClusterer
-from cutwise.estimators._costs import costs_by_centers
+from cutwise.estimators._costs import Clustering, costs_by_centers
 from cutwise.estimators._entries import Entries
 from cutwise.estimators._optimal import LaterReference, check_two_leaves, cut_in_two
 from cutwise.estimators._progress import Stages
@@ -126,7 +126,8 @@ class ExplainableClusterer(TreeClusterer):
         if self.algorithm == "optimal":
             self._fit_optimal(recipe, table, space, sample_weight, stages)
             return self
-        rows, reference, full_labels = make_reference(recipe, table, space, sample_weight, stages)
+        clustering = make_reference(recipe, table, space, sample_weight, stages)
+        rows, reference = clustering.rows, clustering.reference
         with stages.stage("tree"):
             grow = partial(
                 grow_tree,
@@ -148,7 +149,7 @@ class ExplainableClusterer(TreeClusterer):
         with stages.stage("costs"):
             self._remember_input(table, space, np.arange(self.n_clusters, dtype=np.int32))
             self._remember_penalty(penalty)
-            self._finish(rows, grown, reference, full_labels, sample_weight)
+            self._finish(clustering, grown)
         stages.say(self._summary())
         return self
 
@@ -161,15 +162,15 @@ class ExplainableClusterer(TreeClusterer):
         stages: Stages,
     ) -> None:
         """Cut in two where that costs least. The reference is for later, unless it was given."""
-        given: tuple[Reference, npt.NDArray[np.int32]] | None = None
+        given: Clustering | None = None
         if recipe.given is None:
             with stages.stage("encoding"):
                 rows = encode_rows(table, space.table, sample_weight, n_jobs=recipe.n_jobs)
         else:
-            rows, reference, full_labels = make_reference(recipe, table, space, sample_weight, stages)
-            given = reference, full_labels
+            given = make_reference(recipe, table, space, sample_weight, stages)
+            rows = given.rows
         with stages.stage("optimal cut"):
-            like = None if given is None else given[0].labels
+            like = None if given is None else given.reference.labels
             grown = cut_in_two(rows, recipe, columns_apart=space.preprocessor is not None, like=like)
         later = LaterReference(recipe, space, rows, grown, sample_weight)
         if given is None and self._ends_in is not None:
@@ -178,7 +179,7 @@ class ExplainableClusterer(TreeClusterer):
             self._remember_input(table, space, np.arange(self.n_clusters, dtype=np.int32))
             self._remember_penalty(FIRST_PENALTY)
             if given is not None:
-                self._finish(rows, grown, *given, sample_weight)
+                self._finish(given, grown)
                 return
             for name in _PUT_OFF:
                 self.__dict__.pop(name, None)  # from an earlier fit
@@ -191,11 +192,11 @@ class ExplainableClusterer(TreeClusterer):
         later = self._later
         if later is None:
             return
-        reference, full_labels = later.make(Stages(type(self).__name__, later.recipe.verbose))
-        rows, grown = later.rows, later.grown
-        surrogate_cost = rows.sum(rows.costs(self._objective, reference.centers, grown.codes))
+        clustering, grown = later.make(Stages(type(self).__name__, later.recipe.verbose)), later.grown
+        rows = clustering.rows
+        surrogate_cost = rows.sum(rows.costs(self._objective, clustering.reference.centers, grown.codes))
         leaf = rows.leaves_of_all(grown.tree, grown.leaf_of_row)
-        self._take_reference(rows, grown, leaf, reference, full_labels, later.sample_weight, surrogate_cost)
+        self._take_reference(clustering, grown, leaf, surrogate_cost)
         self._later = None
 
     if not TYPE_CHECKING:  # or every name would be an attribute

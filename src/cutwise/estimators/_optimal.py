@@ -11,11 +11,11 @@ from scipy import sparse
 
 from cutwise.core.kernels import Matrix, as_matrix
 from cutwise.core.optimal import optimal_cut
+from cutwise.estimators._costs import Clustering
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._reference import ReferenceRecipe, reference_of_rows
 from cutwise.estimators._rows import FitRows, MetricSpace
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import Reference
 from cutwise.tree.grower import GrownTree
 from cutwise.tree.growing import GrowingTree
 
@@ -109,13 +109,14 @@ class LaterReference:
     grown: GrownTree
     sample_weight: npt.NDArray[np.float64] | None
 
-    def make(self, stages: Stages) -> tuple[Reference, npt.NDArray[np.int32]]:
-        """The reference with labels of the m rows, and labels of all rows; clusters have the numbers of the tree's."""
-        reference, labels = reference_of_rows(self.recipe, self.rows, self.space, stages)
-        if _differ(self.rows, self.grown.codes, reference.labels):
-            reference = replace(reference, labels=1 - reference.labels, centers=reference.centers[::-1].copy())
-            labels = np.where(labels >= 0, 1 - labels, labels)
-        return reference, labels
+    def make(self, stages: Stages) -> Clustering:
+        """The clustering; its clusters have the numbers of the tree's."""
+        made = reference_of_rows(self.recipe, self.rows, self.space, self.sample_weight, stages)
+        reference, labels = made.reference, made.full_labels
+        if not _differ(self.rows, self.grown.codes, reference.labels):
+            return made
+        turned = replace(reference, labels=1 - reference.labels, centers=reference.centers[::-1].copy())
+        return replace(made, reference=turned, full_labels=np.where(labels >= 0, 1 - labels, labels))
 
 
 def _differ(rows: FitRows, codes: npt.NDArray[np.int32], labels: npt.NDArray[np.int32]) -> bool:

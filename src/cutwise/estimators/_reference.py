@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.core import kernels
+from cutwise.estimators._costs import Clustering
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
 from cutwise.reference import KMEANS, Objective, Reference, find_reference, from_centers, from_estimator
@@ -47,7 +48,7 @@ def make_reference(
     space: MetricSpace,
     sample_weight: npt.NDArray[np.float64] | None,
     stages: Stages,
-) -> tuple[FitRows, Reference, npt.NDArray[np.int32]]:
+) -> Clustering:
     """Find the reference, and encode the rows that take part.
 
     Parameters
@@ -62,12 +63,7 @@ def make_reference(
 
     Returns
     -------
-    rows : FitRows
-        The m rows that take part.
-    reference : Reference
-        With labels of these.
-    full_labels : ndarray of shape (n,), int32
-        Labels of all n rows, -1 for noise; rows without weight have the nearest center's.
+    clustering : Clustering
     """
     k, n_jobs, objective = recipe.n_clusters, recipe.n_jobs, recipe.objective
     if is_clusterer(recipe.given):
@@ -86,16 +82,20 @@ def make_reference(
             keep = ~noise if noise.any() else None
             # A clusterer may label equal rows differently; then they cannot be one row.
             rows = encode_rows(table, space.table, sample_weight, keep=keep, shared=full.labels, n_jobs=n_jobs)
-        return rows, replace(full, labels=rows.compress(full.labels)), full.labels
+        return Clustering(rows, replace(full, labels=rows.compress(full.labels)), full.labels, sample_weight)
 
     with stages.stage("encoding"):
         rows = encode_rows(table, space.table, sample_weight, n_jobs=n_jobs)
-    return rows, *reference_of_rows(recipe, rows, space, stages)
+    return reference_of_rows(recipe, rows, space, sample_weight, stages)
 
 
 def reference_of_rows(
-    recipe: ReferenceRecipe, rows: FitRows, space: MetricSpace, stages: Stages
-) -> tuple[Reference, npt.NDArray[np.int32]]:
+    recipe: ReferenceRecipe,
+    rows: FitRows,
+    space: MetricSpace,
+    sample_weight: npt.NDArray[np.float64] | None,
+    stages: Stages,
+) -> Clustering:
     """The reference of encoded rows, by our own clustering or by given centers.
 
     Parameters
@@ -104,14 +104,12 @@ def reference_of_rows(
         Without a clusterer.
     rows : FitRows
     space : MetricSpace
+    sample_weight : ndarray of shape (n,), float64, or None
     stages : Stages
 
     Returns
     -------
-    reference : Reference
-        With labels of the m rows.
-    full_labels : ndarray of shape (n,), int32
-        Labels of all n rows.
+    clustering : Clustering
     """
     k, n_jobs, objective = recipe.n_clusters, recipe.n_jobs, recipe.objective
     with stages.stage("reference clustering"):
@@ -134,7 +132,7 @@ def reference_of_rows(
     if len(rows.left_out):
         left_out = kernels.as_matrix(space.table.values[rows.left_out])
         labels[rows.left_out] = objective.assign(left_out, reference.centers, n_jobs)[0]
-    return reference, labels
+    return Clustering(rows, reference, labels, sample_weight)
 
 
 def cut_coordinates(

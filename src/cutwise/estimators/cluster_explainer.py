@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._costs import costs_given
+from cutwise.estimators._costs import Clustering, costs_given
 from cutwise.estimators._entries import Entries
 from cutwise.estimators._given import read_centers, read_costs
 from cutwise.estimators._growth import (
@@ -222,7 +222,7 @@ class ClusterExplainer(TreeEstimator):
             self.growth_ = chosen.growth
             self.candidates_ = {name: candidate.agreement / total for name, candidate in tried.items()}
             price = None if given is None else partial(costs_given, rows, reference, self._objective, given)
-            self._finish(rows, chosen.grown, reference, labels.codes, weights, price)
+            self._finish(Clustering(rows, reference, labels.codes, weights, price), chosen.grown)
         for name, agreement in self.candidates_.items():
             stages.say(f"  grown by {name}: agreement {percent(agreement)}")
         stages.say(self._summary())

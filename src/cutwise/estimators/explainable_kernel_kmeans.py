@@ -8,19 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators._clusterer import TreeClusterer
-from cutwise.estimators._costs import Price
+from cutwise.estimators._costs import Clustering
 from cutwise.estimators._entries import Entries, pack_float
 from cutwise.estimators._kernel_growth import KernelGrowth, features_of, grow_kernel_tree, kinds_of_features
 from cutwise.estimators._kernel_reference import KernelProblem, make_kernel_problem
 from cutwise.estimators._progress import Stages
-from cutwise.estimators._rows import FitRows
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.agreement import adjusted_rand, contingency, normalized_information
 from cutwise.reference import (
     PRECOMPUTED,
     KernelCenters,
-    Reference,
     check_domain,
     needs_nonnegative,
     one_thread,
@@ -332,7 +330,8 @@ class ExplainableKernelKMeans(TreeClusterer):
             self._remember_input(table, space, problem.classes)
             self.gamma_ = kernel.constants.gamma
             self.approximation_error_ = problem.space.approximation_error
-            self._finish(problem.rows, grown, problem.reference, problem.full_labels, sample_weight, problem)
+            clustering = Clustering(problem.rows, problem.reference, problem.full_labels, sample_weight, problem)
+            self._finish(clustering, grown)
         stages.say(self._summary())
         return self
 
@@ -373,19 +372,11 @@ class ExplainableKernelKMeans(TreeClusterer):
             )
         return matrix.values
 
-    def _finish(
-        self,
-        rows: FitRows,
-        grown: GrownTree,
-        reference: Reference,
-        full_labels: npt.NDArray[np.int32],
-        sample_weight: npt.NDArray[np.float64] | None,
-        price: Price | None = None,
-    ) -> None:
-        assert isinstance(price, KernelProblem)
-        super()._finish(rows, grown, reference, full_labels, sample_weight, price)
-        self._centers = price.centers(grown.codes)
-        together = contingency(grown.codes, reference.labels, rows.weights)
+    def _finish(self, clustering: Clustering, grown: GrownTree) -> None:
+        super()._finish(clustering, grown)
+        assert isinstance(clustering.price, KernelProblem)
+        self._centers = clustering.price.centers(grown.codes)
+        together = contingency(grown.codes, clustering.reference.labels, clustering.rows.weights)
         self.adjusted_rand_index_ = adjusted_rand(together)
         self.normalized_mutual_info_ = normalized_information(together)
 
