@@ -18,9 +18,7 @@ struct Dense {
   int64_t n_rows, n_cols;
   int64_t row_stride, col_stride;  // in elements; negative and zero strides are fine
 
-  double operator()(int64_t row, int64_t col) const {
-    return static_cast<double>(data[row * row_stride + col * col_stride]);
-  }
+  double operator()(int64_t row, int64_t col) const { return static_cast<double>(data[row * row_stride + col * col_stride]); }
 };
 
 // One typed CSR table; column indices of a row are strictly increasing and no stored value is zero.

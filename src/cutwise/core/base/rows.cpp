@@ -45,7 +45,9 @@ class DenseReader final : public RowReader {
     }
   }
 
-  StoredRow stored(int64_t, std::vector<double> &) const override { throw std::logic_error("a dense row has no stored values"); }
+  StoredRow stored(int64_t, std::vector<double> &) const override {
+    throw std::logic_error("a dense row has no stored values");
+  }
 
   double value(int64_t row, int64_t col) const override { return x_(row, col); }
 

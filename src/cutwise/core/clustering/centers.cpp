@@ -43,8 +43,8 @@ CUTWISE_INLINE void dense_rows(const double *row, int64_t stride, int64_t d, con
 }
 
 template <bool squares, int V>
-CUTWISE_INLINE void dense_panel(const Tile &tile, int64_t n, int64_t d, const double *panel, const double *start,
-                                double *costs, int64_t cost_stride) {
+CUTWISE_INLINE void dense_panel(const Tile &tile, int64_t n, int64_t d, const double *panel, const double *start, double *costs,
+                                int64_t cost_stride) {
   int64_t r = 0;
   for (; r + 4 <= n; r += 4)
     dense_rows<squares, 4, V>(tile.rows + r * tile.stride, tile.stride, d, panel, start, costs + r * cost_stride, cost_stride);
@@ -52,14 +52,14 @@ CUTWISE_INLINE void dense_panel(const Tile &tile, int64_t n, int64_t d, const do
     dense_rows<squares, 1, V>(tile.rows + r * tile.stride, tile.stride, d, panel, start, costs + r * cost_stride, cost_stride);
 }
 
-CUTWISE_CLONES void dense_squares(const Tile &tile, int64_t n, int64_t d, const double *panel, bool wide,
-                                  const double *start, double *costs, int64_t cost_stride) {
+CUTWISE_CLONES void dense_squares(const Tile &tile, int64_t n, int64_t d, const double *panel, bool wide, const double *start,
+                                  double *costs, int64_t cost_stride) {
   if (wide) dense_panel<true, 2>(tile, n, d, panel, start, costs, cost_stride);
   else dense_panel<true, 1>(tile, n, d, panel, start, costs, cost_stride);
 }
 
-CUTWISE_CLONES void dense_distances(const Tile &tile, int64_t n, int64_t d, const double *panel, bool wide,
-                                    const double *start, double *costs, int64_t cost_stride) {
+CUTWISE_CLONES void dense_distances(const Tile &tile, int64_t n, int64_t d, const double *panel, bool wide, const double *start,
+                                    double *costs, int64_t cost_stride) {
   if (wide) dense_panel<false, 2>(tile, n, d, panel, start, costs, cost_stride);
   else dense_panel<false, 1>(tile, n, d, panel, start, costs, cost_stride);
 }

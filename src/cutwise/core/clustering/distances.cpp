@@ -34,8 +34,8 @@ using nb::literals::operator""_a;
 // ---- what is made of a tile of costs
 
 // Smallest cost, its first center, and the largest cost less the smallest, of each row; the lanes beyond k hold infinity.
-CUTWISE_CLONES void nearest_of_tile(const double *costs, int64_t n, int64_t k, int64_t padded, int32_t *label,
-                                    double *min_cost, double &max_excess) {
+CUTWISE_CLONES void nearest_of_tile(const double *costs, int64_t n, int64_t k, int64_t padded, int32_t *label, double *min_cost,
+                                    double &max_excess) {
   for (int64_t r = 0; r < n; ++r) {
     const double *row = costs + r * padded;
     Lanes smallest, largest, lanes;
@@ -66,8 +66,7 @@ CUTWISE_CLONES void nearest_of_tile(const double *costs, int64_t n, int64_t k, i
   }
 }
 
-CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int32_t *out,
-                                  int64_t *sums) {
+CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int32_t *out, int64_t *sums) {
   for (int64_t j = 0; j < k; ++j) {
     const int64_t units = round_small(scale * (costs[j] - min_cost));
     out[j] = static_cast<int32_t>(units);
@@ -75,8 +74,8 @@ CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, 
   }
 }
 
-CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int64_t weight,
-                                  int64_t *out, int64_t *sums) {
+CUTWISE_CLONES void excess_of_row(const double *costs, int64_t k, double scale, double min_cost, int64_t weight, int64_t *out,
+                                  int64_t *sums) {
   for (int64_t j = 0; j < k; ++j) {
     const int64_t units = weight * round_small(scale * (costs[j] - min_cost));
     out[j] = units;
@@ -251,8 +250,8 @@ nb::object center_costs(const Matrix &x, const In2<double> &centers, const std::
 }
 
 // One center per row instead of all: the same sums in the same order.
-void dense_label_costs(const RowReader &rows, const CenterPanels &centers, const int32_t *labels, int64_t first,
-                       int64_t last, double *out) {
+void dense_label_costs(const RowReader &rows, const CenterPanels &centers, const int32_t *labels, int64_t first, int64_t last,
+                       double *out) {
   std::vector<double> scratch;
   const int64_t d = rows.n_cols(), step = tile_rows(d);
   for (int64_t row = first; row < last; row += step) {
@@ -268,14 +267,14 @@ void dense_label_costs(const RowReader &rows, const CenterPanels &centers, const
   }
 }
 
-void sparse_label_costs(const RowReader &rows, const CenterPanels &centers, const int32_t *labels, int64_t first,
-                        int64_t last, double *out) {
+void sparse_label_costs(const RowReader &rows, const CenterPanels &centers, const int32_t *labels, int64_t first, int64_t last,
+                        double *out) {
   CostTile tile(rows, centers);
   for (int64_t row = first; row < last; ++row) out[row] = labels[row] < 0 ? 0.0 : tile.compute(row, 1)[labels[row]];
 }
 
-nb::object label_costs(const Matrix &x, const In2<double> &centers, const In1<int32_t> &labels,
-                       const std::string &objective, int n_jobs) {
+nb::object label_costs(const Matrix &x, const In2<double> &centers, const In1<int32_t> &labels, const std::string &objective,
+                       int n_jobs) {
   const CostsByCenters costs(x, centers, objective);
   const int64_t n = costs.n();
   if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
@@ -286,7 +285,8 @@ nb::object label_costs(const Matrix &x, const In2<double> &centers, const In1<in
     nb::gil_scoped_release release;
     const auto kernel = x.is_sparse() ? sparse_label_costs : dense_label_costs;
     parallel_for(n_jobs, count_blocks(n), [&](int64_t block) {
-      kernel(costs.rows(), costs.panels(), labels.data(), block * kBlockRows, std::min(n, (block + 1) * kBlockRows), out.data());
+      kernel(costs.rows(), costs.panels(), labels.data(), block * kBlockRows, std::min(n, (block + 1) * kBlockRows),
+             out.data());
     });
   }
   return nb::cast(out.to_numpy());
@@ -301,7 +301,8 @@ void bind_distances(nanobind::module_ &m) {
   m.def("assign_given", &cutwise::assign_given, "costs"_a, "n_jobs"_a);
   m.def("fixed_costs", &cutwise::fixed_costs, "matrix"_a, "centers"_a, "objective"_a, "scale"_a, "weights"_a.none(), "wide"_a,
         "wide_base"_a, "n_jobs"_a);
-  m.def("fixed_costs_given", &cutwise::fixed_costs_given, "costs"_a, "scale"_a, "weights"_a.none(), "wide"_a, "wide_base"_a, "n_jobs"_a);
+  m.def("fixed_costs_given", &cutwise::fixed_costs_given, "costs"_a, "scale"_a, "weights"_a.none(), "wide"_a, "wide_base"_a,
+        "n_jobs"_a);
   m.def("center_costs", &cutwise::center_costs, "matrix"_a, "centers"_a, "objective"_a, "n_jobs"_a);
   m.def("label_costs", &cutwise::label_costs, "matrix"_a, "centers"_a, "labels"_a, "objective"_a, "n_jobs"_a);
   bind_sums(m);

@@ -103,8 +103,17 @@ struct Moves {
 class Lloyd {
  public:
   Lloyd(const RowReader &x, const In2<double> &centers, const int64_t *weights, Objective objective, int n_jobs)
-      : x_(x), weights_(weights), objective_(objective), n_(x.n_rows()), d_(x.n_cols()), k_(static_cast<int64_t>(centers.shape(0))), n_jobs_(n_jobs),
-        centers_(centers.data(), centers.data() + k_ * d_), labels_(n_), upper_(n_), lower_(n_) {
+      : x_(x),
+        weights_(weights),
+        objective_(objective),
+        n_(x.n_rows()),
+        d_(x.n_cols()),
+        k_(static_cast<int64_t>(centers.shape(0))),
+        n_jobs_(n_jobs),
+        centers_(centers.data(), centers.data() + k_ * d_),
+        labels_(n_),
+        upper_(n_),
+        lower_(n_) {
     double total = static_cast<double>(n_);
     if (weights != nullptr) {
       total = 0.0;
@@ -167,7 +176,8 @@ class Lloyd {
 
   double distance(double cost) const { return objective_ == Objective::kmeans ? std::sqrt(cost) : cost; }
   double about_distance(const double *row, const double *center) const {
-    return objective_ == Objective::kmeans ? std::sqrt(about_squared_distance(row, center, d_)) : about_l1_distance(row, center, d_);
+    return objective_ == Objective::kmeans ? std::sqrt(about_squared_distance(row, center, d_))
+                                           : about_l1_distance(row, center, d_);
   }
 
   // Forget bounds and sums: the next assignment looks at every row.
@@ -208,7 +218,8 @@ class Lloyd {
     } else {
       for (int64_t j = 0; j < k_; ++j)
         for (int64_t f = 0; weight[j] > 0 && f < d_; ++f)
-          centers_[j * d_ + f] = mean_of_terms(clusters_.high[j * d_ + f], clusters_.low[j * d_ + f], weight[j], unit_, scale_[f]);
+          centers_[j * d_ + f] =
+              mean_of_terms(clusters_.high[j * d_ + f], clusters_.low[j * d_ + f], weight[j], unit_, scale_[f]);
     }
     const bool empty = std::find(weight.begin(), weight.end(), 0) != weight.end();
     return empty && refill();
@@ -343,14 +354,15 @@ class Lloyd {
   std::vector<float> upper_, lower_;
   std::vector<double> scale_;
   double unit_ = 1.0, cost_ = 0.0;
-  Changes clusters_;  // since no row had a center; what is touched, in the last assignment
+  Changes clusters_;              // since no row had a center; what is touched, in the last assignment
   std::unique_ptr<Moves> moves_;  // none: every row is to be looked at
 };
 
 nb::tuple lloyd(const Matrix &x, const In2<double> &centers, const Weights &weights, const std::string &objective, int max_iter,
                 double tolerance, int n_jobs) {
   if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
-  if (static_cast<int64_t>(centers.shape(1)) != x.n_cols()) throw std::invalid_argument("the centers have the columns of the rows");
+  if (static_cast<int64_t>(centers.shape(1)) != x.n_cols())
+    throw std::invalid_argument("the centers have the columns of the rows");
   const int64_t *w = checked(weights, x.n_rows());
   NewArray<double, 2> out(centers.shape(0), centers.shape(1));
   int n_iter = 0;
@@ -374,5 +386,6 @@ nb::tuple lloyd(const Matrix &x, const In2<double> &centers, const Weights &weig
 
 void bind_lloyd(nanobind::module_ &m) {
   using namespace cutwise;
-  m.def("lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none(), "objective"_a, "max_iter"_a, "tolerance"_a, "n_jobs"_a);
+  m.def("lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none(), "objective"_a, "max_iter"_a, "tolerance"_a,
+        "n_jobs"_a);
 }

@@ -1,8 +1,8 @@
 // Coordinate-wise weighted medians of clusters, by selection: linear in the number of values, and exact.
 //
 // The median is the lower one: the smallest value of the cluster such that the rows at or below it hold at least half of its
-// weight. Any value between it and the upper one costs the same. Weights are integers here, so that half of them is no matter of
-// rounding, and the result is a function of the values and their weights alone: neither rows' order nor threads play a part.
+// weight. Any value between it and the upper one costs the same. Weights are integers here, so that half of them is no matter
+// of rounding, and the result is a function of the values and their weights alone: neither rows' order nor threads play a part.
 #include "clustering/medians.hpp"
 
 #include <algorithm>

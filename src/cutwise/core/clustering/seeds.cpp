@@ -1,4 +1,5 @@
-// Seeds for Lloyd's algorithm: greedy k-means++, where rows are drawn by their cost, squared or l1 distance as the objective has it.
+// Seeds for Lloyd's algorithm: greedy k-means++, where rows are drawn by their cost, squared or l1 distance as the objective
+// has it.
 //
 // David Arthur, Sergei Vassilvitskii (2007), "k-means++: the advantages of careful seeding"; their Section 5 treats other
 // powers of the distance.
@@ -21,8 +22,8 @@ namespace cutwise {
 namespace {
 
 using nb::literals::operator""_a;
-CUTWISE_CLONES void lower_potentials(const double *costs, int64_t n, int64_t padded, const double *closest, const double *weights,
-                                     double *potentials) {
+CUTWISE_CLONES void lower_potentials(const double *costs, int64_t n, int64_t padded, const double *closest,
+                                     const double *weights, double *potentials) {
   for (int64_t r = 0; r < n; ++r)
     for (int64_t j = 0; j < padded; ++j) {
       const double c = costs[r * padded + j];

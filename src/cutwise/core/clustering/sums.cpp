@@ -56,8 +56,8 @@ CUTWISE_CLONES void add_terms(const double *row, const double *scale, int64_t d,
   }
 }
 
-CUTWISE_CLONES void add_products(const double *row, const double *scale, int64_t d, double unit, double weight,
-                                 int64_t *high, int64_t *low) {
+CUTWISE_CLONES void add_products(const double *row, const double *scale, int64_t d, double unit, double weight, int64_t *high,
+                                 int64_t *low) {
   for (int64_t f = 0; f < d; ++f) {
     const SplitTerm term = split_term(weight * (row[f] * scale[f]), unit);
     high[f] += term.high;
@@ -65,8 +65,8 @@ CUTWISE_CLONES void add_products(const double *row, const double *scale, int64_t
   }
 }
 
-CUTWISE_CLONES void add_weighted_terms(const double *row, const double *scale, int64_t d, double unit, int64_t weight, int64_t *high,
-                              int64_t *low) {
+CUTWISE_CLONES void add_weighted_terms(const double *row, const double *scale, int64_t d, double unit, int64_t weight,
+                                       int64_t *high, int64_t *low) {
   for (int64_t f = 0; f < d; ++f) {
     const SplitTerm term = split_term(row[f] * scale[f], unit);
     high[f] += weight * term.high;
@@ -131,7 +131,10 @@ std::vector<double> weight_scales(const AnyWeights &weights, const In1<int32_t> 
 class ClusterRanges {
  public:
   ClusterRanges(int64_t k, int64_t d)
-      : d_(d), n_rows_(k, 0), n_stored_(k * d, 0), least_(k * d, std::numeric_limits<double>::infinity()),
+      : d_(d),
+        n_rows_(k, 0),
+        n_stored_(k * d, 0),
+        least_(k * d, std::numeric_limits<double>::infinity()),
         largest_(k * d, -std::numeric_limits<double>::infinity()) {}
 
   void add_dense(int32_t label, const double *values) {
@@ -172,7 +175,11 @@ class ClusterRanges {
 // Sums over a stretch of rows, by cluster.
 struct ClusterSums {
   ClusterSums(int64_t k, int64_t d, bool fractional)
-      : high(k * d, 0), low(k * d, 0), weight(k, 0), weight_high(k, 0), weight_low(k, 0),
+      : high(k * d, 0),
+        low(k * d, 0),
+        weight(k, 0),
+        weight_high(k, 0),
+        weight_low(k, 0),
         ranges(fractional ? k : 0, fractional ? d : 0) {}
 
   void add(const ClusterSums &other) {
@@ -222,8 +229,7 @@ struct RowAdder {
     else if (const auto *v = std::get_if<In1<double>>(&weights)) {
       add_products(values, plan.scale.data(), d, plan.unit, (*v)(row)*plan.weight_scale[label], high, low);
       if ((*v)(row) > 0.0) sums.ranges.add_dense(label, values);
-    } else
-      add_row(values, plan.scale.data(), d, plan.unit, 1, high, low);
+    } else add_row(values, plan.scale.data(), d, plan.unit, 1, high, low);
   }
 
   void add_sparse(ClusterSums &sums, int64_t row, int32_t label, const StoredRow &stored) const {

@@ -22,7 +22,7 @@ struct FeatureCut {
   int64_t mistakes = kNone, cost = kNone;
   int32_t column = -1, feature = -1;
   double level = 0.0;
-  int32_t n_above = 0;  // surviving centers above the level: the first of the feature's order
+  int32_t n_above = 0;            // surviving centers above the level: the first of the feature's order
   int32_t first = -1, last = -1;  // the interval, in places among the node's items
   bool above_is_interval = true;  // which side of the level it is: above, or at and below
 
@@ -99,10 +99,8 @@ struct FeatureSearch {
         int64_t least_above = kNone, least_below = kNone;
         for (size_t s = 0; s < m; ++s) {
           const int64_t in = to[s] - from[s], above = cut.above_is_interval ? in : all[s] - in;
-          if (walk.passed[s])
-            least_above = std::min(least_above, above);
-          else
-            least_below = std::min(least_below, all[s] - above);
+          if (walk.passed[s]) least_above = std::min(least_above, above);
+          else least_below = std::min(least_below, all[s] - above);
         }
         cut.cost = least_above + least_below;
         if (cut.rank() < best.rank()) best = cut;
@@ -163,9 +161,8 @@ void bind_feature_cuts(nb::module_ &m) {
     using Cost = decltype(zero);
     m.def(
         "fewest_feature_mistakes",
-        [](const FeatureTable &table, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
-           In1<int32_t> survivors, std::optional<In2<Cost>> costs, bool one_sided, bool any_level,
-           int n_jobs) -> nb::object {
+        [](const FeatureTable &table, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights, In1<int32_t> survivors,
+           std::optional<In2<Cost>> costs, bool one_sided, bool any_level, int n_jobs) -> nb::object {
           require(static_cast<int64_t>(cluster.size()) == table.n_rows, "cluster has one entry per row");
           require(!costs || (static_cast<int64_t>(costs->shape(0)) == table.n_rows &&
                              static_cast<int64_t>(costs->shape(1)) == table.k),

@@ -19,10 +19,10 @@ struct FeatureNode {
   const FeatureTable &table;
   const int32_t *rows;
   int64_t n;
-  const int32_t *cluster;          // by row: the survivor that holds it, -1
-  const int64_t *weights;          // by row, null: 1 each
-  std::vector<int32_t> survivors;  // increasing
-  std::vector<int32_t> slot = {};  // of every cluster among the survivors, -1
+  const int32_t *cluster;           // by row: the survivor that holds it, -1
+  const int64_t *weights;           // by row, null: 1 each
+  std::vector<int32_t> survivors;   // increasing
+  std::vector<int32_t> slot = {};   // of every cluster among the survivors, -1
   std::vector<int64_t> total = {};  // weight by survivor
 
   int64_t weight_of(int32_t row) const { return weights ? weights[row] : 1; }
@@ -214,8 +214,7 @@ class FeatureWalk {
     if (column_.top[feature] >= 0) {
       int32_t right = place_of_top(feature), left = right - 1;
       while (left >= 0 || right < places_.size()) {
-        const bool go_left =
-            right >= places_.size() || (left >= 0 && value[places_.item[left]] >= value[places_.item[right]]);
+        const bool go_left = right >= places_.size() || (left >= 0 && value[places_.item[left]] >= value[places_.item[right]]);
         const int32_t place = go_left ? left-- : right++;
         line_.push_back({value[places_.item[place]], place});
       }
@@ -290,9 +289,9 @@ class FeatureWalk {
   const Places &places_;
   const CutsWanted wanted_;
   Runs runs_;
-  std::vector<Place> line_;       // from the highest to the lowest
-  std::vector<Center> centers_;   // likewise
-  std::vector<double> present_;   // the feature at every place
+  std::vector<Place> line_;      // from the highest to the lowest
+  std::vector<Center> centers_;  // likewise
+  std::vector<double> present_;  // the feature at every place
 };
 
 }  // namespace cutwise

@@ -1,7 +1,7 @@
 // ExGreedy's and ExShallow's search: the cut after which the surviving centers of each side serve their points best.
 //
 // Laber and Murtinho (2021); Laber, Murtinho, Oliveira (2023), Algorithm 1. Minima over the centers of a side are dear, so
-// they are taken only for *spans* (all cuts of a column between two neighbouring centers) that a bound cannot rule out:
+// they are taken only for *spans* (all cuts of a column between two neighboring centers) that a bound cannot rule out:
 // a row parted from its nearest center loses at least the distance to its second nearest.
 #include <algorithm>
 #include <cstdint>
@@ -111,9 +111,8 @@ struct InducedSearch {
       std::vector<PlacedRow> placed;
       place_all(node.matrix, node.rows, node.n, feature, placed);
       Sweep sweep(node, line);
-      walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double, const auto &at) {
-        add(at.n_left(), at.loss(), at.count(), at.count());
-      });
+      walk_rows(sweep, placed, std::numeric_limits<double>::infinity(),
+                [&](double, const auto &at) { add(at.n_left(), at.loss(), at.count(), at.count()); });
     } else {
       walk_bins(
           node, feature, line, [](int32_t) { return false; },
@@ -128,8 +127,9 @@ struct InducedSearch {
     }
     for (Span &span : spans) {
       for (const Candidate &c : span.candidates)
-        lower(span, {depth.quick_bound(c.induced, c.left_low, c.left_high, count_of(span), feature), c.induced,
-                     {feature, span.begin}});
+        lower(
+            span,
+            {depth.quick_bound(c.induced, c.left_low, c.left_high, count_of(span), feature), c.induced, {feature, span.begin}});
       span.sharp = depth.penalty == 0.0;
     }
   }
@@ -162,8 +162,8 @@ struct InducedSearch {
   }
 
   // Rows of known order from `begin_sum` on: every cut of the span among them.
-  void sweep_rows(const Span &span, const SideCosts &sides, const std::vector<PlacedRow> &placed, int64_t sum,
-                  int64_t count, bool from_begin, Key &mine) const {
+  void sweep_rows(const Span &span, const SideCosts &sides, const std::vector<PlacedRow> &placed, int64_t sum, int64_t count,
+                  bool from_begin, Key &mine) const {
     // sum: all placed rows on the right.
     size_t i = 0;
     auto pass = [&] {
@@ -235,8 +235,11 @@ struct InducedSearch {
       const int32_t b = first + static_cast<int32_t>(j);
       if (low[b] < high[b] && bin.count > 0) {
         const int64_t induced = sum - bin.right + bin.least;
-        closed.push_back({b, sum, count,
-                          {depth.score(induced, count, count + bin.count, count_of(span), span.feature), induced,
+        closed.push_back({b,
+                          sum,
+                          count,
+                          {depth.score(induced, count, count + bin.count, count_of(span), span.feature),
+                           induced,
                            {span.feature, std::max(low[b], span.begin)}}});
       } else if (bin.count == 0 && b == first && begin_inside) {
         offer(span, span.begin, sum, count, mine);
@@ -300,19 +303,19 @@ void bind_induced(nb::module_ &m) {
     m.def(
         "best_induced_cut",
         [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<typename State::Cost> excess,
-           In2<typename State::Word> states, const Weights &weights, std::optional<In3<int64_t>> histogram,
-           In2<int64_t> totals, In2<int64_t> held, In2<double> coordinates, In1<int32_t> survivors, double penalty,
-           In1<uint8_t> kills_left, In1<uint8_t> kills_right, int n_jobs) -> nb::object {
+           In2<typename State::Word> states, const Weights &weights, std::optional<In3<int64_t>> histogram, In2<int64_t> totals,
+           In2<int64_t> held, In2<double> coordinates, In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left,
+           In1<uint8_t> kills_right, int n_jobs) -> nb::object {
           const int64_t k = static_cast<int64_t>(excess.shape(1));
           const size_t n_rows = static_cast<size_t>(encoded.n_rows);
-          require(excess.shape(0) == n_rows && states.shape(0) == n_rows &&
-                      static_cast<int64_t>(states.shape(1)) == State::width(),
-                  "costs and states have one line per encoded row");
+          require(
+              excess.shape(0) == n_rows && states.shape(0) == n_rows && static_cast<int64_t>(states.shape(1)) == State::width(),
+              "costs and states have one line per encoded row");
           const auto *state = reinterpret_cast<const State *>(states.data());
           require(static_cast<int64_t>(held.shape(0)) == k && held.shape(1) == 2, "held is of shape (k, 2)");
-          require(static_cast<int64_t>(coordinates.shape(0)) == k &&
-                      static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(),
-                  "coordinates is of shape (k, d)");
+          require(
+              static_cast<int64_t>(coordinates.shape(0)) == k && static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(),
+              "coordinates is of shape (k, d)");
           require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
           require(static_cast<int64_t>(totals.shape(0)) == k && (totals.shape(1) == 1 || totals.shape(1) == 2),
                   "totals is of shape (k, 1 or 2)");
@@ -322,25 +325,24 @@ void bind_induced(nb::module_ &m) {
           require(kills_left.size() == coordinates.shape(1) && kills_right.size() == coordinates.shape(1),
                   "kills_left and kills_right have one entry per column");
           require_same_table(encoded, matrix);
-          InducedSearch<State> search{
-              {encoded,
-               matrix,
-               rows.data(),
-               static_cast<int64_t>(rows.size()),
-               State::nearest_of(state),
-               State::loss_of(state),
-               {checked(weights, encoded.n_rows)},
-               histogram ? histogram->data() : nullptr,
-               totals.data(),
-               k,
-               static_cast<int>(totals.shape(1)),
-               {coordinates.data(), encoded.n_cols(), survivors_of(survivors, k)}},
-              excess.data(),
-              State::second_of(state),
-              {},
-              0,
-              0,
-              {}};
+          InducedSearch<State> search{{encoded,
+                                       matrix,
+                                       rows.data(),
+                                       static_cast<int64_t>(rows.size()),
+                                       State::nearest_of(state),
+                                       State::loss_of(state),
+                                       {checked(weights, encoded.n_rows)},
+                                       histogram ? histogram->data() : nullptr,
+                                       totals.data(),
+                                       k,
+                                       static_cast<int>(totals.shape(1)),
+                                       {coordinates.data(), encoded.n_cols(), survivors_of(survivors, k)}},
+                                      excess.data(),
+                                      State::second_of(state),
+                                      {},
+                                      0,
+                                      0,
+                                      {}};
           {
             nb::gil_scoped_release release;
             int64_t counted = 0;
@@ -350,18 +352,16 @@ void bind_induced(nb::module_ &m) {
               search.current += held.data()[2 * c] + held.data()[2 * c + 1];
               if (totals.shape(1) == 2) counted += totals.data()[c * 2 + 1];
             }
-            search.depth = {search.current, counted, static_cast<int64_t>(survivors.size()), penalty, kills_left.data(),
-                            kills_right.data()};
+            search.depth = {search.current, counted,           static_cast<int64_t>(survivors.size()),
+                            penalty,        kills_left.data(), kills_right.data()};
             search.run(n_jobs);
           }
           if (search.best.cut.feature < 0) return nb::none();
-          return nb::make_tuple(search.best.score, search.best.induced, search.best.cut.feature,
-                                search.best.cut.threshold);
+          return nb::make_tuple(search.best.score, search.best.induced, search.best.cut.feature, search.best.cut.threshold);
         },
         nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("states").noconvert(),
-        nb::arg("weights").none(), nb::arg("histogram").none(), nb::arg("totals"),
-        nb::arg("held"), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"),
-        nb::arg("n_jobs"));
+        nb::arg("weights").none(), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("held"), nb::arg("coordinates"),
+        nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"), nb::arg("n_jobs"));
   };
   for_states(SmallState{});
   for_states(MiddleState{});

@@ -4,23 +4,19 @@
 // prefix sums over its values give the cost of every pair of ends, so the search is quadratic in the number of values
 // and does not see the rows again. Pairs are looked at in blocks, and a block only where its bound can beat the best.
 #include <algorithm>
-#include <limits>
+#include <cstdint>
 #include <optional>
 #include <tuple>
 #include <vector>
 
-#include <nanobind/stl/optional.h>
-
 #include "base/arrays.hpp"
-#include "base/clones.hpp"
 #include "base/parallel.hpp"
+#include "cuts/interval_pairs.hpp"
 #include "nodes/ranks.hpp"
 
 namespace cutwise {
 namespace {
 
-constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-constexpr int32_t kBlock = 16;         // ends in a block
 constexpr int32_t kExactValues = 1000;  // columns of more distinct values in the node are searched on groups of values
 constexpr int32_t kGroups = 256;
 
@@ -46,46 +42,6 @@ struct RowLabels {
   }
 };
 
-// Running sums of the costs at every end, one line a cluster: ends lie side by side, so that pairs are scored in lanes.
-struct Prefixes {
-  int32_t n_ends = 0;  // ends 0 .. n_groups; end e has the groups before e on its left
-  int64_t k = 0;
-  std::vector<int64_t> sums;  // (k, n_ends)
-
-  const int64_t *line(int64_t j) const { return sums.data() + j * n_ends; }
-  int64_t at(int64_t j, int32_t end) const { return sums[j * n_ends + end]; }
-  int64_t inside(int64_t j, int32_t a, int32_t b) const { return at(j, b) - at(j, a); }
-};
-
-// Scores of the intervals [a, b) for b = first .. first + n - 1.
-CUTWISE_CLONES void score_ends(const int64_t *sums, int64_t n_ends, int64_t k, const int64_t *total, int32_t a,
-                               int32_t first, int32_t n, int64_t *scores) {
-  int64_t in_least[kBlock], out_least[kBlock];
-  for (int32_t i = 0; i < n; ++i) in_least[i] = out_least[i] = kNone;
-  for (int64_t j = 0; j < k; ++j) {
-    const int64_t *line = sums + j * n_ends;
-    const int64_t before = line[a], all = total[j];
-    for (int32_t i = 0; i < n; ++i) {
-      const int64_t in = line[first + i] - before, out = all - in;
-      in_least[i] = in < in_least[i] ? in : in_least[i];
-      out_least[i] = out < out_least[i] ? out : out_least[i];
-    }
-  }
-  for (int32_t i = 0; i < n; ++i) scores[i] = in_least[i] + out_least[i];
-}
-
-struct Pair {
-  int64_t score = kNone;
-  double second = 0.0;
-  int32_t a = -1, b = -1;  // -1: not an interval, but the cut that intervals have to beat
-
-  bool beaten_by(int64_t other_score, double other_second, int32_t other_a, int32_t other_b) const {
-    if (score != other_score) return other_score < score;
-    if (second != other_second) return other_second < second;
-    return a >= 0 && std::tie(other_a, other_b) < std::tie(a, b);
-  }
-};
-
 struct Found {
   int64_t score = kNone;
   double second = 0.0;
@@ -103,9 +59,7 @@ struct IntervalSearch {
   int64_t n;
   const int64_t *weights;  // of rows, null: 1 each; only where groups are formed
   Rows costs;
-  int64_t k;
-  const int64_t *total;
-  bool gini;
+  IntervalCosts sides;
   int64_t limit;  // what an interval has to beat
   double second_limit;
 
@@ -145,124 +99,30 @@ struct IntervalSearch {
   // Running sums over groups of values; group_of maps values to groups, -1 for values that are left out.
   Prefixes prefixes(const NodeColumn &node, const std::vector<int32_t> &group_of, int32_t n_groups,
                     const std::vector<int64_t> &start) const {
-    std::vector<int64_t> cells(static_cast<size_t>(n_groups) * k, 0);
+    std::vector<int64_t> cells(static_cast<size_t>(n_groups) * sides.k, 0);
     for (int64_t i = 0; i < n; ++i) {
       const int32_t group = group_of[node.place[i]];
-      if (group >= 0) costs.add(cells.data() + group * k, rows[i]);
+      if (group >= 0) costs.add(cells.data() + group * sides.k, rows[i]);
     }
     Prefixes result;
     result.n_ends = n_groups + 1;
-    result.k = k;
-    result.sums.resize(static_cast<size_t>(result.n_ends) * k);
-    for (int64_t j = 0; j < k; ++j) {
+    result.sums.resize(static_cast<size_t>(result.n_ends) * sides.k);
+    for (int64_t j = 0; j < sides.k; ++j) {
       int64_t *line = result.sums.data() + j * result.n_ends;
       line[0] = start[j];
-      for (int32_t g = 0; g < n_groups; ++g) line[g + 1] = line[g] + cells[g * k + j];
+      for (int32_t g = 0; g < n_groups; ++g) line[g + 1] = line[g] + cells[g * sides.k + j];
     }
     return result;
   }
 
-  double second_score(const Prefixes &sums, int32_t a, int32_t b) const { return gini ? gini_of(sums, sums, a, b) : 0.0; }
-
-  // Gini impurity of inside and outside, weighted by size; counts are what the costs of disagreement leave.
-  double gini_of(const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
-    int64_t all_in = 0, all = 0;
-    for (int64_t j = 0; j < k; ++j) {
-      all_in += high.at(j, b) - low.at(j, a);
-      all += total[j];
-    }
-    const int64_t n_in = k > 1 ? all_in / (k - 1) : 0, n_all = k > 1 ? all / (k - 1) : 0;
-    double squares_in = 0, squares_out = 0;
-    for (int64_t j = 0; j < k; ++j) {
-      const int64_t in = high.at(j, b) - low.at(j, a);
-      const double i = static_cast<double>(n_in - in), o = static_cast<double>((n_all - n_in) - (total[j] - in));
-      squares_in += i * i;
-      squares_out += o * o;
-    }
-    const double inside = static_cast<double>(n_in), outside = static_cast<double>(n_all - n_in);
-    return (inside > 0 ? inside - squares_in / inside : 0.0) + (outside > 0 ? outside - squares_out / outside : 0.0);
-  }
-
-  // Lower bound over all intervals whose ends lie in two blocks. Inside and outside under one label cost what the uncut
-  // node does, which no interval beats with: without a second score only different labels count.
-  int64_t bound(const Prefixes &sums, int32_t a0, int32_t a1, int32_t b0, int32_t b1) const {
-    int64_t in_first = kNone, in_second = kNone, out_first = kNone, out_second = kNone, in_at = -1, out_at = -1;
-    for (int64_t j = 0; j < k; ++j) {
-      const int64_t in = b0 > a1 ? sums.inside(j, a1, b0) : 0, out = total[j] - sums.inside(j, a0, b1);
-      if (in < in_first) {
-        in_second = in_first;
-        in_first = in;
-        in_at = j;
-      } else {
-        in_second = std::min(in_second, in);
-      }
-      if (out < out_first) {
-        out_second = out_first;
-        out_first = out;
-        out_at = j;
-      } else {
-        out_second = std::min(out_second, out);
-      }
-    }
-    if (gini || in_at != out_at) return in_first + out_first;
-    if (k == 1) return kNone;
-    return std::min(in_first + out_second, in_second + out_first);
-  }
-
-  // The best pair of ends 0 < a < b < n_ends - 1 that beats `best`.
-  void search_pairs(const Prefixes &sums, Pair &best) const {
-    const int32_t last = sums.n_ends - 2;  // the last end with something on its right
-    struct BlockPair {
-      int64_t bound;
-      int32_t a, b;
-    };
-    std::vector<BlockPair> pairs;
-    for (int32_t a0 = 1; a0 < last; a0 += kBlock) {
-      const int32_t a1 = std::min(a0 + kBlock - 1, last);
-      for (int32_t b0 = a0; b0 <= last; b0 += kBlock) {
-        const int64_t least = bound(sums, a0, a1, b0, std::min(b0 + kBlock - 1, last));
-        if (least <= best.score && least != kNone) pairs.push_back({least, a0, b0});
-      }
-    }
-    std::sort(pairs.begin(), pairs.end(), [](const BlockPair &x, const BlockPair &y) {
-      return std::tie(x.bound, x.a, x.b) < std::tie(y.bound, y.a, y.b);
-    });
-    int64_t scores[kBlock];
-    for (const BlockPair &pair : pairs) {
-      if (pair.bound > best.score) break;
-      if (pair.bound == best.score && !gini && (best.a < 0 || best.a < pair.a)) continue;
-      const int32_t a1 = std::min(pair.a + kBlock - 1, last), b1 = std::min(pair.b + kBlock - 1, last);
-      for (int32_t a = pair.a; a <= a1; ++a) {
-        const int32_t first = std::max(pair.b, a + 1), count = b1 - first + 1;
-        if (count <= 0) continue;
-        score_ends(sums.sums.data(), sums.n_ends, k, total, a, first, count, scores);
-        for (int32_t i = 0; i < count; ++i) {
-          if (scores[i] > best.score) continue;
-          const double second = second_score(sums, a, first + i);
-          if (best.beaten_by(scores[i], second, a, first + i)) best = {scores[i], second, a, first + i};
-        }
-      }
-    }
-  }
-
-  int64_t score_of(const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
-    int64_t in_least = kNone, out_least = kNone;
-    for (int64_t j = 0; j < k; ++j) {
-      const int64_t in = high.at(j, b) - low.at(j, a);
-      in_least = std::min(in_least, in);
-      out_least = std::min(out_least, total[j] - in);
-    }
-    return in_least + out_least;
-  }
-
-  Found labelled(int32_t feature, const Pair &pair, const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
+  Found labeled(int32_t feature, const Pair &pair, const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
     Found found;
     found.score = pair.score;
     found.second = pair.second;
     found.feature = feature;
     int64_t in_least = kNone, out_least = kNone;
-    for (int64_t j = 0; j < k; ++j) {
-      const int64_t in = high.at(j, b) - low.at(j, a), out = total[j] - in;
+    for (int64_t j = 0; j < sides.k; ++j) {
+      const int64_t in = high.at(j, b) - low.at(j, a), out = sides.total[j] - in;
       if (in < in_least) {
         in_least = in;
         found.inside_label = static_cast<int32_t>(j);
@@ -290,8 +150,8 @@ struct IntervalSearch {
       window.n_values = first[end + 1] - window.begin;
       std::vector<int32_t> value_of(node.unit.size(), -1);
       for (int32_t v = 0; v < window.n_values; ++v) value_of[window.begin + v] = v;
-      std::vector<int64_t> start(k);
-      for (int64_t j = 0; j < k; ++j) start[j] = groups.at(j, end - 1);
+      std::vector<int64_t> start(sides.k);
+      for (int64_t j = 0; j < sides.k; ++j) start[j] = groups.at(j, end - 1);
       window.sums = prefixes(node, value_of, window.n_values, start);
       return window;
     };
@@ -304,9 +164,9 @@ struct IntervalSearch {
       auto offer = [&](int32_t new_a, int32_t new_b) {
         const int32_t from = low.begin + new_a, to = high.begin + new_b;
         if (from < 1 || to <= from || to >= n_values) return;
-        const int64_t score = score_of(low.sums, high.sums, new_a, new_b);
+        const int64_t score = sides.score(low.sums, high.sums, new_a, new_b);
         if (score > best.score) return;
-        const double second = gini ? gini_of(low.sums, high.sums, new_a, new_b) : 0.0;
+        const double second = sides.second_score(low.sums, high.sums, new_a, new_b);
         if (score == best.score && !(second < best.second)) return;
         best.score = score;
         best.second = second;
@@ -319,7 +179,7 @@ struct IntervalSearch {
       const int32_t a_before = a;
       for (int32_t e = 0; e <= high.n_values; ++e) offer(a_before, e);
     }
-    Found found = labelled(feature, best, low.sums, high.sums, a, b);
+    Found found = labeled(feature, best, low.sums, high.sums, a, b);
     const RankedColumn &column = ranks.columns[feature];
     found.lower = column.high[node.unit[low.begin + a - 1]];
     found.upper = column.high[node.unit[high.begin + b - 1]];
@@ -342,21 +202,21 @@ struct IntervalSearch {
     const int32_t n_groups = static_cast<int32_t>(first.size()) - 1;
     std::vector<int32_t> group_of(n_values);
     for (int32_t g = 0; g < n_groups; ++g) std::fill(group_of.begin() + first[g], group_of.begin() + first[g + 1], g);
-    const Prefixes sums = prefixes(node, group_of, n_groups, std::vector<int64_t>(k, 0));
+    const Prefixes sums = prefixes(node, group_of, n_groups, std::vector<int64_t>(sides.k, 0));
     Pair best;
     // Refinement may still better a pair of groups that does not beat the limit, so it is not asked for yet.
     if (!grouped) {
       best.score = limit;
       best.second = second_limit;
     }
-    search_pairs(sums, best);
+    sides.search_pairs(sums, best);
     if (best.a < 0) return {};
     if (grouped) {
       const Found found = refine(feature, node, sums, first, best);
       const bool beats = found.score < limit || (found.score == limit && found.second < second_limit);
       return beats ? found : Found{};
     }
-    Found found = labelled(feature, best, sums, sums, best.a, best.b);
+    Found found = labeled(feature, best, sums, sums, best.a, best.b);
     const RankedColumn &column = ranks.columns[feature];
     found.lower = column.high[node.unit[best.a - 1]];
     found.upper = column.high[node.unit[best.b - 1]];
@@ -368,8 +228,7 @@ struct IntervalSearch {
     std::vector<Found> found(d);
     // Columns know nothing of each other's finds: what a grouped column comes to must not depend on the threads.
     parallel_for(n_jobs, d, [&](int64_t f) { found[f] = search(static_cast<int32_t>(f)); });
-    return *std::min_element(found.begin(), found.end(),
-                             [](const Found &x, const Found &y) { return x.rank() < y.rank(); });
+    return *std::min_element(found.begin(), found.end(), [](const Found &x, const Found &y) { return x.rank() < y.rank(); });
   }
 };
 
@@ -381,8 +240,7 @@ nb::object run(const IntervalSearch<Rows> &search, int n_jobs) {
     best = search.run(n_jobs);
   }
   if (best.score == kNone) return nb::none();
-  return nb::make_tuple(best.score, best.second, best.feature, best.lower, best.upper, best.inside_label,
-                        best.outside_label);
+  return nb::make_tuple(best.score, best.second, best.feature, best.lower, best.upper, best.inside_label, best.outside_label);
 }
 
 }  // namespace
@@ -395,8 +253,8 @@ void bind_intervals(nb::module_ &m) {
     using Cost = decltype(zero);
     m.def(
         "best_surrogate_interval",
-        [](const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In2<Cost> costs, In1<int64_t> totals,
-           int64_t limit, int n_jobs) {
+        [](const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In2<Cost> costs, In1<int64_t> totals, int64_t limit,
+           int n_jobs) {
           const int64_t k = static_cast<int64_t>(costs.shape(1));
           require(static_cast<int64_t>(costs.shape(0)) == ranks.n_rows, "costs has one line per row");
           require(static_cast<int64_t>(totals.size()) == k, "totals has one entry per cluster");
@@ -405,9 +263,7 @@ void bind_intervals(nb::module_ &m) {
                                                       static_cast<int64_t>(rows.size()),
                                                       checked(weights, ranks.n_rows),
                                                       {costs.data(), k},
-                                                      k,
-                                                      totals.data(),
-                                                      false,
+                                                      {k, totals.data(), false},
                                                       limit,
                                                       0.0};
           return run(search, n_jobs);
@@ -420,8 +276,8 @@ void bind_intervals(nb::module_ &m) {
 
   m.def(
       "best_disagreement_interval",
-      [](const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In1<int32_t> labels,
-         In1<int64_t> totals, bool gini, int64_t limit, double second_limit, int n_jobs) {
+      [](const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In1<int32_t> labels, In1<int64_t> totals, bool gini,
+         int64_t limit, double second_limit, int n_jobs) {
         const int64_t k = static_cast<int64_t>(totals.size());
         require(static_cast<int64_t>(labels.size()) == ranks.n_rows, "labels has one entry per row");
         // Weight by label becomes cost by label: the weight of all other labels.
@@ -430,16 +286,9 @@ void bind_intervals(nb::module_ &m) {
         std::vector<int64_t> costs(k);
         for (int64_t j = 0; j < k; ++j) costs[j] = all - totals.data()[j];
         const int64_t *weight = checked(weights, ranks.n_rows);
-        const IntervalSearch<RowLabels> search{ranks,
-                                               rows.data(),
-                                               static_cast<int64_t>(rows.size()),
-                                               weight,
-                                               {labels.data(), weight, k},
-                                               k,
-                                               costs.data(),
-                                               gini,
-                                               limit,
-                                               second_limit};
+        const IntervalSearch<RowLabels> search{
+            ranks, rows.data(), static_cast<int64_t>(rows.size()), weight, {labels.data(), weight, k}, {k, costs.data(), gini},
+            limit, second_limit};
         return run(search, n_jobs);
       },
       nb::arg("ranks"), nb::arg("rows"), nb::arg("weights").none(), nb::arg("labels"), nb::arg("totals"), nb::arg("gini"),

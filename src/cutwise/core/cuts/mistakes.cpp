@@ -94,9 +94,7 @@ struct MistakeSearch {
         [&](double threshold, const auto &at, bool passed) {
           if (passed && at.parts_centers()) mine.offer(at.loss(), threshold);
         },
-        [&](int32_t bin, int64_t bound, size_t, const int64_t *, const auto &) {
-          closed[feature].push_back({bin, bound});
-        });
+        [&](int32_t bin, int64_t bound, size_t, const int64_t *, const auto &) { closed[feature].push_back({bin, bound}); });
   }
 
   void open(int32_t feature, int64_t limit) {
@@ -287,9 +285,9 @@ void bind_mistakes(nb::module_ &m) {
       nb::arg("rows"), nb::arg("cluster"), nb::arg("survivors"), nb::arg("k"));
   m.def(
       "fewest_mistakes",
-      [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster,
-         const Weights &weights, In1<int32_t> uncounted, std::optional<In3<int64_t>> histogram,
-         In2<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, ColumnCuts &known, int n_jobs) {
+      [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
+         In1<int32_t> uncounted, std::optional<In3<int64_t>> histogram, In2<int64_t> totals, In2<double> coordinates,
+         In1<int32_t> survivors, ColumnCuts &known, int n_jobs) {
         require_same_table(encoded, matrix);
         require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
         require(static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
@@ -306,18 +304,9 @@ void bind_mistakes(nb::module_ &m) {
         const std::vector<int32_t> clusters = survivors_of(survivors, k);
         {
           nb::gil_scoped_release release;
-          const MistakeNode node{encoded,
-                                 matrix,
-                                 rows.data(),
-                                 static_cast<int64_t>(rows.size()),
-                                 {cluster.data()},
-                                 {weight},
-                                 {},
-                                 histogram ? histogram->data() : nullptr,
-                                 totals.data(),
-                                 k,
-                                 1,
-                                 {coordinates.data(), encoded.n_cols(), clusters}};
+          const MistakeNode node{encoded,          matrix,   rows.data(), static_cast<int64_t>(rows.size()),
+                                 {cluster.data()}, {weight}, {},          histogram ? histogram->data() : nullptr,
+                                 totals.data(),    k,        1,           {coordinates.data(), encoded.n_cols(), clusters}};
           MistakeSearch search(node, std::vector<int32_t>(uncounted.data(), uncounted.data() + uncounted.size()), known);
           search.run(n_jobs);
           mistakes = search.minimum();
@@ -326,8 +315,7 @@ void bind_mistakes(nb::module_ &m) {
             ColumnBest &column = search.best[f];
             if (column.mistakes != mistakes || mistakes < 0) continue;
             std::sort(column.thresholds.begin(), column.thresholds.end());
-            column.thresholds.erase(std::unique(column.thresholds.begin(), column.thresholds.end()),
-                                    column.thresholds.end());
+            column.thresholds.erase(std::unique(column.thresholds.begin(), column.thresholds.end()), column.thresholds.end());
             for (double t : column.thresholds) {
               feature.push_back(f);
               threshold.push_back(t);

@@ -89,8 +89,7 @@ struct SurrogateSearch {
   }
 
   // The largest count of a side is easily kept while the side grows: the left one grows forward, the right one backward.
-  void walk_both_ways(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part,
-                      BestCut &mine) const {
+  void walk_both_ways(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part, BestCut &mine) const {
     struct Passed {
       int64_t cost;
       double impurity;
@@ -210,10 +209,8 @@ struct SurrogateSearch {
     parallel_for(n_jobs, d, [&](int64_t f) {
       BestCut mine;
       const int32_t feature = static_cast<int32_t>(f);
-      if (histogram)
-        walk_column(feature, mine, closed[f]);
-      else
-        sort_column(feature, mine);
+      if (histogram) walk_column(feature, mine, closed[f]);
+      else sort_column(feature, mine);
       share(mine);
     });
     // No cut costs more than the uncut node. One that costs as much has both sides under one label, which bounds leave out.
@@ -263,8 +260,7 @@ nb::object found(SurrogateSearch<Sums> &search, int n_jobs) {
   }
   const BestCut &best = search.best;
   if (best.score == kNone) return nb::none();
-  return nb::make_tuple(best.score, best.second, best.cut.feature, best.cut.threshold, best.left_label,
-                        best.right_label);
+  return nb::make_tuple(best.score, best.second, best.cut.feature, best.cut.threshold, best.left_label, best.right_label);
 }
 
 }  // namespace
@@ -309,9 +305,8 @@ void bind_surrogate(nb::module_ &m) {
 
   m.def(
       "best_disagreement_cut",
-      [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels,
-         const Weights &weights, std::optional<In2<int64_t>> histogram, In1<int64_t> totals, bool gini,
-         int n_jobs) {
+      [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
+         std::optional<In2<int64_t>> histogram, In1<int64_t> totals, bool gini, int n_jobs) {
         const int64_t k = static_cast<int64_t>(totals.size());
         require(static_cast<int64_t>(labels.size()) == encoded.n_rows, "labels has one entry per encoded row");
         require_same_table(encoded, matrix);

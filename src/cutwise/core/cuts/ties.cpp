@@ -117,9 +117,8 @@ struct TieSettler {
         }
     } else {
       // Columns of a group need not be neighbors.
-      std::stable_sort(with_default.begin(), with_default.end(), [&](int32_t a, int32_t b) {
-        return column_of(tied_[a]).group < column_of(tied_[b]).group;
-      });
+      std::stable_sort(with_default.begin(), with_default.end(),
+                       [&](int32_t a, int32_t b) { return column_of(tied_[a]).group < column_of(tied_[b]).group; });
       for (size_t next = 0; next < with_default.size();) {
         const int32_t group = column_of(tied_[with_default[next]]).group;
         struct {
@@ -256,8 +255,7 @@ struct TieSettler {
     const Segments segments = segments_of(tied);
     if (tied_.size() > kFewFeatures && none_can_win(tied, segments)) return;
     std::vector<double> at(m_);
-    for (int64_t j = 0; j < m_; ++j)
-      at[j] = coordinates[static_cast<int64_t>(survivors[j]) * encoded.n_cols() + tied.feature];
+    for (int64_t j = 0; j < m_; ++j) at[j] = coordinates[static_cast<int64_t>(survivors[j]) * encoded.n_cols() + tied.feature];
     struct End {
       std::vector<int64_t> sums;
       int64_t next;  // segment
@@ -265,14 +263,13 @@ struct TieSettler {
     } left{std::vector<int64_t>(m_, 0), 0}, right{std::vector<int64_t>(m_, 0), tied.end - tied.begin};
     while (left.next < segments.rest || right.next > segments.rest) {
       if (is_beaten(left.least + right.least, tied.begin + left.next)) return;
-      const bool left_left = left.next < segments.rest, right_left = right.next > segments.rest;
+      const bool left_left = left.next<segments.rest, right_left = right.next> segments.rest;
       const bool from_left =
-          left_left && (!right_left || segments.size(left.next) < segments.size(right.next) ||
-                        (segments.size(left.next) == segments.size(right.next) &&
-                         left.next <= tied.end - tied.begin - right.next));
+          left_left &&
+          (!right_left || segments.size(left.next) < segments.size(right.next) ||
+           (segments.size(left.next) == segments.size(right.next) && left.next <= tied.end - tied.begin - right.next));
       End &side = from_left ? left : right;
-      for (int64_t i = segments.begin[side.next]; i < segments.begin[side.next + 1]; ++i)
-        add_row(segments.rows[i], side.sums);
+      for (int64_t i = segments.begin[side.next]; i < segments.begin[side.next + 1]; ++i) add_row(segments.rows[i], side.sums);
       const int64_t cut = tied.begin + (from_left ? side.next : side.next - 1);
       const SideCosts least = side_costs(side.sums.data(), total_.data(), at.data(), m_, thresholds[cut], from_left);
       side.least = least.any;
@@ -310,7 +307,8 @@ void bind_ties(nb::module_ &m) {
            In1<double> thresholds) {
           require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows && most_costs.shape(0) == costs.shape(0),
                   "costs has one line per encoded row");
-          require(totals.size() == costs.shape(1) && coordinates.shape(0) == costs.shape(1), "totals has one entry per cluster");
+          require(totals.size() == costs.shape(1) && coordinates.shape(0) == costs.shape(1),
+                  "totals has one entry per cluster");
           require(features.size() == thresholds.size(), "features and thresholds have one length");
           require(static_cast<int64_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
           require_same_table(encoded, matrix);

@@ -6,9 +6,9 @@ namespace cutwise {
 
 namespace {
 
-constexpr int kMaxCodes = 256;      // code 0 included
-constexpr int kMaxTried = 64;       // open bundles tried for a column, latest first: keeps wide tables linear
-constexpr double kConvincing = 8;   // conflicts that independent columns would have shown: by chance none, one time in 3000
+constexpr int kMaxCodes = 256;     // code 0 included
+constexpr int kMaxTried = 64;      // open bundles tried for a column, latest first: keeps wide tables linear
+constexpr double kConvincing = 8;  // conflicts that independent columns would have shown: by chance none, one time in 3000
 
 struct Bundle {
   int n_codes = 1;

@@ -164,9 +164,8 @@ bool number_slots(const std::vector<Bins> &bins, Encoded &encoded, const Encoded
 
 void amend(std::vector<Surprise> surprises, std::vector<Bins> &bins, Encoded &encoded, int n_jobs) {
   if (surprises.empty()) return;
-  std::sort(surprises.begin(), surprises.end(), [](const Surprise &a, const Surprise &b) {
-    return a.column != b.column ? a.column < b.column : a.row < b.row;
-  });
+  std::sort(surprises.begin(), surprises.end(),
+            [](const Surprise &a, const Surprise &b) { return a.column != b.column ? a.column < b.column : a.row < b.row; });
 
   const std::vector<Bins> bins_before = bins;
   std::vector<int32_t> leaving = conflicting_columns(surprises, encoded);

@@ -70,23 +70,34 @@ void bind_encode(nanobind::module_ &m) {
       .def_ro("n_groups", &Encoded::n_groups)
       .def_ro("is_sparse", &Encoded::sparse)
       .def_prop_ro("n_cols", &Encoded::n_cols)
-      .def_prop_ro("low", [](const Encoded &e) { return view(e.low); }, kept)
-      .def_prop_ro("high", [](const Encoded &e) { return view(e.high); }, kept)
+      .def_prop_ro(
+          "low", [](const Encoded &e) { return view(e.low); }, kept)
+      .def_prop_ro(
+          "high", [](const Encoded &e) { return view(e.high); }, kept)
       .def_prop_ro(
           "codes",
           [](const Encoded &e) {
             return view(e.codes, {e.sparse ? size_t{0} : static_cast<size_t>(e.n_rows), static_cast<size_t>(e.n_groups)});
           },
           kept)
-      .def_prop_ro("group_begin", [](const Encoded &e) { return view(e.group_begin); }, kept)
-      .def_prop_ro("indptr", [](const Encoded &e) { return view(e.indptr); }, kept)
-      .def_prop_ro("slots", [](const Encoded &e) { return view(e.slots); }, kept)
-      .def_prop_ro("column_group", [](const Encoded &e) { return per_column<int32_t>(e, &Column::group); }, own)
-      .def_prop_ro("slot_begin", [](const Encoded &e) { return per_column<int32_t>(e, &Column::slot_begin); }, own)
-      .def_prop_ro("n_bins", [](const Encoded &e) { return per_column<int32_t>(e, &Column::n_bins); }, own)
-      .def_prop_ro("default_bin", [](const Encoded &e) { return per_column<int32_t>(e, &Column::default_bin); }, own)
-      .def_prop_ro("value_begin", [](const Encoded &e) { return per_column<int64_t>(e, &Column::value_begin); }, own)
-      .def_prop_ro("exact", [](const Encoded &e) { return per_column<bool>(e, &Column::exact); }, own)
+      .def_prop_ro(
+          "group_begin", [](const Encoded &e) { return view(e.group_begin); }, kept)
+      .def_prop_ro(
+          "indptr", [](const Encoded &e) { return view(e.indptr); }, kept)
+      .def_prop_ro(
+          "slots", [](const Encoded &e) { return view(e.slots); }, kept)
+      .def_prop_ro(
+          "column_group", [](const Encoded &e) { return per_column<int32_t>(e, &Column::group); }, own)
+      .def_prop_ro(
+          "slot_begin", [](const Encoded &e) { return per_column<int32_t>(e, &Column::slot_begin); }, own)
+      .def_prop_ro(
+          "n_bins", [](const Encoded &e) { return per_column<int32_t>(e, &Column::n_bins); }, own)
+      .def_prop_ro(
+          "default_bin", [](const Encoded &e) { return per_column<int32_t>(e, &Column::default_bin); }, own)
+      .def_prop_ro(
+          "value_begin", [](const Encoded &e) { return per_column<int64_t>(e, &Column::value_begin); }, own)
+      .def_prop_ro(
+          "exact", [](const Encoded &e) { return per_column<bool>(e, &Column::exact); }, own)
       .def("take", &take, nb::arg("rows"));
   m.def("encode", &encode, nb::arg("matrix"), nb::arg("bundle"), nb::arg("n_jobs"));
   m.def("merge_duplicates", &merge, nb::arg("matrix"), nb::arg("encoded"));

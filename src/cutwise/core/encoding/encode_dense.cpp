@@ -10,11 +10,11 @@
 #include <memory>
 #include <mutex>
 
-#include "base/clones.hpp"
 #include "base/parallel.hpp"
 #include "base/prefetch.hpp"
 #include "encoding/bins.hpp"
 #include "encoding/bundle.hpp"
+#include "encoding/bundled_columns.hpp"
 #include "encoding/codes.hpp"
 #include "encoding/finder.hpp"
 
@@ -26,8 +26,8 @@ constexpr int64_t kSampleBytes = 2 << 20;  // of the columns sampled together, s
 constexpr int64_t kTileBytes = 128 << 10;  // with the next one: a share of the second cache
 constexpr int64_t kMaxTileRows = 1024;
 constexpr int64_t kPieceRows = 16384;
-constexpr int64_t kMinSurprises = 1024;  // allowed in a column, or a row in 64
-constexpr int kMaxBundledCodes = 64;     // codes of one bundled column
+constexpr int64_t kMinSurprises = 1024;             // allowed in a column, or a row in 64
+constexpr int kMaxBundledCodes = 64;                // codes of one bundled column
 constexpr double kMaxDefault = 9007199254740992.0;  // below 2^53 integers and their float64 are equal alike
 
 int64_t sample_size(int64_t n_rows) {
@@ -41,50 +41,6 @@ struct Pass {
   std::vector<Surprise> surprises;
   std::vector<int64_t> n_surprises;  // by column
 };
-
-// The bundled columns, as the pass over a row needs them.
-template <class T>
-struct Bundled {
-  using V = Compared<T>;
-  struct Member {
-    int32_t column, group;
-    T default_value;
-    int32_t first, last;  // its other values and their codes
-  };
-  std::vector<Member> members;
-  std::vector<V> value;
-  std::vector<uint8_t> code;
-  // Where rows are contiguous, whole stretches of them are compared with the defaults at once.
-  bool by_row = false;
-  int32_t first_column = 0;
-  std::vector<T> row_default;
-  std::vector<uint8_t> is_member;  // 1 or 0
-  std::vector<int32_t> member_at;
-};
-
-// off[i][j] = 1 where a member is off its default; rows of `off` are padded with zeros to full words.
-template <class T>
-CUTWISE_INLINE void mark_rows(const T *x, int64_t row_stride, int64_t n, const T *defaults, const uint8_t *is_member,
-                              int64_t width, uint8_t *off, int64_t off_stride) {
-  for (int64_t i = 0; i < n; ++i) {
-    const T *row = x + i * row_stride;
-    uint8_t *off_row = off + i * off_stride;
-    for (int64_t j = 0; j < width; ++j) off_row[j] = static_cast<uint8_t>(row[j] != defaults[j]) & is_member[j];
-  }
-}
-template <class T>
-void mark_off_default(const T *x, int64_t row_stride, int64_t n, const T *defaults, const uint8_t *is_member, int64_t width,
-                      uint8_t *off, int64_t off_stride) {
-  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
-}
-CUTWISE_CLONES void mark_off_default(const float *x, int64_t row_stride, int64_t n, const float *defaults,
-                                     const uint8_t *is_member, int64_t width, uint8_t *off, int64_t off_stride) {
-  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
-}
-CUTWISE_CLONES void mark_off_default(const double *x, int64_t row_stride, int64_t n, const double *defaults,
-                                     const uint8_t *is_member, int64_t width, uint8_t *off, int64_t off_stride) {
-  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
-}
 
 template <class T>
 class DenseEncoder {
@@ -115,8 +71,7 @@ class DenseEncoder {
     std::vector<int64_t> rows(n_sampled_);
     for (int64_t i = 0; i < n_sampled_; ++i) rows[i] = sampled_row(i, n_sampled_, x_.n_rows);
     const int64_t at_once = std::max<int64_t>(16, kSampleBytes / (n_sampled_ * static_cast<int64_t>(sizeof(T))));
-    for (int64_t first = 0; first < x_.n_cols; first += at_once)
-      plan_bins(rows, first, std::min(x_.n_cols, first + at_once));
+    for (int64_t first = 0; first < x_.n_cols; first += at_once) plan_bins(rows, first, std::min(x_.n_cols, first + at_once));
   }
 
   void plan_bins(const std::vector<int64_t> &rows, int64_t first, int64_t last) {
@@ -156,8 +111,7 @@ class DenseEncoder {
       parallel_for(n_jobs_, (last - first + at_once - 1) / at_once, [&](int64_t block) {
         const int64_t begin = first + block * at_once, end = std::min(last, begin + at_once);
         for (int64_t row = 0; row < x_.n_rows; ++row)
-          for (int64_t c = begin; c < end; ++c)
-            seen[(c - first) * 256 + x_.data[row * x_.row_stride + c * x_.col_stride]] = 1;
+          for (int64_t c = begin; c < end; ++c) seen[(c - first) * 256 + x_.data[row * x_.row_stride + c * x_.col_stride]] = 1;
       });
     } else {
       static_cast<void>(first);
@@ -178,7 +132,8 @@ class DenseEncoder {
   bool expect_surprises(const Tally &tally) const {
     if (n_sampled_ == x_.n_rows || tally.size() > kMaxBins) return false;
     const double n_once = static_cast<double>(std::count(tally.count.begin(), tally.count.end(), 1));
-    return n_once / static_cast<double>(n_sampled_) * static_cast<double>(x_.n_rows) > 0.5 * static_cast<double>(max_surprises_);
+    return n_once / static_cast<double>(n_sampled_) * static_cast<double>(x_.n_rows) >
+           0.5 * static_cast<double>(max_surprises_);
   }
 
   // Adds the column's other values, until there are too many for exact bins.
@@ -227,41 +182,18 @@ class DenseEncoder {
     number_slots(bins_, out_);
 
     alone_.clear();
-    bundled_ = Bundled<T>();
+    bundled_ = BundledColumns<T>();
     for (int32_t c = 0; c < out_.n_cols(); ++c) {
       const Column &column = out_.columns[c];
       if (column.default_bin < 0) {
         alone_.push_back(c);
         continue;
       }
-      const int32_t first = static_cast<int32_t>(bundled_.value.size());
-      for (int32_t b = 0; b < column.n_bins; ++b) {
-        if (b == column.default_bin) continue;
-        bundled_.value.push_back(static_cast<V>(bins_[c].high[b]));
-        bundled_.code.push_back(code_of(out_, column, b));
-      }
-      bundled_.members.push_back({c, column.group, static_cast<T>(bins_[c].high[column.default_bin]), first,
-                                  static_cast<int32_t>(bundled_.value.size())});
+      bundled_.add(c, column.group, bins_[c].high[column.default_bin]);
+      for (int32_t b = 0; b < column.n_bins; ++b)
+        if (b != column.default_bin) bundled_.add_code(bins_[c].high[b], code_of(out_, column, b));
     }
-    plan_rows_of_bundled();
-  }
-
-  void plan_rows_of_bundled() {
-    if (bundled_.members.empty() || x_.col_stride != 1) return;
-    const int32_t first = bundled_.members.front().column, width = bundled_.members.back().column - first + 1;
-    // Among many other columns the members are found faster one by one.
-    if (width > 4 * static_cast<int32_t>(bundled_.members.size())) return;
-    bundled_.by_row = true;
-    bundled_.first_column = first;
-    bundled_.row_default.assign(width, T(0));
-    bundled_.is_member.assign(width, 0);
-    bundled_.member_at.assign(width, -1);
-    for (size_t m = 0; m < bundled_.members.size(); ++m) {
-      const int32_t at = bundled_.members[m].column - first;
-      bundled_.row_default[at] = bundled_.members[m].default_value;
-      bundled_.is_member[at] = 1;
-      bundled_.member_at[at] = static_cast<int32_t>(m);
-    }
+    bundled_.plan_rows(x_.col_stride);
   }
 
   void encode_rows() {
@@ -317,12 +249,13 @@ class DenseEncoder {
       const T *tile = x_.data + first * x_.row_stride;
       uint8_t *codes = out_.codes.data() + first * n_groups;
       // The next tile's share of the memory that one column's turn may ask for.
-      const int64_t next_bytes = x_.col_stride != 1 || x_.row_stride < x_.n_cols || x_.row_stride > 2 * x_.n_cols || first + n >= last
-                                     ? 0
-                                     : std::min(n, last - first - n) * x_.row_stride * static_cast<int64_t>(sizeof(T));
+      const int64_t next_bytes =
+          x_.col_stride != 1 || x_.row_stride < x_.n_cols || x_.row_stride > 2 * x_.n_cols || first + n >= last
+              ? 0
+              : std::min(n, last - first - n) * x_.row_stride * static_cast<int64_t>(sizeof(T));
       const int64_t share = alone_.empty() ? 0 : next_bytes / static_cast<int64_t>(alone_.size());
       const char *next = reinterpret_cast<const char *>(tile + n * x_.row_stride);
-      if (!bundled_.members.empty()) std::memset(codes, 0, static_cast<size_t>(n * n_groups));
+      if (!bundled_.empty()) std::memset(codes, 0, static_cast<size_t>(n * n_groups));
       for (const int32_t c : alone_) {
         prefetch(next, share);
         next += share;
@@ -331,8 +264,9 @@ class DenseEncoder {
         if (finders_[c].find(values, x_.row_stride, n, pass.ends.data() + ends_begin_[c], of_group, n_groups))
           note_surprises(c, first, values, n, of_group, pass);
       }
-      if (bundled_.by_row) encode_bundled_rows(first, tile, n, codes, pass);
-      else encode_bundled_columns(first, tile, n, codes, pass);
+      if (!bundled_.empty())
+        bundled_.encode(x_, first, tile, n, n_groups, codes,
+                        [&](int32_t column, int64_t row, V value) { note(column, row, value, pass); });
     }
   }
 
@@ -346,81 +280,6 @@ class DenseEncoder {
       const V v = static_cast<V>(values[i * x_.row_stride]);
       if (!finders_[c].knows(v, codes[i * out_.n_groups])) note(c, first + i, v, pass);
     }
-  }
-
-  // Writes the codes of bundled columns' values that are not their defaults. Keeps its pointers, for the compiler must
-  // believe that a byte written could change those of the encoder.
-  struct Placer {
-    const DenseEncoder &encoder;
-    Pass<V> &pass;
-    const V *value;
-    const uint8_t *code;
-
-    Placer(const DenseEncoder &e, Pass<V> &p)
-        : encoder(e), pass(p), value(e.bundled_.value.data()), code(e.bundled_.code.data()) {}
-
-    CUTWISE_INLINE void operator()(const typename Bundled<T>::Member &member, int64_t row, T x, uint8_t *codes) const {
-      const V v = static_cast<V>(x);
-      uint8_t &held = codes[member.group];
-      if (held == 0) {
-        for (int32_t i = member.first; i < member.last; ++i) {
-          if (value[i] != v) continue;
-          held = code[i];
-          return;
-        }
-      }
-      encoder.note(member.column, row, v, pass);
-    }
-  };
-
-  void encode_bundled_columns(int64_t first, const T *tile, int64_t n, uint8_t *codes, Pass<V> &pass) const {
-    const Placer place(*this, pass);
-    const int64_t n_groups = out_.n_groups, stride = x_.row_stride;
-    for (const auto &member : bundled_.members) {
-      const T *values = tile + member.column * x_.col_stride;
-      const T default_value = member.default_value;
-      for (int64_t i = 0; i < n; ++i) {
-        const T v = values[i * stride];
-        if (v != default_value) place(member, first + i, v, codes + i * n_groups);
-      }
-    }
-  }
-
-  void encode_bundled_rows(int64_t first, const T *tile, int64_t n, uint8_t *codes, Pass<V> &pass) const {
-    const Placer place(*this, pass);
-    const int64_t width = static_cast<int64_t>(bundled_.row_default.size()), n_words = (width + 7) / 8;
-    const int64_t rows_at_once = std::max<int64_t>(1, 1024 / n_words), n_groups = out_.n_groups, stride = x_.row_stride;
-    const int32_t *member_at = bundled_.member_at.data();
-    const auto *members = bundled_.members.data();
-    std::vector<uint64_t> off(rows_at_once * n_words, 0);
-    tile += bundled_.first_column;
-    for (int64_t begin = 0; begin < n; begin += rows_at_once) {
-      const int64_t end = std::min(n, begin + rows_at_once);
-      mark_off_default(tile + begin * stride, stride, end - begin, bundled_.row_default.data(), bundled_.is_member.data(),
-                       width, reinterpret_cast<uint8_t *>(off.data()), 8 * n_words);
-      for (int64_t i = begin; i < end; ++i) {
-        const T *row = tile + i * stride;
-        const uint64_t *words = off.data() + (i - begin) * n_words;
-        for (int64_t w = 0; w < n_words; ++w) {
-          for (uint64_t word = words[w]; word != 0; word &= word - 1) {
-            const int64_t at = 8 * w + lowest_byte(word);
-            place(members[member_at[at]], first + i, row[at], codes + i * n_groups);
-          }
-        }
-      }
-    }
-  }
-
-  // The position in memory of the first byte that is 1, in a word of ones and zeros.
-  static int lowest_byte(uint64_t word) {
-#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return __builtin_ctzll(word) / 8;
-#else
-    uint8_t bytes[8];
-    const uint64_t lowest = word & (~word + 1);
-    std::memcpy(bytes, &lowest, 8);
-    return static_cast<int>(std::find(bytes, bytes + 8, 1) - bytes);
-#endif
   }
 
   // Plans the columns with too many surprises from all of their values; true when there are any.
@@ -470,7 +329,7 @@ class DenseEncoder {
   std::vector<Finder<T>> finders_;
   std::vector<std::vector<BundleCandidate>> candidates_;  // one of every column that may be bundled
   std::vector<int32_t> alone_;
-  Bundled<T> bundled_;
+  BundledColumns<T> bundled_;
   std::vector<int64_t> ends_begin_;
   std::vector<std::unique_ptr<Pass<V>>> passes_;
   Encoded out_;

@@ -57,18 +57,22 @@ class EndFinder {
   template <class Stored, class Work>
   void each(const Stored *stored, int64_t n, Work &&work) const {
     switch (most_inside_) {
-      case 1: return by_cells<1>(stored, n, work);
-      case 2: return by_cells<2>(stored, n, work);
-      case 3: return by_cells<3>(stored, n, work);
-      case 4: return by_cells<4>(stored, n, work);
-      default: break;
+      case 1:
+        return by_cells<1>(stored, n, work);
+      case 2:
+        return by_cells<2>(stored, n, work);
+      case 3:
+        return by_cells<3>(stored, n, work);
+      case 4:
+        return by_cells<4>(stored, n, work);
+      default:
+        break;
     }
     for (int64_t i = 0; i < n; ++i) {
       const V value = stored[i].value;
       int32_t b = 0;
       // Adding the outcome of a comparison leaves no branch for the data to mislead.
-      for (int step = n_steps_ - 1; step >= 0; --step)
-        b += static_cast<int32_t>(end_[b + (1 << step) - 1] < value) << step;
+      for (int step = n_steps_ - 1; step >= 0; --step) b += static_cast<int32_t>(end_[b + (1 << step) - 1] < value) << step;
       work(stored[i], b);
     }
   }
@@ -269,8 +273,7 @@ class SparseEncoder {
     column.slot_begin = 0;
     column.default_bin = -1;
     if (zero >= 0)
-      column.default_bin =
-          static_cast<int32_t>(std::lower_bound(bins.high.begin(), bins.high.end(), 0.0) - bins.high.begin());
+      column.default_bin = static_cast<int32_t>(std::lower_bound(bins.high.begin(), bins.high.end(), 0.0) - bins.high.begin());
     const EndFinder<V> find(bins, column.default_bin);
     struct {
       V low, high;

@@ -62,7 +62,7 @@ struct Encoded {
   bool sparse = false;
   // dense
   int32_t n_groups = 0;
-  std::vector<int32_t> group_begin;  // n_groups
+  std::vector<int32_t> group_begin;                    // n_groups
   std::vector<uint8_t, Uninitialized<uint8_t>> codes;  // n_rows x n_groups, row-major
   // sparse
   std::vector<int64_t> indptr;

@@ -91,8 +91,8 @@ class Finder {
             return write([&](T v) { return cells(static_cast<V>(v)); }, values, stride, n, ends, codes, code_stride);
           } else {
             const uint8_t *table = table_.data();
-            return write([table, at = cells](T v) { return static_cast<int>(table[at(static_cast<CellValue>(v))]); }, values, stride, n, ends, codes,
-                         code_stride);
+            return write([table, at = cells](T v) { return static_cast<int>(table[at(static_cast<CellValue>(v))]); }, values,
+                         stride, n, ends, codes, code_stride);
           }
         },
         cells_);
@@ -114,8 +114,8 @@ class Finder {
 
   using CellValue = std::conditional_t<std::is_same_v<T, uint8_t>, uint8_t, V>;
 
-  static constexpr int64_t kMinRows = 4096;     // fewer rows do not repay a table
-  static constexpr int kMaxCells = 8192;        // a fraction of the nearest cache, with those of the columns beside it
+  static constexpr int64_t kMinRows = 4096;  // fewer rows do not repay a table
+  static constexpr int kMaxCells = 8192;     // a fraction of the nearest cache, with those of the columns beside it
   static constexpr int kMinCells = 1024;
   static constexpr double kMaxWhole = 1 << 24;  // whole numbers up to here are exact in float32
 
@@ -127,8 +127,7 @@ class Finder {
   }
 
   template <class Find>
-  bool write(Find &&find_bin, const T *values, int64_t stride, int64_t n, V *ends, uint8_t *codes,
-             int64_t code_stride) const {
+  bool write(Find &&find_bin, const T *values, int64_t stride, int64_t n, V *ends, uint8_t *codes, int64_t code_stride) const {
     if (exact_) {
       const V *value = value_.data();
       Bits different = 0;
@@ -243,7 +242,7 @@ class Finder {
                                       std::variant<Search, EqualCells<V>, BitCells<V>>>;
 
   bool exact_ = true;
-  std::vector<V> value_;  // exact: of every bin
+  std::vector<V> value_;        // exact: of every bin
   std::vector<uint8_t> table_;  // the bin of every cell
   AllCells cells_;
 };

@@ -11,7 +11,7 @@
 namespace cutwise {
 
 struct MergedRows {
-  std::vector<int32_t> first_row;      // of every group of equal rows, increasing
+  std::vector<int32_t> first_row;  // of every group of equal rows, increasing
   std::vector<int32_t> group_of_row;
 };
 

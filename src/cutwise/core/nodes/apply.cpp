@@ -66,9 +66,8 @@ NewArray<int32_t, 1>::Numpy apply(const Matrix &x, In1<int32_t> left, In1<int32_
     constexpr int64_t block = 4096;  // small enough that a column-major block stays in cache from one row to the next
     const int64_t n_blocks = (n + block - 1) / block;
     x.visit([&](const auto &table) {
-      parallel_for(n_jobs, n_blocks, [&](int64_t piece) {
-        route(table, nodes, piece * block, std::min(n, (piece + 1) * block), leaf.data());
-      });
+      parallel_for(n_jobs, n_blocks,
+                   [&](int64_t piece) { route(table, nodes, piece * block, std::min(n, (piece + 1) * block), leaf.data()); });
     });
   }
   return leaf.to_numpy();
@@ -79,6 +78,6 @@ NewArray<int32_t, 1>::Numpy apply(const Matrix &x, In1<int32_t> left, In1<int32_
 
 void bind_apply(nanobind::module_ &m) {
   using namespace cutwise;
-  m.def("apply", &cutwise::apply, "matrix"_a, "children_left"_a, "children_right"_a, "feature"_a, "threshold"_a,
-        "lower"_a, "n_jobs"_a);
+  m.def("apply", &cutwise::apply, "matrix"_a, "children_left"_a, "children_right"_a, "feature"_a, "threshold"_a, "lower"_a,
+        "n_jobs"_a);
 }

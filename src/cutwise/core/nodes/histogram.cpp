@@ -80,7 +80,8 @@ int jobs_worth(int n_jobs, int64_t additions) {
 
 // Calls add(cells, first row, last row, first byte, last byte) so that all bytes of all rows are added into `target`.
 template <class Add>
-void add_all(const ByteTable &table, int64_t n, int64_t cells_per_slot, int64_t n_added, int n_jobs, int64_t *target, Add &&add) {
+void add_all(const ByteTable &table, int64_t n, int64_t cells_per_slot, int64_t n_added, int n_jobs, int64_t *target,
+             Add &&add) {
   const int64_t n_cells = table.n_slots * cells_per_slot;
   // With a histogram of its own each thread reads its rows alone; else every thread reads all of them, for some bytes.
   if (n_jobs > 1 && 4 * n_jobs * n_cells < n * table.n_bytes * n_added) {
@@ -118,8 +119,7 @@ void add_clusters(const Encoded &encoded, const PackedCodes *packed, const int32
       const int32_t row = rows[i], c = cluster[row];
       if (c < 0) continue;
       const int64_t v0 = value(first, row), v1 = width == 2 ? value(second, row) : 0;
-      for (int64_t p = encoded.indptr[row]; p < encoded.indptr[row + 1]; ++p)
-        add(histogram, encoded.slots[p], c, v0, v1);
+      for (int64_t p = encoded.indptr[row]; p < encoded.indptr[row + 1]; ++p) add(histogram, encoded.slots[p], c, v0, v1);
     }
     return;
   }
@@ -145,7 +145,7 @@ CUTWISE_CLONES void add_vector(int64_t *cell, const Cost *cost, int64_t k) {
   for (int64_t j = 0; j < k; ++j) cell[j] += cost[j];
 }
 
-// One run of groups, all rows: kept in one function so that the widening additions are vectorised inside the loop.
+// One run of groups, all rows: kept in one function so that the widening additions are vectorized inside the loop.
 template <class Cost>
 CUTWISE_CLONES void add_costs_run(const uint8_t *codes, const int32_t *group_begin, int64_t n_groups, int32_t begin,
                                   int32_t end, const int32_t *rows, int64_t n, const Cost *costs, int64_t k,
@@ -162,8 +162,8 @@ CUTWISE_CLONES void add_costs_run(const uint8_t *codes, const int32_t *group_beg
 }
 
 template <class Cost>
-void add_costs(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, const Cost *costs, int64_t k, int64_t *histogram,
-               int64_t *totals, int n_jobs) {
+void add_costs(const Encoded &encoded, const PackedCodes *packed, const int32_t *rows, int64_t n, const Cost *costs, int64_t k,
+               int64_t *histogram, int64_t *totals, int n_jobs) {
   if (encoded.sparse || !histogram) {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t row = rows[i];
@@ -202,10 +202,8 @@ void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, co
     if (width == 2) totals[c * 2 + 1] += second ? sign * second[row] : sign;
   }
   if (!histogram) return;
-  if (width == 1)
-    add_clusters<1>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
-  else
-    add_clusters<2>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
+  if (width == 1) add_clusters<1>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
+  else add_clusters<2>(encoded, packed, rows, n, cluster, first, second, k, sign, histogram, n_jobs);
 }
 
 template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
@@ -222,48 +220,46 @@ using namespace cutwise;
 void bind_histogram(nb::module_ &m) {
   m.def(
       "cluster_histogram",
-      [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In1<int32_t> cluster, std::optional<In1<int64_t>> first,
-         std::optional<In1<int64_t>> second, std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals, int64_t sign,
-         int n_jobs) {
+      [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In1<int32_t> cluster,
+         std::optional<In1<int64_t>> first, std::optional<In1<int64_t>> second, std::optional<Out3<int64_t>> histogram,
+         Out2<int64_t> totals, int64_t sign, int n_jobs) {
         require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
         require(!first || static_cast<int64_t>(first->size()) == encoded.n_rows, "first has one entry per encoded row");
-        require(!second || static_cast<int64_t>(second->size()) == encoded.n_rows,
-                "second has one entry per encoded row");
+        require(!second || static_cast<int64_t>(second->size()) == encoded.n_rows, "second has one entry per encoded row");
         require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
         require_packs_of(encoded, packed);
-        require(!histogram ||
-                    (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
-                     histogram->shape(1) == totals.shape(0) && histogram->shape(2) == totals.shape(1)),
+        require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
+                               histogram->shape(1) == totals.shape(0) && histogram->shape(2) == totals.shape(1)),
                 "histogram has one line per slot, and as many cells as totals");
         nb::gil_scoped_release release;
-        add_cluster_histogram(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()),
-                              PerRow<int32_t>{cluster.data()}, PerRow<int64_t>{first ? first->data() : nullptr},
-                              PerRow<int64_t>{second ? second->data() : nullptr},
-                              static_cast<int64_t>(totals.shape(0)), static_cast<int64_t>(totals.shape(1)), sign,
-                              histogram ? histogram->data() : nullptr, totals.data(), n_jobs);
+        add_cluster_histogram(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), PerRow<int32_t>{cluster.data()},
+                              PerRow<int64_t>{first ? first->data() : nullptr},
+                              PerRow<int64_t>{second ? second->data() : nullptr}, static_cast<int64_t>(totals.shape(0)),
+                              static_cast<int64_t>(totals.shape(1)), sign, histogram ? histogram->data() : nullptr,
+                              totals.data(), n_jobs);
       },
-      nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("cluster"), nb::arg("first").none(), nb::arg("second").none(),
-      nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("sign"), nb::arg("n_jobs"));
+      nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("cluster"), nb::arg("first").none(),
+      nb::arg("second").none(), nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("sign"),
+      nb::arg("n_jobs"));
 
   auto cost_histogram = [&](auto zero) {
     using Cost = decltype(zero);
     m.def(
         "cost_histogram",
-        [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In2<Cost> costs, std::optional<Out2<int64_t>> histogram,
-           Out1<int64_t> totals, int n_jobs) {
+        [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In2<Cost> costs,
+           std::optional<Out2<int64_t>> histogram, Out1<int64_t> totals, int n_jobs) {
           require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
           require(totals.shape(0) == costs.shape(1), "totals has one entry per cluster");
           require_packs_of(encoded, packed);
-          require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
-                                 histogram->shape(1) == costs.shape(1)),
+          require(!histogram ||
+                      (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots && histogram->shape(1) == costs.shape(1)),
                   "histogram has one line per slot and one column per cluster");
           nb::gil_scoped_release release;
           add_costs(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
-                    static_cast<int64_t>(costs.shape(1)), histogram ? histogram->data() : nullptr, totals.data(),
-                    n_jobs);
+                    static_cast<int64_t>(costs.shape(1)), histogram ? histogram->data() : nullptr, totals.data(), n_jobs);
         },
-        nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").noconvert().none(),
-        nb::arg("totals").noconvert(), nb::arg("n_jobs"));
+        nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("costs").noconvert(),
+        nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("n_jobs"));
   };
   cost_histogram(int32_t{});
   cost_histogram(int64_t{});

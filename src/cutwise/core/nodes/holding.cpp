@@ -197,9 +197,8 @@ void bind_holding(nb::module_ &m) {
         "hold_by_nearest",
         [](const Encoded &encoded, const PackedCodes *packed, In2<typename State::Cost> excess,
            nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> base, const Weights &weights,
-           const std::vector<In1<int32_t>> &rows, const std::vector<In1<int32_t>> &survivors,
-           Out2<typename State::Word> states, std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals,
-           Out2<int64_t> held, int n_jobs) {
+           const std::vector<In1<int32_t>> &rows, const std::vector<In1<int32_t>> &survivors, Out2<typename State::Word> states,
+           std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals, Out2<int64_t> held, int n_jobs) {
           const size_t n_rows = static_cast<size_t>(encoded.n_rows);
           require(excess.shape(0) == n_rows && base.size() == n_rows && states.shape(0) == n_rows &&
                       static_cast<int64_t>(states.shape(1)) == State::width(),
@@ -216,12 +215,22 @@ void bind_holding(nb::module_ &m) {
                   "histogram has one line per slot, and as many cells as totals");
           std::vector<Reassignment<State>> nodes;
           for (size_t i = 0; i < rows.size(); ++i)
-            nodes.push_back({encoded, packed, rows[i].data(), static_cast<int64_t>(rows[i].size()), excess.data(),
+            nodes.push_back({encoded,
+                             packed,
+                             rows[i].data(),
+                             static_cast<int64_t>(rows[i].size()),
+                             excess.data(),
                              static_cast<int64_t>(excess.shape(1)),
                              survivors_of(survivors[i], static_cast<int64_t>(excess.shape(1))),
-                             checked(weights, encoded.n_rows), BaseCosts(base),
-                             reinterpret_cast<State *>(states.data()), histogram ? histogram->data() : nullptr,
-                             totals.data(), held.data(), static_cast<int64_t>(totals.shape(1)), n_jobs, {}});
+                             checked(weights, encoded.n_rows),
+                             BaseCosts(base),
+                             reinterpret_cast<State *>(states.data()),
+                             histogram ? histogram->data() : nullptr,
+                             totals.data(),
+                             held.data(),
+                             static_cast<int64_t>(totals.shape(1)),
+                             n_jobs,
+                             {}});
           nb::gil_scoped_release release;
           for (auto &node : nodes) node.prepare();
           if (nodes.size() == 1) {
@@ -235,8 +244,7 @@ void bind_holding(nb::module_ &m) {
         },
         nb::arg("encoded"), nb::arg("packed").none(), nb::arg("excess").noconvert(), nb::arg("base").noconvert(),
         nb::arg("weights").none(), nb::arg("rows"), nb::arg("survivors"), nb::arg("states").noconvert(),
-        nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("held").noconvert(),
-        nb::arg("n_jobs"));
+        nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("held").noconvert(), nb::arg("n_jobs"));
   };
   for_states(SmallState{});
   for_states(MiddleState{});

@@ -98,8 +98,7 @@ inline void sort_by_value(std::vector<PlacedRow> &placed) {
 }
 
 // Raw values of every row of the node on one column, in order.
-inline void place_all(const Matrix &matrix, const int32_t *rows, int64_t n, int32_t feature,
-                      std::vector<PlacedRow> &placed) {
+inline void place_all(const Matrix &matrix, const int32_t *rows, int64_t n, int32_t feature, std::vector<PlacedRow> &placed) {
   placed.resize(n);
   matrix.visit([&](auto values) {
     for (int64_t i = 0; i < n; ++i) placed[i] = {values(rows[i], feature), rows[i]};

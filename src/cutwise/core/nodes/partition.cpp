@@ -23,8 +23,7 @@ Parted part(const Encoded &encoded, const Matrix &matrix, int32_t *rows, int64_t
   const double *low = encoded.low.data() + column.value_begin;
   const double *high = encoded.high.data() + column.value_begin;
   // Bins below `split` lie left, bins above right; `split` itself holds values on both sides unless it lies right as a whole.
-  const int32_t split =
-      static_cast<int32_t>(std::upper_bound(high, high + column.n_bins, threshold) - high);
+  const int32_t split = static_cast<int32_t>(std::upper_bound(high, high + column.n_bins, threshold) - high);
   const bool inside = split < column.n_bins && low[split] <= threshold;
   // Not initialized: what is never written takes no memory.
   const std::unique_ptr<int32_t[]> right(new int32_t[n]);

@@ -46,8 +46,7 @@ struct SeparationNode {
 template <class Node>
 class Sweep {
  public:
-  Sweep(const Node &node, const CenterLine &line)
-      : node_(node), line_(line), left_(node.k, 0), is_left_(node.k, 0) {}
+  Sweep(const Node &node, const CenterLine &line) : node_(node), line_(line), left_(node.k, 0), is_left_(node.k, 0) {}
 
   int64_t loss() const { return loss_; }
   int64_t count() const { return count_; }
@@ -149,8 +148,8 @@ class ColumnCells {
 // whether rows or a center were passed since the cut before; on_inside(bin, bound, n_inside, cells, sweep) before a bin
 // that holds several values.
 template <class Node, class OnCut, class OnInside, class HasUncounted>
-void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasUncounted &&has_uncounted,
-               OnCut &&on_cut, OnInside &&on_inside) {
+void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasUncounted &&has_uncounted, OnCut &&on_cut,
+               OnInside &&on_inside) {
   const Column &column = node.encoded.columns[feature];
   const double *low = node.encoded.low.data() + column.value_begin;
   const double *high = node.encoded.high.data() + column.value_begin;

@@ -129,10 +129,8 @@ class MeansSearch {
   }
 
   void add(int64_t i, double *sum) const {
-    if (weights_)
-      add_centered(row(i), scale_.data(), shift_.data(), static_cast<double>(weights_[i]), d_, sum);
-    else
-      add_plain(row(i), scale_.data(), shift_.data(), d_, sum);
+    if (weights_) add_centered(row(i), scale_.data(), shift_.data(), static_cast<double>(weights_[i]), d_, sum);
+    else add_plain(row(i), scale_.data(), shift_.data(), d_, sum);
   }
 
   // Calls visit(cut, low, high) for every cut of a column with bounds of its gain. About the mean the two sides' sums are each
@@ -163,7 +161,8 @@ class MeansSearch {
   template <class Visit>
   void report(size_t cut, const std::vector<double> &sum, int64_t side, Visit &&visit) const {
     const double squares = squared_norm(sum.data(), d_);
-    const double factor = static_cast<double>(total_weight_) / (static_cast<double>(side) * static_cast<double>(total_weight_ - side));
+    const double factor =
+        static_cast<double>(total_weight_) / (static_cast<double>(side) * static_cast<double>(total_weight_ - side));
     const double gain = squares * factor;
     const double off = factor * sum_error_ * (2.0 * std::sqrt(squares) + sum_error_) * (1.0 + 1e-6) +
                        gain * kEps * (static_cast<double>(d_) + 16.0);
@@ -234,9 +233,10 @@ class MeansSearch {
   std::vector<double> scale_, exact_scale_, shift_;  // of every column
 };
 
-std::tuple<int64_t, double, double> best_means_cut(const Matrix &columns, const Matrix &rows,
-                                                   const Weights &weights, int n_jobs) {
-  const BestCut best = search_cut(columns, rows, weights, [&](const CutTable &table) { return MeansSearch(table).search(n_jobs); });
+std::tuple<int64_t, double, double> best_means_cut(const Matrix &columns, const Matrix &rows, const Weights &weights,
+                                                   int n_jobs) {
+  const BestCut best =
+      search_cut(columns, rows, weights, [&](const CutTable &table) { return MeansSearch(table).search(n_jobs); });
   return {best.feature, best.left_max, best.right_min};
 }
 

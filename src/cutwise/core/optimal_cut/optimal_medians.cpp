@@ -129,7 +129,8 @@ class MediansSearch {
   void rank_exactly(int64_t column, SummedColumn<kExactParts> &ranked) const {
     const std::vector<int32_t> &rows = by_rank(column);
     ranked.value.resize(n_);
-    for (int64_t r = 0; r < n_; ++r) ranked.value[r] = split_value<kExactParts>(at(rows[r], column), exact_scale_[column], unit_);
+    for (int64_t r = 0; r < n_; ++r)
+      ranked.value[r] = split_value<kExactParts>(at(rows[r], column), exact_scale_[column], unit_);
     rank(column, ranked);
   }
 
@@ -192,10 +193,11 @@ class MediansSearch {
         rank_exactly(j, column);
         return column;
       };
-      std::vector<Parts<kExactParts>> costs = weights_ ? cut_costs<kExactParts, true>(near[i], columns)
-                                                       : cut_costs<kExactParts, false>(near[i], columns);
+      std::vector<Parts<kExactParts>> costs =
+          weights_ ? cut_costs<kExactParts, true>(near[i], columns) : cut_costs<kExactParts, false>(near[i], columns);
       for (Parts<kExactParts> &one : costs) one.carry(bits_);
-      const auto least = std::min_element(costs.begin(), costs.end(), [](const auto &a, const auto &b) { return a.part < b.part; });
+      const auto least =
+          std::min_element(costs.begin(), costs.end(), [](const auto &a, const auto &b) { return a.part < b.part; });
       cut[i] = least - costs.begin();
       cost[i] = *least;
     });
@@ -203,22 +205,20 @@ class MediansSearch {
     return name(near[least - cost.begin()], cut[least - cost.begin()]);
   }
 
-  BestCut name(int64_t feature, int64_t cut) const {
-    return BestCut::of(table_, feature, ordered_[feature], cut);
-  }
+  BestCut name(int64_t feature, int64_t cut) const { return BestCut::of(table_, feature, ordered_[feature], cut); }
 
   const CutTable table_;
   int64_t n_, d_;
   const int64_t *weights_;
   int n_jobs_, bits_ = 0;
   double unit_ = 1.0;
-  std::vector<double> scale_, exact_scale_;  // of every column
-  std::vector<OrderedColumn> ordered_;          // the columns that may be cut
+  std::vector<double> scale_, exact_scale_;    // of every column
+  std::vector<OrderedColumn> ordered_;         // the columns that may be cut
   std::vector<std::vector<int32_t>> by_rank_;  // empty where costs are measured in these very columns
 };
 
-std::tuple<int64_t, double, double> best_medians_cut(const Matrix &columns, const Matrix &rows,
-                                                     const Weights &weights, int n_jobs) {
+std::tuple<int64_t, double, double> best_medians_cut(const Matrix &columns, const Matrix &rows, const Weights &weights,
+                                                     int n_jobs) {
   const BestCut best =
       search_cut(columns, rows, weights, [&](const CutTable &table) { return MediansSearch(table, n_jobs).search(); });
   return {best.feature, best.left_max, best.right_min};

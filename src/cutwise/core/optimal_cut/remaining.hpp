@@ -52,8 +52,8 @@ struct SummedColumn {
     int64_t rank;
   };
   std::vector<Row> row;
-  std::vector<Parts<n_parts>> value;   // of every rank, increasing
-  std::vector<int64_t> weight;         // of every rank; empty where each is 1
+  std::vector<Parts<n_parts>> value;           // of every rank, increasing
+  std::vector<int64_t> weight;                 // of every rank; empty where each is 1
   std::vector<Stretch<n_parts>> block, group;  // of 64 ranks, of 64 blocks
   Stretch<n_parts> all;
 
@@ -99,10 +99,8 @@ class Remaining {
 
   // The sum of the l1 distances of what is left to its median; something is left.
   Parts<n_parts> cost() {
-    if (2 * below_.weight > all_.weight)
-      step_down();
-    else
-      step_up();
+    if (2 * below_.weight > all_.weight) step_down();
+    else step_up();
     // Values from the median on, less the median, and the median less the values below it.
     Parts<n_parts> sum = all_.sum;
     sum.add_times(below_.sum, -2);

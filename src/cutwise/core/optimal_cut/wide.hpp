@@ -5,8 +5,8 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <cmath>
+#include <cstdint>
 
 #include "base/exact_sums.hpp"
 

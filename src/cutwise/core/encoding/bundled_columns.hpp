@@ -1,0 +1,172 @@
+// The bundled columns of a dense table, as the pass over its rows needs them: most values are their column's default and cost
+// no more than a comparison.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/clones.hpp"
+#include "base/matrix.hpp"
+#include "encoding/compared.hpp"
+
+namespace cutwise {
+
+// off[i][j] = 1 where a member is off its default; rows of `off` are padded with zeros to full words.
+template <class T>
+CUTWISE_INLINE void mark_rows(const T *x, int64_t row_stride, int64_t n, const T *defaults, const uint8_t *is_member,
+                              int64_t width, uint8_t *off, int64_t off_stride) {
+  for (int64_t i = 0; i < n; ++i) {
+    const T *row = x + i * row_stride;
+    uint8_t *off_row = off + i * off_stride;
+    for (int64_t j = 0; j < width; ++j) off_row[j] = static_cast<uint8_t>(row[j] != defaults[j]) & is_member[j];
+  }
+}
+template <class T>
+void mark_off_default(const T *x, int64_t row_stride, int64_t n, const T *defaults, const uint8_t *is_member, int64_t width,
+                      uint8_t *off, int64_t off_stride) {
+  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
+}
+void mark_off_default(const float *x, int64_t row_stride, int64_t n, const float *defaults, const uint8_t *is_member,
+                      int64_t width, uint8_t *off, int64_t off_stride);
+void mark_off_default(const double *x, int64_t row_stride, int64_t n, const double *defaults, const uint8_t *is_member,
+                      int64_t width, uint8_t *off, int64_t off_stride);
+
+template <class T>
+class BundledColumns {
+ public:
+  using V = Compared<T>;
+
+  bool empty() const { return members_.empty(); }
+
+  // A column, in increasing order of column; its other values and their codes follow by add_code().
+  void add(int32_t column, int32_t group, double default_value) {
+    const int32_t at = static_cast<int32_t>(value_.size());
+    members_.push_back({column, group, static_cast<T>(default_value), at, at});
+  }
+  void add_code(double value, uint8_t code) {
+    value_.push_back(static_cast<V>(value));
+    code_.push_back(code);
+    members_.back().last = static_cast<int32_t>(value_.size());
+  }
+
+  // Once all columns are there.
+  void plan_rows(int64_t col_stride) {
+    if (members_.empty() || col_stride != 1) return;
+    const int32_t first = members_.front().column, width = members_.back().column - first + 1;
+    // Among many other columns the members are found faster one by one.
+    if (width > 4 * static_cast<int64_t>(members_.size())) return;
+    by_row_ = true;
+    row_default_.assign(width, T(0));
+    is_member_.assign(width, 0);
+    member_at_.assign(width, -1);
+    for (size_t m = 0; m < members_.size(); ++m) {
+      const int32_t at = members_[m].column - first;
+      row_default_[at] = members_[m].default_value;
+      is_member_[at] = 1;
+      member_at_[at] = static_cast<int32_t>(m);
+    }
+  }
+
+  // Writes into zeros the codes of the values that are not their column's default, in n rows from `first` on, whose values
+  // begin at `tile`. Calls note(column, row, value) for what has no code, or comes where another column's code stands.
+  template <class Note>
+  void encode(const Dense<T> &x, int64_t first, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes, Note &&note) const {
+    const Placer<Note> place{value_.data(), code_.data(), note};
+    if (by_row_) encode_rows(x.row_stride, first, tile, n, n_groups, codes, place);
+    else encode_columns(x, first, tile, n, n_groups, codes, place);
+  }
+
+ private:
+  struct Member {
+    int32_t column, group;
+    T default_value;
+    int32_t first, last;  // its other values and their codes
+  };
+
+  // Keeps its pointers, for the compiler must believe that a byte written could change those of the columns.
+  template <class Note>
+  struct Placer {
+    const V *value;
+    const uint8_t *code;
+    Note &note;
+
+    CUTWISE_INLINE void operator()(const Member &member, int64_t row, T x, uint8_t *codes) const {
+      const V v = static_cast<V>(x);
+      uint8_t &held = codes[member.group];
+      if (held == 0) {
+        for (int32_t i = member.first; i < member.last; ++i) {
+          if (value[i] != v) continue;
+          held = code[i];
+          return;
+        }
+      }
+      note(member.column, row, v);
+    }
+  };
+
+  template <class Place>
+  void encode_columns(const Dense<T> &x, int64_t first, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes,
+                      const Place &place) const {
+    const int64_t stride = x.row_stride;
+    for (const Member &member : members_) {
+      const T *values = tile + member.column * x.col_stride;
+      const T default_value = member.default_value;
+      for (int64_t i = 0; i < n; ++i) {
+        const T v = values[i * stride];
+        if (v != default_value) place(member, first + i, v, codes + i * n_groups);
+      }
+    }
+  }
+
+  // Where rows are contiguous, whole stretches of them are compared with the defaults at once.
+  template <class Place>
+  void encode_rows(int64_t stride, int64_t first, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes,
+                   const Place &place) const {
+    const int64_t width = static_cast<int64_t>(row_default_.size()), n_words = (width + 7) / 8;
+    const int64_t rows_at_once = std::max<int64_t>(1, 1024 / n_words);
+    const int32_t *member_at = member_at_.data();
+    const Member *members = members_.data();
+    std::vector<uint64_t> off(rows_at_once * n_words, 0);
+    tile += members_.front().column;
+    for (int64_t begin = 0; begin < n; begin += rows_at_once) {
+      const int64_t end = std::min(n, begin + rows_at_once);
+      mark_off_default(tile + begin * stride, stride, end - begin, row_default_.data(), is_member_.data(), width,
+                       reinterpret_cast<uint8_t *>(off.data()), 8 * n_words);
+      for (int64_t i = begin; i < end; ++i) {
+        const T *row = tile + i * stride;
+        const uint64_t *words = off.data() + (i - begin) * n_words;
+        for (int64_t w = 0; w < n_words; ++w) {
+          for (uint64_t word = words[w]; word != 0; word &= word - 1) {
+            const int64_t at = 8 * w + lowest_byte(word);
+            place(members[member_at[at]], first + i, row[at], codes + i * n_groups);
+          }
+        }
+      }
+    }
+  }
+
+  // The position in memory of the first byte that is 1, in a word of ones and zeros.
+  static int lowest_byte(uint64_t word) {
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return __builtin_ctzll(word) / 8;
+#else
+    uint8_t bytes[8];
+    const uint64_t lowest = word & (~word + 1);
+    std::memcpy(bytes, &lowest, 8);
+    return static_cast<int>(std::find(bytes, bytes + 8, 1) - bytes);
+#endif
+  }
+
+  std::vector<Member> members_;
+  std::vector<V> value_;
+  std::vector<uint8_t> code_;
+  // From the first member's column to the last one's.
+  bool by_row_ = false;
+  std::vector<T> row_default_;
+  std::vector<uint8_t> is_member_;  // 1 or 0
+  std::vector<int32_t> member_at_;
+};
+
+}  // namespace cutwise
