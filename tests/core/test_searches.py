@@ -126,6 +126,54 @@ def test_packs_and_threads_change_no_sum(case: Case, n_jobs: int) -> None:
     np.testing.assert_array_equal(plain[used], with_packs[used])
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_groups_go_to_the_first_pack_with_room_for_them_largest_first(seed: int) -> None:
+    rng = np.random.default_rng([11, seed])
+    values = rng.integers(0, rng.integers(1, rng.choice([4, 20, 100], 40) + 1), (600, 40)).astype(np.float64)
+    encoded = kernels.encode(kernels.as_matrix(values), bundle=False)
+    packs: list[int] = []  # how many codes each has
+    for n_codes in sorted(encoded.n_bins, reverse=True):
+        fits = [p for p, used in enumerate(packs) if used * n_codes <= 256]
+        if not fits:
+            packs.append(1)
+        packs[fits[0] if fits else -1] *= int(n_codes)
+    assert searches.pack_codes(encoded).n_packs == (len(packs) if 4 * len(packs) <= 3 * 40 else 0)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    case = make_case(0)
+    encoded, matrix, rows = case.encoded, case.matrix, case.rows
+    k, d = case.coordinates.shape
+    other = kernels.as_matrix(case.values[:-1])
+    histogram, totals = histogram_of(case, case.labels, None, None, 1)
+    known = searches.ColumnCuts()
+
+    def mistakes(table=matrix, weights=None, survivors=case.survivors):
+        return searches.fewest_mistakes(
+            encoded, table, rows, case.labels, weights, rows[:0], histogram, totals, case.coordinates, survivors, known
+        )
+
+    with pytest.raises(ValueError, match="same rows and columns"):
+        searches.partition(encoded, other, rows.copy(), 0, 0.0)
+    with pytest.raises(ValueError, match="same rows and columns"):
+        mistakes(table=other)
+    with pytest.raises(ValueError, match="one weight for each row"):
+        mistakes(weights=np.ones(3, dtype=np.int64))
+    for survivors in ([0, k], [-1, 0]):
+        with pytest.raises(ValueError, match="0 to k - 1"):
+            mistakes(survivors=np.array(survivors, dtype=np.int32))
+    with pytest.raises(ValueError, match="columns of the table"):
+        searches.cheapest_tied_cut(
+            encoded, matrix, rows, case.excess, case.excess[rows].sum(axis=0), np.zeros(len(case.excess), np.int64),
+            case.coordinates, case.survivors, np.array([d], dtype=np.int32), np.zeros(1),
+        )  # fmt: skip
+    packed = searches.pack_codes(kernels.encode(kernels.as_matrix(np.eye(9)), bundle=False))
+    with pytest.raises(ValueError, match="packed holds the rows"):
+        searches.add_to_cost_histogram(
+            encoded, packed, rows, case.excess, np.zeros((encoded.n_slots, k), np.int64), np.zeros(k, np.int64)
+        )
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_partition_keeps_order_and_tells_its_gap(case: Case) -> None:
     for feature, threshold, is_left in list(cuts(case, with_centers=False))[::7]:

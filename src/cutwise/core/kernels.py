@@ -109,7 +109,7 @@ def apply(
     return _core.apply(matrix, children_left, children_right, feature, threshold, lower, n_jobs)
 
 
-# ---- codes (encode*.cpp, merge.cpp)
+# ---- codes (encoding/)
 
 
 def encode(matrix: Matrix, *, bundle: bool = True, n_jobs: int = 1) -> Encoded:
@@ -178,7 +178,7 @@ def merge_duplicates(matrix: Matrix, encoded: Encoded) -> tuple[npt.NDArray[np.i
     return _core.merge_duplicates(matrix, encoded)
 
 
-# ---- costs (distances.cpp, sums.cpp)
+# ---- costs and clusterings (clustering/)
 
 ObjectiveName = Literal["kmeans", "kmedians"]
 """Squared Euclidean distance to the center, or l1 distance."""

@@ -3,6 +3,9 @@
 Throughout, ``rows`` are the numbers of a node's rows (int32); per-row arrays have one entry for every row of the
 table; all costs, losses and weights are integers (fixed point), so no result depends on the order of rows or on
 ``n_jobs``. A ``histogram`` is indexed by slot (see ``Encoded``), and None stands for "sort every column instead".
+
+A search checks shapes and the numbers of columns and surviving clusters. What ``rows``, ``cluster`` and ``labels`` hold
+is taken on trust: looking through them at every node would cost as much as many a search.
 """
 
 from __future__ import annotations
