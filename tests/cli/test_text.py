@@ -146,3 +146,25 @@ def test_what_is_no_table_is_refused(content, message):
 def test_a_separator_of_two_characters_is_refused():
     with pytest.raises(InvalidInputError, match="one character"):
         read("a::b\n", separator="::")
+
+
+@pytest.mark.parametrize("text", ["a b\n1 2\n3 4\n", "  a    b\n1.5 -2.0\n 13  nan\n", "1 2\n3 4\n5 6\n"])
+def test_numbers_in_columns_parted_by_spaces_are_read_as_columns(text):
+    frame, _, _ = read(text)
+    assert frame.shape[1] == 2
+    assert frame.iloc[0].tolist() == [float(cell) for cell in text.splitlines()[not text[0].isdigit()].split()]
+
+
+@pytest.mark.parametrize("text", ["net price\n1234\n5678\n", "name\nJane Doe\nJohn Doe\n", "my column\none two\n3 4\n"])
+def test_a_single_column_may_hold_spaces(text):
+    frame, _, _ = read(text)
+    assert frame.shape[1] == 1
+
+
+def test_a_separator_that_the_text_does_not_have_is_refused_with_the_one_it_has():
+    with pytest.raises(InvalidInputError, match=r"holds no ';': its cells stand between ','\. Leave --separator out"):
+        read("a,b\n1,2\n", separator=";")
+    with pytest.raises(InvalidInputError, match="stand between tabs"):
+        read("a\tb\n1\t2\n", separator=",")
+    frame, _, _ = read("a\n1\n2\n", separator=";")
+    assert frame.shape == (2, 1)

@@ -254,6 +254,12 @@ def test_a_damaged_description_is_refused(change, message):
         ThresholdTree.from_dict(data)
 
 
+@pytest.mark.parametrize("data", [None, 3, "tree", [1, 2]])
+def test_what_is_no_mapping_is_no_description(data):
+    with pytest.raises(InvalidInputError, match="a tree is a mapping with the entries"):
+        ThresholdTree.from_dict(data)
+
+
 # Construction ---------------------------------------------------------------------------------------------------------
 
 

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["Layout", "find_layout", "read_text"]
 
 SEPARATORS = (",", ";", "\t", "|")
+_SPOKEN = {"\t": "tabs", " ": "spaces"}
 _SAMPLE_LINES = 100
 _SAMPLE_BYTES = 1 << 24
 _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _WHOLE_NUMBER = re.compile(r"[-+]?\d+")
 _NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
+_NUMBER_OR_NONE = re.compile(rf"{_NUMBER.pattern}|nan?|null|none|", re.IGNORECASE)
 _COMMA_NUMBER = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
 _POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 
@@ -85,11 +87,18 @@ def find_layout(sample: str, name: str, *, separator: str | None = None, header:
     Raises
     ------
     InvalidInputError
-        No line, two columns of one name, or a separator that is not one character.
+        No line, two columns of one name, or a separator that is not one character or not the text's.
     """
+    found = _find_separator(sample)
+    rows = _split(sample, found if separator is None else separator)
     if separator is None:
-        separator = _find_separator(sample)
-    rows = _split(sample, separator)
+        separator = found
+    elif rows and len(rows[0][1]) < 2 <= len(_split(sample, found)[0][1]):
+        between = _SPOKEN.get(found, repr(found))
+        raise InvalidInputError(
+            f"The first line of {name} holds no {separator!r}: its cells stand between {between}. "
+            "Leave --separator out."
+        )
     if not rows:
         raise InvalidInputError(
             f"{name} is empty. It must hold a table: a line of column names, then one line per row."
@@ -213,7 +222,19 @@ def _find_separator(sample: str) -> str:
             return 0.0, 0
         return sum(width == widths[0] for width in widths) / len(widths), widths[0]
 
-    return max(SEPARATORS, key=fit)
+    best = max(SEPARATORS, key=fit)
+    return " " if fit(best)[1] < 2 and _stands_in_columns(sample) else best
+
+
+def _stands_in_columns(sample: str) -> bool:
+    """Whether spaces, one or more, part every line into as many cells, and all below the first line are numbers."""
+    rows = [cells for _, cells in _split(sample, " ")]
+    return (
+        len(rows) > 1
+        and len(rows[0]) > 1
+        and all(len(cells) == len(rows[0]) for cells in rows)
+        and all(_NUMBER_OR_NONE.fullmatch(cell) for cells in rows[1:] for cell in cells)
+    )
 
 
 def _find_decimal(rows: Sequence[tuple[int, list[str]]], separator: str) -> str:

@@ -333,7 +333,7 @@ def _check_nulls(nulls: Any, labels: Sequence[Any]) -> None:
     if type(nulls) is not kind:
         raise UnsupportedInputError(
             f"nulls={nulls!r} is of type {type(nulls).__name__}, and the clusters are of type {kind.__name__}: a "
-            f"column has one type. Give a {kind.__name__}, or None for NULL."
+            f"column has one type. Give a value of type {kind.__name__}, or None for NULL."
         )
     if nulls in labels:
         raise InvalidInputError(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.core import kernels
-from cutwise.exceptions import ColumnMismatchError, InvalidInputError
+from cutwise.exceptions import ColumnMismatchError, InvalidInputError, shown
 from cutwise.table import Table, read_table
 
 __all__ = ["ThresholdTree", "preorder"]
@@ -273,7 +273,7 @@ class ThresholdTree:
         return data
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> ThresholdTree:
+    def from_dict(cls, data: object) -> ThresholdTree:
         """The tree that ``to_dict`` described.
 
         Parameters
@@ -291,10 +291,9 @@ class ThresholdTree:
             An entry that is missing, unknown or of another kind, or arrays that are no tree.
         """
         expected = {field.name for field in fields(cls)}
-        if set(data) != expected:
-            raise InvalidInputError(
-                f"a tree is a mapping with the entries {sorted(expected)}, not {sorted(map(str, data))}."
-            )
+        if not isinstance(data, Mapping) or set(data) != expected:
+            given = sorted(map(str, data)) if isinstance(data, Mapping) else shown(data)
+            raise InvalidInputError(f"a tree is a mapping with the entries {sorted(expected)}, not {given}.")
         values = dict(data)
         for name, absent in (("threshold", np.nan), ("lower", -np.inf)):
             if not isinstance(values[name], Sequence) or not all(_is_number_or_none(v) for v in values[name]):
