@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
 
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
 from cutwise.reference import memory
@@ -193,3 +194,15 @@ def test_columns_whose_spread_is_beyond_float64_get_no_gamma_and_one_error(kerne
     table = read_table(np.array([[0.0], [1.0], [2.0]]) * 1e300)
     with pytest.raises(InvalidInputError, match="beyond float64"):
         read_kernel(kernel, table, gamma=None, degree=2, coef0=1, beta=1)
+
+
+def test_a_function_of_two_rows_may_give_an_array_of_one_number():
+    kernel = read_kernel(lambda a, b: rbf_kernel([a], [b], gamma=GAMMA), read_table(ROWS))
+    np.testing.assert_allclose(kernel.between(ROWS, OTHERS), settled("rbf").between(ROWS, OTHERS))
+    np.testing.assert_allclose(kernel.diagonal(ROWS), 1.0)
+
+
+def test_a_function_that_gives_nothing_is_said_to():
+    kernel = read_kernel(lambda a, b: None, read_table(ROWS))
+    with pytest.raises(InvalidInputError, match="The kernel function is nan between rows 0 and 0"):
+        kernel.between(ROWS, OTHERS)

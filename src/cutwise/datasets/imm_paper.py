@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cutwise.exceptions import InvalidInputError
+from cutwise.reference.memory import check_fits
 from cutwise.table import Seed, check_integer, check_number, check_option, read_random_state
 
 from .planted import OBJECTIVES, Objective, PlantedSet, plant
@@ -164,11 +165,17 @@ def codewords_apart(
     Raises
     ------
     InvalidInputError
-        No such vectors were found in 1000 draws.
+        No such vectors were found in 1000 draws, or the rows would not fit in memory.
     """
     check_option("objective", objective, OBJECTIVES)
     check_integer("n_features", n_features, minimum=2, hint="A cluster takes at least 2 columns.")
     rng = read_random_state(random_state)
+    shape = (n_clusters * n_features, n_features)
+    check_fits(
+        8 * shape[0] * shape[1],
+        f"A table of {shape[0]:,} rows and {shape[1]:,} columns, for {n_clusters} clusters,",
+        "Use fewer clusters, or fewer columns (n_features).",
+    )
     for _ in range(1000):
         words = rng.choice([-1.0, 1.0], (n_clusters, n_features))
         differ = (n_features - words @ words.T) / 2

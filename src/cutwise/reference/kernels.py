@@ -79,7 +79,7 @@ class Kernel:
             return self.formula.diagonal(rows, self.constants)
         assert self.function is not None, "a precomputed kernel's diagonal is in its matrix"
         if not self.in_blocks:
-            return np.array([float(self.function(row, row)) for row in as_dense(rows)])
+            return np.array([self._of_pair(row, row) for row in as_dense(rows)])
         step = 32
         parts = [rows[start : start + step] for start in range(0, rows.shape[0], step)]
         return np.concatenate([np.diagonal(self._call(part, part)) for part in parts])
@@ -104,9 +104,13 @@ class Kernel:
             return self.formula.between(rows, others, self.constants)
         if self.in_blocks:
             return self._call(rows, others)
-        function = self.function
-        assert function is not None, "a precomputed kernel has no values between other rows"
-        return np.array([[float(function(a, b)) for b in as_dense(others)] for a in as_dense(rows)])
+        return np.array([[self._of_pair(a, b) for b in as_dense(others)] for a in as_dense(rows)])
+
+    def _of_pair(self, row: Any, other: Any) -> float:
+        assert self.function is not None, "a precomputed kernel has no values between other rows"
+        # Also an array of one number, which scikit-learn's own kernels give of two rows; None becomes nan.
+        value: float = np.asarray(self.function(row, other), dtype=np.float64).item()
+        return value
 
     def _call(self, rows: Any, others: Any) -> Float64:
         assert self.function is not None
