@@ -7,6 +7,11 @@ namespace nb = nanobind;
 
 void bind_encode(nb::module_ &m);
 void bind_distances(nb::module_ &m);
+void bind_sums(nb::module_ &m);
+void bind_means(nb::module_ &m);
+void bind_medians(nb::module_ &m);
+void bind_lloyd(nb::module_ &m);
+void bind_seeds(nb::module_ &m);
 void bind_apply(nb::module_ &m);
 void bind_pack(nb::module_ &m);
 void bind_histogram(nb::module_ &m);
@@ -33,6 +38,11 @@ NB_MODULE(_core, m) {
       .def_prop_ro("is_sparse", &Matrix::is_sparse);
   bind_encode(m);
   bind_distances(m);
+  bind_sums(m);
+  bind_means(m);
+  bind_medians(m);
+  bind_lloyd(m);
+  bind_seeds(m);
   bind_apply(m);
   bind_pack(m);
   bind_histogram(m);

@@ -21,11 +21,6 @@
 #include "base/rows.hpp"
 #include "clustering/centers.hpp"
 
-void bind_lloyd(nanobind::module_ &m);
-void bind_medians(nanobind::module_ &m);
-void bind_seeds(nanobind::module_ &m);
-void bind_sums(nanobind::module_ &m);
-
 namespace cutwise {
 namespace {
 
@@ -305,8 +300,4 @@ void bind_distances(nanobind::module_ &m) {
         "n_jobs"_a);
   m.def("center_costs", &cutwise::center_costs, "matrix"_a, "centers"_a, "objective"_a, "n_jobs"_a);
   m.def("label_costs", &cutwise::label_costs, "matrix"_a, "centers"_a, "labels"_a, "objective"_a, "n_jobs"_a);
-  bind_sums(m);
-  bind_medians(m);
-  bind_lloyd(m);
-  bind_seeds(m);
 }

@@ -1,9 +1,7 @@
-// Means of clusters and sums over rows, independent of the order of the rows and of threads; exact_sums.hpp says how.
+// Sums over rows, independent of their order and of threads; exact_sums.hpp says how.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
-#include <memory>
 #include <stdexcept>
 #include <variant>
 #include <vector>
@@ -56,15 +54,6 @@ CUTWISE_CLONES void add_terms(const double *row, const double *scale, int64_t d,
   }
 }
 
-CUTWISE_CLONES void add_products(const double *row, const double *scale, int64_t d, double unit, double weight, int64_t *high,
-                                 int64_t *low) {
-  for (int64_t f = 0; f < d; ++f) {
-    const SplitTerm term = split_term(weight * (row[f] * scale[f]), unit);
-    high[f] += term.high;
-    low[f] += term.low;
-  }
-}
-
 CUTWISE_CLONES void add_weighted_terms(const double *row, const double *scale, int64_t d, double unit, int64_t weight,
                                        int64_t *high, int64_t *low) {
   for (int64_t f = 0; f < d; ++f) {
@@ -90,6 +79,24 @@ void add_row(const StoredRow &row, const double *scale, double unit, int64_t wei
   }
 }
 
+CUTWISE_CLONES void add_product(const double *row, const double *scale, int64_t d, double unit, double weight, int64_t *high,
+                                int64_t *low) {
+  for (int64_t f = 0; f < d; ++f) {
+    const SplitTerm term = split_term(weight * (row[f] * scale[f]), unit);
+    high[f] += term.high;
+    low[f] += term.low;
+  }
+}
+
+void add_product(const StoredRow &row, const double *scale, double unit, double weight, int64_t *high, int64_t *low) {
+  for (int64_t p = 0; p < row.n; ++p) {
+    const int32_t f = row.columns[p];
+    const SplitTerm term = split_term(weight * (row.values[p] * scale[f]), unit);
+    high[f] += term.high;
+    low[f] += term.low;
+  }
+}
+
 std::vector<double> column_sizes(const RowReader &x, int n_jobs) {
   const int64_t d = x.n_cols(), n = x.n_rows(), n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
   std::vector<double> largest(n_pieces * d, 0.0);
@@ -102,10 +109,6 @@ std::vector<double> column_sizes(const RowReader &x, int n_jobs) {
   return largest;
 }
 
-namespace {
-
-using nb::literals::operator""_a;
-// How many bits a term may have: whole weights repeat terms, fractional ones are multiplied in before the split.
 int bits_of_terms(const AnyWeights &weights, int64_t n) {
   const auto *w = std::get_if<In1<int64_t>>(&weights);
   double total = w == nullptr ? static_cast<double>(n) : 0.0;
@@ -113,199 +116,9 @@ int bits_of_terms(const AnyWeights &weights, int64_t n) {
   return term_bits(total);
 }
 
-// Powers of two that bring the largest fractional weight of every cluster to at most 1: products with values then stay in
-// range, and a cluster of light rows keeps its digits beside one of heavy rows.
-std::vector<double> weight_scales(const AnyWeights &weights, const In1<int32_t> &labels, int64_t k) {
-  std::vector<double> scale(k, 1.0);
-  const auto *w = std::get_if<In1<double>>(&weights);
-  if (w == nullptr) return scale;
-  std::vector<double> largest(k, 0.0);
-  for (size_t i = 0; i < labels.shape(0); ++i)
-    if (labels(i) >= 0) largest[labels(i)] = std::max(largest[labels(i)], (*w)(i));
-  for (int64_t j = 0; j < k; ++j) scale[j] = term_scale(largest[j], 0);
-  return scale;
-}
+namespace {
 
-// The least and the largest value of each column among the rows of each cluster. Products with float64 weights are rounded, so
-// the mean of equal values may miss them by a bit: between these bounds it cannot.
-class ClusterRanges {
- public:
-  ClusterRanges(int64_t k, int64_t d)
-      : d_(d),
-        n_rows_(k, 0),
-        n_stored_(k * d, 0),
-        least_(k * d, std::numeric_limits<double>::infinity()),
-        largest_(k * d, -std::numeric_limits<double>::infinity()) {}
-
-  void add_dense(int32_t label, const double *values) {
-    n_rows_[label] += 1;
-    for (int64_t f = 0; f < d_; ++f) add_value(label * d_ + f, values[f]);
-  }
-  void add_sparse(int32_t label, const StoredRow &stored) {
-    n_rows_[label] += 1;
-    for (int64_t p = 0; p < stored.n; ++p) add_value(label * d_ + stored.columns[p], stored.values[p]);
-  }
-  void add(const ClusterRanges &other) {
-    for (size_t j = 0; j < n_rows_.size(); ++j) n_rows_[j] += other.n_rows_[j];
-    for (size_t i = 0; i < least_.size(); ++i) {
-      n_stored_[i] += other.n_stored_[i];
-      least_[i] = std::min(least_[i], other.least_[i]);
-      largest_[i] = std::max(largest_[i], other.largest_[i]);
-    }
-  }
-  // The value of the range that is nearest to the mean; rows that store nothing are 0.
-  double within(int64_t cluster, int64_t f, double mean) const {
-    const int64_t i = cluster * d_ + f;
-    const double absent = n_stored_[i] < n_rows_[cluster] ? 0.0 : least_[i];
-    return std::max(std::min(least_[i], absent), std::min(std::max(largest_[i], absent), mean));
-  }
-
- private:
-  void add_value(int64_t i, double value) {
-    n_stored_[i] += 1;
-    least_[i] = std::min(least_[i], value);
-    largest_[i] = std::max(largest_[i], value);
-  }
-
-  int64_t d_;
-  std::vector<int64_t> n_rows_, n_stored_;
-  std::vector<double> least_, largest_;
-};
-
-// Sums over a stretch of rows, by cluster.
-struct ClusterSums {
-  ClusterSums(int64_t k, int64_t d, bool fractional)
-      : high(k * d, 0),
-        low(k * d, 0),
-        weight(k, 0),
-        weight_high(k, 0),
-        weight_low(k, 0),
-        ranges(fractional ? k : 0, fractional ? d : 0) {}
-
-  void add(const ClusterSums &other) {
-    add_all(high, other.high);
-    add_all(low, other.low);
-    add_all(weight, other.weight);
-    add_all(weight_high, other.weight_high);
-    add_all(weight_low, other.weight_low);
-    ranges.add(other.ranges);
-  }
-  static void add_all(std::vector<int64_t> &to, const std::vector<int64_t> &from) {
-    for (size_t i = 0; i < to.size(); ++i) to[i] += from[i];
-  }
-
-  std::vector<int64_t> high, low, weight, weight_high, weight_low;
-  ClusterRanges ranges;  // only for float64 weights
-};
-
-struct SumPlan {
-  std::vector<double> scale;         // by column
-  std::vector<double> weight_scale;  // by cluster
-  double unit;
-};
-
-// Adds one row to one cluster.
-struct RowAdder {
-  const SumPlan &plan;
-  const AnyWeights &weights;
-  int64_t d;
-
-  void add_weight(ClusterSums &sums, int64_t row, int32_t label) const {
-    if (const auto *w = std::get_if<In1<int64_t>>(&weights)) {
-      sums.weight[label] += (*w)(row);
-    } else if (const auto *v = std::get_if<In1<double>>(&weights)) {
-      const SplitTerm term = split_term((*v)(row)*plan.weight_scale[label] * plan.unit, plan.unit);
-      sums.weight_high[label] += term.high;
-      sums.weight_low[label] += term.low;
-    } else {
-      sums.weight[label] += 1;
-    }
-  }
-
-  void add_dense(ClusterSums &sums, int64_t row, int32_t label, const double *values) const {
-    int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
-    if (const auto *w = std::get_if<In1<int64_t>>(&weights))
-      add_row(values, plan.scale.data(), d, plan.unit, (*w)(row), high, low);
-    else if (const auto *v = std::get_if<In1<double>>(&weights)) {
-      add_products(values, plan.scale.data(), d, plan.unit, (*v)(row)*plan.weight_scale[label], high, low);
-      if ((*v)(row) > 0.0) sums.ranges.add_dense(label, values);
-    } else add_row(values, plan.scale.data(), d, plan.unit, 1, high, low);
-  }
-
-  void add_sparse(ClusterSums &sums, int64_t row, int32_t label, const StoredRow &stored) const {
-    int64_t *high = sums.high.data() + label * d, *low = sums.low.data() + label * d;
-    if (const auto *v = std::get_if<In1<double>>(&weights)) {
-      const double weight = (*v)(row)*plan.weight_scale[label];
-      if (weight > 0.0) sums.ranges.add_sparse(label, stored);
-      for (int64_t p = 0; p < stored.n; ++p) {
-        const int32_t f = stored.columns[p];
-        const SplitTerm term = split_term(weight * (stored.values[p] * plan.scale[f]), plan.unit);
-        high[f] += term.high;
-        low[f] += term.low;
-      }
-      return;
-    }
-    const auto *w = std::get_if<In1<int64_t>>(&weights);
-    add_row(stored, plan.scale.data(), plan.unit, w != nullptr ? (*w)(row) : 1, high, low);
-  }
-};
-
-void sum_rows(const RowReader &x, const In1<int32_t> &labels, const RowAdder &adder, int64_t first, int64_t last,
-              ClusterSums &sums) {
-  std::vector<double> scratch;
-  const int64_t step = x.is_sparse() ? 1 : tile_rows(x.n_cols());
-  for (int64_t row = first; row < last; row += step) {
-    const int64_t n = std::min(step, last - row);
-    const Tile tile = x.is_sparse() ? Tile{nullptr, 0} : x.tile(row, n, scratch);
-    for (int64_t r = 0; r < n; ++r) {
-      const int32_t label = labels(row + r);
-      if (label < 0) continue;
-      adder.add_weight(sums, row + r, label);
-      if (x.is_sparse()) adder.add_sparse(sums, row, label, x.stored(row, scratch));
-      else adder.add_dense(sums, row + r, label, tile.rows + r * tile.stride);
-    }
-  }
-}
-
-nb::tuple cluster_means(const Matrix &x, const In1<int32_t> &labels, const AnyWeights &weights, int64_t k, int n_jobs) {
-  const int64_t n = x.n_rows(), d = x.n_cols();
-  if (k < 1) throw std::invalid_argument("there is at least one cluster");
-  if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
-  check_weights(weights, n);
-  for (int64_t i = 0; i < n; ++i)
-    if (labels(i) >= k) throw std::invalid_argument("a label is not below the number of clusters");
-  NewArray<double, 2> means(k, d);
-  NewArray<double, 1> totals(k);
-  {
-    nb::gil_scoped_release release;
-    const std::unique_ptr<RowReader> rows = RowReader::of(x);
-    const bool fractional = std::holds_alternative<In1<double>>(weights);
-    const int bits = bits_of_terms(weights, n);
-    SumPlan plan{column_sizes(*rows, n_jobs), weight_scales(weights, labels, k), std::ldexp(1.0, bits)};
-    for (double &s : plan.scale) s = term_scale(s, bits);
-    const RowAdder adder{plan, weights, d};
-    const int64_t n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
-    std::vector<ClusterSums> parts(n_pieces, ClusterSums(k, d, fractional));
-    parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
-      sum_rows(*rows, labels, adder, n * piece / n_pieces, n * (piece + 1) / n_pieces, parts[piece]);
-    });
-    ClusterSums &sums = parts[0];
-    for (int64_t piece = 1; piece < n_pieces; ++piece) sums.add(parts[piece]);
-    for (int64_t j = 0; j < k; ++j) {
-      const double total = fractional ? sum_of_terms(sums.weight_high[j], sums.weight_low[j], plan.unit, plan.unit)
-                                      : static_cast<double>(sums.weight[j]);
-      totals.data()[j] = total / plan.weight_scale[j];
-      for (int64_t f = 0; f < d; ++f) {
-        const int64_t high = sums.high[j * d + f], low = sums.low[j * d + f];
-        double &mean = means.data()[j * d + f];
-        if (!(total > 0.0)) mean = std::numeric_limits<double>::quiet_NaN();
-        else if (fractional) mean = sums.ranges.within(j, f, sum_of_terms(high, low, plan.unit, plan.scale[f]) / total);
-        else mean = mean_of_terms(high, low, sums.weight[j], plan.unit, plan.scale[f]);
-      }
-    }
-  }
-  return nb::make_tuple(means.to_numpy(), totals.to_numpy());
-}
+using nb::literals::operator""_a;
 
 double exact_sum(const In1<double> &values, const AnyWeights &weights) {
   const int64_t n = static_cast<int64_t>(values.shape(0));
@@ -341,6 +154,5 @@ double exact_sum(const In1<double> &values, const AnyWeights &weights) {
 
 void bind_sums(nanobind::module_ &m) {
   using namespace cutwise;
-  m.def("cluster_means", &cutwise::cluster_means, "matrix"_a, "labels"_a, "weights"_a.none(), "n_clusters"_a, "n_jobs"_a);
   m.def("exact_sum", &cutwise::exact_sum, "values"_a, "weights"_a.none());
 }
