@@ -166,3 +166,10 @@ def test_the_length_of_a_curve_has_a_default():
     assert cost_curve(ExplainableKMeans(2, n_init=1, random_state=0), rows).n_leaves[-1] == 8
     assert cost_curve(ExplainableKMeans(2, max_leaves=11, n_init=1, random_state=0), rows).n_leaves[-1] == 11
     assert cost_curve(ClusterExplainer(algorithm="expand"), rows, rows.sum(axis=1) > 0).n_leaves[-1] == 8
+
+
+@pytest.mark.parametrize("options", [{"max_leaves": "9"}, {"max_leaves": 2}, {"n_clusters": "a"}, {"n_clusters": 0}])
+def test_parameters_that_no_fit_takes_are_refused_by_name(options):
+    model = ExplainableKMeans(3).set_params(**options)
+    with pytest.raises(InvalidInputError, match=next(iter(options))):
+        cost_curve(model, X)

@@ -20,7 +20,7 @@ from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
 from cutwise.readouts.words import finite
 from cutwise.reference import OBJECTIVES
-from cutwise.table import check_integer, check_number, read_labels, read_table
+from cutwise.table import check_integer, check_max_leaves, check_n_clusters, check_number, read_labels, read_table
 from cutwise.tree.grower import BASES, GrownTree
 from cutwise.tree.subtree import as_it_was, smallest_size
 
@@ -241,14 +241,16 @@ def _unfitted(model: TreeEstimator) -> TreeEstimator:
     # the feature space of a kernel has no centers that could be handed on.
     own = "reference" in model.get_params(deep=False) and isinstance(model.reference, Unsaved | None)
     if own and fitted is not None and fitted.objective in OBJECTIVES:
-        probe.set_params(reference=fitted.labels if fitted.objective == "kernel" else fitted.centers)
+        probe.set_params(reference=fitted.centers)
     return probe
 
 
 def _most_leaves(model: Any, X: Any, y: Any) -> int:
+    """Where a curve ends unless it is said."""
     if getattr(model, "algorithm", None) == "optimal":
         return 2  # a single cut has nothing to expand
-    k = model.get_params(deep=False).get("n_clusters")
-    if k is None:
+    if "n_clusters" in model.get_params(deep=False):
+        k = check_n_clusters(model.n_clusters)
+    else:
         k = read_labels(y, read_table(X).n_rows, estimator=type(model).__name__).n_clusters
-    return max(min(4 * int(k), int(k) + 30), model.max_leaves or 0)
+    return max(min(4 * k, k + 30), check_max_leaves(model.max_leaves, k))

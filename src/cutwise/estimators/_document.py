@@ -9,7 +9,7 @@ from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._guarantee import imm_certificate
 from cutwise.readouts.nodes import node_sizes
 from cutwise.readouts.words import finite
-from cutwise.reference import KMEANS, OBJECTIVES
+from cutwise.reference import FEATURE_SPACE, OBJECTIVES
 
 __all__ = ["DOCUMENT_VERSION", "algorithm_of", "model_document", "words_of"]
 
@@ -66,10 +66,11 @@ def _pairs(model: TreeEstimator) -> dict[str, Any]:
 
 def words_of(model: TreeEstimator) -> tuple[str, str]:
     """What the reference clustering of a model is called, and what its costs are: both in the plural."""
-    objective = OBJECTIVES.get(model.reference_.objective, KMEANS)
-    words, cost_words = objective.words, objective.cost_words
-    if model.reference_.objective == "kernel":
+    if model.reference_.objective == FEATURE_SPACE:
         words, cost_words = "kernel k-means", "squared distances in the kernel's feature space"
+    else:
+        objective = OBJECTIVES[model.reference_.objective]
+        words, cost_words = objective.words, objective.cost_words
     return "the given clusters" if hasattr(model, "agreement_") else f"the {words} clusters", cost_words
 
 

@@ -14,7 +14,7 @@ from cutwise.estimators._persist import Unsaved
 from cutwise.estimators._scalers import pack_fitted, unpack_fitted
 from cutwise.readouts.counts import LeafCounts
 from cutwise.readouts.names import read_cluster_names
-from cutwise.reference import OBJECTIVES, Reference
+from cutwise.reference import FEATURE_SPACE, OBJECTIVES, Reference
 from cutwise.tree.threshold_tree import ThresholdTree
 
 __all__ = ["KeptInFiles"]
@@ -121,15 +121,15 @@ class KeptInFiles(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     def _restore_space(self, state: Entries) -> None:
         """Read where distances are measured: the reference, the centers and the preprocessor."""
         k, reference = len(self.classes_), state.part("reference")
-        objective = reference.text("objective", (*OBJECTIVES, "kernel"))
+        objective = reference.text("objective", (*OBJECTIVES, FEATURE_SPACE))
         unknown_space = isinstance(self.preprocessor, Unsaved)
         # The feature space of a kernel has no coordinates; a transformer's output may have any number, a scaler's d.
-        p = 0 if objective == "kernel" else None if unknown_space else self.n_features_in_
+        p = 0 if objective == FEATURE_SPACE else None if unknown_space else self.n_features_in_
         centers = reference.array("centers", "f", (k, p))
         # The labels belong to the training rows, which the file does not hold.
         none = np.empty(0, dtype=np.int32)
         self.reference_ = Reference(none, centers, reference.number("cost"), objective)
-        if objective != "kernel":
+        if objective != FEATURE_SPACE:
             self.cluster_centers_ = state.array("cluster_centers", "f", centers.shape)
         fitted = state.later("preprocessor", lambda key: unpack_fitted(state.part(key)))
         if unknown_space:

@@ -17,6 +17,7 @@ from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference import (
+    FEATURE_SPACE,
     PRECOMPUTED,
     FeatureSpace,
     KernelCenters,
@@ -153,7 +154,8 @@ def make_kernel_problem(
     with stages.stage("distances"):
         in_space = space.costs(within, n_clusters)
         warn_if_negative(in_space, space.scale, space.row_of)
-        reference = Reference(full, np.empty((n_clusters, 0)), space.partition_cost(within, n_clusters), "kernel")
+        cost = space.partition_cost(within, n_clusters)
+        reference = Reference(full, np.empty((n_clusters, 0)), cost, FEATURE_SPACE)
     with stages.stage("encoding"):
         rows = encode_rows(
             table,

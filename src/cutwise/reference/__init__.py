@@ -11,11 +11,12 @@ from .kernels import KERNELS, PRECOMPUTED, Kernel
 from .nystroem import NystroemMap
 from .objective import KMEANS, KMEDIANS, OBJECTIVES, Objective
 from .restarts import Found, find_clustering, find_reference
-from .result import Reference
+from .result import FEATURE_SPACE, Reference
 from .threads import one_thread
 from .weights import integer_weights, sum_weights
 
 __all__ = [
+    "FEATURE_SPACE",
     "INITS",
     "KERNELS",
     "KMEANS",

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Reference"]
+__all__ = ["FEATURE_SPACE", "Reference"]
+
+FEATURE_SPACE = "kernel"
+"""What stands in place of an objective where centers are means in the feature space of a kernel."""
 
 
 @dataclass(frozen=True, eq=False)
