@@ -12,7 +12,13 @@ from sklearn.preprocessing import StandardScaler
 import cutwise
 from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, ExplainableKMedians, load_model
 from cutwise.baselines import CART, KDTree
-from cutwise.exceptions import EmptyClusterWarning, MissingDependencyError, UnknownOptionError, UnsupportedInputError
+from cutwise.exceptions import (
+    EmptyClusterWarning,
+    InvalidInputError,
+    MissingDependencyError,
+    UnknownOptionError,
+    UnsupportedInputError,
+)
 from tests.readouts.databases import Lite
 from tests.readouts.reading import read_rules
 from tests.readouts.test_code import loaded
@@ -162,3 +168,9 @@ def test_labels_of_any_type_come_back(labels, tmp_path):
     function = loaded(cutwise.export_python(model))
     assert [function(row) for row in X.to_dict("records")] == model.predict(X).tolist()
     assert json.loads(cutwise.export_json(model))["clusters"][0]["cluster"] == model.classes_.tolist()[0]
+
+
+@pytest.mark.parametrize("indent", ["a", -1, 1.5, [2]])
+def test_an_indentation_that_is_none_is_refused(indent):
+    with pytest.raises(InvalidInputError, match="indent="):
+        cutwise.export_json(ClusterExplainer().fit([[1], [2]], [0, 1]), indent=indent)

@@ -17,7 +17,7 @@ from cutwise.readouts.dot import tree_dot
 from cutwise.readouts.markdown import rules_markdown
 from cutwise.readouts.sql import tree_sql
 from cutwise.readouts.text import rules_text, tree_text
-from cutwise.table import check_option
+from cutwise.table import check_integer, check_option
 
 __all__ = ["export_graphviz", "export_json", "export_markdown", "export_python", "export_sql", "export_text"]
 
@@ -156,6 +156,8 @@ def export_json(model: TreeEstimator, *, names: Mapping[Any, str | None] | None 
     'x0 <= 4'
     """
     _check_model(model, "export_json", "rules.build_rules")
+    if indent is not None:
+        indent = check_integer("indent", indent, minimum=0, hint="None writes one line.")
     return json.dumps(model_document(model, names=names), ensure_ascii=False, allow_nan=False, indent=indent) + "\n"
 
 

@@ -113,7 +113,7 @@ def report(
     dialect: str = "duckdb",
     table: str | None = None,
     curve: bool = True,
-    reproduce: Sequence[str] | None = None,
+    reproduce: str | Sequence[str] | None = None,
     **fit: Any,
 ) -> Report:
     """What was found, what it costs, and what each cluster is like: a page for people who were not there.
@@ -138,8 +138,8 @@ def report(
     curve : bool, default=True
         Also show what more leaves would cost; needs a fit, and is left out where ``X`` is not what the model was fitted
         on.
-    reproduce : sequence of str, default=None
-        Commands that make the model again; the model's own parameters when left out.
+    reproduce : str or sequence of str, default=None
+        Commands that make the model again; None says the model's own parameters.
     **fit
         What else ``fit`` was given, ``sample_weight`` say, for the curve.
 
@@ -173,6 +173,8 @@ def report(
         raise InvalidInputError("X has no rows, so there is nothing to report on. Give at least one row.")
     notes: list[str] = []
     found = _curve(model, X, y, rows, notes, fit) if curve else None
+    if reproduce is None:
+        reproduce = f"{_code(model)}.fit({'X' if y is None else 'X, y'})"
     own, cost_words = words_of(model)
     facts = Facts(
         title=title or "Clusters in words",
@@ -183,7 +185,7 @@ def report(
         reference_cost=model.reference_.cost,
         cost_ratio=model.cost_ratio_,
         settings=_settings(model),
-        reproduce=[f"{_code(model)}.fit({'X' if y is None else 'X, y'})"] if reproduce is None else list(reproduce),
+        reproduce=[reproduce] if isinstance(reproduce, str) else list(reproduce),
         curve=None if found is None else found.to_dict(),
         sql=_sql(model, dialect, table, notes),
         notes=notes,

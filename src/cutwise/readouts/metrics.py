@@ -339,7 +339,12 @@ def n_mistakes(tree: Tree, X: Any, labels: Any, *, classes: Any = None, sample_w
             )
         code_of = {int(label): int(label) for label in given.classes}
     else:
-        code_of = {label: code for code, label in enumerate(np.asarray(classes).tolist())}
+        known = np.asarray(classes)
+        if known.ndim != 1:
+            raise InvalidInputError(
+                f"classes={classes!r} is no list of labels. Give the label of every code, in the order of the codes."
+            )
+        code_of = {label: code for code, label in enumerate(known.tolist())}
     # Labels unknown to the tree get a code of their own, which it never predicts.
     positions = [code_of.get(label, -2) for label in given.classes.tolist()]
     codes = np.append(np.array(positions, dtype=np.int64), -1)[given.codes]
