@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans, MiniBatchKMeans
 from sklearn.decomposition import PCA
@@ -158,3 +159,15 @@ def test_overlapping_limits_leave_the_number_of_blas_threads_as_it_was():
     for t in threads:
         t.join()
     assert blas_threads() == before
+
+
+@pytest.mark.parametrize("clusterer", [KMeans(3, n_init=1, random_state=0), AgglomerativeClustering(3)])
+def test_routing_of_metadata_changes_nothing_about_a_pipelines_weights(clusterer, blobs):
+    pipeline, weights = make_pipeline(StandardScaler(), clusterer), np.arange(1.0, 121.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CutwiseWarning)  # of the clusterer that takes no weights
+        plain = from_estimator(pipeline, read_table(blobs), 3, sample_weight=weights)
+        with config_context(enable_metadata_routing=True):
+            routed = from_estimator(pipeline, read_table(blobs), 3, sample_weight=weights)
+    np.testing.assert_array_equal(routed.labels, plain.labels)
+    assert routed.cost == plain.cost

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
@@ -118,7 +119,8 @@ def _fit(estimator: Any, rows: Any, n_clusters: int, sample_weight: npt.NDArray[
                 stacklevel=4,
             )
     unfitted = copying_clone(estimator)
-    with one_thread():
+    # Weights are for the clusterer alone, which a pipeline is told by a name that it takes only without routing.
+    with one_thread(), config_context(enable_metadata_routing=False):
         return unfitted.fit(unshared(rows, unfitted), **parameters)
 
 
