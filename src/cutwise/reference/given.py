@@ -17,8 +17,8 @@ from .weights import sum_weights
 
 __all__ = ["from_centers", "from_labels", "sum_costs", "wrong_number"]
 
-_SMALLEST_SQUARE = 2.0**-900
-"""Where no squared distance is larger, small ones among them are lost, or all are."""
+_SMALLEST_SQUARE = 2.0**-1000
+"""Where no squared distance is larger, those a few digits smaller lose digits below float64's range, or all are 0."""
 
 
 def from_centers(
