@@ -15,13 +15,14 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import Region, walk_leaves
 from .inputs import check_names, class_labels, column_of
+from .names import Titled
 from .words import finite, number, quoted
 
 __all__ = ["Change", "smallest_changes"]
 
 
 @dataclass(frozen=True)
-class Change:
+class Change(Titled):
     """One column set to another value, everything else left as it is, moves a row to another cluster.
 
     Attributes
@@ -56,11 +57,6 @@ class Change:
     lower: float
     upper: float
     size: float
-
-    @property
-    def title(self) -> Any:
-        """What the cluster is called: its name, or its label."""
-        return self.cluster if self.name is None else self.name
 
     def to_dict(self) -> dict[str, Any]:
         """The change as JSON can hold it; ``None`` stands for an open side."""

@@ -10,9 +10,7 @@ import numpy.typing as npt
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .counts import LeafCounts
-from .inputs import check_counts, check_names, class_labels
-from .names import cluster_titles
-from .nodes import condition_towards, node_sizes
+from .nodes import condition_towards, node_figures
 from .palette import cluster_color, ink_on
 from .words import percent, quoted, rows
 
@@ -45,14 +43,8 @@ def tree_dot(
         A digraph. Inner nodes show the test whose rows go left, along the edge ``yes``; leaves the cluster. Nodes are
         called by their numbers, as ``apply`` gives them. Clusters have the colors of all pictures.
     """
-    check_names(tree, names)
-    if counts is not None:
-        check_counts(tree, counts)
-    labels = class_labels(tree, classes, None if counts is None else len(counts.cluster_weight))
-    titles = cluster_titles(labels, cluster_names)
-    size, share = node_sizes(tree, counts)
-    counted = counts is not None or size[0] > 0
-    purity = {} if counts is None else dict(zip(tree.leaves.tolist(), counts.purity.tolist(), strict=True))
+    known = node_figures(tree, names, counts, classes, cluster_names)
+    size, share, purity = known.size, known.share, known.purity
     lines = [
         "digraph tree {",
         '  node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="Helvetica"];',
@@ -62,15 +54,15 @@ def tree_dot(
         told = []
         if tree.feature[node] < 0:
             code = int(tree.cluster[node])
-            told.append(f"cluster {quoted(titles[code])}")
+            told.append(f"cluster {quoted(known.titles[code])}")
             color = cluster_color(code)
             look = f', fillcolor="{color}", fontcolor="{ink_on(color)}"'
         else:
             told.append(str(condition_towards(tree, node + 1, node, names)))
             look = ""
-        if counted:
+        if known.counted:
             told.append(f"{rows(int(size[node]))}, {percent(float(share[node]))}")
-        if node in purity and size[node]:
+        if node in purity:
             told.append(f"purity {percent(purity[node])}")
         # \n is Graphviz's own line break, between lines that are escaped each.
         label = r"\n".join(map(_escaped, told))

@@ -12,7 +12,19 @@ from typing import Any
 
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError, did_you_mean, listed
 
-__all__ = ["cluster_titles", "read_cluster_names"]
+__all__ = ["Titled", "cluster_titles", "read_cluster_names"]
+
+
+class Titled:
+    """Part of what speaks of a cluster: what the cluster is called."""
+
+    cluster: Any
+    name: str | None
+
+    @property
+    def title(self) -> Any:
+        """The cluster's name, or its label where it has none."""
+        return self.cluster if self.name is None else self.name
 
 
 def read_cluster_names(

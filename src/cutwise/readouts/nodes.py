@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,79 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import Condition
 from .counts import LeafCounts
+from .inputs import check_counts, check_names, class_labels
+from .names import cluster_titles
 
-__all__ = ["condition_towards", "node_sizes", "sum_up"]
+__all__ = ["NodeFigures", "condition_towards", "node_figures", "node_sizes", "sum_up"]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeFigures:
+    """What a picture or a text says of nodes beside their tests.
+
+    Attributes
+    ----------
+    titles : list of length n_clusters
+        What every cluster is called.
+    size : ndarray of shape (n_nodes,), int64
+        Rows.
+    share : ndarray of shape (n_nodes,), float64
+        Of the weight; nan where there is none at all.
+    purity : dict of int to float
+        Of every leaf that has rows, by its node number; empty where that is not known.
+    counted : bool
+        Whether sizes are known.
+    """
+
+    titles: list[Any]
+    size: npt.NDArray[np.int64]
+    share: npt.NDArray[np.float64]
+    purity: dict[int, float]
+    counted: bool
+
+
+def node_figures(
+    tree: ThresholdTree,
+    names: Sequence[str],
+    counts: LeafCounts | None,
+    classes: npt.NDArray[Any] | None,
+    cluster_names: Mapping[Any, str] | None,
+) -> NodeFigures:
+    """Check what a tree is shown with, and put together what is said of its nodes.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    names : sequence of str, one a column
+    counts : LeafCounts or None
+        None: the sizes that the tree was grown with, if it knows them, and no purity.
+    classes : ndarray of shape (n_clusters,), or None
+        The original label of every cluster code; None: the codes themselves.
+    cluster_names : mapping of label to str, or None
+        As ``read_cluster_names`` gives them.
+
+    Returns
+    -------
+    figures : NodeFigures
+
+    Raises
+    ------
+    InvalidInputError
+        Names, classes or counts that do not fit the tree.
+    """
+    check_names(tree, names)
+    if counts is not None:
+        check_counts(tree, counts)
+    labels = class_labels(tree, classes, None if counts is None else len(counts.cluster_weight))
+    size, share = node_sizes(tree, counts)
+    purity = {} if counts is None else dict(zip(tree.leaves.tolist(), counts.purity.tolist(), strict=True))
+    return NodeFigures(
+        titles=cluster_titles(labels, cluster_names),
+        size=size,
+        share=share,
+        purity={leaf: of_leaf for leaf, of_leaf in purity.items() if size[leaf]},
+        counted=counts is not None or bool(size[0] > 0),
+    )
 
 
 def condition_towards(tree: ThresholdTree, node: int, parent: int, names: Sequence[str]) -> Condition:

@@ -17,6 +17,7 @@ from .conditions import Condition, conditions_of, walk_leaves
 from .counts import LeafCounts
 from .frames import to_frame
 from .inputs import check_counts, check_names, class_labels, column_of
+from .names import Titled
 from .sentences import cluster_sentence
 from .text import cluster_text, rules_text
 from .words import finite
@@ -25,7 +26,7 @@ __all__ = ["ClusterRules", "Condition", "Rule", "Rules", "build_rules"]
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(Titled):
     """One leaf: the conditions that lead there, and whom it catches.
 
     Attributes
@@ -66,11 +67,6 @@ class Rule:
     depth: int
     columns: Columns
     name: str | None = None
-
-    @property
-    def title(self) -> Any:
-        """What the cluster is called: its name, or its label."""
-        return self.cluster if self.name is None else self.name
 
     @property
     def n_conditions(self) -> int:
@@ -128,7 +124,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class ClusterRules:
+class ClusterRules(Titled):
     """A cluster: its leaves as alternative rules, a row belonging to it when one of them matches.
 
     Attributes
@@ -151,11 +147,6 @@ class ClusterRules:
     purity: float
     noise: int
     name: str | None = None
-
-    @property
-    def title(self) -> Any:
-        """What the cluster is called: its name, or its label."""
-        return self.cluster if self.name is None else self.name
 
     @property
     def sentence(self) -> str:

@@ -10,9 +10,7 @@ import numpy.typing as npt
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .counts import LeafCounts
-from .inputs import check_counts, check_names, class_labels
-from .names import cluster_titles
-from .nodes import condition_towards, node_sizes
+from .nodes import condition_towards, node_figures
 from .words import percent, quoted, rows
 
 if TYPE_CHECKING:  # the rules print themselves with the functions below
@@ -98,24 +96,18 @@ def tree_text(
     InvalidInputError
         Names, classes or counts that do not fit the tree.
     """
-    check_names(tree, names)
-    if counts is not None:
-        check_counts(tree, counts)
-    labels = class_labels(tree, classes, None if counts is None else len(counts.cluster_weight))
-    titles = cluster_titles(labels, cluster_names)
-    size, share = node_sizes(tree, counts)
-    counted = counts is not None or size[0] > 0
-    purity = {} if counts is None else dict(zip(tree.leaves.tolist(), counts.purity.tolist(), strict=True))
+    known = node_figures(tree, names, counts, classes, cluster_names)
+    size, share, purity = known.size, known.share, known.purity
     depth, parents = tree.node_depth.tolist(), tree.parents.tolist()
     lines = []
     for node in range(tree.n_nodes):
         measures = f"{rows(int(size[node]))}, {percent(float(share[node]))}" if node else rows(int(size[node]))
-        if node in purity and size[node]:
+        if node in purity:
             measures += f"; purity {percent(purity[node])}"
         parts = [str(condition_towards(tree, node, parents[node], names))] if node else []
         if tree.feature[node] < 0:
-            parts.append(f"cluster {quoted(titles[tree.cluster[node]])}")
-        if not counted:
+            parts.append(f"cluster {quoted(known.titles[tree.cluster[node]])}")
+        if not known.counted:
             line = ": ".join(parts) or "all rows"
         else:
             line = f"{': '.join(parts)} ({measures})" if parts else measures
