@@ -6,10 +6,14 @@ import io
 import lzma
 import os
 import threading
+from decimal import Decimal
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from cutwise.cli._files import read_source
 from cutwise.exceptions import InvalidInputError, MissingDependencyError
@@ -98,3 +102,20 @@ def test_rows_are_named_by_number_and_line(tmp_path):
     path = tmp_path / "data.csv"
     path.write_bytes(TEXT)
     assert read_source(str(path)).row(1) == f"row 1 (line 3 of {path}; rows are counted from 0)"
+
+
+def test_decimal_numbers_of_parquet_are_numbers_and_a_column_without_values_holds_none(tmp_path):
+    path = tmp_path / "data.parquet"
+    amounts = [Decimal("1.10"), None, Decimal("-20.00")]
+    parquet.write_table(pa.table({"amount": amounts, "none": pa.nulls(3), "text": ["1", "2", None]}), path)
+    frame = read_source(str(path)).frame
+    np.testing.assert_array_equal(frame["amount"], [1.1, np.nan, -20.0])
+    assert frame["none"].isna().all()
+    assert [column for column in frame if frame[column].dtype == np.float64] == ["amount", "none"]
+
+
+def test_parquet_with_two_columns_of_one_name_is_refused_by_their_name(tmp_path):
+    path = tmp_path / "data.parquet"
+    parquet.write_table(pa.Table.from_arrays([pa.array([1, 2])] * 3, names=["a", "b", "a"]), path)
+    with pytest.raises(InvalidInputError, match=r"has 2 columns named 'a' \(columns 1 and 3\)"):
+        read_source(str(path))

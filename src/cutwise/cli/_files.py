@@ -10,9 +10,10 @@ import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli._text import read_text
+from cutwise.cli._text import check_names_differ, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -129,14 +130,31 @@ def _read_parquet(file: IO[bytes], name: str) -> Source:
     import pandas as pd
 
     _need("pyarrow", "Reading Parquet files")
+    from pyarrow import parquet
+
+    content = io.BytesIO(file.read())
     try:
-        frame = pd.read_parquet(io.BytesIO(file.read()), engine="pyarrow")
+        names = parquet.read_schema(content).names
+        check_names_differ(names, name)
+        content.seek(0)
+        frame = pd.read_parquet(content, engine="pyarrow")
+    except InvalidInputError:
+        raise
     except (ValueError, OSError) as error:  # pyarrow's own errors are kinds of these
         raise InvalidInputError(f"{name} is not a Parquet file that can be read: {error}") from error
     if frame.empty:
         raise InvalidInputError(f"{name} holds no rows.")
     frame.columns = [str(column) for column in frame.columns]
-    return Source(frame.reset_index(drop=True), name)
+    return Source(_with_decimals(frame.reset_index(drop=True)), name)
+
+
+def _with_decimals(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns of decimal numbers, as databases write amounts, and columns without any value, as float64."""
+    for column in frame.columns:
+        values = frame[column]
+        if values.dtype == object and all(isinstance(value, Decimal) for value in values.dropna()):
+            frame = frame.assign(**{column: values.map(float, na_action="ignore").astype("float64")})
+    return frame
 
 
 def _need(package: str, purpose: str) -> None:

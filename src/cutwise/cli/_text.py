@@ -17,7 +17,7 @@ from cutwise.exceptions import InvalidInputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Layout", "find_layout", "read_text"]
+__all__ = ["Layout", "check_names_differ", "find_layout", "read_text"]
 
 SEPARATORS = (",", ";", "\t", "|")
 _SPOKEN = {"\t": "tabs", " ": "spaces"}
@@ -112,15 +112,26 @@ def find_layout(sample: str, name: str, *, separator: str | None = None, header:
     if not header:
         return Layout(separator, _find_decimal(rows, separator), _numbered(len(cells)), False, first_line)
     names = [cell or f"Unnamed: {position}" for position, cell in enumerate(cells)]
+    check_names_differ(names, name)
+    start = rows[1][0] if len(rows) > 1 else first_line + 1
+    return Layout(separator, _find_decimal(rows[1:], separator), tuple(names), True, start)
+
+
+def check_names_differ(names: Sequence[str], source: str) -> None:
+    """Refuse two columns of one name.
+
+    Raises
+    ------
+    InvalidInputError
+        Names the first such columns.
+    """
     twice = [column for column, count in Counter(names).items() if count > 1]
     if twice:
         positions = [str(position) for position, column in enumerate(names, 1) if column == twice[0]]
         raise InvalidInputError(
-            f"{name} has {len(positions)} columns named {twice[0]!r} (columns {' and '.join(positions)}). "
-            "Give every column a name of its own in the first line."
+            f"{source} has {len(positions)} columns named {twice[0]!r} (columns {' and '.join(positions)}). "
+            "Give every column a name of its own."
         )
-    start = rows[1][0] if len(rows) > 1 else first_line + 1
-    return Layout(separator, _find_decimal(rows[1:], separator), tuple(names), True, start)
 
 
 def _first_lines(file: IO[bytes]) -> bytes:
