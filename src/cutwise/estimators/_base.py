@@ -63,6 +63,7 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows with the columns of fit, in their own units.
 
         Returns
         -------
@@ -78,6 +79,7 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows with the columns of fit, in their own units.
 
         Returns
         -------
@@ -126,6 +128,7 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows with the columns of fit, in their own units.
         names : mapping of label to str, default=None
             Names for this time, on top of those of :meth:`name_clusters`.
         changes : bool, default=False
@@ -152,6 +155,7 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows with the columns of fit, in their own units.
         names : mapping of label to str, default=None
             Names for this time, on top of those of :meth:`name_clusters`.
 

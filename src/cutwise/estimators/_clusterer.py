@@ -47,8 +47,11 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows with the columns of fit, in their own units.
         y : ignored
+            There for scikit-learn's sake.
         sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts; none negative, not all 0.
 
         Returns
         -------

@@ -97,7 +97,10 @@ def certificate_line(model: TreeEstimator) -> str | None:
 def _certify(model: Any, caller: str) -> ImmCertificate:
     algorithm = getattr(model, "algorithm", None)
     if not isinstance(model, TreeEstimator) or not hasattr(model, "tree_"):
-        raise InvalidInputError(f"{caller} takes a fitted model of cutwise; this {type(model).__name__} is none.")
+        raise InvalidInputError(
+            f"{caller} takes a fitted model of cutwise; this {type(model).__name__} is none. Fit one with "
+            'algorithm="imm" first.'
+        )
     if algorithm != "imm":
         raise InvalidInputError(
             f"{caller} is about trees that IMM grew; this {type(model).__name__} "

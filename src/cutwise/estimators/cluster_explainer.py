@@ -239,9 +239,11 @@ class ClusterExplainer(TreeEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows with the columns of fit, in their own units.
         y : array-like of shape (n_samples,)
             Labels in the words of fit; one that fit never saw counts as wrong.
         sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts; none negative, not all 0.
 
         Returns
         -------

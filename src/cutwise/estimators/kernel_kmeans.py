@@ -254,6 +254,7 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows with the columns of fit.
         y : ignored
+            There for scikit-learn's sake.
         sample_weight : array-like of shape (n_samples,), default=None
             How much each row counts; none negative, not all 0.
 
