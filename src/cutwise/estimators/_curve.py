@@ -110,8 +110,8 @@ class CostCurve:
         """
         if self._model_of_size is None or n_leaves not in self.n_leaves:
             raise InvalidInputError(
-                f"The curve has no tree of {n_leaves!r} leaves, only those of {self.n_leaves[0]} to {self.n_leaves[-1]}."
-                " Choose one of its n_leaves."
+                f"The curve has no tree of {n_leaves!r} leaves, only those of {self.n_leaves[0]} to "
+                f"{self.n_leaves[-1]}. Choose one of its n_leaves."
             )
         return self._model_of_size(int(n_leaves))
 
