@@ -14,7 +14,13 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cutwise import ExplainableKernelKMeans, KernelKMeans
-from cutwise.exceptions import ColumnMismatchError, InvalidInputError, NotPositiveDefiniteWarning, UnknownOptionError
+from cutwise.exceptions import (
+    ColumnMismatchError,
+    CutwiseWarning,
+    InvalidInputError,
+    NotPositiveDefiniteWarning,
+    UnknownOptionError,
+)
 from cutwise.reference import memory
 from cutwise.reference.kernels import KERNELS
 
@@ -335,3 +341,24 @@ def test_a_precomputed_kernel_has_no_distances_of_new_rows_and_says_so():
     for call in (model.transform, model.score):
         with pytest.raises(InvalidInputError, match="the kernel of every row with itself"):
             call(matrix)
+
+
+@pytest.mark.parametrize("estimator", [KernelKMeans, ExplainableKernelKMeans])
+@pytest.mark.parametrize("approximation", [None, "nystroem"])
+@pytest.mark.parametrize(
+    ("gamma", "told"),
+    [(1e-25, "so small that no row can be told from another.*larger"), (1e9, "so large that no row is like.*smaller")],
+)
+def test_a_gamma_under_which_any_clusters_will_do_is_warned_of(estimator, approximation, gamma, told):
+    with pytest.warns(CutwiseWarning, match=told):
+        estimator(3, gamma=gamma, approximation=approximation, n_init=1, random_state=0).fit(BLOBS)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+@pytest.mark.parametrize("gamma", [1e-9, 1e-3, None, 10.0])
+def test_a_gamma_that_tells_some_rows_from_others_is_not(kernel, gamma):
+    KernelKMeans(3, kernel=kernel, gamma=gamma, n_init=1, random_state=0).fit(BLOBS)  # warnings are errors here
+
+
+def test_a_gamma_matters_not_where_every_row_is_a_cluster():
+    assert KernelKMeans(2, gamma=1e9, random_state=0).fit([[0.0], [0.0], [5.0]]).cost_ == 0

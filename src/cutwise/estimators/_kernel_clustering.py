@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators._progress import Stages, check_verbose
+from cutwise.exceptions import CutwiseWarning, warn
 from cutwise.reference import INITS, FeatureSpace, NystroemMap, Partition, feature_space, kernel_kmeans
 from cutwise.table import Table, check_integer, check_n_jobs, check_option, read_random_state
 
@@ -108,6 +109,9 @@ class KernelRecipe:
 
     def cluster(self, space: FeatureSpace, n_clusters: int, stages: Stages) -> Partition:
         """Cluster the rows of a feature space."""
+        formula = space.kernel.formula
+        if formula is not None and formula.is_resemblance and space.n_rows > n_clusters:
+            _check_resemblance(space)
         with stages.stage("kernel k-means"):
             return kernel_kmeans(
                 space,
@@ -119,3 +123,20 @@ class KernelRecipe:
                 n_jobs=self.n_jobs,
                 verbose=max(self.verbose - 1, 0),
             )
+
+
+def _check_resemblance(space: FeatureSpace) -> None:
+    """Warn where a kernel between 0 and 1 is the same number between all rows, so that any clusters will do."""
+    least, largest = space.resemblance
+    if least > 1 - 1e-13:
+        extreme, found, better = "small", "no row can be told from another", "larger"
+    elif largest < 1e-9:
+        extreme, found, better = "large", "no row is like any other", "smaller"
+    else:
+        return
+    warn(
+        CutwiseWarning(
+            f"gamma={space.kernel.constants.gamma:g} is so {extreme} that {found}, and the clusters are arbitrary. "
+            f"Use a {better} one, or None for one that suits the spread of the columns."
+        )
+    )

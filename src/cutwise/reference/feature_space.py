@@ -72,6 +72,19 @@ class FeatureSpace:
         """The largest kernel of a row with itself: what rounding is measured by."""
         return float(np.abs(self.gram.diagonal).max(initial=0.0))
 
+    @property
+    def resemblance(self) -> tuple[float, float]:
+        """The least and the largest mean kernel of a row with the others, over its kernel with itself; by weight.
+
+        Where both are 1 no row can be told from another; where both are 0 no row is nearer to one than to another.
+        There are two rows or more.
+        """
+        total, own = self.weights.sum(), self.gram.diagonal * self.weights
+        with one_thread():
+            others = self.gram.times(self.weights[:, None]).ravel() - own
+        means = others / ((total - self.weights) * self.gram.diagonal)
+        return float(means.min()), float(means.max())
+
     def indicator(self, labels: Int32, n_clusters: int) -> Float64:
         """Weights of the rows in their clusters' columns, 0 elsewhere: ndarray of shape (m, k)."""
         out = np.zeros((self.n_rows, n_clusters))

@@ -53,6 +53,8 @@ class Formula:
         Distances in feature space stay the same when all rows are shifted by one vector, so that an offset common to
         all rows, which would take digits away, can be removed.
     uses_gamma : bool
+    is_resemblance : bool
+        From 0 to 1, and 1 between a row and itself alone.
     """
 
     between: Callable[[Rows, Rows, Constants], Float64]
@@ -61,6 +63,7 @@ class Formula:
     nonnegative: bool = False
     shiftable: bool = False
     uses_gamma: bool = False
+    is_resemblance: bool = False
 
 
 def _row_sums(A: Rows) -> Float64:
@@ -120,10 +123,10 @@ def _powers(A: Rows, c: Constants) -> Rows:
 
 
 FORMULAS: dict[str, Formula] = {
-    "rbf": Formula(_rbf, _ones, shiftable=True, uses_gamma=True),
-    "laplacian": Formula(_laplacian, _ones, uses_gamma=True),
+    "rbf": Formula(_rbf, _ones, shiftable=True, uses_gamma=True, is_resemblance=True),
+    "laplacian": Formula(_laplacian, _ones, uses_gamma=True, is_resemblance=True),
     "additive_chi2": Formula(_additive_chi2, lambda A, c: _row_sums(A), nonnegative=True),
-    "chi2": Formula(_chi2, _ones, nonnegative=True, uses_gamma=True),
+    "chi2": Formula(_chi2, _ones, nonnegative=True, uses_gamma=True, is_resemblance=True),
     "hellinger": Formula(_linear, lambda A, c: _square_norms(A), lambda A, c: np.sqrt(A), nonnegative=True),
     "histogram_intersection": Formula(_intersection, lambda A, c: _row_sums(A), _powers, nonnegative=True),
     "polynomial": Formula(
