@@ -168,3 +168,24 @@ def test_a_separator_that_the_text_does_not_have_is_refused_with_the_one_it_has(
         read("a\tb\n1\t2\n", separator=",")
     frame, _, _ = read("a\n1\n2\n", separator=";")
     assert frame.shape == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"a": [1, 2]}\n', "JSON"),
+        ('\n[{"a": 1}, {"a": 2}]', "JSON"),
+        ("[[1, 2],\n [3, 4]]", "JSON"),
+        ("<!DOCTYPE html>\n<p>Not found</p>\n", "HTML or XML"),
+        ("<?xml version='1.0'?>\n<a/>\n", "HTML or XML"),
+    ],
+)
+def test_text_that_is_another_format_is_called_by_its_name(text, kind):
+    with pytest.raises(InvalidInputError, match=f"looks like {kind}. CSV, TSV and Parquet"):
+        read(text)
+
+
+@pytest.mark.parametrize("text", ["{a},[b]\n1,2\n", "[x],y\n1,2\n", "<5,>5\n1,2\n"])
+def test_names_may_begin_with_brackets(text):
+    frame, _, _ = read(text)
+    assert frame.shape == (1, 2)

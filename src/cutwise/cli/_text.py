@@ -24,6 +24,7 @@ _SPOKEN = {"\t": "tabs", " ": "spaces"}
 _SAMPLE_LINES = 100
 _SAMPLE_BYTES = 1 << 24
 _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_OTHER_TEXT = re.compile(r"\s*(?:(<)[!?a-z]|\{\s*[\"}]|\[\s*[\[{])", re.IGNORECASE)
 _WHOLE_NUMBER = re.compile(r"[-+]?\d+")
 _NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 _NUMBER_OR_NONE = re.compile(rf"{_NUMBER.pattern}|nan?|null|none|", re.IGNORECASE)
@@ -74,6 +75,10 @@ def read_text(
     try:
         # Lines end at the byte of a line feed, which in UTF-16 is half a character: the last one may be cut there.
         text = codecs.getincrementaldecoder(encoding)().decode(sample, final=encoding != "utf-16")
+        other = _OTHER_TEXT.match(text)
+        if other:
+            kind = "HTML or XML" if other.group(1) == "<" else "JSON"
+            raise InvalidInputError(f"{name} looks like {kind}. CSV, TSV and Parquet files can be read.")
         return _read_as(file, text, encoding, name, separator, header)
     except UnicodeDecodeError:
         note(f"{name} is not UTF-8; read as Latin-1")
