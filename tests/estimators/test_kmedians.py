@@ -1,6 +1,7 @@
 """KMedians: medians and l1 costs by definition, as good as ten plain restarts and better, deterministic."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ from cutwise import KMedians
 from cutwise.exceptions import InvalidInputError
 
 from .naive_kmedians import best_of, distances, medians, optimum
+
+DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 
 
 def blobs(seed=0, n=300, d=3, k=4):
@@ -68,11 +71,25 @@ def test_it_is_never_worse_than_the_best_of_ten_plain_restarts_on_random_data(ki
         assert cost <= best_of(X, k, seed) * (1 + 1e-12), (seed, k)
 
 
-def test_it_is_not_worse_by_a_millionth_on_a_table_that_is_searched_on_samples():
-    X = blobs(1, n=10_500, k=6)
-    cost = KMedians(6, random_state=0).fit(X).inertia_
-    # Thousands of values near a boundary make many optima that differ in the eighth digit.
-    assert cost <= best_of(X, 6, 0, n_init=4) * (1 + 1e-6)
+LARGER = {
+    "normal": lambda rng: (rng.normal(size=(12_000, 2)), 4),
+    "skewed": lambda rng: (rng.exponential(size=(11_000, 3)), 5),
+    "grid": lambda rng: (rng.integers(0, 12, (15_000, 3)).astype(float), 5),
+    "blobs": lambda rng: (blobs(1, n=10_500, k=6), 6),
+}
+
+
+@pytest.mark.parametrize("kind", LARGER)
+def test_it_is_never_worse_than_the_best_of_ten_plain_restarts_on_larger_tables(kind):
+    X, k = LARGER[kind](np.random.default_rng(0))
+    assert KMedians(k, random_state=0).fit(X).inertia_ <= best_of(X, k, 0) * (1 + 1e-12)
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not DATA.exists(), reason="the data folder is not beside the checkout")
+def test_it_is_never_worse_than_the_best_of_ten_plain_restarts_on_handwritten_digits():
+    X = np.load(DATA / "pendigits.npz")["X"].astype(float)
+    assert KMedians(10, random_state=0).fit(X).inertia_ <= best_of(X, 10, 0) * (1 + 1e-12)
 
 
 def test_it_finds_the_optimum_of_small_tables():

@@ -300,6 +300,13 @@ def fewest_feature_mistakes(
     any_level: bool,
     n_jobs: int,
 ) -> tuple[int, int, int, int, float, float, _Int32] | None: ...
+def descend_medians(
+    matrix: Matrix,
+    centers: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.int64] | None,
+    tolerance: float,
+    max_sweeps: int,
+) -> tuple[npt.NDArray[np.float64], int]: ...
 def lloyd(
     matrix: Matrix,
     centers: npt.NDArray[np.float64],

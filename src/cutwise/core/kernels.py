@@ -28,6 +28,7 @@ __all__ = [
     "center_costs",
     "cluster_means",
     "cluster_medians",
+    "descend_medians",
     "encode",
     "exact_sum",
     "fixed_costs",
@@ -432,6 +433,37 @@ def lloyd(
     Hamerly (2010), *Making k-means even faster*.
     """
     return _core.lloyd(matrix, _float64(centers), weights, objective, max_iter, tolerance, n_jobs)
+
+
+def descend_medians(
+    matrix: Matrix,
+    centers: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.int64] | None = None,
+    tolerance: float = 0.0,
+    max_sweeps: int = 100,
+) -> tuple[npt.NDArray[np.float64], int]:
+    """Coordinate descent for k-medians: each coordinate goes to where all rows, free to change sides, cost least.
+
+    Goes on where Lloyd's iterations are stuck. Holds a float64 for every row and center.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    centers : ndarray of shape (k, n_columns), float64
+        Where to start; two at least.
+    weights : ndarray of shape (n_rows,), int64, optional
+        Positive; a weight is a repeated row.
+    tolerance : float, default 0.0
+        Stop when a sweep over all coordinates lowers the cost by no more than this share.
+    max_sweeps : int, default 100
+
+    Returns
+    -------
+    centers : ndarray of shape (k, n_columns), float64
+        Not medians of their rows, but nothing a single coordinate could do nearby makes them cheaper.
+    n_sweeps : int
+    """
+    return _core.descend_medians(matrix, _float64(centers), weights, tolerance, max_sweeps)
 
 
 def plusplus(

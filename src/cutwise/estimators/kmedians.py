@@ -68,10 +68,13 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
 
     Notes
     -----
-    Tables of more than 10,000 rows are restarted and improved on a sample of 4,000 (or 25 a cluster); the best results
-    go on with up to 100,000 rows, and the best of these with all. Time grows linearly with the number of rows. Sparse
-    input is not made dense. The same input and seed give the same result, bit for bit, for any ``n_jobs``; an integer
-    weight is the same as a repeated row for given starting centers.
+    Lloyd's iterations get stuck in many local optima, because a median stays until half of its rows' weight has moved.
+    So the best starts go on by coordinate descent (one coordinate of a center at a time goes to where all rows, free to
+    change sides, cost least) and by swaps of a center for a row. This is done with all rows of a table of up to
+    100,000, and with a sample of 25,000 (or 25 a cluster) of a larger one, from which the best three results go on with
+    all rows. Time grows linearly with the number of rows. Sparse input is not made dense. The same input and seed give
+    the same result, bit for bit, for any ``n_jobs``; an integer weight is the same as a repeated row for given starting
+    centers.
 
     References
     ----------

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core.kernels import Matrix, as_matrix, encode, exact_sum, lloyd, merge_duplicates
+from cutwise.core.kernels import Matrix, as_matrix, descend_medians, encode, exact_sum, lloyd, merge_duplicates
 from cutwise.table import Table, count_distinct_rows
 
 from .objective import Objective
@@ -20,6 +20,11 @@ __all__ = ["Centers", "Points", "Run", "Stop", "distinct_points"]
 
 Values: TypeAlias = "npt.NDArray[np.generic] | sparse.csr_array"
 Centers: TypeAlias = npt.NDArray[np.float64]
+
+MOST_DESCENT = 1 << 28
+"""Rows times centers times columns (8 at least) up to which coordinate descent is worth its time and memory."""
+LEAST_FALL = 1e-9
+"""Relative fall of the cost that descent goes on for."""
 
 
 class Stop(NamedTuple):
@@ -39,11 +44,12 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows to be clustered, each of positive weight."""
+    """Rows to be clustered, each of positive weight; ``descends``: coordinate descent goes on where it pays."""
 
     values: Values
     weights: npt.NDArray[np.int64] | None
     objective: Objective
+    descends: bool = True
 
     @property
     def n_rows(self) -> int:
@@ -85,6 +91,22 @@ class Points:
             self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, objective=self.objective.name
         )
         return Run(self.cost(centers, n_jobs) if costed else np.nan, centers, n_iter)
+
+    def settle(self, centers: Centers, stop: Stop, n_jobs: int) -> Run:
+        """Lloyd's iterations; where they get stuck, coordinate descent and iterations in turn as long as that pays."""
+        run = self.iterate(centers, stop, n_jobs)
+        k, n_columns = centers.shape
+        descends = self.descends and self.objective.gets_stuck and k > 1
+        if not descends or self.n_rows * k * max(n_columns, 8) > MOST_DESCENT:
+            return run
+        least = max(stop.tolerance, LEAST_FALL)
+        falls = np.isfinite(run.cost)
+        while falls:
+            moved, _ = descend_medians(self.matrix, run.centers, self.weights, least, stop.max_iter)
+            further = self.iterate(moved, stop, n_jobs)
+            falls = further.cost < run.cost * (1.0 - least)
+            run = min(run, further, key=lambda each: each.cost)
+        return run
 
 
 def distinct_points(table: Table, sample_weight: npt.NDArray[np.float64] | None, objective: Objective) -> Points:

@@ -5,8 +5,9 @@ on ten thousand rows tell good starts from bad ones, a hundred thousand rows bri
 table is left with a few iterations whose bounds skip most rows. Equal rows are merged into weights where that pays.
 
 Medians stay where they are until half of a cluster's weight has moved, so iterations for k-medians end in many more
-local optima than for k-means. There the best restarts are improved by swaps: a center goes, a row drawn by its cost
-comes, and iterations decide whether that was better.
+local optima than for k-means. There the best restarts go on by coordinate descent, which moves a center for all rows
+that may come or go, and by swaps: a center goes, a row drawn by its cost comes, and iterations decide whether that was
+better. Samples do not tell such optima apart, so where the result is not brief, all this is done with all rows.
 
 Everything runs in our own core: no OpenMP, no BLAS. Fits may run in several threads at once or in forked children, and
 the result depends on neither the number of threads nor the machine's libraries.
@@ -17,7 +18,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -43,14 +44,17 @@ WHOLE_ROWS = 25_000
 RESTART_ROWS = 10_000
 """Rows of a restart on a larger table, and 25 per cluster at least.
 
-Where swaps follow, many more runs than restarts, tables are larger from here on, and have ``SEEDING_ROWS`` for each."""
+Where swaps follow, many more runs than restarts, a brief search takes tables as larger from here on, and has
+``SEEDING_ROWS`` for each run. Up to here, runs go to the end in every stage."""
 RUN_UP_ROWS = 100_000
-"""Rows on which the best restarts go on; on tables up to this size, they end there."""
+"""Rows on which the best restarts go on; on tables up to this size, they end there.
+
+Up to this size, swaps are with all rows where the search is not brief, and with ``WHOLE_ROWS`` beyond."""
 FINALISTS = 3
 SWAPPED_ROWS = 2_000
 """Rows of all restarts together that are improved by swaps, where the finalists have no more."""
-COARSE, FINE = 1e-4, 1e-5
-"""Relative falls of the cost by an iteration that end a restart, and a later stage on a large table or its sample."""
+ROUGH, COARSE, FINE = 1e-3, 1e-4, 1e-5
+"""Relative falls of the cost that end a descent before swaps, a restart, and a later stage on a large table."""
 MAX_FULL_ITER = 20
 """Iterations of a reference over more than ``RUN_UP_ROWS`` rows; all but the first few change next to nothing."""
 
@@ -174,8 +178,7 @@ def find_clustering(
         run = Run(0.0, points.rows(np.arange(n_clusters)), 1)
     else:
         rng = np.random.default_rng(read_random_state(random_state).randint(2**31 - 1, size=4))
-        last = Stop(FINE, min(max_iter, MAX_FULL_ITER)) if brief else to_the_end
-        run = _search(points, n_clusters, _SEEDS[init], n_init, max_iter, last, rng, n_jobs, say)
+        run = _search(points, n_clusters, _SEEDS[init], n_init, max_iter, brief, rng, n_jobs, say)
     return Found(_finish(table, points, run.centers, sample_weight, n_jobs), run.n_iter)
 
 
@@ -185,18 +188,25 @@ def _search(
     seeds: Callable[[Points, int, np.random.Generator], Centers],
     n_init: int,
     max_iter: int,
-    last: Stop,
+    brief: bool,
     rng: np.random.Generator,
     n_jobs: int,
     say: Callable[[str], None],
 ) -> Run:
     """The best restart after all stages."""
     name = points.objective.name
-    swaps = points.objective.gets_stuck and k > 1
-    whole_rows, restart_rows = (RESTART_ROWS, SEEDING_ROWS) if swaps else (WHOLE_ROWS, RESTART_ROWS)
+    stuck = points.objective.gets_stuck and k > 1
+    if not stuck:
+        whole_rows, restart_rows = WHOLE_ROWS, RESTART_ROWS
+    else:
+        whole_rows, restart_rows = (RESTART_ROWS, SEEDING_ROWS) if brief else (RUN_UP_ROWS, WHOLE_ROWS)
     sample = points if points.n_rows <= max(whole_rows, 25 * k) else points.sample(max(restart_rows, 25 * k), rng)
+    to_the_end, coarse = Stop(0.0, max_iter), Stop(COARSE, max_iter)
+    stop = coarse if sample is not points or (stuck and points.n_rows > RESTART_ROWS) else to_the_end
+    if brief and sample is not points:
+        # What descent gains is below what a sample's optimum differs from that of all rows.
+        sample = replace(sample, descends=False)
     streams = rng.spawn(n_init)
-    stop = Stop(0.0 if sample is points else COARSE, max_iter)
 
     def restart(stream: np.random.Generator) -> Run:
         return sample.iterate(seeds(sample, k, stream), stop, 1)
@@ -207,33 +217,47 @@ def _search(
         say(f"{name} restart {i + 1} of {n_init} on {sample.n_rows} rows: cost {run.cost:.6g}")
     runs.sort(key=lambda run: run.cost)
     finalists = runs[:FINALISTS]
-    if swaps:
-        finalists = runs[: max(FINALISTS, SWAPPED_ROWS // sample.n_rows)]
-
-        def improved(run_and_stream: tuple[Run, np.random.Generator]) -> Run:
-            return improve_by_swaps(sample, *run_and_stream, stop, 2 * n_init)
-
-        finalists = _each(improved, list(zip(finalists, rng.spawn(len(finalists)), strict=True)), n_jobs)
-        finalists = sorted(finalists, key=lambda run: run.cost)[:FINALISTS]
-        say(f"{name} after swaps: cost {finalists[0].cost:.6g}")
+    if stuck:
+        finalists = _better(sample, runs, rng, stop, n_init, n_jobs)
+        say(f"{name} after descent and swaps: cost {finalists[0].cost:.6g}")
+    if stuck and not brief and stop is coarse:
+        finalists = [points.settle(run.centers, to_the_end, n_jobs) for run in finalists]
+        sample = points
     if sample is points:
-        return finalists[0]
+        return min(finalists, key=lambda run: run.cost)
 
     larger = points.sample(RUN_UP_ROWS, rng)
     whole = larger is points
-    stop = Stop(0.0 if whole else FINE, max_iter)
-    if swaps:
+    if stuck:
         # What swaps have led to differs little: the best after a few iterations is the one to go on with.
-        finalists = [larger.iterate(run.centers, Stop(COARSE, max_iter), n_jobs) for run in finalists]
+        finalists = [larger.iterate(run.centers, coarse, n_jobs) for run in finalists]
         finalists = [min(finalists, key=lambda run: run.cost)]
+    stop = to_the_end if whole else Stop(FINE, max_iter)
     best = min((larger.iterate(run.centers, stop, n_jobs) for run in finalists), key=lambda run: run.cost)
     say(f"{name}, best of {len(finalists)} on {larger.n_rows} rows: cost {best.cost:.6g}")
-    if not whole:
-        return points.iterate(best.centers, last, n_jobs, costed=False)
-    if last.tolerance > 0.0 or not swaps:
+    if whole:
         return best
-    # The optima of samples are one start only: a few more, for what they leave to gain.
-    return improve_by_swaps(points, best, rng, stop, max(n_init // 2, 1), n_jobs)
+    # What an iteration for k-medians may gain is known by a bound only, which its gain is far below.
+    last = Stop(COARSE if stuck else FINE, min(max_iter, MAX_FULL_ITER)) if brief else to_the_end
+    return points.iterate(best.centers, last, n_jobs, costed=False)
+
+
+def _better(
+    points: Points, runs: list[Run], rng: np.random.Generator, stop: Stop, n_init: int, n_jobs: int
+) -> list[Run]:
+    """The best of restarts that got stuck, after coordinate descent and swaps, in the order of their costs."""
+    rough = stop._replace(tolerance=max(stop.tolerance, ROUGH))
+    n_improved = max(FINALISTS, SWAPPED_ROWS // points.n_rows)
+    runs = _each(lambda run: points.settle(run.centers, rough, 1), runs[: max(n_improved, n_init // 2)], n_jobs)
+    runs = sorted(runs, key=lambda run: run.cost)[:n_improved]
+
+    patience = 2 * n_init if points.n_rows <= WHOLE_ROWS else n_init
+
+    def improved(run_and_stream: tuple[Run, np.random.Generator]) -> Run:
+        return improve_by_swaps(points, *run_and_stream, stop, patience)
+
+    runs = _each(improved, list(zip(runs, rng.spawn(len(runs)), strict=True)), n_jobs)
+    return sorted(runs, key=lambda run: run.cost)[:FINALISTS]
 
 
 def _costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:

@@ -16,12 +16,16 @@ Float64 = npt.NDArray[np.float64]
 BLOCK = 1 << 22
 """Costs held at once."""
 TRIAL_ITER = 3
-"""Iterations after which an exchange is given up, unless it costs less than ``PROMISING`` times what was by then."""
 PROMISING = 1.01
+"""An exchange is given up after so many iterations, unless it then costs less than this multiple of what was."""
+NEAR = 1.0005
+"""Iterations that end below this multiple of the cost earn coordinate descent."""
 WORTH_MORE = 1.0 - 1e-6
 """Exchanges that lower the cost to less than this share of it earn further attempts."""
 FEW_ROWS = 20_000
 """Rows times attempts up to which further attempts cost next to nothing."""
+MOST_ATTEMPTS = 2
+"""Attempts at most, for each of those in vain that end the search: many centers can be bettered for very long."""
 
 
 def n_candidates(n_clusters: int) -> int:
@@ -64,7 +68,9 @@ def improve_by_swaps(
     patience = max(patience, min(5 * patience, FEW_ROWS // points.n_rows))
     held = _Held(points, run.centers)
     in_vain = 0
-    while in_vain < patience and 0.0 < run.cost < np.inf:
+    for _ in range(MOST_ATTEMPTS * patience):
+        if in_vain == patience or not 0.0 < run.cost < np.inf:
+            break
         rows = held.draw(rng, n_candidates(len(run.centers)))
         row, center = held.best_exchange(rows)
         if in_vain % 2:
@@ -73,8 +79,10 @@ def improve_by_swaps(
         centers[center] = row
         trial = stop._replace(max_iter=min(stop.max_iter, TRIAL_ITER))
         tried = points.iterate(centers, trial, n_jobs)
-        if tried.cost < run.cost * PROMISING and tried.n_iter == trial.max_iter:
+        if tried.cost < run.cost * PROMISING:
             tried = points.iterate(tried.centers, stop, n_jobs)
+        if tried.cost < run.cost * NEAR:
+            tried = points.settle(tried.centers, stop, n_jobs)
         in_vain = 0 if tried.cost < run.cost * WORTH_MORE else in_vain + 1
         if tried.cost < run.cost * (1.0 - 1e-12):
             run, held = tried, _Held(points, tried.centers)
