@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from cutwise import ExplainableKMeans
 from cutwise.core.kernels import as_matrix
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference import disagreement_costs, fixed_costs, fixed_costs_from_array, integer_weights, sum_weights
@@ -203,3 +204,64 @@ def test_whole_weights_are_summed_as_integers():
     assert sum_weights(np.array([1.0, 2.0])).dtype == np.int64
     assert sum_weights(np.array([1.0, 2.5])).dtype == np.float64
     assert sum_weights(np.array([1e300, 1.0])).dtype == np.float64
+
+
+# ---- rows so far away that the others' costs would be rounded to nothing
+
+
+def with_far_rows(far, n=60):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(n, 3))
+    values[: n // 3, 1] += 6
+    values[n // 3 : 2 * n // 3, 0] += 4
+    values[-2:, 2] = far
+    groups = [range(n // 3), range(n // 3, 2 * n // 3), range(2 * n // 3, n - 2), range(n - 2, n)]
+    return values, np.array([values[list(group)].mean(axis=0) for group in groups])
+
+
+@pytest.mark.parametrize("far", [1e7, 1e9, 1e15])
+@pytest.mark.parametrize("algorithm", ["exgreedy", "exshallow", "exkmc"])
+def test_far_rows_change_no_cut_among_the_others(algorithm, far):
+    trees = []
+    for distance in (1e4, far):
+        values, centers = with_far_rows(distance)
+        model = ExplainableKMeans(4, algorithm=algorithm, max_leaves=6, reference=centers).fit(values)
+        trees.append((model.tree_.feature.tolist(), model.labels_.tolist()))
+    assert trees[0] == trees[1]
+
+
+def test_capped_costs_keep_the_digits_of_near_centers_and_the_order_of_all():
+    values, centers = with_far_rows(1e12)
+    exact = ((values[:, None] - centers) ** 2).sum(axis=2)
+    exact -= exact.min(axis=1)[:, None]
+    costs = fixed_costs(as_matrix(values), centers)
+    near = exact < 1e6
+    np.testing.assert_allclose(costs.excess[near] / costs.scale, exact[near], rtol=1e-4, atol=1 / costs.scale)
+    assert (costs.excess[~near] == costs.excess.max()).all()
+    assert costs.excess.max() >= 2**16 * np.median(costs.excess[near & (exact > 0)])
+    assert costs.excess.astype(object).sum() + costs.base.astype(object).sum() < 2**62
+
+
+def test_capped_costs_of_weighted_rows_are_those_of_repeated_ones():
+    values, centers = with_far_rows(1e10)
+    weights = np.random.default_rng(1).integers(1, 5, len(values))
+    weighted = fixed_costs(as_matrix(values), centers, weights=weights)
+    repeated = fixed_costs(as_matrix(np.repeat(values, weights, axis=0)), centers)
+    assert weighted.scale == repeated.scale
+    first = np.cumsum(weights) - weights
+    np.testing.assert_array_equal(weighted.excess, weights[:, None] * repeated.excess[first])
+    np.testing.assert_array_equal(weighted.base, weights * repeated.base[first])
+
+
+def test_a_row_far_from_its_own_center_leaves_the_others_their_digits_too():
+    values, centers = with_far_rows(0.0)
+    values[:, 2] = centers[:, 2] = 0.0  # far from all centers alike
+    trees = []
+    for far in (0.0, 1e15):
+        values[-1, 2] = far
+        costs = fixed_costs(as_matrix(values), centers[:3])
+        assert np.median(np.partition(costs.excess, 1, axis=1)[:, 1]) >= 2**19
+        model = ExplainableKMeans(3, algorithm="exgreedy", reference=centers[:3]).fit(values)
+        trees.append((model.tree_.feature.tolist(), model.labels_[:-1].tolist()))
+    assert trees[0] == trees[1]
+    assert costs.base.max() >= 2**50

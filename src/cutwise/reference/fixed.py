@@ -39,6 +39,10 @@ ENOUGH_BITS = 10
 """Binary digits that the excess of the second nearest center must have in the mean over the rows.
 
 Otherwise far rows or far centers have taken 30 bits for themselves, and costs near by are rounded to nothing."""
+CAPPED_BITS = 20
+"""Binary digits that this excess gets where costs are capped, if sums leave room for them.
+
+Far centers are then all equally far, and centers near by are told apart again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +52,10 @@ class FixedCosts:
     Attributes
     ----------
     excess : ndarray of shape (n, k), int32 or int64, C-contiguous
-        ``weight * rint(scale * (cost - smallest cost of the row))``. int32 values are below 2**30.
+        ``weight * rint(scale * (cost - smallest cost of the row))``. int32 values are below 2**30. Where far rows would
+        take all digits from the others, ``scale * (...)`` is capped: see ``fixed_costs``.
     base : ndarray of shape (n,), int32 or int64
-        ``weight * rint(scale * smallest cost of the row)``; as narrow as the largest allows.
+        ``weight * rint(scale * smallest cost of the row)``, capped in the same case; as narrow as the largest allows.
     scale : float
         Units per unit of cost (times weight); a power of two. For every center the sum of excess and base over all rows
         is below 2**61 in size.
@@ -98,6 +103,8 @@ def fixed_costs(
     Returns
     -------
     costs : FixedCosts
+        Where some rows or centers are so far away (some million times farther than centers are from each other near by)
+        that most rows' costs would be rounded to nothing, what they cost is capped instead.
 
     Raises
     ------
@@ -108,14 +115,17 @@ def fixed_costs(
     largest_base = _largest_size(low)
     del low, _  # as large as the table on narrow ones, and not needed beside the costs
     kernel = partial(kernels.fixed_costs, matrix, centers, objective.name)
-    return _fixed(kernel, largest_base, largest, matrix.n_rows, len(centers), weights, n_jobs)
+    costs, magnitude = _fixed(kernel, largest_base, largest, matrix.n_rows, len(centers), weights, n_jobs)
+    if len(centers) > 1 and magnitude < ENOUGH_BITS:
+        return _with_digits(costs, matrix, centers, objective, weights, n_jobs)
+    return costs
 
 
 def fixed_costs_from_array(costs: npt.NDArray[np.generic], *, weights: Weights = None, n_jobs: int = 1) -> FixedCosts:
     """Fixed-point costs of given costs: an array of shape (n, k), finite, of a dtype that the core reads."""
     _, low, largest = kernels.assign_from_array(costs, n_jobs)
     n, k = costs.shape
-    return _fixed(partial(kernels.fixed_costs_from_array, costs), _largest_size(low), largest, n, k, weights, n_jobs)
+    return _fixed(partial(kernels.fixed_costs_from_array, costs), _largest_size(low), largest, n, k, weights, n_jobs)[0]
 
 
 def disagreement_costs(labels: npt.NDArray[np.int32], n_clusters: int, *, weights: Weights = None) -> FixedCosts:
@@ -135,7 +145,8 @@ def _fixed(
     n_clusters: int,
     weights: Weights,
     n_jobs: int,
-) -> FixedCosts:
+) -> tuple[FixedCosts, float]:
+    """The costs, and how many binary digits the excess of the second nearest center has in the mean."""
     if weights is not None and len(weights) and int(weights.min()) < 1:
         raise ValueError("fixed-point costs are for rows of positive weight: leave the others out")
     if not math.isfinite(largest) or not math.isfinite(largest_base):
@@ -143,7 +154,7 @@ def _fixed(
             "Distances to the centers are beyond float64. Scale the columns, for instance with "
             "preprocessor=StandardScaler(), or divide X by a constant."
         )
-    total = n_rows if weights is None else int(weights.sum())
+    total = _total(n_rows, weights)
     fine = total * n_clusters <= SMALL
     exponent = _exponent(largest, largest_base, total, FINE_BITS if fine else COARSE_BITS)
     dtype: FixedDtype = np.int64 if fine or weights is not None else np.int32
@@ -164,10 +175,51 @@ def _fixed(
             del excess, base
             exponent += finer
             scale = math.ldexp(1.0, exponent)
-            excess, base, _, _ = kernel(
+            excess, base, _, magnitude = kernel(
                 scale=scale, weights=weights, dtype=np.int64, base_dtype=np.int64, n_jobs=n_jobs
             )
-    return FixedCosts(excess, base, math.ldexp(1.0, exponent))
+    return FixedCosts(excess, base, math.ldexp(1.0, exponent)), magnitude / max(total, 1)
+
+
+def _with_digits(
+    costs: FixedCosts,
+    matrix: Matrix,
+    centers: npt.NDArray[np.float64],
+    objective: Objective,
+    weights: Weights,
+    n_jobs: int,
+) -> FixedCosts:
+    """The costs capped where most rows' two nearest centers differ by too few units, though not by nothing."""
+    exact = objective.costs(matrix, centers, n_jobs)
+    low = exact.min(axis=1)
+    exact -= low[:, None]
+    typical = _median_of_positive(np.partition(exact, 1, axis=1)[:, 1], weights)
+    # Half of the sums for the excess, half for the base; a far center counts at least 2**16 times what a near one does.
+    room = SUM_BITS - 1 - _total(len(low), weights).bit_length()
+    cap = min(FINE_BITS, room)
+    if typical == 0.0 or typical * costs.scale >= 2.0 ** min(ENOUGH_BITS, cap - 20):
+        return costs
+    digits = min(CAPPED_BITS, max(cap - 30, min(ENOUGH_BITS, cap - 16)))
+    scale = math.ldexp(1.0, min(digits - math.frexp(typical)[1], 1000))
+    with np.errstate(over="ignore"):
+        excess = np.rint(np.minimum(exact * scale, 2.0**cap)).astype(np.int64)
+        base = np.rint(np.minimum(low * scale, 2.0**room)).astype(np.int64)
+    if weights is not None:
+        excess *= weights[:, None]
+        base *= weights
+    return FixedCosts(excess, base, scale)
+
+
+def _total(n_rows: int, weights: Weights) -> int:
+    return n_rows if weights is None else int(weights.sum())
+
+
+def _median_of_positive(values: npt.NDArray[np.float64], weights: Weights) -> float:
+    """The lower weighted median of the positive values, 0 where there is none: a weight is a repeated value."""
+    w = (values > 0.0).astype(np.int64) if weights is None else np.where(values > 0.0, weights, 0)
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(w[order])
+    return float(values[order[np.searchsorted(reached, (reached[-1] + 1) // 2)]]) if reached[-1] else 0.0
 
 
 def _largest_size(values: npt.NDArray[np.float64]) -> float:
