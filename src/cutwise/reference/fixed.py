@@ -104,7 +104,7 @@ def fixed_costs(
     -------
     costs : FixedCosts
         Where some rows or centers are so far away (some million times farther than centers are from each other near by)
-        that most rows' costs would be rounded to nothing, what they cost is capped instead.
+        that most rows' costs would be rounded to nothing, what they cost is capped, if that saves most of the others.
 
     Raises
     ------
@@ -193,14 +193,21 @@ def _with_digits(
     exact = objective.costs(matrix, centers, n_jobs)
     low = exact.min(axis=1)
     exact -= low[:, None]
-    typical = _median_of_positive(np.partition(exact, 1, axis=1)[:, 1], weights)
+    second = np.partition(exact, 1, axis=1)[:, 1]
+    typical = _median_of_positive(second, weights)
     # Half of the sums for the excess, half for the base; a far center counts at least 2**16 times what a near one does.
     room = SUM_BITS - 1 - _total(len(low), weights).bit_length()
     cap = min(FINE_BITS, room)
-    if typical == 0.0 or typical * costs.scale >= 2.0 ** min(ENOUGH_BITS, cap - 20):
+    enough = 2.0 ** min(ENOUGH_BITS, cap - 20)
+    if typical == 0.0 or typical * costs.scale >= enough:
         return costs
     digits = min(CAPPED_BITS, max(cap - 30, min(ENOUGH_BITS, cap - 16)))
     scale = math.ldexp(1.0, min(digits - math.frexp(typical)[1], 1000))
+    rows = np.ones(len(low)) if weights is None else weights
+    lost = rows[(second > 0.0) & (second < enough / costs.scale)].sum()
+    still_lost = rows[(second > 0.0) & ((second < enough / scale) | (second > 2.0**cap / scale))].sum()
+    if still_lost > lost / 2:
+        return costs  # of all sizes, such as a geometric series: something is lost either way
     with np.errstate(over="ignore"):
         excess = np.rint(np.minimum(exact * scale, 2.0**cap)).astype(np.int64)
         base = np.rint(np.minimum(low * scale, 2.0**room)).astype(np.int64)
