@@ -226,6 +226,9 @@ def test_what_cannot_be_used_is_named(options, words):
 def test_distances_beyond_float64_are_an_error():
     with pytest.raises(InvalidInputError, match="beyond float64"):
         KMedians(2).fit(np.array([[1e308, 1e308], [-1e308, -1e308], [0.0, 1.0]]))
+    model = KMedians(2).fit([[0.0, 0.0], [1.0, 1.0], [5.0, 5.0]])
+    with pytest.raises(InvalidInputError, match="beyond float64"):
+        model.score([[1.7e308, 1.7e308]])
 
 
 @pytest.mark.parametrize("seed", ["a", -1, 1.5, np.random.default_rng(0)])

@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from cutwise.core import kernels
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.estimators._given import read_centers
 from cutwise.estimators._progress import Stages
-from cutwise.reference import KMEDIANS, find_clustering, sum_weights
+from cutwise.reference import KMEDIANS, find_clustering, sum_costs, sum_weights
 from cutwise.table import (
     check_integer,
     check_n_clusters,
@@ -221,11 +220,18 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         -------
         score : float
             Larger is better; 0 at best.
+
+        Raises
+        ------
+        ColumnMismatchError
+            Not the columns of fit.
+        InvalidInputError
+            Values that cannot be used, or distances beyond float64.
         """
         table = self._read(X)
         weights = read_weights(sample_weight, table.n_rows)
         _, costs, _ = KMEDIANS.assign(table.matrix, self.cluster_centers_, check_n_jobs(self.n_jobs))
-        return -kernels.exact_sum(costs, sum_weights(weights))
+        return -sum_costs(costs, sum_weights(weights))
 
     @property
     def _n_features_out(self) -> int:

@@ -51,8 +51,9 @@ RUN_UP_ROWS = 100_000
 
 Up to this size, swaps are with all rows where the search is not brief, and with ``WHOLE_ROWS`` beyond."""
 FINALISTS = 3
-SWAPPED_ROWS = 2_000
-"""Rows of all restarts together that are improved by swaps, where the finalists have no more."""
+SWAPPED_ROWS, MOST_SWAPPED_ROWS = 2_000, 40_000
+"""Rows of all restarts together that are improved by swaps, in a brief search and in any other; never fewer restarts
+than ``FINALISTS``."""
 ROUGH, COARSE, FINE = 1e-3, 1e-4, 1e-5
 """Relative falls of the cost that end a descent before swaps, a restart, and a later stage on a large table."""
 MAX_FULL_ITER = 20
@@ -218,7 +219,8 @@ def _search(
     runs.sort(key=lambda run: run.cost)
     finalists = runs[:FINALISTS]
     if stuck:
-        finalists = _better(sample, runs, rng, stop, n_init, n_jobs)
+        n_improved = max(FINALISTS, (SWAPPED_ROWS if brief else MOST_SWAPPED_ROWS) // sample.n_rows)
+        finalists = _better(sample, runs, n_improved, rng, stop, n_init, n_jobs)
         say(f"{name} after descent and swaps: cost {finalists[0].cost:.6g}")
     if stuck and not brief and stop is coarse:
         finalists = [points.settle(run.centers, to_the_end, n_jobs) for run in finalists]
@@ -243,11 +245,10 @@ def _search(
 
 
 def _better(
-    points: Points, runs: list[Run], rng: np.random.Generator, stop: Stop, n_init: int, n_jobs: int
+    points: Points, runs: list[Run], n_improved: int, rng: np.random.Generator, stop: Stop, n_init: int, n_jobs: int
 ) -> list[Run]:
     """The best of restarts that got stuck, after coordinate descent and swaps, in the order of their costs."""
     rough = stop._replace(tolerance=max(stop.tolerance, ROUGH))
-    n_improved = max(FINALISTS, SWAPPED_ROWS // points.n_rows)
     runs = _each(lambda run: points.settle(run.centers, rough, 1), runs[: max(n_improved, n_init // 2)], n_jobs)
     runs = sorted(runs, key=lambda run: run.cost)[:n_improved]
 
