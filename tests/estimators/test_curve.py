@@ -140,7 +140,7 @@ def test_the_smallest_tree_within_is_the_first_that_is():
 
 def test_what_could_be_done_is_said_where_no_tree_is_close_enough():
     recipe, iris = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0), load_iris().data
-    with pytest.raises(InvalidInputError, match="Allow more leaves"):
+    with pytest.raises(InvalidInputError, match="Allow more than 3 leaves"):
         cost_curve(recipe, iris, max_leaves=3).smallest(0)
     ended = cost_curve(recipe, iris, max_leaves=40)
     assert ended.n_leaves[-1] < ended.max_leaves == 40

@@ -113,7 +113,7 @@ def report(records: list[Record]) -> dict[str, str | bytes]:
 
 SPEED = Experiment(
     name="speed",
-    title="Speed",
+    title="Speed beside scikit-learn and the authors' packages",
     sets=("iris", "mice_rows", "vowel", "digits", "anuran", "pendigits", "avila", "letter", "covtype_93k", "covtype"),
     quick_sets=("iris", "digits"),
     seeds=3,

@@ -82,7 +82,7 @@ class CostCurve:
         best = int(np.argmin(self.cost))
         ratio = self.cost[best] / self.reference_cost if self.reference_cost > 0 else math.inf
         last = int(self.n_leaves[-1])
-        step = "Allow more leaves (max_leaves), or a larger difference."
+        step = f"Allow more than {last} leaves, or a larger difference."
         if last < self.max_leaves:
             step = "No further leaf gains anything: allow a larger difference, or grow by another algorithm."
         raise InvalidInputError(
