@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
+from sklearn.exceptions import NotFittedError
 
 from cutwise import ClusterExplainer, ExplainableKMeans
 from cutwise.exceptions import InvalidInputError
@@ -255,6 +256,8 @@ def test_looking_at_the_module_imports_no_matplotlib():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-def test_an_unfitted_model_is_refused():
-    with pytest.raises(TypeError, match="A display takes a fitted model of cutwise, not ExplainableKMeans"):
+def test_what_is_no_fitted_model_is_refused():
+    with pytest.raises(NotFittedError, match="ExplainableKMeans instance is not fitted"):
         TreeDisplay.from_estimator(ExplainableKMeans(3))
+    with pytest.raises(TypeError, match="A display takes a fitted model of cutwise, not list"):
+        TreeDisplay.from_estimator([1, 2])

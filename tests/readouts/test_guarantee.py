@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 from cutwise import ClusterExplainer, ExplainableKMeans, export_text, load_model
@@ -78,10 +79,11 @@ def test_it_survives_a_file(tmp_path):
     assert imm_guarantee(load_model(tmp_path / "m.json")) == imm_guarantee(model)
 
 
-@pytest.mark.parametrize("model", [ExplainableKMeans(2), "no model"])
-def test_it_takes_a_fitted_model(model):
-    with pytest.raises(InvalidInputError, match="fitted model"):
-        imm_guarantee(model)
+def test_it_takes_a_fitted_model():
+    with pytest.raises(NotFittedError):
+        imm_guarantee(ExplainableKMeans(2))
+    with pytest.raises(InvalidInputError, match="imm_guarantee takes a fitted model of cutwise, not str"):
+        imm_guarantee("no model")
 
 
 def test_it_is_about_imm_only():

@@ -17,7 +17,14 @@ from cutwise.estimators._costs import Clustering
 from cutwise.estimators._kept import KeptInFiles
 from cutwise.estimators._persist import Unsaved, save_model
 from cutwise.estimators._rows import FitRows, transform_rows
-from cutwise.exceptions import EmptyClusterWarning, InvalidInputError, ModelFileError, UnseparableCentersWarning, warn
+from cutwise.exceptions import (
+    EmptyClusterWarning,
+    InvalidInputError,
+    ModelFileError,
+    UnseparableCentersWarning,
+    UnsupportedInputError,
+    warn,
+)
 from cutwise.readouts.changes import Change, smallest_changes
 from cutwise.readouts.counts import count_leaves
 from cutwise.readouts.names import read_cluster_names
@@ -28,7 +35,7 @@ from cutwise.reference import KMEANS, Objective, sum_costs, sum_weights
 from cutwise.table import Table, check_n_jobs, read_weights
 from cutwise.tree.grower import GrownTree
 
-__all__ = ["TreeEstimator"]
+__all__ = ["TreeEstimator", "fitted"]
 
 
 class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -395,3 +402,33 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._leaf_counts = replace(counts, n_rows=tree.n_node_samples[tree.leaves], n_noise=noise[tree.leaves])
         self.surrogate_cost_ = surrogate_cost
         self.cost_ratio_ = self.cost_ / reference.cost if reference.cost > 0 else float("nan")
+
+
+def fitted(model: object, function: str, advice: str = "") -> TreeEstimator:
+    """A model of cutwise that is fitted, for a function that reads it.
+
+    Parameters
+    ----------
+    model : object
+    function : str
+        What is said to take a model.
+    advice : str, default ""
+        What to do with something else.
+
+    Returns
+    -------
+    model : TreeEstimator
+
+    Raises
+    ------
+    UnsupportedInputError
+        Something else.
+    NotFittedError
+        A model that is not fitted.
+    """
+    if not isinstance(model, TreeEstimator):
+        raise UnsupportedInputError(
+            f"{function} takes a fitted model of cutwise, not {type(model).__name__}.{advice and ' '}{advice}"
+        )
+    check_is_fitted(model)
+    return model

@@ -6,12 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
-from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._document import model_document
 from cutwise.estimators._guarantee import certificate_line
-from cutwise.exceptions import UnsupportedInputError
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.dot import tree_dot
 from cutwise.readouts.markdown import rules_markdown
@@ -314,9 +311,4 @@ def _headline(model: TreeEstimator) -> str:
 
 def _check_model(model: Any, function: str, for_trees: str) -> None:
     """Refuse what is no fitted model, and name the function for a bare tree."""
-    if not isinstance(model, TreeEstimator):
-        raise UnsupportedInputError(
-            f"{function} takes a fitted model of cutwise, not {type(model).__name__}. For a bare ThresholdTree there "
-            f"is cutwise.readouts.{for_trees}."
-        )
-    check_is_fitted(model)
+    fitted(model, function, f"For a bare ThresholdTree there is cutwise.readouts.{for_trees}.")

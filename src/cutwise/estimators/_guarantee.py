@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.guarantee import ImmCertificate, mistake_spread
 from cutwise.reference import KMEDIANS, OBJECTIVES
@@ -30,8 +30,10 @@ def imm_guarantee(model: TreeEstimator) -> float:
 
     Raises
     ------
+    NotFittedError
+        The model is not fitted.
     InvalidInputError
-        The model is not fitted, or was grown by another algorithm.
+        No model of cutwise, or one that was grown by another algorithm.
 
     See Also
     --------
@@ -59,8 +61,10 @@ def imm_certificate(model: TreeEstimator) -> ImmCertificate:
 
     Raises
     ------
+    NotFittedError
+        The model is not fitted.
     InvalidInputError
-        The model is not fitted, or was grown by another algorithm.
+        No model of cutwise, or one that was grown by another algorithm.
 
     References
     ----------
@@ -95,12 +99,8 @@ def certificate_line(model: TreeEstimator) -> str | None:
 
 
 def _certify(model: Any, caller: str) -> ImmCertificate:
+    fitted(model, caller, 'Fit one with algorithm="imm".')
     algorithm = getattr(model, "algorithm", None)
-    if not isinstance(model, TreeEstimator) or not hasattr(model, "tree_"):
-        raise InvalidInputError(
-            f"{caller} takes a fitted model of cutwise; this {type(model).__name__} is none. Fit one with "
-            'algorithm="imm" first.'
-        )
     if algorithm != "imm":
         raise InvalidInputError(
             f"{caller} is about trees that IMM grew; this {type(model).__name__} "

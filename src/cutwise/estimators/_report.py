@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from cutwise._whole import write_whole
-from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._document import words_of
 from cutwise.estimators._exports import export_sql
@@ -24,7 +23,6 @@ from cutwise.exceptions import (
     CutwiseError,
     CutwiseWarning,
     InvalidInputError,
-    UnsupportedInputError,
 )
 from cutwise.readouts.report import Facts, build_summary, report_html, report_json, report_markdown
 from cutwise.readouts.sql import DIALECTS
@@ -163,9 +161,7 @@ def report(
     >>> made.summary["headline"]["n_clusters"]
     3
     """
-    if not isinstance(model, TreeEstimator):
-        raise UnsupportedInputError(f"report takes a fitted model of cutwise, not {type(model).__name__}.")
-    check_is_fitted(model)
+    fitted(model, "report")
     if path is not None:
         check_form(path)
     rows = model._read(X)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
+from cutwise.estimators._base import TreeEstimator, fitted
+from cutwise.exceptions import InvalidInputError, MissingDependencyError
 from cutwise.readouts.counts import LeafCounts
 from cutwise.readouts.names import cluster_titles
 from cutwise.tree.threshold_tree import ThresholdTree
 
 if TYPE_CHECKING:
-    from cutwise.estimators._base import TreeEstimator
     from cutwise.table import Table
 
 __all__ = ["INK", "MUTED", "RULE", "ModelParts", "need_matplotlib", "new_axes", "parts_of", "read_rows", "tint"]
@@ -49,16 +49,14 @@ def parts_of(model: TreeEstimator) -> ModelParts:
     Raises
     ------
     UnsupportedInputError
-        No fitted model of cutwise.
+        No model of cutwise.
+    NotFittedError
+        One that is not fitted.
     """
-    tree = getattr(model, "tree_", None)
-    if not isinstance(tree, ThresholdTree) or not hasattr(model, "_leaf_counts"):
-        raise UnsupportedInputError(
-            f"A display takes a fitted model of cutwise, not {type(model).__name__}. Fit it first if it is one."
-        )
-    counts: LeafCounts = model._leaf_counts
+    fitted(model, "A display")
     titles = cluster_titles(model.classes_.tolist(), model.cluster_names_)
-    return ModelParts(tree, model._columns_of_fit().names, [str(title) for title in titles], counts)
+    counts: LeafCounts = model._leaf_counts
+    return ModelParts(model.tree_, model._columns_of_fit().names, [str(title) for title in titles], counts)
 
 
 def read_rows(model: TreeEstimator, X: Any) -> Table:
