@@ -54,6 +54,8 @@ FINALISTS = 3
 SWAPPED_ROWS, MOST_SWAPPED_ROWS = 2_000, 40_000
 """Rows of all restarts together that are improved by swaps, in a brief search and in any other; never fewer restarts
 than ``FINALISTS``."""
+PATIENT_COSTS = 250_000
+"""Rows times centers up to which swaps have twice the patience."""
 ROUGH, COARSE, FINE = 1e-3, 1e-4, 1e-5
 """Relative falls of the cost that end a descent before swaps, a restart, and a later stage on a large table."""
 MAX_FULL_ITER = 20
@@ -252,7 +254,7 @@ def _better(
     runs = _each(lambda run: points.settle(run.centers, rough, 1), runs[: max(n_improved, n_init // 2)], n_jobs)
     runs = sorted(runs, key=lambda run: run.cost)[:n_improved]
 
-    patience = 2 * n_init if points.n_rows <= WHOLE_ROWS else n_init
+    patience = 2 * n_init if points.n_rows * len(runs[0].centers) <= PATIENT_COSTS else n_init
 
     def improved(run_and_stream: tuple[Run, np.random.Generator]) -> Run:
         return improve_by_swaps(points, *run_and_stream, stop, patience)
