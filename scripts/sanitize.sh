@@ -29,7 +29,7 @@ if [ $# -eq 0 ]; then
   # Forked children are left to the other run: AddressSanitizer's allocator may be locked by another thread while a process
   # forks, and the child then waits for it for ever.
   # Every folder whose tests drive the core: its kernels directly, then through costs, trees and whole fits.
-  set -- tests/core tests/tree tests/reference tests/oracles tests/estimators -n auto -m "not slow" -k "not fork" \
+  set -- tests/core tests/tree tests/reference tests/oracle tests/estimators -n auto -m "not slow" -k "not fork" \
     --ignore tests/estimators/test_sklearn_contract.py
 fi
 exec "$python" -m pytest "$@"
