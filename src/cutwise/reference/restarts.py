@@ -152,7 +152,8 @@ def find_clustering(
         Iterations of every stage at most.
     brief : bool, default False
         On a table of more than ``RUN_UP_ROWS`` rows, end when iterations over all rows change next to nothing;
-        otherwise they go on until no row changes its center.
+        otherwise they go on until no row changes its center. For k-medians also search on samples from
+        ``RESTART_ROWS`` rows on, in place of ``RUN_UP_ROWS``.
     random_state : int, RandomState instance or None
     sample_weight : ndarray of shape (n_rows,), float64, optional
         Not negative.
@@ -224,10 +225,9 @@ def _search(
         n_improved = max(FINALISTS, (SWAPPED_ROWS if brief else MOST_SWAPPED_ROWS) // sample.n_rows)
         finalists = _better(sample, runs, n_improved, rng, stop, n_init, n_jobs)
         say(f"{name} after descent and swaps: cost {finalists[0].cost:.6g}")
-    if stuck and not brief and stop is coarse:
-        finalists = [points.settle(run.centers, to_the_end, n_jobs) for run in finalists]
-        sample = points
-    if sample is points:
+    if sample is points or (stuck and not brief):
+        if stop is coarse:
+            finalists = [points.settle(run.centers, to_the_end, n_jobs) for run in finalists]
         return min(finalists, key=lambda run: run.cost)
 
     larger = points.sample(RUN_UP_ROWS, rng)
@@ -253,7 +253,6 @@ def _better(
     rough = stop._replace(tolerance=max(stop.tolerance, ROUGH))
     runs = _each(lambda run: points.settle(run.centers, rough, 1), runs[: max(n_improved, n_init // 2)], n_jobs)
     runs = sorted(runs, key=lambda run: run.cost)[:n_improved]
-
     patience = 2 * n_init if points.n_rows * len(runs[0].centers) <= PATIENT_COSTS else n_init
 
     def improved(run_and_stream: tuple[Run, np.random.Generator]) -> Run:

@@ -7,7 +7,7 @@
 // r_i = b_i - a_i > 0 matter, and their sum min(|x_i - t|, r_i) is piecewise linear with kinks at x_i - r_i, x_i and x_i + r_i:
 // its least value between two bounds is found exactly, by one walk over the sorted kinks.
 //
-// Every move lowers the cost. What is found is a local optimum of Lloyd's algorithm as well, up to where the walk was bounded.
+// Every move lowers the cost. The walk is bounded where rows are many; then no better place is near.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -93,7 +93,8 @@ class Descent {
   int64_t weight_of(int64_t row) const { return weights_ == nullptr ? 1 : weights_[row]; }
   double other(int64_t i, int64_t j) const { return label_[i] == j ? second_[i] : nearest_[i]; }
 
-  // Distances of all rows to a center, and the widest difference in a column.
+  // Distances of all rows to a center, and the widest difference in a column. For sparse rows the sum may cancel beside a
+  // large offset; that misleads the descent only, whose outcome is kept where the exact cost is lower.
   void measure(int64_t j) {
     const double *center = centers_.data() + j * d_;
     double *own = distance_.data() + j * n_;
