@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core.kernels import as_matrix, descend_medians, lloyd
+from cutwise.core.iterations import descend_medians, lloyd
+from cutwise.core.kernels import as_matrix
 
 LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "CSR": sparse.csr_array}
 
@@ -59,13 +60,28 @@ def test_it_goes_on_where_iterations_are_stuck():
     assert gained >= 10
 
 
-def test_bounded_walks_over_many_rows_lower_the_cost_too():
+@pytest.mark.parametrize("seed", range(4))
+def test_no_place_of_many_is_passed_over(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.standard_cauchy((400, 2)) if seed % 2 else rng.integers(0, 60, (400, 2)).astype(float)
+    weights = rng.integers(1, 4, 400) if seed > 1 else None
+    centers, _ = descend_medians(as_matrix(values), values[:3], weights)
+    cost = cost_of(values, centers, weights)
+    assert least_by_one_coordinate(values, centers, weights) >= cost * (1 - 1e-11)
+
+
+def test_among_very_many_rows_no_place_nearby_is_cheaper():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(9000, 3))
-    start = values[:4] * 3
-    centers, _ = descend_medians(as_matrix(values), start)
-    plain, _ = lloyd(as_matrix(values), start, objective="kmedians")
-    assert cost_of(values, centers) < cost_of(values, plain) * (1 + 1e-4) < cost_of(values, start)
+    stuck, _ = lloyd(as_matrix(values), values[:4], objective="kmedians")
+    centers, _ = descend_medians(as_matrix(values), stuck)
+    cost = cost_of(values, centers)
+    assert cost < cost_of(values, stuck) * (1 - 1e-6)
+    for j, f in np.ndindex(centers.shape):
+        for step in (-0.1, -0.01, -1e-3, -1e-4, 1e-4, 1e-3, 0.01, 0.1):
+            moved = centers.copy()
+            moved[j, f] += step
+            assert cost_of(values, moved) >= cost * (1 - 1e-11)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core.kernels import as_matrix, assign, center_costs, cluster_means, cluster_medians, lloyd, plusplus
+from cutwise.core.iterations import lloyd, plusplus
+from cutwise.core.kernels import as_matrix, assign, center_costs, cluster_means, cluster_medians
 
 CENTERS = {"kmeans": cluster_means, "kmedians": cluster_medians}
 both = pytest.mark.parametrize("objective", CENTERS)

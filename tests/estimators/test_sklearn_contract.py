@@ -53,7 +53,7 @@ def expected_failures(estimator):
             ),
             reason,
         )
-    # ExplainableKMedians and KMedians pass: swaps find the same optimum, and it is numbered by its centers.
+    # ExplainableKMedians and KMedians pass: its search finds the same optimum, and it is numbered by its centers.
     if isinstance(estimator, ExplainableKMeans) and estimator.preprocessor is None:
         reason = (
             "the reference comes from seeded k-means++ restarts, which draw other rows when rows are repeated; so it "

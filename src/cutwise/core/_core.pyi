@@ -315,6 +315,7 @@ def lloyd(
     max_iter: int,
     tolerance: float,
     n_jobs: int,
+    ranks: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]] | None,
 ) -> tuple[npt.NDArray[np.float64], int]: ...
 def plusplus(
     matrix: Matrix, weights: npt.NDArray[np.int64] | None, uniforms: npt.NDArray[np.float64], objective: str

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core.kernels import Matrix, as_matrix, descend_medians, encode, exact_sum, lloyd, merge_duplicates
+from cutwise.core.iterations import Ranks, descend_medians, lloyd, rank_columns
+from cutwise.core.kernels import Matrix, as_matrix, encode, exact_sum, merge_duplicates
 from cutwise.table import Table, count_distinct_rows
 
 from .objective import Objective
@@ -23,6 +24,8 @@ Centers: TypeAlias = npt.NDArray[np.float64]
 
 MOST_DESCENT = 1 << 28
 """Rows times centers times columns (8 at least) up to which coordinate descent is worth its time and memory."""
+MOST_RANKED = 1 << 24
+"""Values up to which the order of the rows by each column is worth its memory."""
 LEAST_FALL = 1e-9
 """Relative fall of the cost that descent goes on for."""
 
@@ -61,6 +64,14 @@ class Points:
         """The rows as the core sees them."""
         return as_matrix(self.values)
 
+    @cached_property
+    def ranks(self) -> Ranks | None:
+        """The order of the rows by each column, and where each stands in it; none where they would not serve."""
+        values = self.values
+        if not self.objective.gets_stuck or isinstance(values, sparse.csr_array) or values.size > MOST_RANKED:
+            return None
+        return rank_columns(values)
+
     def rows(self, numbers: npt.NDArray[np.integer]) -> Centers:
         """Some rows as a dense float64 array."""
         rows = self.values[numbers]
@@ -88,7 +99,7 @@ class Points:
         """Lloyd's iterations from these centers."""
         tolerance, max_iter = stop
         centers, n_iter = lloyd(
-            self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, objective=self.objective.name
+            self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name, self.ranks
         )
         return Run(self.cost(centers, n_jobs) if costed else np.nan, centers, n_iter)
 

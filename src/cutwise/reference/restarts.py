@@ -1,13 +1,13 @@
-"""Clusterings by Lloyd's iterations: restarts on samples, swaps where iterations get stuck, few iterations on all rows.
+"""Clusterings by Lloyd's iterations: restarts on samples, evolution where they get stuck, few iterations on all rows.
 
 A solution on m sampled rows costs about k / m more (relatively) on all rows than the optimum it stands for. So restarts
 on ten thousand rows tell good starts from bad ones, a hundred thousand rows bring the best of them close, and the full
 table is left with a few iterations whose bounds skip most rows. Equal rows are merged into weights where that pays.
 
 Medians stay where they are until half of a cluster's weight has moved, so iterations for k-medians end in many more
-local optima than for k-means. There the best restarts go on by coordinate descent, which moves a center for all rows
-that may come or go, and by swaps: a center goes, a row drawn by its cost comes, and iterations decide whether that was
-better. Samples do not tell such optima apart, so where the result is not brief, all this is done with all rows.
+local optima than for k-means. There restarts are the first generation of a population, which improves by crossing and
+exchanging centers and by coordinate descent, which moves a center for all rows that may come or go. Samples do not tell
+such optima apart, so where the result is not brief, all this is done with all rows.
 
 Everything runs in our own core: no OpenMP, no BLAS. Fits may run in several threads at once or in forked children, and
 the result depends on neither the number of threads nor the machine's libraries.
@@ -16,23 +16,24 @@ the result depends on neither the number of threads nor the machine's libraries.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core.kernels import plusplus
+from cutwise.core.iterations import plusplus
 from cutwise.table import Table, read_random_state
 
+from .evolution import n_candidates
 from .given import from_centers
 from .objective import KMEANS, Objective
+from .parallel import each
 from .points import Centers, Points, Run, Stop, distinct_points
+from .populations import find_by_populations
 from .result import Reference
-from .swaps import improve_by_swaps, n_candidates
 from .weights import sum_weights
 
 __all__ = ["Found", "find_clustering", "find_reference"]
@@ -44,25 +45,17 @@ WHOLE_ROWS = 25_000
 RESTART_ROWS = 10_000
 """Rows of a restart on a larger table, and 25 per cluster at least.
 
-Where swaps follow, many more runs than restarts, a brief search takes tables as larger from here on, and has
-``SEEDING_ROWS`` for each run. Up to here, runs go to the end in every stage."""
+Where they are the first of a population, a brief search takes tables as larger from here on, and has ``SEEDING_ROWS``
+for each run. Up to here, runs go to the end in every stage."""
 RUN_UP_ROWS = 100_000
 """Rows on which the best restarts go on; on tables up to this size, they end there.
 
-Up to this size, swaps are with all rows where the search is not brief, and with ``WHOLE_ROWS`` beyond."""
+Up to this size, populations have all rows where the search is not brief, and ``WHOLE_ROWS`` beyond."""
 FINALISTS = 3
-SWAPPED_ROWS, MOST_SWAPPED_ROWS = 2_000, 40_000
-"""Rows of all restarts together that are improved by swaps, in a brief search and in any other; never fewer restarts
-than ``FINALISTS``."""
-PATIENT_COSTS = 250_000
-"""Rows times centers up to which swaps have twice the patience."""
-ROUGH, COARSE, FINE = 1e-3, 1e-4, 1e-5
-"""Relative falls of the cost that end a descent before swaps, a restart, and a later stage on a large table."""
+COARSE, FINE = 1e-4, 1e-5
+"""Relative falls of the cost that end a restart, and a later stage, on a large table."""
 MAX_FULL_ITER = 20
 """Iterations of a reference over more than ``RUN_UP_ROWS`` rows; all but the first few change next to nothing."""
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,30 +203,28 @@ def _search(
     if brief and sample is not points:
         # What descent gains is below what a sample's optimum differs from that of all rows.
         sample = replace(sample, descends=False)
-    streams = rng.spawn(n_init)
 
     def restart(stream: np.random.Generator) -> Run:
         return sample.iterate(seeds(sample, k, stream), stop, 1)
 
-    # Restarts are independent: one thread each, instead of many threads on one small sample.
-    runs = _each(restart, streams, n_jobs)
-    for i, run in enumerate(runs):
-        say(f"{name} restart {i + 1} of {n_init} on {sample.n_rows} rows: cost {run.cost:.6g}")
-    runs.sort(key=lambda run: run.cost)
-    finalists = runs[:FINALISTS]
+    # Restarts are independent, and so are populations: one thread each, instead of many threads on one small sample.
     if stuck:
-        n_improved = max(FINALISTS, (SWAPPED_ROWS if brief else MOST_SWAPPED_ROWS) // sample.n_rows)
-        finalists = _better(sample, runs, n_improved, rng, stop, n_init, n_jobs)
-        say(f"{name} after descent and swaps: cost {finalists[0].cost:.6g}")
+        found = find_by_populations(sample, restart, k, n_init, brief=brief, stop=stop, rng=rng, n_jobs=n_jobs, say=say)
+        finalists = found[:FINALISTS]
+    else:
+        runs = each(restart, rng.spawn(n_init), n_jobs)
+        for i, run in enumerate(runs):
+            say(f"{name} restart {i + 1} of {n_init} on {sample.n_rows} rows: cost {run.cost:.6g}")
+        finalists = sorted(runs, key=lambda run: run.cost)[:FINALISTS]
     if sample is points or (stuck and not brief):
-        if stop is coarse:
+        if stuck:
             finalists = [points.settle(run.centers, to_the_end, n_jobs) for run in finalists]
         return min(finalists, key=lambda run: run.cost)
 
     larger = points.sample(RUN_UP_ROWS, rng)
     whole = larger is points
     if stuck:
-        # What swaps have led to differs little: the best after a few iterations is the one to go on with.
+        # What evolution has led to differs little: the best after a few iterations is the one to go on with.
         finalists = [larger.iterate(run.centers, coarse, n_jobs) for run in finalists]
         finalists = [min(finalists, key=lambda run: run.cost)]
     stop = to_the_end if whole else Stop(FINE, max_iter)
@@ -244,22 +235,6 @@ def _search(
     # What an iteration for k-medians may gain is known by a bound only, which its gain is far below.
     last = Stop(COARSE if stuck else FINE, min(max_iter, MAX_FULL_ITER)) if brief else to_the_end
     return points.iterate(best.centers, last, n_jobs, costed=False)
-
-
-def _better(
-    points: Points, runs: list[Run], n_improved: int, rng: np.random.Generator, stop: Stop, n_init: int, n_jobs: int
-) -> list[Run]:
-    """The best of restarts that got stuck, after coordinate descent and swaps, in the order of their costs."""
-    rough = stop._replace(tolerance=max(stop.tolerance, ROUGH))
-    runs = _each(lambda run: points.settle(run.centers, rough, 1), runs[: max(n_improved, n_init // 2)], n_jobs)
-    runs = sorted(runs, key=lambda run: run.cost)[:n_improved]
-    patience = 2 * n_init if points.n_rows * len(runs[0].centers) <= PATIENT_COSTS else n_init
-
-    def improved(run_and_stream: tuple[Run, np.random.Generator]) -> Run:
-        return improve_by_swaps(points, *run_and_stream, stop, patience)
-
-    runs = _each(improved, list(zip(runs, rng.spawn(len(runs)), strict=True)), n_jobs)
-    return sorted(runs, key=lambda run: run.cost)[:FINALISTS]
 
 
 def _costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
@@ -298,14 +273,6 @@ def _finish(
         centers = points.iterate(centers, Stop(0.0, MAX_FULL_ITER), n_jobs, costed=False).centers
         reference = from_centers(table, centers, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs)
     return reference
-
-
-def _each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> list[Result]:
-    """``work`` on every item, in order, on up to ``n_jobs`` threads."""
-    if min(n_jobs, len(items)) <= 1:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(min(n_jobs, len(items))) as threads:
-        return list(threads.map(work, items))
 
 
 def _silent(_: str) -> None:

@@ -5,9 +5,9 @@
 // it ends in very many local optima. Here, with everything else fixed, a row i costs min(|x_i - t| + a_i, b_i) as a function of
 // the coordinate t: a_i is its distance to the center in the other columns, b_i that to its best other center. Rows with
 // r_i = b_i - a_i > 0 matter, and their sum min(|x_i - t|, r_i) is piecewise linear with kinks at x_i - r_i, x_i and x_i + r_i:
-// its least value between two bounds is found exactly, by one walk over the sorted kinks.
+// its least value in a window is found exactly (line.hpp).
 //
-// Every move lowers the cost. The walk is bounded where rows are many; then no better place is near.
+// Every move lowers the cost. The window is narrow where rows are many; then no better place is near.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "base/rows.hpp"
+#include "clustering/line_search.hpp"
 
 namespace cutwise {
 namespace {
@@ -32,12 +33,6 @@ constexpr int64_t kSampled = 512;
 constexpr int64_t kShare = 8;
 // Gains below this share of what the rows cost are rounding.
 constexpr double kRounding = 1e-12;
-
-struct Kink {
-  double at;
-  int64_t turn;  // what the slope changes by
-};
-inline bool operator<(const Kink &a, const Kink &b) { return a.at < b.at; }
 
 class Descent {
  public:
@@ -53,45 +48,46 @@ class Descent {
         nearest_(n_),
         second_(n_),
         label_(n_),
-        next_(n_) {
+        next_(n_),
+        seen_(k_, -1) {
     for (int64_t j = 0; j < k_; ++j) measure(j);
     for (int64_t i = 0; i < n_; ++i) rank(i);
+    add_up();
   }
 
   // Every coordinate of a center once; how much lower the rows cost.
-  double move(int64_t j) {
-    double *own = distance_.data() + j * n_;
+  double move(int32_t j) {
+    if (seen_[j] == n_moves_) return 0.0;
     measure(j);
-    rows_.clear();
-    for (int64_t i = 0; i < n_; ++i)
-      if (own[i] - widest_[i] < other(i, j)) rows_.push_back(i);
-    const int64_t m = static_cast<int64_t>(rows_.size());
-    if (m == 0) return 0.0;
+    const int64_t m = find_rows(j);
     double gain = 0.0;
-    const int64_t step = std::max<int64_t>(1, kHeldValues / m);
-    for (int64_t f = 0; f < d_; f += step) {
+    const int64_t step = std::max<int64_t>(1, kHeldValues / std::max<int64_t>(m, 1));
+    for (int64_t f = 0; f < d_ && m > 0; f += step) {
       const int64_t last = std::min(d_, f + step);
       read(f, last);
       for (int64_t g = f; g < last; ++g) gain += move_coordinate(j, g, values_.data() + (g - f) * m);
     }
     if (gain > 0.0) {
+      ++n_moves_;
       measure(j);
       for (int64_t i = 0; i < n_; ++i) settle(i, j);
+    } else {
+      seen_[j] = n_moves_;
     }
     return gain;
   }
 
-  double cost() const {
-    double total = 0.0;
-    for (int64_t i = 0; i < n_; ++i) total += static_cast<double>(weight_of(i)) * nearest_[i];
-    return total;
+  // What all rows cost, found anew after every sweep.
+  double add_up() {
+    cost_ = 0.0;
+    for (int64_t i = 0; i < n_; ++i) cost_ += static_cast<double>(weight_of(i)) * nearest_[i];
+    return cost_;
   }
   int64_t k() const { return k_; }
   const std::vector<double> &centers() const { return centers_; }
 
  private:
   int64_t weight_of(int64_t row) const { return weights_ == nullptr ? 1 : weights_[row]; }
-  double other(int64_t i, int64_t j) const { return label_[i] == j ? second_[i] : nearest_[i]; }
 
   // Distances of all rows to a center, and the widest difference in a column. For sparse rows the sum may cancel beside a
   // large offset; that misleads the descent only, whose outcome is kept where the exact cost is lower.
@@ -160,10 +156,38 @@ class Descent {
       next_[i] = j;
     }
   }
-  // The same after center j has moved.
-  void settle(int64_t i, int64_t j) {
-    if (label_[i] == j || next_[i] == j) rank(i);
-    else insert(i, static_cast<int32_t>(j));
+  // The same after center j has moved; all distances are looked at only where a third center may have become one of the two.
+  void settle(int64_t i, int32_t j) {
+    const double cost = distance_[j * n_ + i];
+    const bool is_nearest = label_[i] == j, is_next = next_[i] == j;
+    if ((is_nearest || is_next) && cost > second_[i]) {
+      rank(i);
+    } else if (is_nearest) {
+      nearest_[i] = cost;
+    } else if (is_next && cost >= nearest_[i]) {
+      second_[i] = cost;
+    } else {
+      insert(i, j);
+    }
+  }
+
+  // The rows that a center's coordinates can matter to: any row it serves, or would if it came nearer in one column.
+  int64_t find_rows(int32_t j) {
+    const double *own = distance_.data() + j * n_;
+    rows_.resize(n_);
+    spare_.resize(n_);
+    int64_t m = 0;
+    for (int64_t i = 0; i < n_; ++i) {
+      rows_[m] = i;
+      spare_[m] = (label_[i] == j ? second_[i] : nearest_[i]) - own[i];
+      m += spare_[m] + widest_[i] > 0.0;
+    }
+    rows_.resize(m);
+    if (weights_ != nullptr) {
+      row_weights_.resize(m);
+      for (int64_t r = 0; r < m; ++r) row_weights_[r] = weights_[rows_[r]];
+    }
+    return m;
   }
 
   // Columns first .. last - 1 of the rows that matter, one after the other.
@@ -189,11 +213,11 @@ class Descent {
     }
   }
 
-  // How far from `c` the walk goes on either side.
-  double bound(const double *values, int64_t m, double c) {
+  // How far a coordinate may move.
+  double reach(const double *values, int64_t m, double from) {
     if (m < 2 * kSampled) return std::numeric_limits<double>::infinity();
     sampled_.clear();
-    for (int64_t s = 0; s < kSampled; ++s) sampled_.push_back(std::fabs(values[s * m / kSampled] - c));
+    for (int64_t s = 0; s < kSampled; ++s) sampled_.push_back(std::fabs(values[s * m / kSampled] - from));
     const auto at = sampled_.begin() + kSampled / kShare;
     std::nth_element(sampled_.begin(), at, sampled_.end());
     return *at > 0.0 ? *at : std::numeric_limits<double>::infinity();
@@ -201,46 +225,14 @@ class Descent {
 
   double move_coordinate(int64_t j, int64_t f, const double *values) {
     const int64_t m = static_cast<int64_t>(rows_.size());
-    double *own = distance_.data() + j * n_;
-    const double c = centers_[j * d_ + f], far = bound(values, m, c), low = c - far, high = c + far;
-    kinks_.clear();
-    int64_t slope = 0;  // just right of `low`
-    double served = 0.0;
-    for (int64_t r = 0; r < m; ++r) {
-      const int64_t i = rows_[r];
-      const double at = values[r], apart = std::fabs(at - c), radius = other(i, j) - (own[i] - apart);
-      if (!(radius > 0.0)) continue;
-      const int64_t weight = weight_of(i);
-      served += static_cast<double>(weight) * std::min(apart, radius);
-      add_kink(at - radius, -weight, low, high, slope);
-      add_kink(at, 2 * weight, low, high, slope);
-      add_kink(at + radius, -weight, low, high, slope);
+    const int64_t *weights = weights_ == nullptr ? nullptr : row_weights_.data();
+    const double from = centers_[j * d_ + f];
+    const auto [to, gain] = line_.find(values, spare_.data(), weights, m, from, reach(values, m, from), kRounding * cost_);
+    if (gain > 0.0) {
+      centers_[j * d_ + f] = to;
+      for (int64_t r = 0; r < m; ++r) spare_[r] -= std::fabs(values[r] - to) - std::fabs(values[r] - from);
     }
-    kinks_.push_back({c, 0});
-    std::sort(kinks_.begin(), kinks_.end());
-
-    double value = 0.0, here = 0.0, least = std::numeric_limits<double>::infinity(), best = c;
-    double before = kinks_.front().at;
-    for (const Kink &kink : kinks_) {
-      value += static_cast<double>(slope) * (kink.at - before);
-      before = kink.at;
-      slope += kink.turn;
-      if (kink.turn == 0) here = value;
-      if (value < least) {
-        least = value;
-        best = kink.at;
-      }
-    }
-    const double gain = here - least;
-    if (!(gain > kRounding * served)) return 0.0;
-    for (int64_t r = 0; r < m; ++r) own[rows_[r]] += std::fabs(values[r] - best) - std::fabs(values[r] - c);
-    centers_[j * d_ + f] = best;
     return gain;
-  }
-
-  void add_kink(double at, int64_t turn, double low, double high, int64_t &slope) {
-    if (at <= low) slope += turn;
-    else if (at <= high) kinks_.push_back({at, turn});
   }
 
   const RowReader &x_;
@@ -251,9 +243,14 @@ class Descent {
   std::vector<double> widest_;    // of the center measured last: the widest difference in a column
   std::vector<double> nearest_, second_;
   std::vector<int32_t> label_, next_;
-  std::vector<int64_t> rows_;  // those that the coordinates of a center can matter to
+  double cost_ = 0.0;
+  int64_t n_moves_ = 0;
+  std::vector<int64_t> seen_;         // for each center, how many moves there were when it last found no better place
+  std::vector<int64_t> rows_;         // those that the coordinates of a center can matter to,
+  std::vector<int64_t> row_weights_;  // what they weigh,
+  std::vector<double> spare_;         // and how much more they may cost before they go elsewhere
   std::vector<double> values_, scratch_, sampled_;
-  std::vector<Kink> kinks_;
+  LineSearch line_;
 };
 
 nb::tuple descend_medians(const Matrix &x, const In2<double> &centers, const Weights &weights, double tolerance,
@@ -269,12 +266,12 @@ nb::tuple descend_medians(const Matrix &x, const In2<double> &centers, const Wei
     Descent state(*rows, centers, w);
     for (bool more = true; more && sweeps < max_sweeps; ++sweeps) {
       double gain = 0.0;
-      for (int64_t j = 0; j < state.k(); ++j) {
+      for (int32_t j = 0; j < state.k(); ++j) {
         gain += state.move(j);
         nb::gil_scoped_acquire acquire;
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
       }
-      more = gain > tolerance * state.cost();
+      more = gain > tolerance * state.add_up();
     }
     std::copy(state.centers().begin(), state.centers().end(), out.data());
   }

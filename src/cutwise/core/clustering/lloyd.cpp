@@ -5,10 +5,13 @@
 // nothing but the triangle inequality, which Euclidean and l1 distances share.
 //
 // k-means: a row that changes sides is taken out of one cluster's sums and added to another's; the sums are integers
-// (exact_sums.hpp), so this never drifts. k-medians: clusters whose rows changed find their medians anew, by selection. Centers
-// depend neither on the order of the rows nor on the number of threads.
+// (exact_sums.hpp), so this never drifts. k-medians: clusters whose rows changed find their medians anew, by selection, or from
+// where they were where the order of the rows by each column is known. Centers depend neither on the order of the rows nor on
+// the number of threads.
 //
 // Greg Hamerly (2010), "Making k-means even faster".
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -16,6 +19,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -29,6 +33,7 @@
 #include "base/rows.hpp"
 #include "clustering/centers.hpp"
 #include "clustering/medians.hpp"
+#include "clustering/ranked_medians.hpp"
 #include "clustering/sums.hpp"
 
 namespace cutwise {
@@ -80,29 +85,53 @@ float round_down(double distance) {
   return bound < kLeastBound ? 0.0f : bound;
 }
 
-// How far centers moved: each, the farthest, and the farthest other than that one.
+// How far centers moved, each and the farthest other than it, rounded up.
 struct Moves {
-  std::vector<double> each;
-  int64_t farthest = 0;
-  double most = 0.0, second = 0.0;
+  std::vector<float> each, of_others;
 
-  explicit Moves(std::vector<double> moves) : each(std::move(moves)) {
-    for (size_t j = 0; j < each.size(); ++j) {
-      if (each[j] > most) {
+  explicit Moves(const std::vector<double> &moves) : each(moves.size()), of_others(moves.size()) {
+    double most = 0.0, second = 0.0;
+    size_t farthest = 0;
+    for (size_t j = 0; j < moves.size(); ++j) {
+      each[j] = moves[j] > 0.0 ? round_up(moves[j]) : 0.0f;
+      if (moves[j] > most) {
         second = most;
-        most = each[j];
-        farthest = static_cast<int64_t>(j);
+        most = moves[j];
+        farthest = j;
       } else {
-        second = std::max(second, each[j]);
+        second = std::max(second, moves[j]);
       }
     }
+    for (size_t j = 0; j < moves.size(); ++j) {
+      const double other = j == farthest ? second : most;
+      of_others[j] = other > 0.0 ? round_up(other) : 0.0f;
+    }
   }
-  double of_others(int64_t j) const { return j == farthest ? second : most; }
 };
+
+// Moves the bounds of rows first .. last - 1 along with the centers; which rows' bounds no longer part, and how many.
+CUTWISE_CLONES int64_t move_bounds(const int32_t *labels, const Moves &moves, int64_t first, int64_t last, float *upper,
+                                   float *lower, int64_t *open) {
+  // A sum or a product of floats is off by a share of 2^-24: these factors round outward what two of them make.
+  constexpr float up = 1.0f + 0x1p-22f, down = 1.0f - 0x1p-22f;
+  const float *each = moves.each.data(), *of_others = moves.of_others.data();
+  for (int64_t row = first; row < last; ++row) {
+    const float most = (upper[row] + each[labels[row]]) * up, least = (lower[row] - of_others[labels[row]]) * down;
+    upper[row] = most < kLeastBound ? kLeastBound : most;
+    lower[row] = least < kLeastBound ? 0.0f : least;
+  }
+  int64_t n_open = 0;
+  for (int64_t row = first; row < last; ++row) {
+    open[n_open] = row;
+    n_open += !(upper[row] <= lower[row]);
+  }
+  return n_open;
+}
 
 class Lloyd {
  public:
-  Lloyd(const RowReader &x, const In2<double> &centers, const int64_t *weights, Objective objective, int n_jobs)
+  Lloyd(const RowReader &x, const In2<double> &centers, const int64_t *weights, Objective objective,
+        const std::optional<Ranks> &ranks, int n_jobs)
       : x_(x),
         weights_(weights),
         objective_(objective),
@@ -128,6 +157,7 @@ class Lloyd {
       scale_ = column_sizes(x, n_jobs);
       for (double &s : scale_) s = term_scale(s, bits);
     }
+    if (ranks) ranked_.emplace(x, weights, *ranks, k_);
     n_pieces_ = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n_)));
     start_over();
   }
@@ -149,7 +179,7 @@ class Lloyd {
       moves[j] = about_distance(before.data() + j * d_, centers_.data() + j * d_);
       gain += (objective_ == Objective::kmeans ? moves[j] * moves[j] : moves[j]) * static_cast<double>(clusters_.weight[j]);
     }
-    moves_ = std::make_unique<Moves>(std::move(moves));
+    moves_ = std::make_unique<Moves>(moves);
     return gain > tolerance * cost_;
   }
 
@@ -193,9 +223,10 @@ class Lloyd {
     const CenterPanels panels(centers_.data(), k_, d_, objective_, x_.is_sparse());
     const int64_t n_blocks = count_blocks(n_);
     std::vector<Changes> parts(n_pieces_, Changes(k_, n_sums()));
+    moved_.assign(n_pieces_, {});
     std::vector<double> costs(n_blocks, 0.0);
     parallel_for(n_jobs_, n_pieces_, [&](int64_t piece) {
-      BlockWork work(*this, panels, parts[piece]);
+      BlockWork work(*this, panels, parts[piece], moved_[piece]);
       for (int64_t b = n_blocks * piece / n_pieces_; b < n_blocks * (piece + 1) / n_pieces_; ++b) {
         const int64_t first = b * kBlockRows, last = std::min(n_, first + kBlockRows);
         costs[b] = moves_ ? work.again(first, last) : work.first_time(first, last);
@@ -213,7 +244,11 @@ class Lloyd {
   // Moves every center to the mean or median of its rows; true when clusters without rows were given one to start from.
   bool update() {
     const std::vector<int64_t> &weight = clusters_.weight;
-    if (objective_ == Objective::kmedians) {
+    if (ranked_ && !moves_) {
+      ranked_->start(labels_, weight, centers_.data(), n_jobs_);
+    } else if (ranked_) {
+      ranked_->update(moved_, weight, clusters_.touched, centers_.data(), n_jobs_);
+    } else if (objective_ == Objective::kmedians) {
       medians_of(x_, ClusterRows(labels_.data(), n_, k_), weights_, clusters_.touched.data(), centers_.data(), n_jobs_);
     } else {
       for (int64_t j = 0; j < k_; ++j)
@@ -255,8 +290,8 @@ class Lloyd {
 
   // The rows of one thread: their tiles, and what they change.
   struct BlockWork {
-    BlockWork(Lloyd &owner, const CenterPanels &centers, Changes &delta)
-        : o(owner), x(owner.x_), panels(centers), changes(delta), tile(owner.x_, centers) {}
+    BlockWork(Lloyd &owner, const CenterPanels &centers, Changes &delta, std::vector<Moved> &rows)
+        : o(owner), x(owner.x_), panels(centers), changes(delta), moved(rows), tile(owner.x_, centers) {}
 
     double first_time(int64_t first, int64_t last) {
       double cost = 0.0;
@@ -273,17 +308,11 @@ class Lloyd {
     }
 
     double again(int64_t first, int64_t last) {
-      const Moves &moves = *o.moves_;
-      open.clear();
-      for (int64_t row = first; row < last; ++row) {
-        const int32_t label = o.labels_[row];
-        o.upper_[row] = round_up(static_cast<double>(o.upper_[row]) + moves.each[label]);
-        o.lower_[row] = round_down(static_cast<double>(o.lower_[row]) - moves.of_others(label));
-        if (!(o.upper_[row] <= o.lower_[row])) open.push_back(row);
-      }
-      const int64_t n_open = static_cast<int64_t>(open.size());
+      open.resize(last - first);
+      const int64_t n_open =
+          move_bounds(o.labels_.data(), *o.moves_, first, last, o.upper_.data(), o.lower_.data(), open.data());
       if (x.is_sparse()) {
-        for (int64_t row : open) settle(row, tile.compute(row, 1), nullptr);
+        for (int64_t i = 0; i < n_open; ++i) settle(open[i], tile.compute(open[i], 1), nullptr);
       } else {
         for (int64_t at = 0; at < n_open; at += tile.capacity())
           look_at(open.data() + at, std::min(tile.capacity(), n_open - at));
@@ -319,6 +348,7 @@ class Lloyd {
       if (nearest != label) {
         const int64_t weight = o.weight_of(row);
         if (label >= 0) move(label, -weight, values);
+        if (label >= 0 && o.ranked_) moved.push_back({row, label, nearest});
         move(nearest, weight, values);
         o.labels_[row] = nearest;
       }
@@ -338,6 +368,7 @@ class Lloyd {
     const RowReader &x;
     const CenterPanels &panels;
     Changes &changes;
+    std::vector<Moved> &moved;
     CostTile tile;
     std::vector<int64_t> open;  // rows whose bounds no longer part
     std::vector<double> gathered;
@@ -356,20 +387,27 @@ class Lloyd {
   double unit_ = 1.0, cost_ = 0.0;
   Changes clusters_;              // since no row had a center; what is touched, in the last assignment
   std::unique_ptr<Moves> moves_;  // none: every row is to be looked at
+  std::optional<RankedMedians> ranked_;
+  std::vector<std::vector<Moved>> moved_;  // in the last assignment, where medians are kept up to date
 };
 
+using AnyRanks = std::optional<std::pair<In2<int32_t>, In2<int32_t>>>;
+
 nb::tuple lloyd(const Matrix &x, const In2<double> &centers, const Weights &weights, const std::string &objective, int max_iter,
-                double tolerance, int n_jobs) {
+                double tolerance, int n_jobs, const AnyRanks &ranks) {
   if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
   if (static_cast<int64_t>(centers.shape(1)) != x.n_cols())
     throw std::invalid_argument("the centers have the columns of the rows");
   const int64_t *w = checked(weights, x.n_rows());
+  std::optional<Ranks> sorted;
+  require(!ranks || objective == "kmedians", "ranks serve medians");
+  if (ranks) sorted = Ranks{ranks->first, ranks->second};
   NewArray<double, 2> out(centers.shape(0), centers.shape(1));
   int n_iter = 0;
   {
     nb::gil_scoped_release release;
     const std::unique_ptr<RowReader> rows = RowReader::of(x);
-    Lloyd state(*rows, centers, w, read_objective(objective), n_jobs);
+    Lloyd state(*rows, centers, w, read_objective(objective), sorted, n_jobs);
     for (bool more = true; more && n_iter < max_iter;) {
       more = state.step(tolerance);
       ++n_iter;
@@ -387,5 +425,5 @@ nb::tuple lloyd(const Matrix &x, const In2<double> &centers, const Weights &weig
 void bind_lloyd(nanobind::module_ &m) {
   using namespace cutwise;
   m.def("lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none(), "objective"_a, "max_iter"_a, "tolerance"_a,
-        "n_jobs"_a);
+        "n_jobs"_a, "ranks"_a.none());
 }

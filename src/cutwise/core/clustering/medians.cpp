@@ -42,9 +42,6 @@ struct Weighted {
 };
 inline bool operator<(const Weighted &a, const Weighted &b) { return a.value < b.value; }
 
-// -0.0 and 0.0 are one value; which of them a selection meets depends on the order.
-inline double plain_zero(double value) { return value + 0.0; }
-
 // The smallest value at or below which values of weight `needed` or more lie; 1 <= needed <= the weight of all.
 double select(std::vector<double> &values, int64_t needed) {
   const auto at = values.begin() + (needed - 1);
@@ -112,8 +109,6 @@ double select_near(std::vector<Item> &values, int64_t needed, double guess, std:
   }
   return select(side, rank);
 }
-
-inline int64_t half_of(int64_t weight) { return weight - weight / 2; }
 
 // Values as they are selected from: with weights, or each of weight 1.
 struct Counted {

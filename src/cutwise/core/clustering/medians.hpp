@@ -18,6 +18,12 @@ struct ClusterRows {
   std::vector<int64_t> begin, order;
 };
 
+// What rows at or below a median weigh at least.
+inline int64_t half_of(int64_t weight) { return weight - weight / 2; }
+
+// -0.0 and 0.0 are one value; which of them is met depends on the order of the rows.
+inline double plain_zero(double value) { return value + 0.0; }
+
 // The lower weighted median of every column of the clusters marked in `wanted` (all where it is null), into k x d `medians`;
 // clusters without weight keep what is there. What is there before is where the search begins: it is quicker near the medians,
 // and from nan it begins nowhere. Weights (null: 1 each) add up to less than 2^62.

@@ -1,0 +1,148 @@
+"""The searches that find a reference clustering, typed: seeds, Lloyd's iterations, coordinate descent for k-medians."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._core import Matrix
+from .kernels import ObjectiveName
+
+__all__ = ["Ranks", "descend_medians", "lloyd", "plusplus", "rank_columns"]
+
+Ranks: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+"""What ``rank_columns`` gives."""
+
+
+def rank_columns(values: npt.NDArray[np.generic]) -> Ranks:
+    """The order of the rows by every column, equal values in any order.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns)
+        Fewer than 2^31 rows, no NaN.
+
+    Returns
+    -------
+    order : ndarray of shape (n_columns, n_rows), int32
+        Rows of increasing values.
+    rank : ndarray of shape (n_rows, n_columns), int32
+        Where a row stands in each column's order.
+    """
+    order = np.ascontiguousarray(values.argsort(axis=0).T, dtype=np.int32)
+    rank = np.empty(values.shape, dtype=np.int32)
+    np.put_along_axis(rank, order.T, np.arange(len(values), dtype=np.int32)[:, None], axis=0)
+    return order, rank
+
+
+def lloyd(
+    matrix: Matrix,
+    centers: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.int64] | None = None,
+    max_iter: int = 300,
+    tolerance: float = 0.0,
+    n_jobs: int = 1,
+    objective: ObjectiveName = "kmeans",
+    ranks: Ranks | None = None,
+) -> tuple[npt.NDArray[np.float64], int]:
+    """Lloyd's iterations, with bounds that leave out rows whose center cannot have changed.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    centers : ndarray of shape (k, n_columns), float64
+        Where to start. Distances are direct differences in float64, means are exact sums and medians are values of the
+        data, so the data need not be centered, and the result depends neither on the number of threads nor on the order
+        of the rows.
+    weights : ndarray of shape (n_rows,), int64, optional
+        Positive; a weight is a repeated row to the bit.
+    max_iter : int, default 300
+    tolerance : float, default 0.0
+        Stop when moving the centers lowers the cost by no more than this share of the first iteration's (for k-medians,
+        cannot lower it by more); 0 goes on until no row changes its center.
+    n_jobs : int, default 1
+    objective : {"kmeans", "kmedians"}, default "kmeans"
+        Rows go to the center nearest in Euclidean or in l1 distance, centers to the mean or the median of their rows.
+    ranks : tuple of two ndarrays, optional
+        From ``rank_columns``, for medians: the same centers, sooner.
+
+    Returns
+    -------
+    centers : ndarray of shape (k, n_columns), float64
+        A center that loses all its rows starts again at the row farthest from every center.
+    n_iter : int
+
+    References
+    ----------
+    Hamerly (2010), *Making k-means even faster*.
+    """
+    return _core.lloyd(matrix, _float64(centers), weights, objective, max_iter, tolerance, n_jobs, ranks)
+
+
+def descend_medians(
+    matrix: Matrix,
+    centers: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.int64] | None = None,
+    tolerance: float = 0.0,
+    max_sweeps: int = 100,
+) -> tuple[npt.NDArray[np.float64], int]:
+    """Coordinate descent for k-medians: each coordinate goes to where all rows, free to change sides, cost least.
+
+    Goes on where Lloyd's iterations are stuck. Holds a float64 for every row and center.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    centers : ndarray of shape (k, n_columns), float64
+        Where to start; two at least.
+    weights : ndarray of shape (n_rows,), int64, optional
+        Positive; a weight is a repeated row.
+    tolerance : float, default 0.0
+        Stop when a sweep over all coordinates lowers the cost by no more than this share.
+    max_sweeps : int, default 100
+
+    Returns
+    -------
+    centers : ndarray of shape (k, n_columns), float64
+        Not medians of their rows, but nothing a single coordinate could do nearby makes them cheaper.
+    n_sweeps : int
+    """
+    return _core.descend_medians(matrix, _float64(centers), weights, tolerance, max_sweeps)
+
+
+def plusplus(
+    matrix: Matrix,
+    uniforms: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.int64] | None = None,
+    objective: ObjectiveName = "kmeans",
+) -> npt.NDArray[np.int64]:
+    """Rows to start Lloyd's iterations from: greedy k-means++.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    uniforms : ndarray of shape (k, n_trials), float64
+        Random numbers in [0, 1), one for each candidate; of the candidates of a seed, each drawn by its share of the
+        cost, the one that lowers the cost most is kept.
+    weights : ndarray of shape (n_rows,), int64, optional
+        Positive.
+    objective : {"kmeans", "kmedians"}, default "kmeans"
+        A cost is a squared Euclidean or an l1 distance.
+
+    Returns
+    -------
+    rows : ndarray of shape (k,), int64
+        Distinct points as long as there are any.
+
+    References
+    ----------
+    Arthur, Vassilvitskii (2007), *k-means++: the advantages of careful seeding*.
+    """
+    return _core.plusplus(matrix, weights, uniforms, objective)
+
+
+def _float64(centers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.ascontiguousarray(centers, dtype=np.float64)
