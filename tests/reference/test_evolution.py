@@ -69,3 +69,12 @@ def test_what_costs_nothing_is_left_alone():
 def test_of_runs_that_cost_the_same_the_first_stays():
     runs = [Run(2.0, np.full((1, 1), 0.0), 1), Run(1.0, np.full((1, 1), 1.0), 1), Run(2.0, np.full((1, 1), 2.0), 1)]
     assert [float(run.centers[0, 0]) for run in distinct(runs)] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("size", [2.0**-900, 2.0**-30, 2.0**1010])
+def test_any_magnitude_leads_to_the_same(size):
+    X = np.random.default_rng(2).integers(-40, 40, (60, 2)).astype(float)
+    points, runs = started(X, 5, 4)
+    large, large_runs = started(X * size, 5, 4)
+    for small, big in zip(evolved(points, runs), evolved(large, large_runs), strict=True):
+        np.testing.assert_allclose(big.centers, small.centers * size)

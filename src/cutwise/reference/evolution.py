@@ -49,7 +49,7 @@ def evolve(
     population : list of Run
         Clusterings into the same number of clusters, two at least; of a single one, offspring differ by an exchange.
     n_offspring : int
-        At most; half as many in a row that are not better than the best are the last.
+        At most; half as many in vain, one after the other, are the last.
     stop : Stop
         When iterations end.
     settled : Stop
@@ -114,8 +114,10 @@ def _crossed(population: list[Run], rng: np.random.Generator) -> Centers:
     if one == other:
         other = (one + 1 + int(rng.integers(max(size - 1, 1)))) % size
     first, second = population[one].centers, population[other].centers
-    costs = np.array([np.abs(second - center).sum(axis=1) for center in first])
-    _, pairs = linear_sum_assignment(costs)
+    # Centers near the ends of float64 are farther apart than it can say, and pairs depend on proportions alone.
+    scale = max(np.abs(first).max(), np.abs(second).max()) * len(first[0]) or 1.0
+    apart = np.array([np.abs(second / scale - center / scale).sum(axis=1) for center in first])
+    _, pairs = linear_sum_assignment(apart)
     takes_first = rng.random(len(first)) < 0.5
     return np.where(takes_first[:, None], first, second[pairs])
 
