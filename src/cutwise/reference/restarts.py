@@ -140,12 +140,12 @@ def find_clustering(
         Where restarts start: rows drawn by their cost (greedy k-means++), any distinct rows, or the given centers, from
         which there is one run on all rows and nothing random.
     n_init : int, default 10
-        Restarts, on a sample of a large table. The best three go on.
+        Restarts, on a sample of a large table, of each population for k-medians. The best three results go on.
     max_iter : int, default 300
         Iterations of every stage at most.
     brief : bool, default False
         On a table of more than ``RUN_UP_ROWS`` rows, end when iterations over all rows change next to nothing;
-        otherwise they go on until no row changes its center. For k-medians also search on samples from
+        otherwise they go on until no row changes its center. For k-medians also a single population, on a sample from
         ``RESTART_ROWS`` rows on, in place of ``RUN_UP_ROWS``.
     random_state : int, RandomState instance or None
     sample_weight : ndarray of shape (n_rows,), float64, optional
@@ -153,7 +153,7 @@ def find_clustering(
     n_jobs : int, default 1
         Threads; the result does not depend on it.
     verbose : int, default 0
-        Above 0, stages are printed to standard error.
+        Above 0, restarts, populations and stages are printed to standard error, as they end.
 
     Returns
     -------

@@ -18,9 +18,9 @@ class LineSearch {
     double gain;  // how much less than at the start it costs there; 0 where that is not above the least gain
   };
 
-  // From `start`, not farther than `far`, which may be infinite. `spare` is how much more than its difference in this column
-  // allows a row may cost before it goes elsewhere: radius = spare + |x - start|, or 0 where that is negative. Weights may be
-  // null: 1 each.
+  // From `start`, not farther than `far`, which may be infinite. `spare` is how much dearer a row may get before it goes
+  // elsewhere, negative where it is elsewhere: radius = spare + |x - start|, or 0 where that is negative. Weights may be null:
+  // 1 each.
   Best find(const double *x, const double *spare, const int64_t *weights, int64_t n, double start, double far,
             double least_gain);
 
