@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._core import Matrix
-from .kernels import ObjectiveName
+from .kernels import ObjectiveName, as_float64
 
 __all__ = ["Ranks", "descend_medians", "lloyd", "plusplus", "rank_columns"]
 
@@ -79,7 +79,7 @@ def lloyd(
     ----------
     Hamerly (2010), *Making k-means even faster*.
     """
-    return _core.lloyd(matrix, _float64(centers), weights, objective, max_iter, tolerance, n_jobs, ranks)
+    return _core.lloyd(matrix, as_float64(centers), weights, objective, max_iter, tolerance, n_jobs, ranks)
 
 
 def descend_medians(
@@ -110,7 +110,7 @@ def descend_medians(
         Not medians of their rows, but nothing a single coordinate could do nearby makes them cheaper.
     n_sweeps : int
     """
-    return _core.descend_medians(matrix, _float64(centers), weights, tolerance, max_sweeps)
+    return _core.descend_medians(matrix, as_float64(centers), weights, tolerance, max_sweeps)
 
 
 def plusplus(
@@ -142,7 +142,3 @@ def plusplus(
     Arthur, Vassilvitskii (2007), *k-means++: the advantages of careful seeding*.
     """
     return _core.plusplus(matrix, weights, uniforms, objective)
-
-
-def _float64(centers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return np.ascontiguousarray(centers, dtype=np.float64)

@@ -22,6 +22,7 @@ __all__ = [
     "Matrix",
     "ObjectiveName",
     "apply",
+    "as_float64",
     "as_matrix",
     "assign",
     "assign_from_array",
@@ -212,7 +213,7 @@ def assign(
         The largest, over all rows, of the largest less the smallest cost of a row. Infinite or not a number where
         costs are beyond float64.
     """
-    return _core.assign(matrix, _float64(centers), objective, n_jobs)
+    return _core.assign(matrix, as_float64(centers), objective, n_jobs)
 
 
 def assign_from_array(
@@ -265,7 +266,7 @@ def fixed_costs(
         A scale that is not positive or takes a cost out of range (sums are the caller's care); arrays that do not fit.
     """
     return _core.fixed_costs(
-        matrix, _float64(centers), objective, scale, weights, dtype is np.int64, base_dtype is np.int64, n_jobs
+        matrix, as_float64(centers), objective, scale, weights, dtype is np.int64, base_dtype is np.int64, n_jobs
     )
 
 
@@ -288,7 +289,7 @@ def center_costs(
 
     Bit for bit the costs that ``assign`` and ``fixed_costs`` use, which do without this array.
     """
-    return _core.center_costs(matrix, _float64(centers), objective, n_jobs)
+    return _core.center_costs(matrix, as_float64(centers), objective, n_jobs)
 
 
 def label_costs(
@@ -302,7 +303,7 @@ def label_costs(
 
     Parameters as in ``assign``; the costs are the same to the bit.
     """
-    return _core.label_costs(matrix, _float64(centers), labels, objective, n_jobs)
+    return _core.label_costs(matrix, as_float64(centers), labels, objective, n_jobs)
 
 
 def cluster_means(
@@ -391,5 +392,6 @@ def exact_sum(
     return _core.exact_sum(values, weights)
 
 
-def _float64(centers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def as_float64(centers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Centers as the core takes them: float64, one row after the other; copied only where they are not."""
     return np.ascontiguousarray(centers, dtype=np.float64)
