@@ -300,13 +300,6 @@ def fewest_feature_mistakes(
     any_level: bool,
     n_jobs: int,
 ) -> tuple[int, int, int, int, float, float, _Int32] | None: ...
-def descend_medians(
-    matrix: Matrix,
-    centers: npt.NDArray[np.float64],
-    weights: npt.NDArray[np.int64] | None,
-    tolerance: float,
-    max_sweeps: int,
-) -> tuple[npt.NDArray[np.float64], int]: ...
 def lloyd(
     matrix: Matrix,
     centers: npt.NDArray[np.float64],
@@ -315,7 +308,6 @@ def lloyd(
     max_iter: int,
     tolerance: float,
     n_jobs: int,
-    ranks: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]] | None,
 ) -> tuple[npt.NDArray[np.float64], int]: ...
 def plusplus(
     matrix: Matrix, weights: npt.NDArray[np.int64] | None, uniforms: npt.NDArray[np.float64], objective: str

@@ -1,8 +1,6 @@
-"""The searches that find a reference clustering, typed: seeds, Lloyd's iterations, coordinate descent for k-medians."""
+"""What finds a reference clustering, typed: seeds and Lloyd's iterations."""
 
 from __future__ import annotations
-
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,31 +9,7 @@ from . import _core
 from ._core import Matrix
 from .kernels import ObjectiveName, as_float64
 
-__all__ = ["Ranks", "descend_medians", "lloyd", "plusplus", "rank_columns"]
-
-Ranks: TypeAlias = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
-"""What ``rank_columns`` gives."""
-
-
-def rank_columns(values: npt.NDArray[np.generic]) -> Ranks:
-    """The order of the rows by every column, equal values in any order.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_columns)
-        Fewer than 2^31 rows, no NaN.
-
-    Returns
-    -------
-    order : ndarray of shape (n_columns, n_rows), int32
-        Rows of increasing values.
-    rank : ndarray of shape (n_rows, n_columns), int32
-        Where a row stands in each column's order.
-    """
-    order = np.ascontiguousarray(values.argsort(axis=0).T, dtype=np.int32)
-    rank = np.empty(values.shape, dtype=np.int32)
-    np.put_along_axis(rank, order.T, np.arange(len(values), dtype=np.int32)[:, None], axis=0)
-    return order, rank
+__all__ = ["lloyd", "plusplus"]
 
 
 def lloyd(
@@ -46,7 +20,6 @@ def lloyd(
     tolerance: float = 0.0,
     n_jobs: int = 1,
     objective: ObjectiveName = "kmeans",
-    ranks: Ranks | None = None,
 ) -> tuple[npt.NDArray[np.float64], int]:
     """Lloyd's iterations, with bounds that leave out rows whose center cannot have changed.
 
@@ -66,8 +39,6 @@ def lloyd(
     n_jobs : int, default 1
     objective : {"kmeans", "kmedians"}, default "kmeans"
         Rows go to the center nearest in Euclidean or in l1 distance, centers to the mean or the median of their rows.
-    ranks : tuple of two ndarrays, optional
-        From ``rank_columns``, for medians: the same centers, sooner.
 
     Returns
     -------
@@ -79,38 +50,7 @@ def lloyd(
     ----------
     Hamerly (2010), *Making k-means even faster*.
     """
-    return _core.lloyd(matrix, as_float64(centers), weights, objective, max_iter, tolerance, n_jobs, ranks)
-
-
-def descend_medians(
-    matrix: Matrix,
-    centers: npt.NDArray[np.float64],
-    weights: npt.NDArray[np.int64] | None = None,
-    tolerance: float = 0.0,
-    max_sweeps: int = 100,
-) -> tuple[npt.NDArray[np.float64], int]:
-    """Coordinate descent for k-medians: each coordinate goes to where all rows, free to change sides, cost least.
-
-    Goes on where Lloyd's iterations are stuck. Holds a float64 for every row and center.
-
-    Parameters
-    ----------
-    matrix : Matrix
-    centers : ndarray of shape (k, n_columns), float64
-        Where to start; two at least.
-    weights : ndarray of shape (n_rows,), int64, optional
-        Positive; a weight is a repeated row.
-    tolerance : float, default 0.0
-        Stop when a sweep over all coordinates lowers the cost by no more than this share.
-    max_sweeps : int, default 100
-
-    Returns
-    -------
-    centers : ndarray of shape (k, n_columns), float64
-        Not medians of their rows, but nothing a single coordinate could do nearby makes them cheaper.
-    n_sweeps : int
-    """
-    return _core.descend_medians(matrix, as_float64(centers), weights, tolerance, max_sweeps)
+    return _core.lloyd(matrix, as_float64(centers), weights, objective, max_iter, tolerance, n_jobs)
 
 
 def plusplus(

@@ -11,7 +11,6 @@ void bind_sums(nb::module_ &m);
 void bind_means(nb::module_ &m);
 void bind_medians(nb::module_ &m);
 void bind_lloyd(nb::module_ &m);
-void bind_descent(nb::module_ &m);
 void bind_seeds(nb::module_ &m);
 void bind_apply(nb::module_ &m);
 void bind_pack(nb::module_ &m);
@@ -43,7 +42,6 @@ NB_MODULE(_core, m) {
   bind_means(m);
   bind_medians(m);
   bind_lloyd(m);
-  bind_descent(m);
   bind_seeds(m);
   bind_apply(m);
   bind_pack(m);

@@ -40,11 +40,11 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         Where to start: rows drawn by their l1 distance to the nearest center so far (greedy k-means++), any rows, or
         the given centers; from these there is a single run, with nothing random in it.
     n_init : int, default=10
-        Number of starts. They make a population, which has up to six offspring for each of them.
+        Number of starts, of which the best is kept.
     max_iter : int, default=300
         Iterations of a start at most.
     random_state : int, RandomState instance or None, default=None
-        Seeds the starts and the search that follows.
+        Seeds the starts.
     n_jobs : int, default=None
         Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
     verbose : int, default=0
@@ -67,21 +67,17 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
 
     Notes
     -----
-    Lloyd's iterations get stuck in many local optima, because a median stays until half of its rows' weight has moved.
-    So the starts are the first generation of a population: two of them are crossed, center by center, a center is
-    exchanged for a row, iterations go on from there, and what costs least lives on; near the best, coordinate descent
-    goes on where iterations are stuck (one coordinate of a center at a time goes to where all rows, free to change
-    sides, cost least). There are up to eight populations, the more the smaller the table and the fewer the clusters,
-    and half of them where these come to the same. A table of up to 100,000 rows is searched whole, of a larger one a
-    sample of 25,000 (or 25 a cluster), from which the best three results go on with all rows. Time grows linearly with
-    the number of rows. Sparse input is not made dense. The same input and seed give the same result, bit for bit, for
-    any ``n_jobs``; an integer weight is the same as a repeated row for given starting centers.
+    Rows go to their nearest center and centers to the medians of their rows, in turn, until nothing changes; the best
+    of ``n_init`` such runs is the result. A median stays until half of its rows' weight has moved, so runs end in many
+    local optima, and more starts find better ones. A table of up to 25,000 rows is searched whole, of a larger one a
+    sample, from which the best three results go on with all rows. Time grows linearly with the number of rows. Sparse
+    input is not made dense. The same input and seed give the same result, bit for bit, for any ``n_jobs``; an integer
+    weight is the same as a repeated row for given starting centers.
 
     References
     ----------
-    Bradley, Mangasarian, Street (1996), *Clustering via concave minimization* (the k-median algorithm). Gribel,
-    Vidal (2019), *HG-means: A scalable hybrid genetic algorithm for minimum sum-of-squares clustering*. Lattanzi,
-    Sohler (2019), *A better k-means++ algorithm via local search*. Hamerly (2010), *Making k-means even faster*.
+    Bradley, Mangasarian, Street (1996), *Clustering via concave minimization* (the k-median algorithm). Hamerly
+    (2010), *Making k-means even faster*.
 
     Examples
     --------

@@ -45,8 +45,6 @@ class Objective:
         does not depend on the order of the rows.
     distances : callable
         Turns an array of costs into the distances that ``transform`` gives, in place where it can.
-    gets_stuck : bool
-        Whether Lloyd's iterations end in so many local optima that restarts alone do not get past them.
     """
 
     name: ObjectiveName
@@ -55,7 +53,6 @@ class Objective:
     cost_words: str
     centers: _Centers
     distances: Callable[[Float64], Float64]
-    gets_stuck: bool
 
     def assign(self, matrix: Matrix, centers: Float64, n_jobs: int = 1) -> tuple[Int32, Float64, float]:
         """The nearest center of every row, what it costs, and the largest excess: see ``kernels.assign``."""
@@ -78,12 +75,10 @@ def _as_they_are(costs: Float64) -> Float64:
     return costs
 
 
-KMEANS = Objective("kmeans", "k-means", "mean", "squared distances", kernels.cluster_means, _roots, gets_stuck=False)
+KMEANS = Objective("kmeans", "k-means", "mean", "squared distances", kernels.cluster_means, _roots)
 """Squared Euclidean distance to the weighted mean."""
 
-KMEDIANS = Objective(
-    "kmedians", "k-medians", "median", "l1 distances", kernels.cluster_medians, _as_they_are, gets_stuck=True
-)
+KMEDIANS = Objective("kmedians", "k-medians", "median", "l1 distances", kernels.cluster_medians, _as_they_are)
 """l1 distance to the coordinate-wise weighted median."""
 
 OBJECTIVES: dict[str, Objective] = {objective.name: objective for objective in (KMEANS, KMEDIANS)}

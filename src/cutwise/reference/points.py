@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core.iterations import Ranks, descend_medians, lloyd, rank_columns
+from cutwise.core.iterations import lloyd
 from cutwise.core.kernels import Matrix, as_matrix, encode, exact_sum, merge_duplicates
 from cutwise.table import Table, count_distinct_rows
 
@@ -21,13 +21,6 @@ __all__ = ["Centers", "Points", "Run", "Stop", "distinct_points"]
 
 Values: TypeAlias = "npt.NDArray[np.generic] | sparse.csr_array"
 Centers: TypeAlias = npt.NDArray[np.float64]
-
-MOST_DESCENT = 1 << 28
-"""Rows times centers times columns (8 at least) up to which coordinate descent is worth its time and memory."""
-MOST_RANKED = 1 << 24
-"""Values up to which the order of the rows by each column is worth its memory."""
-LEAST_FALL = 1e-9
-"""Relative fall of the cost that descent goes on for."""
 
 
 class Stop(NamedTuple):
@@ -47,12 +40,11 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows to be clustered, each of positive weight; ``descends``: coordinate descent goes on where it pays."""
+    """Rows to be clustered, each of positive weight."""
 
     values: Values
     weights: npt.NDArray[np.int64] | None
     objective: Objective
-    descends: bool = True
 
     @property
     def n_rows(self) -> int:
@@ -63,14 +55,6 @@ class Points:
     def matrix(self) -> Matrix:
         """The rows as the core sees them."""
         return as_matrix(self.values)
-
-    @cached_property
-    def ranks(self) -> Ranks | None:
-        """The order of the rows by each column, and where each stands in it; none where they would not serve."""
-        values = self.values
-        if not self.objective.gets_stuck or isinstance(values, sparse.csr_array) or values.size > MOST_RANKED:
-            return None
-        return rank_columns(values)
 
     def rows(self, numbers: npt.NDArray[np.integer]) -> Centers:
         """Some rows as a dense float64 array."""
@@ -98,26 +82,8 @@ class Points:
     def iterate(self, centers: Centers, stop: Stop, n_jobs: int, *, costed: bool = True) -> Run:
         """Lloyd's iterations from these centers."""
         tolerance, max_iter = stop
-        centers, n_iter = lloyd(
-            self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name, self.ranks
-        )
+        centers, n_iter = lloyd(self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name)
         return Run(self.cost(centers, n_jobs) if costed else np.nan, centers, n_iter)
-
-    def settle(self, centers: Centers, stop: Stop, n_jobs: int) -> Run:
-        """Lloyd's iterations; where they get stuck, coordinate descent and iterations in turn as long as that pays."""
-        run = self.iterate(centers, stop, n_jobs)
-        k, n_columns = centers.shape
-        descends = self.descends and self.objective.gets_stuck and k > 1
-        if not descends or self.n_rows * k * max(n_columns, 8) > MOST_DESCENT:
-            return run
-        least = max(stop.tolerance, LEAST_FALL)
-        falls = np.isfinite(run.cost)
-        while falls:
-            moved, _ = descend_medians(self.matrix, run.centers, self.weights, least, stop.max_iter)
-            further = self.iterate(moved, stop, n_jobs)
-            falls = further.cost < run.cost * (1.0 - least)
-            run = min(run, further, key=lambda each: each.cost)
-        return run
 
 
 def distinct_points(table: Table, sample_weight: npt.NDArray[np.float64] | None, objective: Objective) -> Points:

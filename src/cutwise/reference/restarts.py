@@ -1,13 +1,8 @@
-"""Clusterings by Lloyd's iterations: restarts on samples, evolution where they get stuck, few iterations on all rows.
+"""Clusterings by Lloyd's iterations: restarts on samples, few iterations on all rows.
 
 A solution on m sampled rows costs about k / m more (relatively) on all rows than the optimum it stands for. So restarts
 on ten thousand rows tell good starts from bad ones, a hundred thousand rows bring the best of them close, and the full
 table is left with a few iterations whose bounds skip most rows. Equal rows are merged into weights where that pays.
-
-Medians stay where they are until half of a cluster's weight has moved, so iterations for k-medians end in many more
-local optima than for k-means. There restarts are the first generation of a population, which improves by crossing and
-exchanging centers and by coordinate descent, which moves a center for all rows that may come or go. Samples do not tell
-such optima apart, so where the result is not brief, all this is done with all rows.
 
 Everything runs in our own core: no OpenMP, no BLAS. Fits may run in several threads at once or in forked children, and
 the result depends on neither the number of threads nor the machine's libraries.
@@ -17,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -27,12 +22,10 @@ import numpy.typing as npt
 from cutwise.core.iterations import plusplus
 from cutwise.table import Table, read_random_state
 
-from .evolution import n_candidates
 from .given import from_centers
-from .objective import KMEANS, Objective
+from .objective import KMEANS, KMEDIANS, Objective
 from .parallel import each
 from .points import Centers, Points, Run, Stop, distinct_points
-from .populations import find_by_populations
 from .result import Reference
 from .weights import sum_weights
 
@@ -43,14 +36,9 @@ SEEDING_ROWS = 4_000
 WHOLE_ROWS = 25_000
 """Tables up to this size, or 25 rows per cluster, are restarted whole and to the end."""
 RESTART_ROWS = 10_000
-"""Rows of a restart on a larger table, and 25 per cluster at least.
-
-Where they are the first of a population, a brief search takes tables as larger from here on, and has ``SEEDING_ROWS``
-for each run. Up to here, runs go to the end in every stage."""
+"""Rows of a restart on a larger table, and 25 per cluster at least."""
 RUN_UP_ROWS = 100_000
-"""Rows on which the best restarts go on; on tables up to this size, they end there.
-
-Up to this size, populations have all rows where the search is not brief, and ``WHOLE_ROWS`` beyond."""
+"""Rows on which the best restarts go on; on tables up to this size, they end there."""
 FINALISTS = 3
 COARSE, FINE = 1e-4, 1e-5
 """Relative falls of the cost that end a restart, and a later stage, on a large table."""
@@ -140,20 +128,19 @@ def find_clustering(
         Where restarts start: rows drawn by their cost (greedy k-means++), any distinct rows, or the given centers, from
         which there is one run on all rows and nothing random.
     n_init : int, default 10
-        Restarts, on a sample of a large table, of each population for k-medians. The best three results go on.
+        Restarts, on a sample of a large table. The best three results go on.
     max_iter : int, default 300
         Iterations of every stage at most.
     brief : bool, default False
         On a table of more than ``RUN_UP_ROWS`` rows, end when iterations over all rows change next to nothing;
-        otherwise they go on until no row changes its center. For k-medians also a single population, on a sample from
-        ``RESTART_ROWS`` rows on, in place of ``RUN_UP_ROWS``.
+        otherwise they go on until no row changes its center.
     random_state : int, RandomState instance or None
     sample_weight : ndarray of shape (n_rows,), float64, optional
         Not negative.
     n_jobs : int, default 1
         Threads; the result does not depend on it.
     verbose : int, default 0
-        Above 0, restarts, populations and stages are printed to standard error, as they end.
+        Above 0, restarts and stages are printed to standard error, as they end.
 
     Returns
     -------
@@ -192,55 +179,38 @@ def _search(
 ) -> Run:
     """The best restart after all stages."""
     name = points.objective.name
-    stuck = points.objective.gets_stuck and k > 1
-    if not stuck:
-        whole_rows, restart_rows = WHOLE_ROWS, RESTART_ROWS
-    else:
-        whole_rows, restart_rows = (RESTART_ROWS, SEEDING_ROWS) if brief else (RUN_UP_ROWS, WHOLE_ROWS)
-    sample = points if points.n_rows <= max(whole_rows, 25 * k) else points.sample(max(restart_rows, 25 * k), rng)
-    to_the_end, coarse = Stop(0.0, max_iter), Stop(COARSE, max_iter)
-    stop = coarse if sample is not points or (stuck and points.n_rows > RESTART_ROWS) else to_the_end
-    if brief and sample is not points:
-        # What descent gains is below what a sample's optimum differs from that of all rows.
-        sample = replace(sample, descends=False)
+    sample = points if points.n_rows <= max(WHOLE_ROWS, 25 * k) else points.sample(max(RESTART_ROWS, 25 * k), rng)
+    to_the_end = Stop(0.0, max_iter)
+    stop = to_the_end if sample is points else Stop(COARSE, max_iter)
 
     def restart(stream: np.random.Generator) -> Run:
         return sample.iterate(seeds(sample, k, stream), stop, 1)
 
-    # Restarts are independent, and so are populations: one thread each, instead of many threads on one small sample.
-    if stuck:
-        found = find_by_populations(sample, restart, k, n_init, brief=brief, stop=stop, rng=rng, n_jobs=n_jobs, say=say)
-        finalists = found[:FINALISTS]
-    else:
-        runs = each(restart, rng.spawn(n_init), n_jobs)
-        for i, run in enumerate(runs):
-            say(f"{name} restart {i + 1} of {n_init} on {sample.n_rows} rows: cost {run.cost:.6g}")
-        finalists = sorted(runs, key=lambda run: run.cost)[:FINALISTS]
-    if sample is points or (stuck and not brief):
-        if stuck:
-            finalists = [points.settle(run.centers, to_the_end, n_jobs) for run in finalists]
-        return min(finalists, key=lambda run: run.cost)
+    # Restarts are independent: one thread each, instead of many threads on one small sample.
+    runs = each(restart, rng.spawn(n_init), n_jobs)
+    for i, run in enumerate(runs):
+        say(f"{name} restart {i + 1} of {n_init} on {sample.n_rows} rows: cost {run.cost:.6g}")
+    finalists = sorted(runs, key=lambda run: run.cost)[:FINALISTS]
+    if sample is points:
+        return finalists[0]
 
     larger = points.sample(RUN_UP_ROWS, rng)
     whole = larger is points
-    if stuck:
-        # What evolution has led to differs little: the best after a few iterations is the one to go on with.
-        finalists = [larger.iterate(run.centers, coarse, n_jobs) for run in finalists]
-        finalists = [min(finalists, key=lambda run: run.cost)]
     stop = to_the_end if whole else Stop(FINE, max_iter)
     best = min((larger.iterate(run.centers, stop, n_jobs) for run in finalists), key=lambda run: run.cost)
     say(f"{name}, best of {len(finalists)} on {larger.n_rows} rows: cost {best.cost:.6g}")
     if whole:
         return best
     # What an iteration for k-medians may gain is known by a bound only, which its gain is far below.
-    last = Stop(COARSE if stuck else FINE, min(max_iter, MAX_FULL_ITER)) if brief else to_the_end
+    tolerance = COARSE if points.objective is KMEDIANS else FINE
+    last = Stop(tolerance, min(max_iter, MAX_FULL_ITER)) if brief else to_the_end
     return points.iterate(best.centers, last, n_jobs, costed=False)
 
 
 def _costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
     """Greedy k-means++, with as many candidates a seed as scikit-learn tries."""
     few = points.sample(max(SEEDING_ROWS, 10 * k), rng)
-    uniforms = rng.random((k, n_candidates(k)))
+    uniforms = rng.random((k, 2 + int(np.log(k))))
     return few.rows(plusplus(few.matrix, uniforms, few.weights, few.objective.name))
 
 

@@ -5,13 +5,10 @@
 // nothing but the triangle inequality, which Euclidean and l1 distances share.
 //
 // k-means: a row that changes sides is taken out of one cluster's sums and added to another's; the sums are integers
-// (exact_sums.hpp), so this never drifts. k-medians: clusters whose rows changed find their medians anew, by selection, or from
-// where they were where the order of the rows by each column is known. Centers depend neither on the order of the rows nor on
-// the number of threads.
+// (exact_sums.hpp), so this never drifts. k-medians: clusters whose rows changed find their medians anew, by selection. Centers
+// depend neither on the order of the rows nor on the number of threads.
 //
 // Greg Hamerly (2010), "Making k-means even faster".
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -19,7 +16,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -32,7 +28,6 @@
 #include "clustering/bounds.hpp"
 #include "clustering/centers.hpp"
 #include "clustering/medians.hpp"
-#include "clustering/ranked_medians.hpp"
 #include "clustering/sums.hpp"
 
 namespace cutwise {
@@ -42,8 +37,7 @@ using nb::literals::operator""_a;
 
 class Lloyd {
  public:
-  Lloyd(const RowReader &x, const In2<double> &centers, const int64_t *weights, Objective objective,
-        const std::optional<Ranks> &ranks, int n_jobs)
+  Lloyd(const RowReader &x, const In2<double> &centers, const int64_t *weights, Objective objective, int n_jobs)
       : x_(x),
         weights_(weights),
         objective_(objective),
@@ -69,7 +63,6 @@ class Lloyd {
       scale_ = column_sizes(x, n_jobs);
       for (double &s : scale_) s = term_scale(s, bits);
     }
-    if (ranks) ranked_.emplace(x, weights, *ranks, k_);
     n_pieces_ = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n_)));
     start_over();
   }
@@ -135,10 +128,9 @@ class Lloyd {
     const CenterPanels panels(centers_.data(), k_, d_, objective_, x_.is_sparse());
     const int64_t n_blocks = count_blocks(n_);
     std::vector<Changes> parts(n_pieces_, Changes(k_, n_sums()));
-    moved_.assign(n_pieces_, {});
     std::vector<double> costs(n_blocks, 0.0);
     parallel_for(n_jobs_, n_pieces_, [&](int64_t piece) {
-      BlockWork work(*this, panels, parts[piece], moved_[piece]);
+      BlockWork work(*this, panels, parts[piece]);
       for (int64_t b = n_blocks * piece / n_pieces_; b < n_blocks * (piece + 1) / n_pieces_; ++b) {
         const int64_t first = b * kBlockRows, last = std::min(n_, first + kBlockRows);
         costs[b] = moves_ ? work.again(first, last) : work.first_time(first, last);
@@ -156,11 +148,7 @@ class Lloyd {
   // Moves every center to the mean or median of its rows; true when clusters without rows were given one to start from.
   bool update() {
     const std::vector<int64_t> &weight = clusters_.weight;
-    if (ranked_ && !moves_) {
-      ranked_->start(labels_, weight, centers_.data(), n_jobs_);
-    } else if (ranked_) {
-      ranked_->update(moved_, weight, clusters_.touched, centers_.data(), n_jobs_);
-    } else if (objective_ == Objective::kmedians) {
+    if (objective_ == Objective::kmedians) {
       medians_of(x_, ClusterRows(labels_.data(), n_, k_), weights_, clusters_.touched.data(), centers_.data(), n_jobs_);
     } else {
       for (int64_t j = 0; j < k_; ++j)
@@ -202,8 +190,8 @@ class Lloyd {
 
   // The rows of one thread: their tiles, and what they change.
   struct BlockWork {
-    BlockWork(Lloyd &owner, const CenterPanels &centers, Changes &delta, std::vector<Moved> &rows)
-        : o(owner), x(owner.x_), panels(centers), changes(delta), moved(rows), tile(owner.x_, centers) {}
+    BlockWork(Lloyd &owner, const CenterPanels &centers, Changes &delta)
+        : o(owner), x(owner.x_), panels(centers), changes(delta), tile(owner.x_, centers) {}
 
     double first_time(int64_t first, int64_t last) {
       double cost = 0.0;
@@ -260,7 +248,6 @@ class Lloyd {
       if (nearest != label) {
         const int64_t weight = o.weight_of(row);
         if (label >= 0) move(label, -weight, values);
-        if (label >= 0 && o.ranked_) moved.push_back({row, label, nearest});
         move(nearest, weight, values);
         o.labels_[row] = nearest;
       }
@@ -280,7 +267,6 @@ class Lloyd {
     const RowReader &x;
     const CenterPanels &panels;
     Changes &changes;
-    std::vector<Moved> &moved;
     CostTile tile;
     std::vector<int64_t> open;  // rows whose bounds no longer part
     std::vector<double> gathered;
@@ -299,27 +285,20 @@ class Lloyd {
   double unit_ = 1.0, cost_ = 0.0;
   Changes clusters_;              // since no row had a center; what is touched, in the last assignment
   std::unique_ptr<Moves> moves_;  // none: every row is to be looked at
-  std::optional<RankedMedians> ranked_;
-  std::vector<std::vector<Moved>> moved_;  // in the last assignment, where medians are kept up to date
 };
 
-using AnyRanks = std::optional<std::pair<In2<int32_t>, In2<int32_t>>>;
-
 nb::tuple lloyd(const Matrix &x, const In2<double> &centers, const Weights &weights, const std::string &objective, int max_iter,
-                double tolerance, int n_jobs, const AnyRanks &ranks) {
+                double tolerance, int n_jobs) {
   if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
   if (static_cast<int64_t>(centers.shape(1)) != x.n_cols())
     throw std::invalid_argument("the centers have the columns of the rows");
   const int64_t *w = checked(weights, x.n_rows());
-  std::optional<Ranks> sorted;
-  require(!ranks || objective == "kmedians", "ranks serve medians");
-  if (ranks) sorted = Ranks{ranks->first, ranks->second};
   NewArray<double, 2> out(centers.shape(0), centers.shape(1));
   int n_iter = 0;
   {
     nb::gil_scoped_release release;
     const std::unique_ptr<RowReader> rows = RowReader::of(x);
-    Lloyd state(*rows, centers, w, read_objective(objective), sorted, n_jobs);
+    Lloyd state(*rows, centers, w, read_objective(objective), n_jobs);
     for (bool more = true; more && n_iter < max_iter;) {
       more = state.step(tolerance);
       ++n_iter;
@@ -337,5 +316,5 @@ nb::tuple lloyd(const Matrix &x, const In2<double> &centers, const Weights &weig
 void bind_lloyd(nanobind::module_ &m) {
   using namespace cutwise;
   m.def("lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none(), "objective"_a, "max_iter"_a, "tolerance"_a,
-        "n_jobs"_a, "ranks"_a.none());
+        "n_jobs"_a);
 }
