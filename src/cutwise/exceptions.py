@@ -171,8 +171,8 @@ class ColumnMismatchError(InvalidInputError):
     """A table has other columns than the one the model was fitted on."""
 
     @classmethod
-    def of_names(cls, fitted: Sequence[str], given: Sequence[str]) -> ColumnMismatchError:
-        """Columns renamed, missing, added or in another order, in scikit-learn's words."""
+    def of_names(cls, fitted: Sequence[str], given: Sequence[str], tested: Sequence[str] = ()) -> ColumnMismatchError:
+        """Columns renamed, missing, added or in another order, in scikit-learn's words; ``tested`` are needed."""
         message = "The feature names should match those that were passed during fit.\n"
         unseen = sorted(set(given) - set(fitted))
         missing = sorted(set(fitted) - set(given))
@@ -180,13 +180,18 @@ class ColumnMismatchError(InvalidInputError):
             message += "Feature names unseen at fit time:\n" + _bullets(unseen)
         if missing:
             message += "Feature names seen at fit time, yet now missing:\n" + _bullets(missing)
-        if not unseen and not missing:
+        seen = set(given)
+        if not unseen and [name for name in fitted if name in seen] != list(given):
             message += "Feature names must be in the same order as they were in fit.\n"
-            first = next(i for i, (a, b) in enumerate(zip(fitted, given, strict=False)) if a != b)
+            order = [name for name in fitted if name in seen]
+            first = next(i for i, (a, b) in enumerate(zip(order, given, strict=True)) if a != b)
             message += (
-                f"The first that differs is column {first}: {given[first]!r} now, {fitted[first]!r} at fit time.\n"
+                f"The first that differs is column {first}: {given[first]!r} now, {order[first]!r} at fit time.\n"
             )
             return cls(message + "Reorder the columns: X[list(model.feature_names_in_)].")
+        needed = [name for name in tested if name not in seen]
+        if needed and not unseen:
+            return cls(f"{message}The tree asks about {listed(needed)}. Give every column that it asks about.")
         if unseen and missing and len(unseen) == len(missing):
             return cls(message + "Rename the columns to the names used at fit time.")
         return cls(message + "Pass the columns of fit, no more and no fewer: X[list(model.feature_names_in_)].")

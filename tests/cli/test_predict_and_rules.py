@@ -110,3 +110,23 @@ def test_a_model_of_a_newer_version_is_refused(refused, model, blobs_csv):
 def test_a_missing_model_is_refused(refused, blobs_csv, tmp_path):
     assert "nowhere.json" in refused("rules", tmp_path / "nowhere.json")
     assert "nowhere.json" in refused("predict", tmp_path / "nowhere.json", blobs_csv)
+
+
+@pytest.mark.parametrize("rest", [None, "x", ""])
+def test_only_the_columns_that_the_rules_ask_about_are_needed(cutwise, refused, blobs, blobs_csv, tmp_path, rest):
+    path, new = tmp_path / "whole.json", tmp_path / "new.csv"
+    grouped = tmp_path / "grouped.csv"
+    blobs.assign(group=[0, 1, 2] * 20).to_csv(grouped, index=False)
+    assert cutwise("fit", grouped, "--labels-from", "group", "--out", path).code == 0
+    table = blobs.drop(columns="noise") if rest is None else blobs.assign(noise=rest)
+    table.to_csv(new, index=False)
+    assert cutwise("predict", path, new).out == cutwise("predict", path, blobs_csv).out
+    assert cutwise("explain", path, new).out == cutwise("explain", path, blobs_csv).out
+    assert cutwise("report", path, new, "--out", tmp_path / "report.md").code == 0
+    table.to_csv(new, index=False, header=False)
+    if rest is None:
+        assert "2 columns, and the model was fitted on 3" in refused("predict", path, new, "--no-header")
+    else:
+        assert cutwise("predict", path, new, "--no-header").out == cutwise("predict", path, blobs_csv).out
+    blobs.drop(columns=["age", "noise"]).to_csv(new, index=False)
+    assert "columns that the model asks about: 'age'" in refused("predict", path, new)

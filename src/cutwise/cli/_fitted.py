@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from cutwise.estimators._base import TreeEstimator
 
-__all__ = ["as_fitted", "columns_of"]
+__all__ = ["as_fitted", "other_columns", "tested_columns"]
 
 
-def columns_of(model: TreeEstimator, source: Source) -> pd.DataFrame:
-    """The columns that the model was fitted on, in its order.
+def tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
+    """The columns that the model's tree asks about, in its order; no others are needed to place a row.
 
     Raises
     ------
@@ -25,6 +25,7 @@ def columns_of(model: TreeEstimator, source: Source) -> pd.DataFrame:
         One of them is not there, or the model knows its columns by position only and their number differs.
     """
     given = list(source.frame.columns)
+    tested = _tested(model)
     names = getattr(model, "feature_names_in_", None)
     if names is None or not source.has_names:
         if len(given) != model.n_features_in_:
@@ -32,21 +33,42 @@ def columns_of(model: TreeEstimator, source: Source) -> pd.DataFrame:
                 f"{source.name} has {len(given)} columns, and the model was fitted on {model.n_features_in_}. "
                 "Without names they are matched by position, so the number must be the same."
             )
-        return source.frame
-    names = list(names)
-    missing = [name for name in names if name not in given]
+        return source.frame.iloc[:, tested]
+    needed = [names[i] for i in tested]
+    missing = [name for name in needed if name not in given]
     if missing:
         free = [name for name in given if name not in names]
         raise ColumnMismatchError(
-            f"{source.name} lacks {len(missing)} of the {len(names)} columns of the model: {listed(missing)}."
-            f"{did_you_mean(missing[0], free)} Its own columns are {listed(given, most=20)}."
+            f"{source.name} lacks {len(missing)} of the {len(needed)} columns that the model asks about: "
+            f"{listed(missing)}.{did_you_mean(missing[0], free)} Its own columns are {listed(given, most=20)}."
         )
-    return source.frame[names]
+    return source.frame[needed]
 
 
-def as_fitted(model: TreeEstimator, table: pd.DataFrame) -> pd.DataFrame | npt.NDArray[Any]:
-    """The table with names exactly when the model has some: by position, both are known to agree."""
+def other_columns(model: TreeEstimator, source: Source) -> list[str]:
+    """The names in the file of the model's further columns, as far as they are there and hold numbers."""
+    from pandas.api import types
+
+    given, tested = list(source.frame.columns), set(_tested(model))
+    names = getattr(model, "feature_names_in_", given) if source.has_names else given
+    found = [name for i, name in enumerate(names) if i not in tested and name in given]
+    return [name for name in found if types.is_numeric_dtype(source.frame[name])]
+
+
+def as_fitted(model: TreeEstimator, source: Source, rows: pd.DataFrame) -> pd.DataFrame | npt.NDArray[Any]:
+    """Rows of some of the file's columns as the model takes them: under its own names, or each in its place."""
+    import numpy as np
+
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        return table.to_numpy()
-    return table.set_axis(list(names), axis=1)
+        values = np.zeros((len(rows), model.n_features_in_))
+        values[:, source.frame.columns.get_indexer(rows.columns)] = rows.to_numpy(dtype=np.float64)
+        return values
+    if not source.has_names:
+        rows = rows.rename(columns=dict(zip(source.frame.columns, names, strict=True)))
+    return rows[[name for name in names if name in rows.columns]]
+
+
+def _tested(model: TreeEstimator) -> list[int]:
+    feature = model.tree_.feature
+    return sorted(set(feature[feature >= 0].tolist()))

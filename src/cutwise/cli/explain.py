@@ -10,7 +10,7 @@ import typer
 
 from cutwise.cli._columns import numeric_columns
 from cutwise.cli._files import Source, read_source
-from cutwise.cli._fitted import as_fitted, columns_of
+from cutwise.cli._fitted import as_fitted, tested_columns
 from cutwise.cli._names import name_clusters
 from cutwise.cli._options import AsJson, Header, ModelFile, Names, Separator, TableFile
 from cutwise.cli._screen import print_document, print_line, working
@@ -56,10 +56,10 @@ def command(
     with working(f"reading {file}"):
         source = read_source(file, separator=separator, header=header)
     rows = _rows(source, row)
-    table = columns_of(fitted, source)
+    table = tested_columns(fitted, source)
     numeric_columns(source, table, may_drop=False)
     _check_complete(source, table, rows)
-    told = _tell(fitted, table, rows)
+    told = _tell(fitted, source, table, rows)
     if as_json:
         entries = [
             {
@@ -83,12 +83,12 @@ def command(
 
 
 def _tell(
-    model: TreeEstimator, table: pd.DataFrame, rows: Sequence[int]
+    model: TreeEstimator, source: Source, table: pd.DataFrame, rows: Sequence[int]
 ) -> Iterator[tuple[int, Any, str, dict[Any, Change | None]]]:
     """Number, cluster, sentence and changes of every row; some rows at a time, as a change is an object of its own."""
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK]
-        X = as_fitted(model, table.iloc[block])
+        X = as_fitted(model, source, table.iloc[block])
         yield from zip(block, model.predict(X).tolist(), model.explain(X), model.smallest_changes(X), strict=True)
 
 
@@ -115,6 +115,6 @@ def _check_complete(source: Source, table: pd.DataFrame, rows: Sequence[int]) ->
     if missing.any():
         at, column = divmod(int(missing.argmax()), missing.shape[1])
         raise InvalidInputError(
-            f"Column {table.columns[column]!r} has no value in {source.row(rows[at])}, and the model needs one in "
-            "every column. Fill it in, or choose other rows with --row."
+            f"Column {table.columns[column]!r} has no value in {source.row(rows[at])}, and the rules ask about "
+            "it. Fill it in, or choose other rows with --row."
         )

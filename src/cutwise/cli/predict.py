@@ -9,7 +9,7 @@ import typer
 
 from cutwise.cli._columns import complete_rows, numeric_columns
 from cutwise.cli._files import read_source
-from cutwise.cli._fitted import as_fitted, columns_of
+from cutwise.cli._fitted import as_fitted, tested_columns
 from cutwise.cli._labels import label_lines, labels_path
 from cutwise.cli._options import Header, ModelFile, Separator, TableFile
 from cutwise.cli._outputs import Outputs, file_or_stdout
@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Print the cluster of every row: CSV lines of row number (from 0) and cluster.
 
-    Columns are found by their names; others than the model's are ignored. Where clusters have names, a third column
-    holds them.
+    Columns are found by their names, and only those that the rules ask about are needed. Where clusters have names, a
+    third column holds them.
     """
     from cutwise import load_model
 
@@ -47,11 +47,11 @@ def command(
         fitted = load_model(model)
         with working(f"reading {file}"):
             source = read_source(file, separator=separator, header=header)
-        table = columns_of(fitted, source)
+        table = tested_columns(fitted, source)
         numeric_columns(source, table, may_drop=False)
         complete = complete_rows(source, table, drop_missing=drop_missing, needed=list(table.columns))
         labels = label_lines(
-            fitted.predict(as_fitted(fitted, table[complete])),
+            fitted.predict(as_fitted(fitted, source, table[complete])),
             rows=complete.nonzero()[0],
             n_rows=len(complete),
             names=fitted.cluster_names_,

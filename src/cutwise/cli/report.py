@@ -10,7 +10,7 @@ import typer
 
 from cutwise.cli._columns import complete_rows, need_column, numeric_columns
 from cutwise.cli._files import Source, read_source
-from cutwise.cli._fitted import as_fitted, columns_of
+from cutwise.cli._fitted import as_fitted, other_columns, tested_columns
 from cutwise.cli._names import name_clusters
 from cutwise.cli._options import DropMissing, GrowthOptions, Header, ModelFile, Names, Separator, TableFile, Weights
 from cutwise.cli._outputs import Outputs
@@ -70,16 +70,18 @@ def command(
         name_clusters(fitted, name or [])
         with working(f"reading {file}"):
             source = read_source(file, separator=separator, header=header)
-        rows = columns_of(fitted, source)
-        numeric_columns(source, rows, may_drop=False)
+        tested = tested_columns(fitted, source)
+        numeric_columns(source, tested, may_drop=False)
+        described = [*tested.columns, *other_columns(fitted, source)]
         beside = [need_column(source.frame, c, o, source) for c, o in _beside(labels_from, weights) if c is not None]
-        used = source.frame[list(dict.fromkeys([*rows.columns, *beside]))]
+        # Rules place rows with gaps elsewhere; who left them out when fitting leaves them out here, too.
+        used = source.frame[list(dict.fromkeys([*(described if drop_missing else tested.columns), *beside]))]
         complete = complete_rows(source, used, drop_missing=drop_missing, needed=list(used.columns))
         fit = {} if weights is None else {"sample_weight": source.frame[weights].to_numpy()[complete]}
-        with working(f"looking at {int(complete.sum()):,} rows and {rows.shape[1]} columns"):
+        with working(f"looking at {int(complete.sum()):,} rows and {len(described)} columns"):
             made = report(
                 fitted,
-                as_fitted(fitted, rows[complete]),
+                as_fitted(fitted, source, source.frame.loc[complete, described]),
                 y=None if labels_from is None else source.frame[labels_from].to_numpy()[complete],
                 title=title,
                 source=source.name,

@@ -55,14 +55,15 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows with the columns of fit, in their own units.
+            Rows with the columns of fit, in their own units. In a data frame the columns that no test asks about may be
+            missing, or hold anything; arrays go by position, so theirs must all be there, and finite.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             The tree alone decides; cluster centers are never looked at.
         """
-        return self._as_labels(self._codes(self._read(X)))
+        return self._as_labels(self._codes(self._read_tested(X)))
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """The leaf that every row reaches.
@@ -77,7 +78,7 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
         leaves : ndarray of shape (n_samples,), int32
             Node numbers of ``tree_``.
         """
-        table = self._read(X)
+        table = self._read_tested(X)
         return self.tree_.apply(table, n_jobs=check_n_jobs(self.n_jobs))
 
     def transform(self, X: Any) -> npt.NDArray[np.float64]:
@@ -147,7 +148,7 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
         sentences : list of n_samples str
         """
         check_is_fitted(self)
-        table, columns, known = self._read(X), self._columns_of_fit().names, self._names(names)
+        table, columns, known = self._read_tested(X), self._columns_of_fit().names, self._names(names)
         sentences = explain_rows(self.tree_, columns, table, self.classes_, known)
         if changes:
             found = self._changes(table, known)
@@ -181,7 +182,7 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
         >>> str(change), change.target
         ('x0 from 3 to above 4', 4.000000000000001)
         """
-        return self._changes(self._read(X), self._names(names))
+        return self._changes(self._read_tested(X), self._names(names))
 
     def rules(self, *, names: Mapping[Any, str | None] | None = None) -> Rules:
         """The tree as rules: for each cluster the conditions that make a row its member, and how well they say it.
@@ -301,6 +302,11 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
             classes=self.classes_,
             cluster_names=names,
         )
+
+    def _read_tested(self, X: Any) -> Table:
+        """Rows to route: the columns of a named frame that no test asks about may be missing, or hold anything."""
+        check_is_fitted(self)
+        return self._read(X, np.unique(self.tree_.feature[self.tree_.feature >= 0]))
 
     def _codes(self, table: Table) -> npt.NDArray[np.int32]:
         """Cluster codes of rows."""

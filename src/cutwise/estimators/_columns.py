@@ -35,7 +35,7 @@ class RemembersColumns:
             return Columns(tuple(self.feature_names_in_), has_names=True)
         return Columns(tuple(f"x{i}" for i in range(self.n_features_in_)), has_names=False)
 
-    def _read(self, X: Any) -> Table:
-        """Rows to answer for, with the columns of fit."""
+    def _read(self, X: Any, tested: npt.NDArray[np.integer] | None = None) -> Table:
+        """Rows to answer for, with the columns of fit; of a named frame only those tested where they are given."""
         check_is_fitted(self)
-        return read_table(X, fitted=self._columns_of_fit(), estimator=type(self).__name__)
+        return read_table(X, fitted=self._columns_of_fit(), estimator=type(self).__name__, tested=tested)

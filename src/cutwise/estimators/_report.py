@@ -20,9 +20,12 @@ from cutwise.estimators._document import words_of
 from cutwise.estimators._exports import export_sql
 from cutwise.estimators._persist import Unsaved
 from cutwise.exceptions import (
+    ColumnMismatchError,
     CutwiseError,
     CutwiseWarning,
     InvalidInputError,
+    NotFiniteError,
+    NotNumericError,
 )
 from cutwise.readouts.report import Facts, build_summary, report_html, report_json, report_markdown
 from cutwise.readouts.sql import DIALECTS
@@ -164,10 +167,10 @@ def report(
     fitted(model, "report")
     if path is not None:
         check_form(path)
-    rows = model._read(X)
+    notes: list[str] = []
+    rows = _rows(model, X, notes)
     if rows.n_rows == 0:
         raise InvalidInputError("X has no rows, so there is nothing to report on. Give at least one row.")
-    notes: list[str] = []
     found = _curve(model, X, y, rows, notes, fit) if curve else None
     if reproduce is None:
         reproduce = f"{_code(model)}.fit({'X' if y is None else 'X, y'})"
@@ -201,6 +204,17 @@ def report(
     if path is not None:
         made.save(path)
     return made
+
+
+def _rows(model: TreeEstimator, X: Any, notes: list[str]) -> Table:
+    """The rows; with the columns that the tree asks about alone where others are missing or hold something else."""
+    try:
+        return model._read(X)
+    except (ColumnMismatchError, NotFiniteError, NotNumericError) as error:
+        rows = model._read_tested(X)
+        if rows.unread:
+            notes.append(f"Only the columns that the tree asks about are described. {' '.join(str(error).split())}")
+        return rows
 
 
 def _curve(

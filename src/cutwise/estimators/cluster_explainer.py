@@ -250,7 +250,7 @@ class ClusterExplainer(TreeEstimator):
         agreement : float
             1 at best.
         """
-        table = self._read(X)
+        table = self._read_tested(X)
         labels = read_labels(y, table.n_rows, estimator=type(self).__name__)
         weights = read_weights(sample_weight, table.n_rows)
         code_of = {label: code for code, label in enumerate(self.classes_.tolist())}

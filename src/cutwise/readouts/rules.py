@@ -95,7 +95,7 @@ class Rule(Titled):
         ColumnNamesWarning
             Names on one side only: columns then go by their order.
         """
-        return self._holds(_read(X, self.columns))
+        return self._holds(_read(X, [self]))
 
     def _holds(self, table: Table) -> npt.NDArray[np.bool_]:
         found = np.ones(table.n_rows, dtype=np.bool_)
@@ -169,7 +169,7 @@ class ClusterRules(Titled):
         ColumnMismatchError
             As :meth:`Rule.matches`.
         """
-        table = _read(X, self.rules[0].columns if self.rules else None)
+        table = _read(X, self.rules)
         found = np.zeros(table.n_rows, dtype=np.bool_)
         for rule in self.rules:
             found |= rule._holds(table)
@@ -357,10 +357,12 @@ def build_rules(
     )
 
 
-def _read(X: Any, columns: Columns | None) -> Table:
-    """Rows to apply rules to, with the columns of fit."""
+def _read(X: Any, rules: Sequence[Rule]) -> Table:
+    """Rows to apply rules to, with the columns of fit; of a named frame only those that the rules ask about."""
+    columns = rules[0].columns if rules else None
     if not isinstance(X, Table):
-        return read_table(X, fitted=columns, estimator="Rule")
+        tested = sorted({condition.feature for rule in rules for condition in rule.conditions})
+        return read_table(X, fitted=columns, estimator="Rule", tested=np.array(tested, dtype=np.intp))
     if columns is not None:
         check_same_columns(columns, X, estimator="Rule")
     return X

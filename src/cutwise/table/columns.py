@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from cutwise.exceptions import (
     ColumnMismatchError,
     ColumnNamesWarning,
@@ -95,11 +98,17 @@ def check_unique(names: Sequence[object], *, what: str = "X") -> None:
         )
 
 
-def check_same_columns(fitted: HasColumns, given: HasColumns, *, estimator: str = "the model") -> None:
+def check_same_columns(
+    fitted: HasColumns,
+    given: HasColumns,
+    *,
+    estimator: str = "the model",
+    tested: npt.NDArray[np.integer] | None = None,
+) -> None:
     """Refuses a table whose columns are not those of fit, by scikit-learn's rule and in its words.
 
-    Named against named: the same names in the same order. When only one side has names a warning says so and the
-    number of columns decides.
+    Named against named: the same names in the same order, of which those that no test asks about may be missing. When
+    only one side has names a warning says so and the number of columns decides.
 
     Parameters
     ----------
@@ -107,6 +116,8 @@ def check_same_columns(fitted: HasColumns, given: HasColumns, *, estimator: str 
         The columns at fit and now.
     estimator : str
         The class name to put into messages.
+    tested : ndarray of int, optional
+        The columns that must be there; all when left out.
 
     Raises
     ------
@@ -119,8 +130,12 @@ def check_same_columns(fitted: HasColumns, given: HasColumns, *, estimator: str 
         Only one side has names.
     """
     if fitted.has_names and given.has_names:
-        if fitted.names != given.names:
-            raise ColumnMismatchError.of_names(fitted.names, given.names)
+        if fitted.names == given.names:
+            return
+        needed = fitted.names if tested is None else [fitted.names[i] for i in tested]
+        there = set(given.names)
+        if tuple(name for name in fitted.names if name in there) != given.names or not there.issuperset(needed):
+            raise ColumnMismatchError.of_names(fitted.names, given.names, () if tested is None else needed)
         return
     if fitted.has_names:
         warn(ColumnNamesWarning(f"X does not have valid feature names, but {estimator} was fitted with feature names"))

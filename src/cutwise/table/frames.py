@@ -20,7 +20,7 @@ from .dtypes import AnyDType, is_integer_dtype, matrix_dtype
 from .objects import Offender, find_offender, is_missing, not_numeric_error, to_numbers
 from .sparse import convert_sparse
 
-__all__ = ["as_frame", "convert_frame"]
+__all__ = ["Frame", "as_frame", "convert_frame", "library_of"]
 
 Frame = nw.DataFrame[Any]
 Series = nw.Series[Any]
@@ -55,6 +55,11 @@ def as_frame(X: Any, *, what: str = "X") -> Frame | None:
             f"({what}.collect() in polars, {what}.compute() in dask)."
         )
     return None
+
+
+def library_of(frame: Frame) -> str:
+    """The library that a data frame is of, such as ``"polars"``."""
+    return str(nw.get_native_namespace(frame).__name__)
 
 
 def convert_frame(

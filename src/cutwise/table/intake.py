@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from .arrays import as_array, convert_array
-from .columns import HasColumns, check_same_columns, name_columns
+from .columns import Columns, HasColumns, check_same_columns, name_columns
 from .finite import check_finite
-from .frames import as_frame, convert_frame
+from .frames import Frame, as_frame, convert_frame, library_of
 from .shape import check_shape
 from .sparse import convert_sparse
 from .table import Table
@@ -20,7 +19,14 @@ from .table import Table
 __all__ = ["read_table", "take_rows"]
 
 
-def read_table(X: Any, *, what: str = "X", fitted: HasColumns | None = None, estimator: str = "the model") -> Table:
+def read_table(
+    X: Any,
+    *,
+    what: str = "X",
+    fitted: HasColumns | None = None,
+    estimator: str = "the model",
+    tested: npt.NDArray[np.integer] | None = None,
+) -> Table:
     """Checks a table of numbers and hands it on, without a copy where the core can read it as it is.
 
     Parameters
@@ -37,6 +43,9 @@ def read_table(X: Any, *, what: str = "X", fitted: HasColumns | None = None, est
         The columns at fit; names and their number are checked before any value is read.
     estimator : str
         The class name that messages about ``fitted`` mention.
+    tested : ndarray of shape (n_tested,), int, optional
+        The columns of ``fitted`` that decide, ascending. In a data frame with names the others may be missing, and are
+        not read: they count as ``unread``. Arrays have no names to tell columns apart, so all of theirs are read.
 
     Returns
     -------
@@ -60,7 +69,7 @@ def read_table(X: Any, *, what: str = "X", fitted: HasColumns | None = None, est
     ColumnNamesWarning
         Only one of ``X`` and ``fitted`` has column names.
     """
-    frame: nw.DataFrame[Any] | None = None
+    frame: Frame | None = None
     values: npt.NDArray[np.generic] | sparse.csr_array
     labels: list[object] | None = None
     if sparse.issparse(X):
@@ -77,8 +86,10 @@ def read_table(X: Any, *, what: str = "X", fitted: HasColumns | None = None, est
     columns = name_columns(labels, shape[1], what=what)
     if fitted is not None:
         # Before the values: a renamed column is the reason to give, not what reindexing put into it.
-        check_same_columns(fitted, columns, estimator=estimator)
+        check_same_columns(fitted, columns, estimator=estimator, tested=tested)
     check_shape(shape, what=what)
+    if frame is not None and fitted is not None and tested is not None and fitted.has_names and columns.has_names:
+        return _read_tested(frame, fitted, tested, what)
     if frame is not None:
         values, is_integer = convert_frame(frame, columns, what=what)
     elif sparse.issparse(X):
@@ -86,8 +97,27 @@ def read_table(X: Any, *, what: str = "X", fitted: HasColumns | None = None, est
     else:
         values, is_integer = convert_array(X, columns, what=what)
     check_finite(values, columns, what=what)
-    library = None if frame is None else nw.get_native_namespace(frame).__name__
-    return Table(values, columns.names, columns.has_names, is_integer, library)
+    return Table(values, columns.names, columns.has_names, is_integer, None if frame is None else library_of(frame))
+
+
+def _read_tested(frame: Frame, fitted: HasColumns, tested: npt.NDArray[np.integer], what: str) -> Table:
+    """The table of fit's columns of which only those that are tested are read; the others are zeros."""
+    n_columns = len(fitted.names)
+    names = [fitted.names[i] for i in tested]
+    is_integer = np.zeros(n_columns, dtype=np.bool_)
+    # Of zeros that nobody reads or writes the system keeps no pages, column by column.
+    values: npt.NDArray[np.generic] | sparse.csr_array = np.zeros((len(frame), n_columns), dtype=np.uint8, order="F")
+    if names:
+        own = Columns(tuple(names), has_names=True)
+        read, is_integer[tested] = convert_frame(frame.select(names), own, what=what)
+        check_finite(read, own, what=what)
+        if isinstance(read, sparse.csr_array):
+            values = sparse.csr_array((read.data, tested[read.indices], read.indptr), shape=(len(frame), n_columns))
+        else:
+            values = np.zeros((len(frame), n_columns), dtype=read.dtype, order="F")
+            values[:, tested] = read
+    unread = np.setdiff1d(np.arange(n_columns), tested)
+    return Table(values, fitted.names, True, is_integer, library_of(frame), frozenset(unread.tolist()))
 
 
 def take_rows(X: Any, rows: npt.NDArray[np.intp]) -> Any:

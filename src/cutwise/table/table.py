@@ -35,6 +35,8 @@ class Table:
         True where the input's own column was integer or boolean, even if ``values`` is floating.
     library : str or None
         The data frame library that the input came from, such as ``"polars"``; None for arrays.
+    unread : frozenset of int
+        Columns whose values were not looked at, as no test asks about them; they are zeros.
     """
 
     values: npt.NDArray[np.generic] | sparse.csr_array
@@ -42,6 +44,7 @@ class Table:
     has_names: bool
     is_integer: npt.NDArray[np.bool_]
     library: str | None = None
+    unread: frozenset[int] = frozenset()
 
     @property
     def n_rows(self) -> int:

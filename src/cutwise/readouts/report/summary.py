@@ -114,7 +114,8 @@ def build_summary(
     here = np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves]
     is_fit = counts.are_of(tree, leaf)
     tested = list(dict.fromkeys(tree.feature[tree.feature >= 0].tolist()))
-    columns = [*tested, *(c for c in range(table.n_columns) if c not in set(tested))][:MOST_COLUMNS]
+    others = set(range(table.n_columns)) - set(tested) - table.unread
+    columns = [*tested, *sorted(others)][:MOST_COLUMNS]
     profile = profile_clusters(table, tree.cluster[leaf], k, columns)
     short_names = ShortNames(names)
     short = [short_names(i, MOST_NAME) for i in range(len(names))]
@@ -130,7 +131,7 @@ def build_summary(
             f"{rows(n_noise)} of fit {'is' if n_noise == 1 else 'are'} noise, in no cluster of the reference. The tree "
             "places such rows too, and rows and profiles count them; agreement, purity and coverage do not."
         )
-    if len(columns) < table.n_columns:
+    if len(columns) == MOST_COLUMNS < table.n_columns:
         notes.append(
             f"Profiles look at {len(columns)} of {table.n_columns} columns: those that the tree tests, and the first."
         )

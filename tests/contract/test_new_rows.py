@@ -1,0 +1,125 @@
+"""New rows need the columns that the tree asks about, and no others: ``predict``, rules, SQL and Python agree."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+from cutwise import ClusterExplainer, ExplainableKMeans, export_python, export_sql, report
+from cutwise.exceptions import ColumnMismatchError, NotFiniteError, NotNumericError
+
+RNG = np.random.default_rng(0)
+LABELS = np.repeat([0, 1, 2, 3], 25)
+# The clusters differ in "age" and "income"; "noise" and "rest" say nothing, and stand before and after them.
+TABLE = pd.DataFrame(
+    {
+        "noise": RNG.normal(size=100),
+        "age": np.array([20, 20, 60, 60])[LABELS] + RNG.integers(0, 5, 100),
+        "rest": RNG.integers(0, 3, 100),
+        "income": np.array([1.0, 9.0, 1.0, 9.0])[LABELS] + RNG.uniform(0, 1, 100),
+    }
+)
+MODELS = {
+    "kmeans": lambda: ExplainableKMeans(4, random_state=0).fit(TABLE),
+    "scaled": lambda: ExplainableKMeans(4, preprocessor=StandardScaler(), random_state=0).fit(TABLE),
+    "explainer": lambda: ClusterExplainer().fit(TABLE, LABELS),
+}
+CHANGES = {
+    "missing": lambda frame: frame.drop(columns=["noise", "rest"]),
+    "one missing": lambda frame: frame.drop(columns="noise"),
+    "NaN": lambda frame: frame.assign(noise=np.nan, rest=np.nan),
+    "null in some rows": lambda frame: frame.assign(rest=pd.array([1, None] * 50, dtype="Int64")),
+    "text": lambda frame: frame.assign(noise="?", rest=None),
+    "infinity": lambda frame: frame.assign(noise=-np.inf),
+}
+LIBRARIES = {"pandas": lambda frame: frame, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}
+
+
+@pytest.fixture(params=MODELS, scope="module")
+def model(request):
+    fitted = MODELS[request.param]()
+    assert set(fitted.feature_names_in_[fitted.tree_.feature[fitted.tree_.feature >= 0]]) == {"age", "income"}
+    return fitted
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_no_test_asks_about_may_be_anything_in_a_data_frame(model, change, library):
+    new = LIBRARIES[library](CHANGES[change](TABLE))
+    assert np.array_equal(model.predict(new), model.predict(TABLE))
+    assert np.array_equal(model.apply(new), model.apply(TABLE))
+    assert model.explain(new, changes=True) == model.explain(TABLE, changes=True)
+    assert model.smallest_changes(new) == model.smallest_changes(TABLE)
+    for cluster in model.rules():
+        assert np.array_equal(cluster.matches(new), model.predict(TABLE) == cluster.cluster)
+
+
+def test_sql_and_python_ask_about_the_same_columns_as_predict(model):
+    duckdb = pytest.importorskip("duckdb")
+    data = TABLE[["age", "income"]]
+    with duckdb.connect() as connection:
+        connection.register("data", data)
+        found = connection.execute(export_sql(model)).df()["cluster"]
+    assert np.array_equal(found, model.predict(data))
+    scope = {}
+    exec(export_python(model), scope)
+    (function,) = (value for name, value in scope.items() if callable(value) and not name.startswith("_"))
+    assert [function(row) for row in data.to_dict("records")] == model.predict(data).tolist()
+
+
+def test_a_tree_of_one_leaf_needs_no_column():
+    model = ExplainableKMeans(1).fit(TABLE)
+    assert model.predict(TABLE[["rest"]]).tolist() == [0] * 100
+    assert model.explain(pd.DataFrame({"noise": ["x", None]})) == ["cluster 0 because every row is"] * 2
+
+
+def test_a_sparse_frame_stays_sparse_and_gets_the_same_clusters():
+    sparse = TABLE.assign(noise=0.0).astype(pd.SparseDtype(float, 0.0))
+    model = MODELS["kmeans"]()
+    assert np.array_equal(model.predict(sparse[["age", "income"]]), model.predict(TABLE))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        (
+            lambda f: f.drop(columns=["age", "rest"]),
+            ColumnMismatchError,
+            "missing:\n- age\n- rest\nThe tree asks about 'age'",
+        ),
+        (lambda f: f.assign(age=np.nan), NotFiniteError, "column 'age', row 0"),
+        (lambda f: f.assign(income="x"), NotNumericError, "column 'income'"),
+        (lambda f: f.assign(other=1), ColumnMismatchError, "unseen at fit time:\n- other"),
+        (lambda f: f[["age", "noise", "rest", "income"]], ColumnMismatchError, "same order"),
+        (lambda f: f[["income", "age"]], ColumnMismatchError, "column 0: 'income' now, 'age' at fit time"),
+        (lambda f: f[["age", "income"]].to_numpy(), ColumnMismatchError, "X has 2 features"),
+        (lambda f: f.assign(noise=np.nan).to_numpy(), NotFiniteError, "NaN"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.ColumnNamesWarning")
+def test_what_a_test_asks_about_must_be_there_and_arrays_must_be_whole(model, change, error, words):
+    with pytest.raises(error, match="(?s)" + words.replace("\n", "\\n")):
+        model.predict(change(TABLE))
+
+
+@pytest.mark.parametrize("change", ["missing", "NaN", "text"])
+def test_distances_need_every_column_and_say_so(change):
+    with pytest.raises((ColumnMismatchError, NotFiniteError, NotNumericError), match="noise"):
+        MODELS["kmeans"]().transform(CHANGES[change](TABLE))
+
+
+@pytest.mark.parametrize("change", ["missing", "NaN", "text"])
+def test_a_report_describes_the_columns_that_it_can_and_says_so(model, change):
+    summary = report(model, CHANGES[change](TABLE)).summary
+    assert [column["name"] for column in summary["columns"]] == [
+        name for name in summary_order(model) if name in ("age", "income")
+    ]
+    assert any("Only the columns that the tree asks about are described" in note for note in summary["notes"])
+    assert [c["rows"] for c in summary["clusters"]] == np.bincount(model.predict(TABLE)).tolist()
+
+
+def summary_order(model):
+    tested = model.tree_.feature[model.tree_.feature >= 0]
+    return [model.feature_names_in_[i] for i in dict.fromkeys(tested.tolist())]
