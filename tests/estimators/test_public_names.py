@@ -57,11 +57,11 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
         "cutwise.estimators._curve",
         "cutwise.estimators.explainable_kernel_kmeans",
         "cutwise.estimators.kernel_kmeans",
-        "cutwise.estimators._persist",
+        "cutwise.estimators._load",
         "cutwise.estimators._report",
         "cutwise.estimators._base",
         "cutwise.estimators._exports",
-        "cutwise.estimators._tuning",
+        "cutwise.estimators.tuning",
     ],
 )
 def test_the_examples_are_true(module):

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cutwise.estimators._clusterer import TreeClusterer
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._reference import ReferenceRecipe, make_reference
-from cutwise.estimators._rows import FitRows
+from cutwise.estimators._rows import TrainingRows
 from cutwise.reference import Reference, fixed_costs
 from cutwise.table import (
     Seed,
@@ -39,14 +39,14 @@ class Task:
 
     Attributes
     ----------
-    rows : FitRows
+    rows : TrainingRows
         The m rows that take part.
     reference : Reference
         With their labels.
     max_leaves : int
     """
 
-    rows: FitRows
+    rows: TrainingRows
     reference: Reference
     max_leaves: int
 
@@ -125,12 +125,12 @@ class Baseline(TreeClusterer):
 
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
         recipe = ReferenceRecipe(self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose))
-        clustering = make_reference(recipe, table, space, sample_weight, stages)
+        context = make_reference(recipe, table, space, sample_weight, stages)
         with stages.stage("tree"):
-            grown = self._grow(Task(clustering.rows, clustering.reference, max_leaves))
+            grown = self._grow(Task(context.rows, context.reference, max_leaves))
         with stages.stage("costs"):
             self._remember_input(table, space, np.arange(k, dtype=np.int32))
-            self._finish(clustering, grown)
+            self._finish(context, grown)
         stages.say(self._summary())
         return self
 

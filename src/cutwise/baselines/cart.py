@@ -39,7 +39,8 @@ class CART(Baseline):
 
     Attributes
     ----------
-    tree_, labels_, cluster_centers_, cost_, inertia_, surrogate_cost_, cost_ratio_, reference_, n_leaves_, depth_, \
+    tree_, labels_, cluster_centers_, cost_, inertia_, surrogate_cost_, cost_ratio_, total_cost_, explained_, \
+    reference_explained_, reference_, n_leaves_, depth_, \
     classes_, preprocessor_, n_features_in_, cluster_names_, feature_names_in_
         As in :class:`cutwise.ExplainableKMeans`.
 

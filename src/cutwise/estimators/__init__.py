@@ -9,15 +9,16 @@ from cutwise.estimators._exports import (
     export_sql,
     export_text,
 )
-from cutwise.estimators._persist import load_model
+from cutwise.estimators._load import load_model
 from cutwise.estimators._report import Report, report
-from cutwise.estimators._tuning import PenaltySearch, tune_depth_penalty
+from cutwise.estimators._tuning import PenaltySearch
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.explainable_kernel_kmeans import ExplainableKernelKMeans
 from cutwise.estimators.explainable_kmeans import ExplainableKMeans
 from cutwise.estimators.explainable_kmedians import ExplainableKMedians
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.estimators.kmedians import KMedians
+from cutwise.estimators.tuning import tune_depth_penalty
 
 __all__ = [
     "ClusterExplainer",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from cutwise.estimators._costs import Clustering
-from cutwise.estimators._kept import KeptInFiles
-from cutwise.estimators._persist import Unsaved, save_model
-from cutwise.estimators._rows import FitRows, transform_rows
+from cutwise.estimators._context import FitContext
+from cutwise.estimators._model_file import ModelFileMixin
+from cutwise.estimators._params import UnserializableParam
+from cutwise.estimators._rows import transform_rows
 from cutwise.exceptions import (
     EmptyClusterWarning,
     InvalidInputError,
@@ -26,7 +26,7 @@ from cutwise.exceptions import (
     warn,
 )
 from cutwise.readouts.changes import Change, smallest_changes
-from cutwise.readouts.counts import count_leaves
+from cutwise.readouts.counts import LeafCounts, count_leaves
 from cutwise.readouts.names import read_cluster_names
 from cutwise.readouts.rules import Rules, build_rules
 from cutwise.readouts.sentences import changes_in_words, explain_rows
@@ -38,14 +38,14 @@ from cutwise.tree.grower import GrownTree
 __all__ = ["TreeEstimator", "fitted"]
 
 
-class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Parent of the estimators: everything a fitted tree answers, whatever grew it."""
 
     _objective: ClassVar[Objective] = KMEANS
     """What costs and distances are; estimators that measure otherwise override ``transform`` and ``_cost_of``."""
 
     # Told what a fit ends in, so that cost_curve can end it anew with every smaller tree of the same growth.
-    _ends_in: Callable[[Clustering, GrownTree], None] | None = None
+    _ends_in: Callable[[FitContext, GrownTree], None] | None = None
 
     # What a fitted tree answers ---------------------------------------------------------------------------------------
 
@@ -232,19 +232,17 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
             self.tree_, classes=self.classes_, gaps=self._gaps, names=names.names if names.has_names else None
         )
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that :func:`cutwise.load_model` reads.
+    @property
+    def explained_(self) -> float:
+        """Share of what the reference explains that the tree keeps."""
+        gain = self.total_cost_ - self.reference_.cost
+        # A gain of no more than rounding is none.
+        return (self.total_cost_ - self.cost_) / gain if 1e-12 * self.total_cost_ < gain < math.inf else math.nan
 
-        Parameters
-        ----------
-        path : str or path-like
-            Versioned JSON, exact to the bit, without anything that could run when it is read. The file appears whole or
-            not at all. Training rows are not part of it, nor is a preprocessor (it is described only) unless it is one
-            of scikit-learn's plain scalers: ``labels_`` is gone after loading, and distances need
-            ``model.preprocessor_`` set again.
-        """
-        check_is_fitted(self, "tree_")
-        save_model(self, path)
+    @property
+    def reference_explained_(self) -> float:
+        """Share of the cost of a single cluster that the reference takes away."""
+        return 1 - self.reference_.cost / self.total_cost_ if 0 < self.total_cost_ < math.inf else math.nan
 
     # For the subclasses -----------------------------------------------------------------------------------------------
 
@@ -321,7 +319,7 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
         fitted = getattr(self, "preprocessor_", None)
         if fitted is not None:
             return transform_rows(fitted, X, table.n_rows)[1]
-        if isinstance(self.preprocessor, Unsaved):
+        if isinstance(self.preprocessor, UnserializableParam):
             raise ModelFileError(
                 "Distances are measured in the output of the preprocessor, and a model file does not hold it "
                 f"({self.preprocessor.description}).\nSet model.preprocessor_ to the fitted transformer first; predict,"
@@ -342,72 +340,54 @@ class TreeEstimator(KeptInFiles, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _refuse_unsaved(self) -> None:
         """Stop a refit of a loaded model whose parameters the file could only describe."""
         for name, value in self.get_params(deep=False).items():
-            if isinstance(value, Unsaved):
+            if isinstance(value, UnserializableParam):
                 raise InvalidInputError(
                     f"{name} was not part of the model file ({value.description}), so this model cannot be fitted "
                     f"again as it is. Give it first: model.set_params({name}=...)."
                 )
 
-    def _finish(self, clustering: Clustering, grown: GrownTree) -> None:
+    def _finish(self, context: FitContext, grown: GrownTree) -> None:
         """Set what follows from a grown tree; ``classes_`` and ``preprocessor_`` are set before."""
         if self._ends_in is not None:
-            self._ends_in(clustering, grown)
-        rows, codes = clustering.rows, grown.codes
-        costs = clustering.costs(self._objective, codes)
-        leaf = self._take_tree(rows, grown, costs.cost, costs.centers, distances=costs.distances)
-        self._take_reference(clustering, grown, leaf, costs.surrogate_cost)
-        if grown.inseparable:
-            groups = [self.classes_[list(group)].tolist() for group in grown.inseparable]
-            warn(UnseparableCentersWarning.of(groups))
-        empty = np.flatnonzero(rows.weight_of(codes, len(self.classes_)) == 0)
-        if len(empty):
-            warn(EmptyClusterWarning.of(self.classes_[empty].tolist()))
-
-    def _take_tree(
-        self,
-        rows: FitRows,
-        grown: GrownTree,
-        cost: float,
-        centers: npt.NDArray[np.float64] | None,
-        *,
-        distances: bool = True,
-    ) -> npt.NDArray[np.int32]:
-        """Set what follows from the tree alone; gives the leaf of every one of the n rows."""
-        tree = grown.tree
+            self._ends_in(context, grown)
+        rows, reference, tree = context.rows, context.reference, grown.tree
+        costs = context.cost_of_labels(grown.codes)
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
         self._gaps = grown.gaps
         self.cluster_names_ = {}  # those of an earlier fit belonged to other clusters
         self._column_spreads = rows.deviations(np.unique(tree.feature[tree.feature >= 0]).tolist())
         # What is proved is about distances in the columns that are cut, and about leaves that lower them.
         by_disagreement = getattr(self, "expansion", None) == "expand" and tree.n_leaves > len(self.classes_)
-        self._imm_applies = self.preprocessor_ is None and distances and not by_disagreement
+        self._imm_applies = self.preprocessor_ is None and costs.distances and not by_disagreement
         self._weight_scale = rows.weight_scale
         leaf = rows.leaves_of_all(tree, grown.leaf_of_row)
         self.labels_ = self._as_labels(tree.cluster[leaf])
-        if centers is not None:
-            self.cluster_centers_ = centers
-        self.cost_ = cost
-        return leaf
+        if costs.centers is not None:
+            self.cluster_centers_ = costs.centers
+        self.reference_ = replace(reference, labels=context.full_labels)
+        self._leaf_counts = self._count_leaves(context, grown, leaf)
+        self.cost_, self.surrogate_cost_, self.total_cost_ = costs.cost, costs.surrogate_cost, context.total_cost
+        self.cost_ratio_ = self.cost_ / reference.cost if reference.cost > 0 else float("nan")
+        if grown.inseparable:
+            groups = [self.classes_[list(group)].tolist() for group in grown.inseparable]
+            warn(UnseparableCentersWarning.of(groups))
+        empty = np.flatnonzero(rows.weight_of(grown.codes, len(self.classes_)) == 0)
+        if len(empty):
+            warn(EmptyClusterWarning.of(self.classes_[empty].tolist()))
 
-    def _take_reference(
-        self, clustering: Clustering, grown: GrownTree, leaf: npt.NDArray[np.int32], surrogate_cost: float
-    ) -> None:
-        """Set what compares the tree with the reference; ``leaf`` is that of every one of the n rows."""
-        rows, reference, sample_weight = clustering.rows, clustering.reference, clustering.sample_weight
-        tree = grown.tree
-        self.reference_ = replace(reference, labels=clustering.full_labels)
+    def _count_leaves(self, context: FitContext, grown: GrownTree, leaf: npt.NDArray[np.int32]) -> LeafCounts:
+        """What is in the leaves; ``leaf`` is that of every one of the n rows."""
+        rows, tree, sample_weight = context.rows, grown.tree, context.sample_weight
         noise = np.zeros(tree.n_nodes, dtype=np.int64)
         if len(rows.left_out):
             out = rows.left_out
-            counted = clustering.full_labels[out] < 0
+            counted = context.full_labels[out] < 0
             if sample_weight is not None:
                 counted &= sample_weight[out] > 0
             noise = np.bincount(leaf[out[counted]], minlength=tree.n_nodes)
-        counts = count_leaves(tree, grown.leaf_of_row, reference.labels, len(self.classes_), rows.sample_weight)
+        counts = count_leaves(tree, grown.leaf_of_row, context.reference.labels, len(self.classes_), rows.sample_weight)
         # Merged rows were counted once.
-        self._leaf_counts = replace(counts, n_rows=tree.n_node_samples[tree.leaves], n_noise=noise[tree.leaves])
-        self.surrogate_cost_ = surrogate_cost
-        self.cost_ratio_ = self.cost_ / reference.cost if reference.cost > 0 else float("nan")
+        return replace(counts, n_rows=tree.n_node_samples[tree.leaves], n_noise=noise[tree.leaves])
 
 
 def fitted(model: object, function: str, advice: str = "") -> TreeEstimator:

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._costs import Clustering
-from cutwise.estimators._persist import Unsaved
+from cutwise.estimators._context import FitContext
+from cutwise.estimators._params import UnserializableParam
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
 from cutwise.readouts.words import finite
@@ -182,7 +182,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     if max_leaves is not None:
         check_integer("max_leaves", max_leaves, minimum=1)
     fit = fit if y is None else {**fit, "y": y}
-    probe, ends = _unfitted(model), list[tuple[Clustering, GrownTree]]()
+    probe, ends = _unfitted(model), list[tuple[FitContext, GrownTree]]()
     probe.set_params(max_leaves=_most_leaves(model, X, y) if max_leaves is None else max_leaves)
     probe._ends_in = lambda *end: ends.append(end)
     try:
@@ -190,7 +190,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     finally:
         del probe._ends_in
     k = len(probe.classes_)
-    clustering, grown = ends[-1]
+    context, grown = ends[-1]
     # What is chosen among several growths by the finished tree may be another growth at another size.
     chosen = "auto" in (getattr(probe, "algorithm", None), getattr(probe, "surrogate_features", None))
     nested = grown.made is not None and not chosen
@@ -202,7 +202,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         # A base tree with fewer leaves than clusters is not filled up unless more leaves than clusters are wanted.
         base_only = max_leaves == k and getattr(probe, "algorithm", None) in BASES
         point: TreeEstimator = copy(probe).set_params(max_leaves=max_leaves)
-        point._finish(clustering, as_it_was(grown, smallest_size(grown) if base_only else max_leaves))
+        point._finish(context, as_it_was(grown, smallest_size(grown) if base_only else max_leaves))
         if isinstance(point, ClusterExplainer):
             point.candidates_ = {point.growth_: point.agreement_}
         return point
@@ -240,7 +240,7 @@ def _unfitted(model: TreeEstimator) -> TreeEstimator:
     fitted = getattr(model, "reference_", None)
     # A clusterer is asked again, since its labels may be others than those of the nearest center; and a clustering in
     # the feature space of a kernel has no centers that could be handed on.
-    own = "reference" in model.get_params(deep=False) and isinstance(model.reference, Unsaved | None)
+    own = "reference" in model.get_params(deep=False) and isinstance(model.reference, UnserializableParam | None)
     if own and fitted is not None and fitted.objective in OBJECTIVES:
         probe.set_params(reference=fitted.centers)
     return probe

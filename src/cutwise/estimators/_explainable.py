@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from cutwise.estimators._clusterer import TreeClusterer
-from cutwise.estimators._costs import Clustering, costs_by_centers
+from cutwise.estimators._context import FitContext
 from cutwise.estimators._entries import Entries
-from cutwise.estimators._optimal import LaterReference, check_two_leaves, cut_in_two
+from cutwise.estimators._optimal import check_two_leaves, cut_in_two
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._reference import ReferenceRecipe, cut_coordinates, make_reference
-from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
+from cutwise.estimators._rows import MetricSpace
 from cutwise.estimators._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import Reference, fixed_costs
+from cutwise.reference import fixed_costs
 from cutwise.table import (
     Seed,
-    Table,
     check_integer,
     check_max_leaves,
     check_n_clusters,
@@ -36,16 +34,12 @@ __all__ = ["ALGORITHMS", "ExplainableClusterer"]
 
 ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc", "optimal")
 
-# Set by the fit of an optimal cut only once one of them is read.
-_PUT_OFF = frozenset({"reference_", "surrogate_cost_", "cost_ratio_", "_leaf_counts"})
-
 
 class ExplainableClusterer(TreeClusterer):
     """Parent of the estimators whose clusters have centers; the objective makes them k-means or k-medians."""
 
     depth_penalty_: float
     _penalty_search: PenaltySearch
-    _later: LaterReference | None = None
 
     def __init__(
         self,
@@ -123,98 +117,47 @@ class ExplainableClusterer(TreeClusterer):
         recipe = ReferenceRecipe(
             self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective
         )
-        if self.algorithm == "optimal":
-            self._fit_optimal(recipe, table, space, sample_weight, stages)
-            return self
-        clustering = make_reference(recipe, table, space, sample_weight, stages)
-        rows, reference = clustering.rows, clustering.reference
+        context = make_reference(recipe, table, space, sample_weight, stages)
+        self.__dict__.pop("depth_penalty_", None)  # from an earlier fit
         with stages.stage("tree"):
-            grow = partial(
-                grow_tree,
-                rows.encoded,
-                reference.labels,
-                cut_coordinates(rows, reference, space, self._objective),
-                cache(
-                    lambda: fixed_costs(
-                        rows.metric.matrix, reference.centers, self._objective, weights=rows.weights, n_jobs=n_jobs
-                    )
-                ),
-                expansion=self.expansion,
-                n_jobs=n_jobs,
-                progress=stages.leaves,
-            )
-            penalty = self._tuned_penalty(grow, rows, reference) if fixed_penalty is None else fixed_penalty
-            grown = grow(algorithm=self.algorithm, max_leaves=max_leaves, depth_penalty=penalty)
-            del grow  # with it go the costs, the largest array of a fit
+            if self.algorithm == "optimal":
+                grown = cut_in_two(context, columns_apart=space.preprocessor is not None)
+            else:
+                grown = self._grow(context, space, max_leaves, fixed_penalty, stages)
         with stages.stage("costs"):
             self._remember_input(table, space, np.arange(self.n_clusters, dtype=np.int32))
-            self._remember_penalty(penalty)
-            self._finish(clustering, grown)
+            self._finish(context, grown)
         stages.say(self._summary())
         return self
 
-    def _fit_optimal(
+    def _grow(
         self,
-        recipe: ReferenceRecipe,
-        table: Table,
+        context: FitContext,
         space: MetricSpace,
-        sample_weight: npt.NDArray[np.float64] | None,
+        max_leaves: int,
+        depth_penalty: float | None,
         stages: Stages,
-    ) -> None:
-        """Cut in two where that costs least. The reference is for later, unless it was given."""
-        given: Clustering | None = None
-        if recipe.given is None:
-            with stages.stage("encoding"):
-                rows = encode_rows(table, space.table, sample_weight, n_jobs=recipe.n_jobs)
-        else:
-            given = make_reference(recipe, table, space, sample_weight, stages)
-            rows = given.rows
-        with stages.stage("optimal cut"):
-            like = None if given is None else given.reference.labels
-            grown = cut_in_two(rows, recipe, columns_apart=space.preprocessor is not None, like=like)
-        later = LaterReference(recipe, space, rows, grown, sample_weight)
-        if given is None and self._ends_in is not None:
-            given = later.make(stages)
-        with stages.stage("costs"):
-            self._remember_input(table, space, np.arange(self.n_clusters, dtype=np.int32))
-            self._remember_penalty(FIRST_PENALTY)
-            if given is not None:
-                self._finish(given, grown)
-                return
-            for name in _PUT_OFF:
-                self.__dict__.pop(name, None)  # from an earlier fit
-            centers = rows.centers(self._objective, grown.codes, 2)
-            self._take_tree(rows, grown, rows.sum(rows.costs(self._objective, centers, grown.codes)), centers)
-            self._later = later
-
-    def _make_reference(self) -> None:
-        """Do what the fit of an optimal cut put off."""
-        later = self._later
-        if later is None:
-            return
-        clustering, grown = later.make(Stages(type(self).__name__, later.recipe.verbose)), later.grown
-        rows = clustering.rows
-        surrogate_cost = rows.sum(rows.costs(self._objective, clustering.reference.centers, grown.codes))
-        leaf = rows.leaves_of_all(grown.tree, grown.leaf_of_row)
-        self._take_reference(clustering, grown, leaf, surrogate_cost)
-        self._later = None
-
-    if not TYPE_CHECKING:  # or every name would be an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            """Whatever compares an optimal cut with a reference, made when it is first read."""
-            if name in _PUT_OFF and self._later is not None:
-                self._make_reference()
-                return vars(self)[name]
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __getstate__(self) -> Any:
-        self._make_reference()  # rows as the engine holds them cannot be copied
-        return super().__getstate__()
-
-    def _remember_input(self, table: Table, space: MetricSpace, classes: npt.NDArray[Any]) -> None:
-        super()._remember_input(table, space, classes)
-        self._later = None
+    ) -> GrownTree:
+        """Grow the tree of an algorithm that follows the reference; a depth penalty of None is searched for."""
+        rows, reference = context.rows, context.reference
+        grow = partial(
+            grow_tree,
+            rows.encoded,
+            reference.labels,
+            cut_coordinates(rows, reference, space, self._objective),
+            cache(
+                lambda: fixed_costs(
+                    rows.metric.matrix, reference.centers, self._objective, weights=rows.weights, n_jobs=rows.n_jobs
+                )
+            ),
+            expansion=self.expansion,
+            n_jobs=rows.n_jobs,
+            progress=stages.leaves,
+        )
+        penalty = self._tuned_penalty(grow, context) if depth_penalty is None else depth_penalty
+        if self.algorithm == "exshallow":
+            self.depth_penalty_ = penalty
+        return grow(algorithm=self.algorithm, max_leaves=max_leaves, depth_penalty=penalty)
 
     def _check_penalty(self) -> float | None:
         """The depth penalty; None where it is to be searched for."""
@@ -245,13 +188,12 @@ class ExplainableClusterer(TreeClusterer):
                 f"leave {name} out."
             )
 
-    def _tuned_penalty(self, grow: Callable[..., GrownTree], rows: FitRows, reference: Reference) -> float:
+    def _tuned_penalty(self, grow: Callable[..., GrownTree], context: FitContext) -> float:
         """The penalty of ExShallow*, on a reference and costs that are there already."""
-        k = reference.n_clusters
+        k = context.n_clusters
 
         def judge(grown: GrownTree) -> tuple[float, float]:
-            cost = costs_by_centers(rows, reference, self._objective, grown.codes).cost
-            return cost, size_of_explanations(rows, grown)
+            return context.cost_of_labels(grown.codes).cost, size_of_explanations(context.rows, grown)
 
         target_cost, target_waes = self.target_cost, self.target_waes
         if target_cost is None or target_waes is None:
@@ -265,12 +207,6 @@ class ExplainableClusterer(TreeClusterer):
             target_waes,
         )
         return self._penalty_search.depth_penalty
-
-    def _remember_penalty(self, penalty: float) -> None:
-        if self.algorithm == "exshallow":
-            self.depth_penalty_ = penalty
-        elif hasattr(self, "depth_penalty_"):
-            del self.depth_penalty_  # from an earlier fit
 
     def _fitted_state(self) -> dict[str, Any]:
         return super()._fitted_state() | {"depth_penalty": getattr(self, "depth_penalty_", None)}

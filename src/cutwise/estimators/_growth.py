@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.estimators._rows import FitRows
+from cutwise.estimators._rows import TrainingRows
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference import FixedCosts
 from cutwise.tree.cart import cart_trees
@@ -34,7 +34,7 @@ class LabelProblem:
 
     Attributes
     ----------
-    rows : FitRows
+    rows : TrainingRows
     labels : ndarray of shape (m,), int32
         Cluster codes of the rows that take part.
     coordinates : ndarray of shape (k, d), float64
@@ -48,7 +48,7 @@ class LabelProblem:
         Told the number of leaves.
     """
 
-    rows: FitRows
+    rows: TrainingRows
     labels: npt.NDArray[np.int32]
     coordinates: npt.NDArray[np.float64]
     costs: Callable[[], FixedCosts]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.estimators._kernel_reference import KernelProblem
-from cutwise.estimators._rows import FitRows
+from cutwise.estimators._kernel_reference import KernelContext
+from cutwise.estimators._rows import TrainingRows
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.reference import KERNELS, FixedCosts, Kernel, fixed_costs_from_array
 from cutwise.split import SurrogateFeatures, surrogate_features
@@ -95,12 +95,12 @@ def features_of(kernel: Kernel, wanted: str, taylor_order: int) -> dict[str, Sur
     return {kind: every[kind] for kind in kinds_of_features(kernel.name, wanted)}
 
 
-def grow_kernel_tree(problem: KernelProblem, growth: KernelGrowth) -> tuple[GrownTree, str | None]:
+def grow_kernel_tree(context: KernelContext, growth: KernelGrowth) -> tuple[GrownTree, str | None]:
     """Grow a tree against a clustering in feature space.
 
     Parameters
     ----------
-    problem : KernelProblem
+    context : KernelContext
     growth : KernelGrowth
 
     Returns
@@ -110,17 +110,17 @@ def grow_kernel_tree(problem: KernelProblem, growth: KernelGrowth) -> tuple[Grow
     kind : str or None
         Which features these are; None for other algorithms.
     """
-    rows, labels = problem.rows, problem.reference.labels
+    rows, labels = context.rows, context.reference.labels
 
     @cache
     def costs() -> FixedCosts:
-        return fixed_costs_from_array(problem.costs, weights=rows.weights, n_jobs=growth.n_jobs)
+        return fixed_costs_from_array(context.costs, weights=rows.weights, n_jobs=growth.n_jobs)
 
     if growth.algorithm != "imm":
         grown = grow_tree(
             rows.encoded,
             labels,
-            np.zeros((problem.n_clusters, rows.table.n_columns)),
+            np.zeros((context.n_clusters, rows.table.n_columns)),
             costs,
             algorithm=growth.algorithm,
             max_leaves=growth.max_leaves,
@@ -135,7 +135,7 @@ def grow_kernel_tree(problem: KernelProblem, growth: KernelGrowth) -> tuple[Grow
         grown = grow_kernel_imm(
             rows.encoded,
             labels,
-            problem.n_clusters,
+            context.n_clusters,
             _of_input(features, rows) if growth.scaled else features,
             costs,
             max_leaves=growth.max_leaves,
@@ -144,12 +144,12 @@ def grow_kernel_tree(problem: KernelProblem, growth: KernelGrowth) -> tuple[Grow
             n_jobs=growth.n_jobs,
             progress=growth.progress,
         )
-        trees.append((problem(grown.codes).cost, kind, grown))
+        trees.append((context.cost_of_labels(grown.codes).cost, kind, grown))
     _, kind, best = min(trees, key=lambda tree: tree[0])
     return best, kind
 
 
-def _of_input(features: SurrogateFeatures, rows: FitRows) -> list[SurrogateFeatures]:
+def _of_input(features: SurrogateFeatures, rows: TrainingRows) -> list[SurrogateFeatures]:
     """Features of the input's columns, from those of the preprocessor's output: one for each column."""
     if rows.metric.n_columns == rows.table.n_columns:
         raw, scaled = rows.compress(rows.table.values), rows.metric.values

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from cutwise.estimators._costs import TreeCosts
+from cutwise.estimators._context import FitContext, TreeCosts
 from cutwise.estimators._kernel_clustering import KERNEL_PARAMETERS, KernelRecipe
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._reference import is_clusterer
-from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
+from cutwise.estimators._rows import MetricSpace, encode_rows
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference import (
@@ -30,45 +31,31 @@ from cutwise.reference import (
 )
 from cutwise.table import Table, read_labels
 
-__all__ = ["KernelProblem", "make_kernel_problem"]
+__all__ = ["KernelContext", "make_kernel_context"]
 
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class KernelProblem:
-    """What a kernel tree is grown on, and what its clusters cost.
+class KernelContext(FitContext):
+    """What a kernel tree is grown on, and what its clusters cost; centers have no coordinates, shape (k, 0).
 
     Attributes
     ----------
-    rows : FitRows
-        The m rows that take part.
     space : FeatureSpace
-        The same rows in feature space, possibly merged otherwise.
-    reference : Reference
-        With labels of the m rows, and no coordinates of centers: shape (k, 0).
-    full_labels : ndarray of shape (n,), int32
-        Labels of all n rows, -1 for noise.
+        The m rows in feature space, possibly merged otherwise.
     costs : ndarray of shape (m, k), float64
         Squared distance in feature space of each row to each reference cluster's mean; equation (5).
     classes : ndarray of shape (k,)
-        The clusters in the words of whoever made them.
+        The clusters as their labels.
     """
 
-    rows: FitRows
-    space: FeatureSpace
-    reference: Reference
-    full_labels: Int32
-    costs: Float64
-    classes: npt.NDArray[Any]
+    space: FeatureSpace = field(kw_only=True)
+    costs: Float64 = field(kw_only=True)
+    classes: npt.NDArray[Any] = field(kw_only=True)
 
-    @property
-    def n_clusters(self) -> int:
-        """k, the number of clusters."""
-        return self.reference.n_clusters
-
-    def __call__(self, codes: Int32) -> TreeCosts:
+    def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """What clusters of the m rows cost: with means of their own, and with the reference's."""
         own = self.costs[np.arange(len(codes)), codes]
         return TreeCosts(
@@ -77,6 +64,11 @@ class KernelProblem:
             centers=None,
             distances=False,
         )
+
+    @cached_property
+    def total_cost(self) -> float:
+        """What the m rows cost around one mean in feature space."""
+        return self.space.partition_cost(np.zeros(len(self.space.row_of), dtype=np.int32), 1)
 
     def centers(self, codes: Int32) -> KernelCenters:
         """The means of clusters in feature space; one without rows keeps the reference's."""
@@ -89,7 +81,7 @@ class KernelProblem:
         return codes[self.space.row_of if position is None else position[self.space.row_of]]
 
 
-def make_kernel_problem(
+def make_kernel_context(
     estimator: Any,
     n_clusters: int,
     table: Table,
@@ -97,7 +89,7 @@ def make_kernel_problem(
     matrix: Any,
     sample_weight: Float64 | None,
     stages: Stages,
-) -> KernelProblem:
+) -> KernelContext:
     """Find the reference, and what every row costs by each of its clusters.
 
     Parameters
@@ -116,7 +108,7 @@ def make_kernel_problem(
 
     Returns
     -------
-    problem : KernelProblem
+    context : KernelContext
 
     Raises
     ------
@@ -168,7 +160,8 @@ def make_kernel_problem(
         )
     part = slice(None) if rows.encoded.row_of is None else rows.encoded.row_of
     costs = np.ascontiguousarray(in_space[space.position[part]])
-    return KernelProblem(rows, space, replace(reference, labels=rows.compress(full)), full, costs, classes)
+    reference = replace(reference, labels=rows.compress(full))
+    return KernelContext(rows, reference, full, sample_weight, space=space, costs=costs, classes=classes)
 
 
 def _is_fitted(estimator: Any) -> bool:

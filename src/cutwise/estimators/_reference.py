@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.core import kernels
-from cutwise.estimators._costs import Clustering
+from cutwise.estimators._context import FitContext
 from cutwise.estimators._progress import Stages
-from cutwise.estimators._rows import FitRows, MetricSpace, encode_rows
+from cutwise.estimators._rows import MetricSpace, TrainingRows, encode_rows
 from cutwise.reference import KMEANS, Objective, Reference, find_reference, from_centers, from_estimator
 from cutwise.table import Seed, Table
 
-__all__ = ["ReferenceRecipe", "cut_coordinates", "is_clusterer", "make_reference", "reference_of_rows"]
+__all__ = ["ReferenceRecipe", "cut_coordinates", "is_clusterer", "make_reference"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def make_reference(
     space: MetricSpace,
     sample_weight: npt.NDArray[np.float64] | None,
     stages: Stages,
-) -> Clustering:
+) -> FitContext:
     """Find the reference, and encode the rows that take part.
 
     Parameters
@@ -63,7 +63,7 @@ def make_reference(
 
     Returns
     -------
-    clustering : Clustering
+    context : FitContext
     """
     k, n_jobs, objective = recipe.n_clusters, recipe.n_jobs, recipe.objective
     if is_clusterer(recipe.given):
@@ -82,36 +82,11 @@ def make_reference(
             keep = ~noise if noise.any() else None
             # A clusterer may label equal rows differently; then they cannot be one row.
             rows = encode_rows(table, space.table, sample_weight, keep=keep, shared=full.labels, n_jobs=n_jobs)
-        return Clustering(rows, replace(full, labels=rows.compress(full.labels)), full.labels, sample_weight)
+        reference = replace(full, labels=rows.compress(full.labels))
+        return FitContext(rows, reference, full.labels, sample_weight, objective)
 
     with stages.stage("encoding"):
         rows = encode_rows(table, space.table, sample_weight, n_jobs=n_jobs)
-    return reference_of_rows(recipe, rows, space, sample_weight, stages)
-
-
-def reference_of_rows(
-    recipe: ReferenceRecipe,
-    rows: FitRows,
-    space: MetricSpace,
-    sample_weight: npt.NDArray[np.float64] | None,
-    stages: Stages,
-) -> Clustering:
-    """The reference of encoded rows, by our own clustering or by given centers.
-
-    Parameters
-    ----------
-    recipe : ReferenceRecipe
-        Without a clusterer.
-    rows : FitRows
-    space : MetricSpace
-    sample_weight : ndarray of shape (n,), float64, or None
-    stages : Stages
-
-    Returns
-    -------
-    clustering : Clustering
-    """
-    k, n_jobs, objective = recipe.n_clusters, recipe.n_jobs, recipe.objective
     with stages.stage("reference clustering"):
         if recipe.given is None:
             reference = find_reference(
@@ -132,17 +107,17 @@ def reference_of_rows(
     if len(rows.left_out):
         left_out = kernels.as_matrix(space.table.values[rows.left_out])
         labels[rows.left_out] = objective.assign(left_out, reference.centers, n_jobs)[0]
-    return Clustering(rows, reference, labels, sample_weight)
+    return FitContext(rows, reference, labels, sample_weight, objective)
 
 
 def cut_coordinates(
-    rows: FitRows, reference: Reference, space: MetricSpace, objective: Objective
+    rows: TrainingRows, reference: Reference, space: MetricSpace, objective: Objective
 ) -> npt.NDArray[np.float64]:
     """The clusters' coordinates in the columns that may be cut.
 
     Parameters
     ----------
-    rows : FitRows
+    rows : TrainingRows
     reference : Reference
         With labels of the m rows.
     space : MetricSpace

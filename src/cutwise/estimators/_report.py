@@ -18,7 +18,7 @@ from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._document import words_of
 from cutwise.estimators._exports import export_sql
-from cutwise.estimators._persist import Unsaved
+from cutwise.estimators._params import UnserializableParam
 from cutwise.exceptions import (
     ColumnMismatchError,
     CutwiseError,
@@ -284,7 +284,7 @@ def _settings(model: TreeEstimator) -> list[tuple[str, str]]:
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, Unsaved):
+    if isinstance(value, UnserializableParam):
         return value.description
     if isinstance(value, np.ndarray):
         return f"array of shape {value.shape}"

@@ -17,7 +17,7 @@ from cutwise.reference import Objective, copying_clone, integer_weights, sum_cos
 from cutwise.table import EncodedTable, Table, as_dense, encode_table, read_table, take_rows
 from cutwise.tree.threshold_tree import ThresholdTree
 
-__all__ = ["FitRows", "MetricSpace", "encode_rows", "fit_metric_space", "transform_rows"]
+__all__ = ["MetricSpace", "TrainingRows", "encode_rows", "fit_metric_space", "transform_rows"]
 
 
 # Rows at a time: few enough that they stay in the processor's caches.
@@ -44,7 +44,7 @@ class MetricSpace:
 
 
 @dataclass(frozen=True, eq=False)
-class FitRows:
+class TrainingRows:
     """The rows that take part in a fit: those of positive weight that are no noise, equal ones merged where it pays.
 
     Attributes
@@ -188,7 +188,7 @@ def encode_rows(
     shared: npt.NDArray[Any] | None = None,
     merge: bool = True,
     n_jobs: int,
-) -> FitRows:
+) -> TrainingRows:
     """Encode the rows that take part in a fit.
 
     Parameters
@@ -206,16 +206,16 @@ def encode_rows(
 
     Returns
     -------
-    rows : FitRows
+    rows : TrainingRows
     """
     weights, scale = integer_weights(sample_weight)
     encoded = encode_table(table, weights=weights, keep=keep, merge=merge, n_jobs=n_jobs)
     if shared is not None and _differs_within(encoded, shared):
         encoded = encode_table(table, weights=weights, keep=keep, merge=False, n_jobs=n_jobs)
     if encoded.row_of is None:
-        return FitRows(table, encoded, metric, sample_weight, scale, n_jobs)
+        return TrainingRows(table, encoded, metric, sample_weight, scale, n_jobs)
     metric = replace(metric, values=metric.values[encoded.row_of])
-    return FitRows(table, encoded, metric, _merged_weights(encoded, sample_weight), scale, n_jobs)
+    return TrainingRows(table, encoded, metric, _merged_weights(encoded, sample_weight), scale, n_jobs)
 
 
 def _differs_within(encoded: EncodedTable, values: npt.NDArray[Any]) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._costs import Clustering, costs_given
+from cutwise.estimators._context import FitContext
 from cutwise.estimators._entries import Entries
 from cutwise.estimators._given import read_centers, read_costs
 from cutwise.estimators._growth import (
@@ -20,7 +19,7 @@ from cutwise.estimators._growth import (
     grow_until_every_cluster_has_a_leaf,
 )
 from cutwise.estimators._progress import Stages
-from cutwise.estimators._rows import FitRows, encode_rows, fit_metric_space
+from cutwise.estimators._rows import TrainingRows, encode_rows, fit_metric_space
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.words import percent
 from cutwise.reference import KMEANS, FixedCosts, Reference, fixed_costs, fixed_costs_from_array
@@ -97,6 +96,13 @@ class ClusterExplainer(TreeEstimator):
         The same with the centers of ``y``'s clusters.
     cost_ratio_ : float
         ``cost_`` over ``reference_.cost``; nan where the latter is 0.
+    total_cost_ : float
+        Cost of all rows as a single cluster, noise apart; with ``costs``, by the cluster that serves them all best.
+    explained_ : float
+        Share of what the reference explains that the tree keeps: ``(total_cost_ - cost_) / (total_cost_ -
+        reference_.cost)``; nan where the reference costs no less than a single cluster.
+    reference_explained_ : float
+        What the reference itself explains: ``1 - reference_.cost / total_cost_``; nan where the latter is 0.
     n_leaves_, depth_ : int
         Size of the tree.
     preprocessor_ : transformer
@@ -221,8 +227,7 @@ class ClusterExplainer(TreeEstimator):
             total = int(rows.weight_of(np.zeros_like(codes), 1)[0])
             self.growth_ = chosen.growth
             self.candidates_ = {name: candidate.agreement / total for name, candidate in tried.items()}
-            price = None if given is None else partial(costs_given, rows, reference, self._objective, given)
-            self._finish(Clustering(rows, reference, labels.codes, weights, price), chosen.grown)
+            self._finish(FitContext(rows, reference, labels.codes, weights, KMEANS, given), chosen.grown)
         for name, agreement in self.candidates_.items():
             stages.say(f"  grown by {name}: agreement {percent(agreement)}")
         stages.say(self._summary())
@@ -297,7 +302,7 @@ def _weighted_labels(labels: Labels, weights: npt.NDArray[np.float64] | None) ->
 
 
 def _reference_cost(
-    rows: FitRows,
+    rows: TrainingRows,
     codes: npt.NDArray[np.int32],
     centers: npt.NDArray[np.float64],
     costs: npt.NDArray[np.float64] | None,
@@ -306,7 +311,9 @@ def _reference_cost(
     return rows.sum(rows.costs(KMEANS, centers, codes) if costs is None else costs[np.arange(len(codes)), codes])
 
 
-def _fixed_costs(rows: FitRows, centers: npt.NDArray[np.float64], costs: npt.NDArray[np.float64] | None) -> FixedCosts:
+def _fixed_costs(
+    rows: TrainingRows, centers: npt.NDArray[np.float64], costs: npt.NDArray[np.float64] | None
+) -> FixedCosts:
     """The cost of each row by each cluster in fixed point."""
     if costs is None:
         return fixed_costs(rows.metric.matrix, centers, weights=rows.weights, n_jobs=rows.n_jobs)

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators._clusterer import TreeClusterer
-from cutwise.estimators._costs import Clustering
+from cutwise.estimators._context import FitContext
 from cutwise.estimators._entries import Entries, pack_float
 from cutwise.estimators._kernel_growth import KernelGrowth, features_of, grow_kernel_tree, kinds_of_features
-from cutwise.estimators._kernel_reference import KernelProblem, make_kernel_problem
+from cutwise.estimators._kernel_reference import KernelContext, make_kernel_context
 from cutwise.estimators._progress import Stages
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.exceptions import InvalidInputError, ModelFileError
@@ -120,6 +120,13 @@ class ExplainableKernelKMeans(TreeClusterer):
     cost_ratio_ : float
         ``cost_`` over ``reference_.cost``; nan where the latter is 0. Where the kernel is bounded and costs are high
         anyway, ratios near 1 come easily (kernel paper, Section 7): look at the agreement too.
+    total_cost_ : float
+        Cost of all rows as a single cluster.
+    explained_ : float
+        Share of what the reference explains that the tree keeps: ``(total_cost_ - cost_) / (total_cost_ -
+        reference_.cost)``; nan where the reference costs no less than a single cluster.
+    reference_explained_ : float
+        What the reference itself explains: ``1 - reference_.cost / total_cost_``; nan where the latter is 0.
     adjusted_rand_index_, normalized_mutual_info_ : float
         Agreement of the tree's clusters with the reference's: 1 where they are the same, about 0 where they have
         nothing to do with each other.
@@ -312,8 +319,8 @@ class ExplainableKernelKMeans(TreeClusterer):
 
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
         matrix = self._read_matrix(K, table)
-        problem = make_kernel_problem(self, k, table, space, matrix, sample_weight, stages)
-        kernel = problem.space.kernel
+        context = make_kernel_context(self, k, table, space, matrix, sample_weight, stages)
+        kernel = context.space.kernel
         growth = KernelGrowth(
             algorithm=self.algorithm,
             max_leaves=max_leaves,
@@ -325,13 +332,12 @@ class ExplainableKernelKMeans(TreeClusterer):
             progress=stages.leaves,
         )
         with stages.stage("tree"):
-            grown, self.surrogate_features_ = grow_kernel_tree(problem, growth)
+            grown, self.surrogate_features_ = grow_kernel_tree(context, growth)
         with stages.stage("costs"):
-            self._remember_input(table, space, problem.classes)
+            self._remember_input(table, space, context.classes)
             self.gamma_ = kernel.constants.gamma
-            self.approximation_error_ = problem.space.approximation_error
-            clustering = Clustering(problem.rows, problem.reference, problem.full_labels, sample_weight, problem)
-            self._finish(clustering, grown)
+            self.approximation_error_ = context.space.approximation_error
+            self._finish(context, grown)
         stages.say(self._summary())
         return self
 
@@ -372,11 +378,11 @@ class ExplainableKernelKMeans(TreeClusterer):
             )
         return matrix.values
 
-    def _finish(self, clustering: Clustering, grown: GrownTree) -> None:
-        super()._finish(clustering, grown)
-        assert isinstance(clustering.price, KernelProblem)
-        self._centers = clustering.price.centers(grown.codes)
-        together = contingency(grown.codes, clustering.reference.labels, clustering.rows.weights)
+    def _finish(self, context: FitContext, grown: GrownTree) -> None:
+        super()._finish(context, grown)
+        assert isinstance(context, KernelContext)
+        self._centers = context.centers(grown.codes)
+        together = contingency(grown.codes, context.reference.labels, context.rows.weights)
         self.adjusted_rand_index_ = adjusted_rand(together)
         self.normalized_mutual_info_ = normalized_information(together)
 

@@ -26,8 +26,8 @@ class ExplainableKMeans(ExplainableClusterer):
         reference center; ``"exgreedy"`` where the rows, each served by the best center left on its side, cost the
         least; ``"exshallow"`` also looks at how deep the tree would become; ``"exkmc"`` grows to ``max_leaves`` from an
         empty tree, best cut first, and need not give every cluster a leaf. ``"optimal"`` is for 2 clusters: the single
-        cut that costs least of all, each side with its own center. It looks at no reference; ``reference_``, and what
-        compares with it, is then made when it is first read; the rows are kept, and must not change, until then.
+        cut that costs least of all, each side with its own center; it takes only the numbers of the clusters from the
+        reference.
     expansion : {"exkmc", "expand"}, default="exkmc"
         How a tree with one leaf a cluster grows to ``max_leaves``. ``"exkmc"`` looks at cost under the reference
         centers, ``"expand"`` at the rows whose cluster differs from the reference.
@@ -75,6 +75,13 @@ class ExplainableKMeans(ExplainableClusterer):
         The same with the reference's centers.
     cost_ratio_ : float
         ``cost_`` over ``reference_.cost``; nan where the latter is 0.
+    total_cost_ : float
+        Cost of all rows as a single cluster.
+    explained_ : float
+        Share of what the reference explains that the tree keeps: ``(total_cost_ - cost_) / (total_cost_ -
+        reference_.cost)``; nan where the reference costs no less than a single cluster.
+    reference_explained_ : float
+        What the reference itself explains: ``1 - reference_.cost / total_cost_``; nan where the latter is 0.
     reference_ : Reference
         The clustering that the tree approximates: ``labels``, ``centers``, ``cost``.
     n_leaves_, depth_ : int

@@ -1,28 +1,42 @@
-"""What a model file holds of a fitted tree, and how a model is made of it again."""
+"""Model files: fitted estimators as versioned JSON, exact to the bit, and nothing that can run when it is read.
+
+A file holds what every answer needs: the tree, the columns, the cluster names, the figures. It leaves out the training
+rows' labels and any other estimator (a clusterer given as reference, a preprocessor other than scikit-learn's plain
+scalers), which it only describes.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
+from cutwise._whole import write_whole
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.estimators._entries import Entries, pack_array, pack_float
-from cutwise.estimators._persist import Unsaved
+from cutwise.estimators._params import UnserializableParam, pack_param
 from cutwise.estimators._scalers import pack_fitted, unpack_fitted
 from cutwise.readouts.counts import LeafCounts
 from cutwise.readouts.names import read_cluster_names
 from cutwise.reference import FEATURE_SPACE, OBJECTIVES, Reference
 from cutwise.tree.threshold_tree import ThresholdTree
 
-__all__ = ["KeptInFiles"]
+__all__ = ["FORMAT", "FORMAT_VERSION", "ModelFileMixin"]
+
+FORMAT = "cutwise model"
+FORMAT_VERSION = 1
+"""Raised by one whenever an older release could misread a newer file."""
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 
 
-class KeptInFiles(RemembersColumns, BaseEstimator):  # type: ignore[misc]
+class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     """Part of an estimator: its fitted state, as JSON can hold it."""
 
     preprocessor: Any
@@ -36,6 +50,7 @@ class KeptInFiles(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     cost_: float
     surrogate_cost_: float
     cost_ratio_: float
+    total_cost_: float
     n_leaves_: int
     depth_: int
     preprocessor_: Any
@@ -45,6 +60,35 @@ class KeptInFiles(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     _gaps: npt.NDArray[np.float64] | None
     _imm_applies: bool
     _weight_scale: float
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file that :func:`cutwise.load_model` reads.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Versioned JSON, exact to the bit, without anything that could run when it is read. The file appears whole or
+            not at all. Training rows are not part of it, nor is a preprocessor (it is described only) unless it is one
+            of scikit-learn's plain scalers: ``labels_`` is gone after loading, and distances need
+            ``model.preprocessor_`` set again.
+
+        Raises
+        ------
+        InvalidInputError
+            Labels of a type that JSON has no word for.
+        OSError
+            The folder is missing or cannot be written.
+        """
+        check_is_fitted(self, "tree_")
+        document = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "written_by": f"cutwise {version('cutwise')}",
+            "estimator": type(self).__name__,
+            "params": {name: pack_param(value) for name, value in self.get_params(deep=False).items()},
+            "fitted": self._fitted_state(),
+        }
+        write_whole(path, json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n")
 
     def _fitted_state(self) -> dict[str, Any]:
         """What a model file holds of a fitted model, as JSON can hold it."""
@@ -71,6 +115,7 @@ class KeptInFiles(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             "cost": pack_float(self.cost_),
             "surrogate_cost": pack_float(self.surrogate_cost_),
             "cost_ratio": pack_float(self.cost_ratio_),
+            "total_cost": pack_float(self.total_cost_),
         }
 
     def _restore_fitted(self, state: Entries) -> None:
@@ -98,6 +143,8 @@ class KeptInFiles(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         self.cost_ = state.number("cost")
         self.surrogate_cost_ = state.number("surrogate_cost")
         self.cost_ratio_ = state.number("cost_ratio")
+        total_cost = state.later("total_cost", state.number)
+        self.total_cost_ = float("nan") if total_cost is None else total_cost
         self._restore_space(state)
 
     def _restore_clusters(self, state: Entries) -> None:
@@ -122,7 +169,7 @@ class KeptInFiles(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         """Read where distances are measured: the reference, the centers and the preprocessor."""
         k, reference = len(self.classes_), state.part("reference")
         objective = reference.text("objective", (*OBJECTIVES, FEATURE_SPACE))
-        unknown_space = isinstance(self.preprocessor, Unsaved)
+        unknown_space = isinstance(self.preprocessor, UnserializableParam)
         # The feature space of a kernel has no coordinates; a transformer's output may have any number, a scaler's d.
         p = 0 if objective == FEATURE_SPACE else None if unknown_space else self.n_features_in_
         centers = reference.array("centers", "f", (k, p))
@@ -137,7 +184,8 @@ class KeptInFiles(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         if (fitted is None) != (self.preprocessor is None):
             if fitted is not None:
                 raise state.refuse("preprocessor", "null, as in params,")
-            self.set_params(preprocessor=Unsaved(repr(self.preprocessor)))  # it learned what JSON cannot hold
+            # It learned what JSON cannot hold.
+            self.set_params(preprocessor=UnserializableParam(repr(self.preprocessor)))
             return
         names = self._columns_of_fit().names
         if fitted is not None and (

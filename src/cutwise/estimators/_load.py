@@ -1,0 +1,117 @@
+"""Reading model files: fitted estimators from versioned JSON, in which nothing can run."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._entries import DamagedEntryError, Entries
+from cutwise.estimators._model_file import FORMAT, FORMAT_VERSION
+from cutwise.estimators._params import unpack_params
+from cutwise.exceptions import ModelFileError
+
+__all__ = ["load_model"]
+
+# Names, not classes: the baselines are built upon the estimators, and are imported only for a file that holds one.
+_HOMES = {
+    "ExplainableKMeans": "cutwise.estimators",
+    "ExplainableKMedians": "cutwise.estimators",
+    "ExplainableKernelKMeans": "cutwise.estimators",
+    "ClusterExplainer": "cutwise.estimators",
+    "CART": "cutwise.baselines",
+    "CLTree": "cutwise.baselines",
+    "CUBT": "cutwise.baselines",
+    "KDTree": "cutwise.baselines",
+}
+
+
+def load_model(path: str | os.PathLike[str]) -> TreeEstimator:
+    """Read a fitted estimator that :meth:`save` wrote.
+
+    The result predicts, applies, scores, prints its rules and explains exactly as the saved one did. It has no
+    ``labels_`` (they belong to the training rows). A preprocessor other than scikit-learn's plain scalers is not in the
+    file: where distances need one, set ``model.preprocessor_`` to the fitted transformer first.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    model : estimator of cutwise
+        Of the class that was saved.
+
+    Raises
+    ------
+    ModelFileError
+        No such file, not a model file, truncated or edited, or written by a newer version.
+
+    Examples
+    --------
+    >>> import cutwise, tempfile, pathlib
+    >>> X = [[1, 0], [2, 0], [8, 1], [9, 1]]
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.json"
+    >>> cutwise.ExplainableKMeans(n_clusters=2, random_state=0).fit(X).save(path)
+    >>> bool((cutwise.load_model(path).predict(X)[:2] == cutwise.load_model(path).predict([[0, 0]])).all())
+    True
+    """
+    document = _read(Path(path))
+    estimator_class = _estimator_class(document, path)
+    try:
+        model = estimator_class(**unpack_params(Entries(document.get("params"), "params"), estimator_class))
+        model._restore_fitted(Entries(document.get("fitted"), "fitted"))
+    except DamagedEntryError as error:
+        raise ModelFileError(
+            f"{path} is a cutwise model file, but its content does not fit together: {error}.\nIt was probably edited "
+            "or damaged: mend that entry, or save the model again."
+        ) from error
+    return model
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The document in a file, of a format and version that this release reads."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ModelFileError(
+            f"{path} cannot be read ({error.strerror or error}). Give the path of a file written by save(path)."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ModelFileError(
+            f"{path} is not a text file, so it is not a cutwise model. Give a file written by save(path)."
+        ) from error
+    if not text.strip():
+        raise ModelFileError(f"{path} is empty. Give a file written by save(path).")
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        cut_short = text.lstrip().startswith("{") and not text.rstrip().endswith("}")
+        what = "is cut short" if cut_short else "is not valid JSON"
+        raise ModelFileError(
+            f"{path} {what} ({error}), so no model can be read from it. Save the model again."
+        ) from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelFileError(f"{path} holds JSON, but not a cutwise model. Give a file written by save(path).")
+    version = document.get("format_version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ModelFileError(f"{path} does not say which format version it has ({version!r}). Save the model again.")
+    if version > FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} has model format {version} (written by {document.get('written_by', 'an unknown release')}); this "
+            f"release reads formats up to {FORMAT_VERSION}.\nUpgrade cutwise, or save the model with the older release."
+        )
+    return document
+
+
+def _estimator_class(document: dict[str, Any], path: str | os.PathLike[str]) -> type[TreeEstimator]:
+    name = document.get("estimator")
+    if not isinstance(name, str) or name not in _HOMES:
+        raise ModelFileError(
+            f"{path} holds a model of the kind {name!r}; this release reads {', '.join(_HOMES)}. Upgrade cutwise."
+        )
+    found: type[TreeEstimator] = getattr(import_module(_HOMES[name]), name)
+    return found
