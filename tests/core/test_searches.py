@@ -309,7 +309,7 @@ def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, wi
     costs = case.excess[case.rows] + case.base[case.rows, None]
     current = int(costs[:, case.survivors].min(axis=1).sum())
     weight = case.weight(case.rows)
-    scores = []
+    scores, valid = [], []
     for feature, threshold, is_left in cuts(case, with_centers=True):
         along = case.coordinates[case.survivors, feature]
         left, right = case.survivors[along <= threshold], case.survivors[along > threshold]
@@ -319,11 +319,14 @@ def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, wi
         n_points = int(weight.sum())
         depth = total_depth(n_points, int(weight[is_left].sum()), len(case.survivors), len(left)) / n_points
         scores.append((induced / current + penalty * depth, induced, feature))
+        sides = (is_left, left), (~is_left, right)
+        if all(len(np.unique(case.values[case.rows[side]], axis=0)) >= len(centers) for side, centers in sides):
+            valid.append(scores[-1])
     if not scores:
         assert found is None
         return
     assert found is not None
-    assert found[:3] == min(scores)
+    assert found[:3] == min(valid or scores)
 
 
 def total_depth(points: int, left_points: int, centers: int, left_centers: int) -> int:

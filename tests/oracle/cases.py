@@ -193,6 +193,18 @@ def patterned_centers(rng: np.random.Generator) -> Case:
     return Case("patterned centers", values[rng.permutation(len(values))], centers, True)
 
 
+def hardly_enough_rows(rng: np.random.Generator) -> Case:
+    """As many distinct rows as centers, or one or two more, repeated: most cuts leave a side too few of them."""
+    k, d = int(rng.integers(3, 8)), int(rng.integers(1, 5))
+    levels = np.eye(d + 1) if rng.random() < 0.3 else rng.integers(0, 5, (40, d)).astype(float)
+    distinct = np.unique(levels, axis=0)
+    distinct = distinct[rng.permutation(len(distinct))[: k + int(rng.integers(0, 3))]]
+    k = min(k, len(distinct))
+    values = distinct[np.concatenate([np.arange(len(distinct)), rng.integers(0, len(distinct), 15)])]
+    centers = values[rng.choice(len(values), k)] + rng.integers(-2, 3, (k, values.shape[1])) / 4
+    return Case("hardly enough rows", values[rng.permutation(len(values))], centers, True)
+
+
 SMALL = (
     integer_grid,
     half_grid,
@@ -214,6 +226,7 @@ SMALL = (
     a_center_a_row,
     one_cluster,
     patterned_centers,
+    hardly_enough_rows,
 )
 
 

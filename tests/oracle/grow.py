@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .problem import Cut, Problem, candidate_cuts, disagreements, separating_cuts
+from .problem import Cut, Problem, candidate_cuts, disagreements, separating_cuts, valid_cuts
 from .scores import Path, best_center, induced, mistakes, shallow_score, surrogate
 
 
@@ -47,6 +47,7 @@ class Node:
 
 
 Score = Callable[[Problem, Node, Cut], tuple[Any, ...]]
+Cuts = Callable[[Problem, np.ndarray, np.ndarray], list[Cut]]
 
 
 def imm_score(problem: Problem, node: Node, cut: Cut) -> tuple[Any, ...]:
@@ -73,7 +74,7 @@ def root_of(problem: Problem) -> Node:
     return Node(np.arange(problem.n_rows), np.arange(problem.n_centers))
 
 
-def separate_all(problem: Problem, score: Score) -> Node:
+def separate_all(problem: Problem, score: Score, cuts_of: Cuts = valid_cuts) -> Node:
     """Cut until one surviving center is left, or only centers equal in every column: the lowest number keeps the leaf.
 
     Among equal scores the lowest feature wins, then the lowest gap.
@@ -82,7 +83,7 @@ def separate_all(problem: Problem, score: Score) -> Node:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        cuts = separating_cuts(problem, node.rows, node.centers)
+        cuts = cuts_of(problem, node.rows, node.centers)
         if not cuts:
             node.label = int(node.centers.min())
             continue
@@ -93,7 +94,7 @@ def separate_all(problem: Problem, score: Score) -> Node:
 
 
 def imm(problem: Problem) -> Node:
-    return separate_all(problem, imm_score)
+    return separate_all(problem, imm_score, separating_cuts)
 
 
 def exgreedy(problem: Problem) -> Node:

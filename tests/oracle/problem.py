@@ -137,3 +137,18 @@ def separating_cuts(problem: Problem, rows: np.ndarray, centers: np.ndarray) -> 
     """The candidate cuts that leave a surviving center on each side."""
     cuts = candidate_cuts(problem, rows, centers)
     return [cut for cut in cuts if 0 < int(cut.centers_left(problem, centers).sum()) < len(centers)]
+
+
+def valid_cuts(problem: Problem, rows: np.ndarray, centers: np.ndarray) -> list[Cut]:
+    """The separating cuts after which each side has as many distinct rows as centers; all where there is none."""
+
+    def has_enough(side: np.ndarray, n_centers: int) -> bool:
+        return len({tuple(problem.values[row]) for row in rows[side]}) >= n_centers
+
+    cuts = separating_cuts(problem, rows, centers)
+    valid = []
+    for cut in cuts:
+        left, n_left = cut.rows_left(problem, rows), int(cut.centers_left(problem, centers).sum())
+        if has_enough(left, n_left) and has_enough(~left, len(centers) - n_left):
+            valid.append(cut)
+    return valid or cuts

@@ -66,6 +66,13 @@ def _running(terms: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros((1, *terms.shape[1:])), np.cumsum(terms, axis=0)])
 
 
+def _is_first(numbers: np.ndarray) -> np.ndarray:
+    """1 where a number stands for the first time."""
+    first = np.zeros(len(numbers), dtype=int)
+    first[np.unique(numbers, return_index=True)[1]] = 1
+    return first
+
+
 class Twin:
     """Naive growth for one reference.
 
@@ -83,6 +90,7 @@ class Twin:
         self.costs = squared_distances(self.values, self.centers)
         self.labels = self.costs.argmin(axis=1) if labels is None else np.asarray(labels)
         self.n, self.k = self.costs.shape
+        self.number = np.unique(self.values + 0.0, axis=0, return_inverse=True)[1].ravel()
 
     # one search per criterion: (feature, low, high) of the best cut of a node
 
@@ -126,8 +134,22 @@ class Twin:
         assert best is not None
         return best[1:]
 
-    def _induced_columns(self, node: _Node) -> Any:
-        """For every column and gap between centers: the cuts inside it with their induced cost."""
+    def _induced_columns(self, node: _Node) -> list[Any]:
+        """For every column and gap between centers: the valid cuts inside it with their induced cost."""
+        runs = list(self._separating_columns(node))
+        # By content: equal rows have one number, and each counts where its first copy lies.
+        number = self.number[node.rows]
+        valid = []
+        for feature, column, inside, k_left, split, cost in runs:
+            ordered = number[column.order]
+            n_left = _running(_is_first(ordered))[split]
+            n_right = _running(_is_first(ordered[::-1]))[len(ordered) - split]
+            keep = (n_left >= k_left) & (n_right >= len(node.centers) - k_left)
+            valid.append((feature, column, inside[keep], k_left, split[keep], cost[keep]))
+        return valid if any(len(run[2]) for run in valid) else runs
+
+    def _separating_columns(self, node: _Node) -> Any:
+        """The same for all cuts that leave a center on each side."""
         costs = self.costs[np.ix_(node.rows, node.centers)]
         for feature in range(self.values.shape[1]):
             column = _column(self.values[node.rows, feature], self.centers[node.centers, feature])
@@ -149,7 +171,9 @@ class Twin:
     def _induced_cut(self, node: _Node) -> tuple[int, float, float]:
         best = None
         for feature, column, inside, _, _, cost in self._induced_columns(node):
-            lowest = cost.min() if len(cost) else np.inf
+            if len(cost) == 0:
+                continue
+            lowest = cost.min()
             margin = TIE * max(lowest, 1e-300)
             if best is None or lowest < best[0] - margin:
                 c = inside[np.flatnonzero(cost <= lowest + margin)[0]]

@@ -27,6 +27,7 @@ from .problem import (
     exact_l1_distances,
     exact_squared_distances,
     separating_cuts,
+    valid_cuts,
 )
 from .scores import (
     Path,
@@ -257,7 +258,7 @@ def check_induced(tree: Any, problem: Problem, depth_penalty: float | None, *, e
         if tree.children_left[place.node] < 0:
             _check_separating_leaf(tree, place, problem)
             continue
-        cuts = separating_cuts(problem, place.rows, place.centers)
+        cuts = valid_cuts(problem, place.rows, place.centers)
         taken = _cut_taken(tree, place, cuts, problem)
         costs = [induced(problem, place.rows, place.centers, cut) for cut in cuts]
         if depth_penalty is None:

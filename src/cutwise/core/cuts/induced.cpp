@@ -16,6 +16,7 @@
 #include "cuts/depth.hpp"
 #include "nodes/holding.hpp"
 #include "nodes/separation.hpp"
+#include "nodes/valid_cuts.hpp"
 
 namespace cutwise {
 namespace {
@@ -46,6 +47,7 @@ struct Span {
   std::vector<Candidate> candidates;
   Key bound;
   bool sharp = false;  // the bound holds the depth term in full
+  ValidRange valid;    // of its cuts; bounds do without it
 
   friend bool operator<(const Span &a, const Span &b) { return b.bound < a.bound; }  // lowest bound on top of a heap
 };
@@ -62,6 +64,7 @@ struct InducedSearch {
   int64_t base, current;  // costs of the node that no cut changes, and all its costs
 
   Key best;
+  const ValidCuts *valid_cuts = nullptr;  // null: every cut that parts centers is valid
 
   // What a row costs above its base when served from one side only.
   struct Sides {
@@ -101,7 +104,7 @@ struct InducedSearch {
     for (size_t n_left = 1; n_left < line.size(); ++n_left) {
       if (line.coordinate[n_left] == line.coordinate[n_left - 1]) continue;
       span_of[n_left] = static_cast<int32_t>(spans.size());
-      spans.push_back({feature, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}, false});
+      spans.push_back({feature, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}, false, {}});
     }
     auto add = [&](size_t n_left, int64_t loss, int64_t left_low, int64_t left_high) {
       if (n_left == 0 || n_left >= line.size() || span_of[n_left] < 0) return;
@@ -156,6 +159,7 @@ struct InducedSearch {
   }
 
   void offer(const Span &span, double threshold, int64_t induced, int64_t left, Key &mine) const {
+    if (!span.valid.holds(threshold)) return;
     if (depth.quick_bound(induced, left, left, count_of(span), span.feature) > mine.score) return;
     const Key key{depth.score(induced, left, left, count_of(span), span.feature), induced, {span.feature, threshold}};
     if (key < mine) mine = key;
@@ -181,9 +185,12 @@ struct InducedSearch {
     }
   }
 
-  void evaluate(const Span &span, Key &mine) const {
+  void evaluate(Span &span, Key &mine) const {
     const Column &column = node.encoded.columns[span.feature];
     const CenterLine line = node.survivors.along(span.feature);
+    if (valid_cuts)
+      span.valid = valid_cuts->between(span.feature, span.begin, span.end, span.n_left, line.size() - span.n_left);
+    if (span.valid.is_empty()) return;
     const SideCosts sides(*this, line, span.n_left);
     if (node.prefers_rows(column)) {
       std::vector<PlacedRow> placed;
@@ -264,7 +271,18 @@ struct InducedSearch {
     }
   }
 
+  // The best valid cut; where there is none, the best one that parts centers.
   void run(int n_jobs) {
+    const ValidCuts cuts(node.encoded, node.matrix, node.rows, node.n);
+    if (cuts.has_distinct(node.survivors.clusters.size())) {
+      valid_cuts = &cuts;
+      search(n_jobs);
+      valid_cuts = nullptr;
+    }
+    if (best.cut.feature < 0) search(n_jobs);
+  }
+
+  void search(int n_jobs) {
     const int32_t d = node.encoded.n_cols();
     std::vector<std::vector<Span>> found(d);
     parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f), found[f]); });

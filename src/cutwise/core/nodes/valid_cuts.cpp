@@ -1,0 +1,73 @@
+// Laber, Murtinho, Oliveira (2023) cut where each side keeps as many points as centers; here they are counted by content.
+#include "nodes/valid_cuts.hpp"
+
+#include "encoding/equal_rows.hpp"
+#include "nodes/node.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr size_t kFirstSlots = 64;
+
+}  // namespace
+
+ValidCuts::ValidCuts(const Encoded &encoded, const Matrix &matrix, const int32_t *rows, int64_t n)
+    : encoded_(encoded), matrix_(matrix), rows_(rows), n_(n), coarse_(coarse_columns(encoded)) {}
+
+bool ValidCuts::has_distinct(size_t wanted) const {
+  return matrix_.visit([&](auto values) {
+    const EqualRows equal(values, encoded_, coarse_);
+    DistinctRows distinct(equal, kFirstSlots);
+    for (int64_t i = 0; i < n_ && distinct.size() < wanted; ++i) distinct.add(rows_[i]);
+    return distinct.size() >= wanted;
+  });
+}
+
+ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t n_left, size_t n_right) const {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Column &column = encoded_.columns[feature];
+  const double *low = encoded_.low.data() + column.value_begin;
+  const double *high = encoded_.high.data() + column.value_begin;
+  const BinReader bin_of(encoded_, column);
+  return matrix_.visit([&](auto values) {
+    const EqualRows equal(values, encoded_, coarse_);
+    DistinctRows left(equal, kFirstSlots), right(equal, kFirstSlots);
+    // Rows that lie left, or right, of every cut.
+    const auto is_left = [&](int32_t row, int32_t bin) {
+      return high[bin] <= begin || (low[bin] <= begin && values(row, feature) <= begin);
+    };
+    const auto is_right = [&](int32_t row, int32_t bin) {
+      return low[bin] >= end || (high[bin] >= end && values(row, feature) >= end);
+    };
+    for (int64_t i = 0; i < n_ && (left.size() < n_left || right.size() < n_right); ++i) {
+      const int32_t row = rows_[i], bin = bin_of(row);
+      if (left.size() < n_left && is_left(row, bin)) left.add(row);
+      else if (right.size() < n_right && is_right(row, bin)) right.add(row);
+    }
+    ValidRange range;
+    if (left.size() >= n_left && right.size() >= n_right) return range;
+    std::vector<PlacedRow> between;
+    for (int64_t i = 0; i < n_; ++i) {
+      const int32_t row = rows_[i], bin = bin_of(row);
+      if (!is_left(row, bin) && !is_right(row, bin)) between.push_back({values(row, feature), row});
+    }
+    sort_by_value(between);
+    if (left.size() < n_left) {
+      range.first = kInfinity;
+      for (auto row = between.begin(); row != between.end() && range.first == kInfinity; ++row) {
+        left.add(row->row);
+        if (left.size() >= n_left) range.first = row->value;
+      }
+    }
+    if (right.size() < n_right) {
+      range.end = -kInfinity;
+      for (auto row = between.rbegin(); row != between.rend() && range.end == -kInfinity; ++row) {
+        right.add(row->row);
+        if (right.size() >= n_right) range.end = row->value;
+      }
+    }
+    return range;
+  });
+}
+
+}  // namespace cutwise
