@@ -17,7 +17,8 @@
     ├── ColumnNamesWarning                       names on one side only, at fit or at predict
     ├── UnseparableCentersWarning                centers no cut can part
     ├── EmptyClusterWarning                      a cluster that ended without rows
-    └── NotPositiveDefiniteWarning               a kernel under which a squared distance is below 0
+    ├── NotPositiveDefiniteWarning               a kernel under which a squared distance is below 0
+    └── LargeIntegersWarning                     integers that float64 cannot tell from their neighbors
 
 Catch ``CutwiseError`` for all of them, or the built-in parents (``ValueError``, ``TypeError``, ``ImportError``) as with
 scikit-learn. The class methods write the messages, so that one mistake reads the same wherever it is made; instances
@@ -40,6 +41,7 @@ __all__ = [
     "DataSetUnavailableError",
     "EmptyClusterWarning",
     "InvalidInputError",
+    "LargeIntegersWarning",
     "MissingDependencyError",
     "ModelFileError",
     "NotFiniteError",
@@ -109,7 +111,16 @@ class NotNumericError(UnsupportedInputError):
 
     @classmethod
     def in_column(
-        cls, *, what: str, column: str, kind: str, value: object, row: int, drop: Sequence[str] = ()
+        cls,
+        *,
+        what: str,
+        column: str,
+        kind: str,
+        value: object,
+        row: int,
+        n_values: int = 1,
+        like: Sequence[str] = (),
+        drop: bool = True,
     ) -> NotNumericError:
         """A column of text, dates, categories and the like.
 
@@ -123,22 +134,29 @@ class NotNumericError(UnsupportedInputError):
             What it holds: ``"text"``, ``"dates"``, ...
         value, row : object, int
             The first value that is not a number, and its row, counted from 0.
-        drop : sequence of str
+        n_values : int
+            How many such values are known of.
+        like : sequence of str
             Every column with such values, by name; empty when the columns have no names.
+        drop : bool
+            Whether leaving such columns out is to be proposed.
         """
         # numpy's own repr would say np.str_('a') and np.datetime64('2020-01-01').
         shown = repr(str(value)) if type(value).__module__ == "numpy" else repr(value)
         if len(shown) > 60:
             shown = shown[:57] + "..."
-        message = (
-            f"{what} must hold numbers, but {column} holds {kind}: {shown} in row {row} (rows are counted from 0)."
-        )
-        if len(drop) > 1:
-            message += f" {len(drop)} columns are like that: {listed(drop)}."
-        message += f"\n{_TO_NUMBERS.get(kind, 'Turn it into numbers')}, or leave it out"
+        message = f"{what} must hold numbers, but {column} holds {kind}: {shown} in row {row} (rows are counted from 0)"
+        if n_values > 1:
+            message += f", and {n_values - 1} more such cell{'s' if n_values > 2 else ''}"
+        message += "."
+        if len(like) > 1:
+            message += f" {len(like)} columns are like that: {listed(like)}."
+        message += f"\n{_TO_NUMBERS.get(kind, 'Turn it into numbers').format(shown)}"
         if drop:
-            option = f"--drop {drop[0]}" if len(drop) == 1 else "--drop"
-            message += f": {what}.drop(columns=[{listed(drop, most=99)}]) in pandas, {option} on the command line"
+            message += ", or leave it out"
+            if like:
+                option = f"--drop {like[0]}" if len(like) == 1 else "--drop"
+                message += f": {what}.drop(columns=[{listed(like, most=99)}]) in pandas, {option} on the command line"
         return cls(message + ".")
 
 
@@ -279,9 +297,13 @@ class EmptyClusterWarning(CutwiseWarning):
     def of(cls, clusters: Sequence[object]) -> EmptyClusterWarning:
         """Names the clusters that no row is assigned to."""
         if len(clusters) == 1:
-            return cls(f"Cluster {clusters[0]} ended without rows; it keeps its number, and labels_ never holds it.")
+            return cls(
+                f"Cluster {clusters[0]} ended without rows; it keeps its number, and no row of the table is in it."
+            )
         numbers = ", ".join(map(str, clusters))
-        return cls(f"Clusters {numbers} ended without rows; they keep their numbers, and labels_ never holds them.")
+        return cls(
+            f"Clusters {numbers} ended without rows; they keep their numbers, and no row of the table is in them."
+        )
 
 
 class NotPositiveDefiniteWarning(CutwiseWarning):
@@ -297,12 +319,26 @@ class NotPositiveDefiniteWarning(CutwiseWarning):
         )
 
 
+class LargeIntegersWarning(CutwiseWarning):
+    """The rules ask about integers near or beyond 2**53, where float64 no longer tells neighbors apart."""
+
+    @classmethod
+    def of(cls, columns: Sequence[str]) -> LargeIntegersWarning:
+        """Names the columns."""
+        return cls(
+            f"The rules ask about integers near or beyond 2**53, where neighbors are one number in float64: "
+            f"{', '.join(columns)}. Leave out what only identifies rows; subtract the least value from other columns."
+        )
+
+
 # The next step for a column that is not numeric, by what it holds.
 _TO_NUMBERS = {
     "text": "Encode it (sklearn.preprocessing.OneHotEncoder, or OrdinalEncoder where the values have an order)",
     "categories": "Encode it (sklearn.preprocessing.OneHotEncoder, or OrdinalEncoder where the values have an order)",
     "numbers written as text": "Turn it into numbers (pandas.to_numeric)",
-    "text among numbers": "If it marks a missing value, read it as one (pandas.read_csv has na_values) and fill it in",
+    "text with missing values": "Encode it (sklearn.preprocessing.OneHotEncoder has a column for missing values)",
+    "text among numbers": "If {} marks a missing value, read it as one (pandas.read_csv has na_values; "
+    "pandas.to_numeric has errors='coerce') and fill it in",
     "dates or times": "Turn it into numbers (days since a first date, or day, month and year as columns)",
     "durations": "Turn it into numbers (seconds or days)",
 }

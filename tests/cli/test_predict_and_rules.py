@@ -130,3 +130,17 @@ def test_only_the_columns_that_the_rules_ask_about_are_needed(cutwise, refused, 
         assert cutwise("predict", path, new, "--no-header").out == cutwise("predict", path, blobs_csv).out
     blobs.drop(columns=["age", "noise"]).to_csv(new, index=False)
     assert "columns that the model asks about: 'age'" in refused("predict", path, new)
+
+
+@pytest.mark.parametrize("command", ["predict", "explain", "report"])
+def test_a_table_given_for_the_model_is_said_to_be_one(refused, blobs_csv, model, command):
+    assert f"{model} is the model, and {blobs_csv} the table" in refused(command, blobs_csv, model)
+    assert "no model can be read from it" in refused(command, blobs_csv, blobs_csv)
+
+
+def test_warnings_speak_of_the_table_and_not_of_attributes(cutwise, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,kind\n1,x\n1,y\n1,y\n2,z\n")
+    result = cutwise("fit", path, "--labels-from", "kind")
+    assert "Cluster x ended without rows; it keeps its number, and no row of the table is in it" in result.err
+    assert "labels_" not in result.err

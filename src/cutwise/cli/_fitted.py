@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from cutwise.cli._files import Source
-from cutwise.exceptions import ColumnMismatchError, did_you_mean, listed
+from cutwise.exceptions import ColumnMismatchError, InvalidInputError, ModelFileError, did_you_mean, listed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -13,7 +14,26 @@ if TYPE_CHECKING:
 
     from cutwise.estimators._base import TreeEstimator
 
-__all__ = ["as_fitted", "other_columns", "tested_columns"]
+__all__ = ["as_fitted", "other_columns", "read_model", "tested_columns"]
+
+
+def read_model(path: str, file: str) -> TreeEstimator:
+    """The model that a command answers from; ``file`` is the table that it is given beside.
+
+    Raises
+    ------
+    ModelFileError
+        ``path`` holds none; where ``file`` does, the two were swapped.
+    """
+    from cutwise import load_model
+
+    try:
+        return load_model(path)
+    except ModelFileError as error:
+        with suppress(ModelFileError):
+            load_model(file)
+            raise InvalidInputError(f"{file} is the model, and {path} the table. Give the model first.") from error
+        raise
 
 
 def tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import typer
 
 from cutwise.cli._columns import numeric_columns
 from cutwise.cli._files import Source, read_source
-from cutwise.cli._fitted import as_fitted, tested_columns
+from cutwise.cli._fitted import as_fitted, read_model, tested_columns
 from cutwise.cli._names import name_clusters
 from cutwise.cli._options import AsJson, Header, ModelFile, Names, Separator, TableFile
 from cutwise.cli._screen import print_document, print_line, working
@@ -48,10 +48,9 @@ def command(
 
     Changes of different columns are compared in standard deviations of the rows that the model was fitted on.
     """
-    from cutwise import load_model
     from cutwise.readouts.sentences import changes_in_words
 
-    fitted = load_model(model)
+    fitted = read_model(model, file)
     name_clusters(fitted, name or [])
     with working(f"reading {file}"):
         source = read_source(file, separator=separator, header=header)

@@ -9,7 +9,7 @@ import typer
 
 from cutwise.cli._columns import complete_rows, numeric_columns
 from cutwise.cli._files import read_source
-from cutwise.cli._fitted import as_fitted, tested_columns
+from cutwise.cli._fitted import as_fitted, read_model, tested_columns
 from cutwise.cli._labels import label_lines, labels_path
 from cutwise.cli._options import Header, ModelFile, Separator, TableFile
 from cutwise.cli._outputs import Outputs, file_or_stdout
@@ -40,11 +40,9 @@ def command(
     Columns are found by their names, and only those that the rules ask about are needed. Where clusters have names, a
     third column holds them.
     """
-    from cutwise import load_model
-
     out = file_or_stdout(labels_path(out))
     with Outputs(out, inputs=[model, file]) as outputs:
-        fitted = load_model(model)
+        fitted = read_model(model, file)
         with working(f"reading {file}"):
             source = read_source(file, separator=separator, header=header)
         table = tested_columns(fitted, source)

@@ -10,7 +10,7 @@ import typer
 
 from cutwise.cli._columns import complete_rows, need_column, numeric_columns
 from cutwise.cli._files import Source, read_source
-from cutwise.cli._fitted import as_fitted, other_columns, tested_columns
+from cutwise.cli._fitted import as_fitted, other_columns, read_model, tested_columns
 from cutwise.cli._names import name_clusters
 from cutwise.cli._options import DropMissing, GrowthOptions, Header, ModelFile, Names, Separator, TableFile, Weights
 from cutwise.cli._outputs import Outputs
@@ -55,7 +55,6 @@ def command(
     The page is one file that opens anywhere, without a network. Give the table that the model was fitted on; another
     one is described with the same clusters.
     """
-    from cutwise import load_model
     from cutwise.estimators import report
     from cutwise.estimators._report import check_form
 
@@ -66,7 +65,7 @@ def command(
     shared = _said({"--weights": weights, "--separator": separator}) + (["--drop-missing"] if drop_missing else [])
     shared += [] if header is None else ["--header" if header else "--no-header"]
     with Outputs(out, inputs=[model, file]) as outputs:
-        fitted = load_model(model)
+        fitted = read_model(model, file)
         name_clusters(fitted, name or [])
         with working(f"reading {file}"):
             source = read_source(file, separator=separator, header=header)

@@ -20,6 +20,7 @@ from cutwise.estimators._rows import transform_rows
 from cutwise.exceptions import (
     EmptyClusterWarning,
     InvalidInputError,
+    LargeIntegersWarning,
     ModelFileError,
     UnseparableCentersWarning,
     UnsupportedInputError,
@@ -36,6 +37,9 @@ from cutwise.table import Table, check_n_jobs, read_weights
 from cutwise.tree.grower import GrownTree
 
 __all__ = ["TreeEstimator", "fitted"]
+
+# From here on float64 has no halves, and centers of integers are rounded as they are.
+_LARGE_INTEGER = 2.0**52
 
 
 class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -360,6 +364,10 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         by_disagreement = getattr(self, "expansion", None) == "expand" and tree.n_leaves > len(self.classes_)
         self._imm_applies = self.preprocessor_ is None and costs.distances and not by_disagreement
         self._weight_scale = rows.weight_scale
+        limits = np.abs(np.where(np.isfinite(tree.lower), tree.lower, tree.threshold))
+        large = set(tree.feature[np.maximum(limits, np.abs(tree.threshold)) > _LARGE_INTEGER].tolist())
+        if columns := [rows.table.columns.describe(i) for i in sorted(large) if rows.table.is_integer[i]]:
+            warn(LargeIntegersWarning.of(columns))
         leaf = rows.leaves_of_all(tree, grown.leaf_of_row)
         self.labels_ = self._as_labels(tree.cluster[leaf])
         if costs.centers is not None:

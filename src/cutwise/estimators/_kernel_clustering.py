@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators._progress import Stages, check_verbose
-from cutwise.exceptions import CutwiseWarning, warn
+from cutwise.exceptions import CutwiseWarning, InvalidInputError, warn
 from cutwise.reference import INITS, FeatureSpace, NystroemMap, Partition, feature_space, kernel_kmeans
 from cutwise.table import Table, check_integer, check_n_jobs, check_option, read_random_state
 
 __all__ = ["APPROXIMATIONS", "KERNEL_PARAMETERS", "KernelRecipe"]
 
 APPROXIMATIONS = (None, "nystroem")
+_MOST_SPREAD = 2.0**40
 
 CONSTANTS = ("gamma", "degree", "coef0", "beta")
 KERNEL_PARAMETERS = ("kernel", *CONSTANTS, "approximation", "n_components")
@@ -113,7 +114,7 @@ class KernelRecipe:
         if formula is not None and formula.is_resemblance and space.n_rows > n_clusters:
             _check_resemblance(space)
         with stages.stage("kernel k-means"):
-            return kernel_kmeans(
+            found = kernel_kmeans(
                 space,
                 n_clusters,
                 init=self.init,
@@ -123,6 +124,18 @@ class KernelRecipe:
                 n_jobs=self.n_jobs,
                 verbose=max(self.verbose - 1, 0),
             )
+        _check_weights(space, found.cost)
+        return found
+
+
+def _check_weights(space: FeatureSpace, cost: float) -> None:
+    """Refuse weights beside which all that costs something vanishes: a cost is a small difference of large sums."""
+    least, largest = float(space.weights[space.weights > 0].min()), float(space.weights.max())
+    if largest > _MOST_SPREAD * least and cost * _MOST_SPREAD < float(space.weights @ np.abs(space.gram.diagonal)):
+        raise InvalidInputError(
+            f"sample_weight goes from {least:.6g} to {largest:.6g}, and the cost of the clusters drowns in the "
+            "rounding of the heavy rows' share. Use weights closer to each other, or 0 for rows that do not count."
+        )
 
 
 def _check_resemblance(space: FeatureSpace) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +14,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import has_fit_parameter
 
 from cutwise.core import kernels
-from cutwise.exceptions import InvalidInputError, NotFiniteError
+from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
 from cutwise.reference import Objective, copying_clone, integer_weights, sum_costs, sum_weights, unshared
 from cutwise.table import EncodedTable, Table, as_dense, encode_table, read_table, take_rows
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -270,7 +272,7 @@ def fit_metric_space(
         )
     fitted = copying_clone(preprocessor)
     own = unshared(X, fitted)
-    with np.errstate(all="ignore"):  # what comes of an overflow is said once, with its row
+    with np.errstate(all="ignore"), _refusing_y(preprocessor):  # what comes of an overflow is said once, with its row
         if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
             fitted.fit(own, sample_weight=sample_weight)
         elif sample_weight is not None and not sample_weight.all():
@@ -281,6 +283,20 @@ def fit_metric_space(
         else:
             fitted.fit(own)
     return MetricSpace(fitted, *transform_rows(fitted, X, table.n_rows))
+
+
+@contextmanager
+def _refusing_y(preprocessor: Any) -> Iterator[None]:
+    """Say what to do with a transformer that learns from labels; it says itself, in its own words, that it needs y."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if not re.search(r"argument: 'y'|requires y to be passed", str(error)):
+            raise
+        raise InvalidInputError(
+            f"preprocessor={shown(preprocessor)} learns from y, and clusters are measured in X alone. Use one that "
+            "needs no y, such as StandardScaler(), or transform X with it first: the rules are then in its output."
+        ) from error
 
 
 def transform_rows(fitted: Any, X: Any, n_rows: int) -> tuple[Any, Table]:

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import ClassifierTags
 
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._context import FitContext
@@ -284,6 +285,8 @@ class ClusterExplainer(TreeEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        # It predicts labels that were given: folds of a cross-validation are to hold some rows of each.
+        tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         return tags
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 import numpy as np
@@ -65,7 +65,7 @@ class Rule(Titled):
     purity: float
     noise: int
     depth: int
-    columns: Columns
+    columns: Columns = field(repr=False)
     name: str | None = None
 
     @property

@@ -223,7 +223,8 @@ def _move_single_rows(space: FeatureSpace, partition: Partition, k: int, max_mov
         # What the cost of a cluster rises by when a row joins it, and falls by when one leaves that is not alone.
         joining = distances * (totals * weights[:, None] / (totals + weights[:, None]))
         joining[every, labels] = np.inf
-        rest = np.where(sizes[labels] > 1, totals[labels] - weights, np.inf)
+        rest = totals[labels] - weights
+        rest[(sizes[labels] == 1) | (rest <= 0)] = np.inf  # beside a heavy row the others may be only rounding
         gain = distances[every, labels] * (totals[labels] * weights / rest) - joining.min(axis=1)
         gain[sizes[labels] == 1] = -np.inf  # joining may cost less than nothing where a kernel is not positive definite
         row = int(gain.argmax())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,10 @@ def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
         raise UnsupportedInputError(
             f"{what} must be a table (a data frame, a 2D array, nested lists or a sparse matrix), "
             f"not {type(X).__name__}.{hint}"
+        )
+    if isinstance(X, Iterator):
+        raise UnsupportedInputError(
+            f"{what} is a {type(X).__name__}, which can be read only once. Make an array: numpy.array(list({what}))."
         )
     try:
         values = np.asarray(X)

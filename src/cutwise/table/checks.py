@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from cutwise.exceptions import InvalidInputError, UnknownOptionError, shown
 
 from .distinct import count_distinct_rows
+from .sparse import as_dense
 
 if TYPE_CHECKING:
     from .table import Table
@@ -29,6 +30,12 @@ __all__ = [
     "check_option",
     "read_random_state",
 ]
+
+# What to do with a clusterer that was given for a number.
+_CLUSTERER_HINTS = {
+    "n_clusters": "To start from a clusterer, give it as reference: ExplainableKMeans(3, reference=clusterer).",
+    "max_leaves": "To explain a clusterer, fit it and give its labels: ClusterExplainer().fit(X, clusterer.labels_).",
+}
 
 Option = TypeVar("Option")
 
@@ -80,6 +87,8 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int | None
     """
     bounds = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum}"
     if not _is_integer(value):
+        if hasattr(value, "fit"):
+            hint = _CLUSTERER_HINTS.get(name, hint)
         given = shown(value)
         raise InvalidInputError(_sentence(f"{name}={given} is not a whole number. Use an integer {bounds}.", hint))
     number = int(value)
@@ -188,6 +197,8 @@ def check_n_clusters(
         distinct = count_distinct_rows(table.values, number, weights)
         if distinct < number:
             rows = "row" if distinct == 1 else "rows"
+            if table.is_integer.any() and np.abs(as_dense(table.values)[:, table.is_integer]).max() > 2**53:
+                instead += " (integers beyond 2**53 are one number with their neighbors: subtract a constant)"
             weighted = "" if weights is None else " of positive weight"
             raise InvalidInputError(
                 f"n_clusters={number} is more than the {distinct} distinct {rows} of {what}{weighted} "

@@ -49,10 +49,11 @@ def as_frame(X: Any, *, what: str = "X") -> Frame | None:
         check_unique(list(X.column_names if hasattr(X, "column_names") else X.columns), what=what)
         frame: Frame = nw.from_native(X, eager_only=True)
         return frame
-    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+    if hasattr(X, "read_all") or isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        kind = type(X).__name__
+        collect = _COLLECT.get(kind, "collect()" if hasattr(X, "collect") else "compute()")
         raise UnsupportedInputError(
-            f"{what} is a lazy frame ({type(X).__name__}) whose rows are not computed yet. Collect it first "
-            f"({what}.collect() in polars, {what}.compute() in dask)."
+            f"{what} is a {kind}, whose rows are not in memory yet. Get them: {what}.{collect}."
         )
     return None
 
@@ -180,5 +181,13 @@ def _pandas_whole(native: Any) -> npt.NDArray[np.generic] | sparse.coo_array | N
     # Shared memory where pandas keeps the columns together.
     return np.asarray(native.to_numpy())
 
+
+# What gives the rows of something that only describes them, by its type's name.
+_COLLECT = {
+    "DuckDBPyRelation": "df()",
+    "RecordBatchReader": "read_all()",
+    "LazyFrame": "collect()",
+    "Table": "to_pandas()",
+}
 
 _INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.Int128) + (nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64, nw.UInt128)

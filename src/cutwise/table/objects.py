@@ -28,6 +28,7 @@ class Offender:
     row: int
     value: object
     column_kind: str | None = None
+    n_values: int = 1
 
     @property
     def kind(self) -> str:
@@ -44,6 +45,11 @@ class Offender:
         if isinstance(value, (np.timedelta64, datetime.timedelta)):
             return "durations"
         return f"values of type {type(value).__name__!r}"
+
+    @property
+    def mends(self) -> bool:
+        """True where the column holds numbers, and a few cells or their type are in the way: not to be dropped."""
+        return self.column_kind in ("text among numbers", "numbers written as text")
 
 
 def is_missing(value: object) -> bool:
@@ -68,14 +74,16 @@ def find_offender(items: Sequence[object]) -> Offender | None:
 def _text_offender(items: Sequence[object], first: int) -> Offender:
     """The text to show of a column whose first text is in row ``first``.
 
-    Among numbers (also written as text) it is the one that is no number: the ``"?"`` written for a missing value.
+    Where most cells are numbers (also written as text) it is one that is none: the ``"?"`` written for a missing value.
     """
     texts = [(row, value) for row, value in enumerate(items[first:], first) if isinstance(value, str)]
-    other = next(((row, value) for row, value in texts if not _reads_as_number(value)), None)
-    if other is None:
+    others = [(row, value) for row, value in texts if not _reads_as_number(value)]
+    n_missing = sum(map(is_missing, items))
+    if not others:
         return Offender(*texts[0], "numbers written as text")
-    n_numbers = sum(_reads_as_number(value) for _, value in texts) + sum(isinstance(v, _NUMBERS) for v in items)
-    return Offender(*other, "text among numbers" if n_numbers else "text")
+    if len(items) - n_missing >= 2 * len(others):
+        return Offender(*others[0], "text among numbers", len(others))
+    return Offender(*others[0], "text with missing values" if n_missing else "text")
 
 
 def to_numbers(items: Sequence[object]) -> npt.NDArray[np.generic]:
@@ -119,7 +127,11 @@ def not_numeric_error(offenders: Mapping[int, Offender], columns: Columns, *, wh
         kind=offender.kind,
         value=offender.value,
         row=offender.row,
-        drop=[columns.names[i] for i in sorted(offenders)] if columns.has_names else [],
+        n_values=offender.n_values,
+        like=[columns.names[i] for i in sorted(offenders) if offenders[i].mends == offender.mends]
+        if columns.has_names
+        else [],
+        drop=not offender.mends,
     )
     if offender.kind.startswith("values of type"):
         # scikit-learn lets float() refuse such objects, and its estimator checks look for these words.

@@ -1,0 +1,109 @@
+"""What people give by mistake is called by its name, and they are told what to give instead."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_selection import SelectKBest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, TargetEncoder
+
+from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans
+from cutwise.exceptions import InvalidInputError, LargeIntegersWarning, UnsupportedInputError
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 20, axis=0)
+Y = np.repeat([0, 1, 2], 20)
+
+
+def relation():
+    duckdb = pytest.importorskip("duckdb")
+    return duckdb.connect().sql("SELECT 1.0 AS a, 2.0 AS b")
+
+
+def fit(*args, **params):
+    return lambda: ExplainableKMeans(*(args or (3,)), **params).fit(X)
+
+
+LEARNS_FROM_Y = "learns from y, and clusters are measured in X alone"
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: ExplainableKMeans(2).fit(relation()), UnsupportedInputError, ["a DuckDBPyRelation", "X.df()"]),
+        (
+            lambda: ExplainableKMeans(2).fit(pa.table({"a": [1.0, 2.0]}).to_reader()),
+            UnsupportedInputError,
+            ["a RecordBatchReader", "X.read_all()"],
+        ),
+        (lambda: ExplainableKMeans(2).fit(row for row in X), UnsupportedInputError, ["a generator", "list(X)"]),
+        (lambda: ExplainableKMeans(2).fit(map(list, X)), UnsupportedInputError, ["a map", "list(X)"]),
+        (lambda: ClusterExplainer(KMeans(3)).fit(X, Y), InvalidInputError, ["max_leaves=KMeans", "clusterer.labels_"]),
+        (fit(KMeans(3)), InvalidInputError, ["n_clusters=KMeans", "reference=clusterer"]),
+        (fit(preprocessor=TargetEncoder()), InvalidInputError, ["TargetEncoder()", LEARNS_FROM_Y]),
+        (fit(preprocessor=LinearDiscriminantAnalysis()), InvalidInputError, [LEARNS_FROM_Y, "StandardScaler()"]),
+        (fit(preprocessor=SelectKBest(k=1)), InvalidInputError, [LEARNS_FROM_Y]),
+        (fit(preprocessor=make_pipeline(StandardScaler(), SelectKBest(k=1))), InvalidInputError, [LEARNS_FROM_Y]),
+        (
+            lambda: ClusterExplainer(preprocessor=TargetEncoder()).fit(X, Y),
+            InvalidInputError,
+            [LEARNS_FROM_Y, "transform X with it first"],
+        ),
+        (
+            lambda: ExplainableKMeans(3).fit(2**62 + np.arange(20)[:, None]),
+            InvalidInputError,
+            ["1 distinct row", "integers beyond 2**53", "subtract a constant"],
+        ),
+    ],
+)
+def test_it_is_refused_with_its_name_and_the_next_step(call, error, words):
+    with pytest.raises(error) as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("least", [2**53 - 3000, 2**53, 2**60])
+def test_integers_that_float64_cannot_tell_apart_are_warned_of_where_rules_ask_about_them(least):
+    table = pd.DataFrame({"id": least + RNG.integers(0, 1000, 60) * 1024, "x": X[:, 0]})
+    with pytest.warns(LargeIntegersWarning, match=r"beyond 2\*\*53.*: column 'id'\."):
+        ExplainableKMeans(2, random_state=0).fit(table)
+    ExplainableKMeans(2, random_state=0).fit(table.astype(float))  # measured, not counted
+    ClusterExplainer().fit(table, X[:, 0] > 4)  # no rule asks about it
+
+
+@pytest.mark.parametrize("make", [KernelKMeans, ExplainableKernelKMeans])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_kernel_costs_are_right_or_refused_however_far_apart_weights_are(make, kernel):
+    def cost(weight, k=3):
+        weights = np.ones(60)
+        weights[[0, 20, 40]] = weight
+        model = make(k, kernel=kernel, gamma=0.1, random_state=0).fit(X, sample_weight=weights)
+        own = model.labels_ == np.arange(3)[:, None]
+        K = X @ X.T if kernel == "linear" else np.exp(-0.1 * ((X[:, None] - X) ** 2).sum(axis=2))
+        # To the heavy row of its cluster, which is the mean.
+        heavy = np.array([0, 20, 40])
+        to_heavy = np.diag(K)[:, None] + np.diag(K)[heavy] - 2 * K[:, heavy]
+        assert sorted(map(len, map(np.flatnonzero, own))) == [20, 20, 20]
+        return model.cost_, to_heavy.min(axis=1).sum()
+
+    found, expected = cost(1e9)
+    assert found == pytest.approx(expected, rel=1e-4)
+    for weight in (1e16, 1e30):
+        with pytest.raises(InvalidInputError, match=f"sample_weight goes from 1 to {weight:g}".replace("+", r"\+")):
+            cost(weight)
+    weights = np.where(np.arange(60) % 2, 1e-16, 1.0)  # weights that hardly count are no obstacle
+    light = make(3, kernel=kernel, gamma=0.1, random_state=0).fit(X, sample_weight=weights)
+    without = make(3, kernel=kernel, gamma=0.1, random_state=0).fit(X[::2])
+    assert light.cost_ == pytest.approx(without.cost_)
+
+
+def test_rules_of_many_columns_have_a_short_repr():
+    names = [f"column number {i}" for i in range(2000)]
+    table = pd.DataFrame(np.hstack([X, RNG.normal(size=(60, 1998))]), columns=names)
+    rules = ClusterExplainer().fit(table, Y).rules()
+    assert len(repr(rules)) < 2000
+    assert rules[0].rules[0].columns.names == tuple(names)
