@@ -189,9 +189,15 @@ class ColumnMismatchError(InvalidInputError):
     """A table has other columns than the one the model was fitted on."""
 
     @classmethod
-    def of_names(cls, fitted: Sequence[str], given: Sequence[str], tested: Sequence[str] = ()) -> ColumnMismatchError:
+    def of_names(
+        cls, fitted: Sequence[str], given: Sequence[str], tested: Sequence[str] = (), *, model: str = "model"
+    ) -> ColumnMismatchError:
         """Columns renamed, missing, added or in another order, in scikit-learn's words; ``tested`` are needed."""
         message = "The feature names should match those that were passed during fit.\n"
+        own = "X[list(model.feature_names_in_)]"
+        if model != "model":
+            message = f"{model}: the columns of X should be those that it was fitted on.\n"
+            own = "X[list(reference.feature_names_in_)]"
         unseen = sorted(set(given) - set(fitted))
         missing = sorted(set(fitted) - set(given))
         if unseen:
@@ -206,13 +212,13 @@ class ColumnMismatchError(InvalidInputError):
             message += (
                 f"The first that differs is column {first}: {given[first]!r} now, {order[first]!r} at fit time.\n"
             )
-            return cls(message + "Reorder the columns: X[list(model.feature_names_in_)].")
+            return cls(f"{message}Reorder the columns: {own}.")
         needed = [name for name in tested if name not in seen]
         if needed and not unseen:
             return cls(f"{message}The tree asks about {listed(needed)}. Give every column that it asks about.")
         if unseen and missing and len(unseen) == len(missing):
             return cls(message + "Rename the columns to the names used at fit time.")
-        return cls(message + "Pass the columns of fit, no more and no fewer: X[list(model.feature_names_in_)].")
+        return cls(f"{message}Pass the columns of fit, no more and no fewer: {own}.")
 
     @classmethod
     def of_count(cls, *, given: int, fitted: int, estimator: str, names: Sequence[str] = ()) -> ColumnMismatchError:

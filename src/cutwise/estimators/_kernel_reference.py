@@ -25,6 +25,7 @@ from cutwise.reference import (
     NystroemMap,
     Reference,
     check_domain,
+    fitted_labels,
     from_estimator,
     warn_if_negative,
     wrong_number,
@@ -124,7 +125,12 @@ def make_kernel_context(
         recipe = _with_kernel_of(given, estimator, recipe, n_clusters)
         if _is_fitted(given):
             with stages.stage("reference clustering"):
-                labels = given.predict(metric.rows if matrix is None else matrix)
+                labels = fitted_labels(
+                    given,
+                    metric.rows if matrix is None else matrix,
+                    table.n_rows,
+                    preprocessor=metric.preprocessor,
+                )
     elif given is not None:
         with stages.stage("reference clustering"):
             labels, classes = _given_labels(given, n_clusters, metric, sample_weight, recipe.n_jobs)
@@ -207,7 +213,13 @@ def _given_labels(
     n_rows = metric.table.n_rows
     if is_clusterer(given):
         full = from_estimator(
-            given, metric.table, n_clusters, X=metric.rows, sample_weight=sample_weight, n_jobs=n_jobs
+            given,
+            metric.table,
+            n_clusters,
+            X=metric.rows,
+            sample_weight=sample_weight,
+            n_jobs=n_jobs,
+            preprocessor=metric.preprocessor,
         )
         return full.labels, np.arange(n_clusters, dtype=np.int32)
     if np.ndim(given) != 1:

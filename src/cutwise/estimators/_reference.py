@@ -76,6 +76,7 @@ def make_reference(
                 objective=objective,
                 sample_weight=sample_weight,
                 n_jobs=n_jobs,
+                preprocessor=space.preprocessor,
             )
         with stages.stage("encoding"):
             noise = full.labels < 0

@@ -47,8 +47,9 @@ class ExplainableKMedians(ExplainableClusterer):
         ``depth_penalty="auto"``, as ``target_cost``.
     reference : clusterer or array-like of shape (n_clusters, n_features), default=None
         The clustering to approximate: centers, or a clusterer (fitted or not). None means :class:`KMedians`. Centers
-        are in the preprocessor's output where there is one; rows belong to the nearest by l1 distance. A clusterer
-        without centers gives labels, and their medians are the centers.
+        are in the preprocessor's output where there is one; rows belong to the nearest by l1 distance. Of a clusterer
+        that was fitted on these rows, the same scaled or not as distances are here, ``labels_`` are taken; of another
+        what it predicts. Where it has no centers, the medians of its clusters are.
     preprocessor : transformer, default=None
         Distances are measured in its output (a scaler's, say), rules stay in the columns and units of ``X``. A copy is
         fitted; weights are passed on where its ``fit`` takes them. One that is not scikit-learn's may write into its

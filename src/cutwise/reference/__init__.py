@@ -1,7 +1,7 @@
 """Reference clusterings, and their costs in fixed point: what trees are grown against."""
 
 from .feature_space import FeatureSpace, feature_space
-from .fitted import copying_clone, from_estimator, unshared
+from .fitted import copying_clone, fitted_labels, from_estimator, unshared
 from .fixed import FixedCosts, disagreement_costs, fixed_costs, fixed_costs_from_array
 from .given import from_centers, from_labels, sum_costs, wrong_number
 from .kernel_centers import KernelCenters, cost_or_zero, warn_if_negative
@@ -39,6 +39,7 @@ __all__ = [
     "feature_space",
     "find_clustering",
     "find_reference",
+    "fitted_labels",
     "fixed_costs",
     "fixed_costs_from_array",
     "from_centers",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -14,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from cutwise.exceptions import CutwiseWarning, InvalidInputError
+from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError
 from cutwise.table import Table, as_dense, read_labels
 
 from .given import from_centers, from_labels, wrong_number
@@ -22,7 +23,16 @@ from .objective import KMEANS, Objective
 from .result import Reference
 from .threads import one_thread
 
-__all__ = ["copying_clone", "from_estimator", "unshared"]
+__all__ = ["copying_clone", "fitted_labels", "from_estimator", "unshared"]
+
+Float64 = npt.NDArray[np.float64]
+Int32 = npt.NDArray[np.int32]
+
+_MOST_MISTAKEN = 0.05
+"""Share of rows whose label may differ from what the clusterer says of them now; ties and float32 make far fewer."""
+
+_MOST_LOST = 1.1
+"""A clusterer's centers are kept where the best centers of its labels are no tenth cheaper."""
 
 
 def from_estimator(
@@ -34,6 +44,7 @@ def from_estimator(
     objective: Objective = KMEANS,
     sample_weight: npt.NDArray[np.float64] | None = None,
     n_jobs: int = 1,
+    preprocessor: Any = None,
 ) -> Reference:
     """The clustering of a clusterer.
 
@@ -52,19 +63,21 @@ def from_estimator(
     sample_weight : ndarray of shape (n_rows,), float64, optional
     n_jobs : int, default 1
         For our own part.
+    preprocessor : transformer, optional
+        What the rows went through; messages name it.
 
     Returns
     -------
     reference : Reference
-        With ``cluster_centers_`` of one row per cluster in the table's columns: those, and every row's nearest of them.
-        Otherwise the labels that ``predict``, or else ``labels_``, gives, and the
-        objective's best centers of their rows.
+        Labels are its ``labels_`` where it was fitted on these rows, else what it predicts for them. Centers are its
+        ``cluster_centers_`` where these serve the labels about as well as any, else the objective's best.
 
     Raises
     ------
     InvalidInputError
-        Not a clusterer, another number of clusters (both numbers are given), another number of columns, or a fitted
-        clusterer that has neither centers nor ``predict`` and was fitted on another number of rows.
+        Not a clusterer, another number of clusters (both numbers are given), other columns, a fitted clusterer that
+        cannot predict and was fitted on another number of rows, or one to whom these rows are strange: they were
+        scaled, or not scaled, when it was fitted.
 
     Warns
     -----
@@ -79,17 +92,154 @@ def from_estimator(
             f"{f'Call it: {estimator.__name__}()' if isinstance(estimator, type) else 'A clusterer has a fit method'}."
         )
     rows = table.values if X is None else X
-    if not _is_fitted(estimator):
+    if was_fitted := _is_fitted(estimator):
+        _check_columns(estimator, table)
+    else:
         estimator = _fit(estimator, rows, n_clusters, sample_weight)
-    centers = _centers(estimator, name, table, n_clusters)
-    if centers is not None:
-        return from_centers(
-            table, centers, n_clusters, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs, what=name
+    measures: dict[str, Any] = {"objective": objective, "sample_weight": sample_weight, "n_jobs": n_jobs}
+    centers = _centers(estimator, table, n_clusters)
+    near = None if centers is None else from_centers(table, centers, n_clusters, **measures, what=name)
+    labels = fitted_labels(estimator, rows, table.n_rows, near=near, preprocessor=preprocessor)
+    of_other_rows = _own_labels(estimator, table.n_rows) is None
+    if was_fitted and of_other_rows and n_clusters > 1:
+        _refuse_strange_rows(estimator, table, labels, near, preprocessor, measures)
+    codes = None if centers is None else _as_codes(labels, n_clusters)
+    if codes is None:
+        read = read_labels(labels, table.n_rows, what=f"the labels of {name}")
+        if read.n_clusters != n_clusters:
+            raise wrong_number(f"reference={name}", read.n_clusters, n_clusters)
+        return from_labels(table, read.codes, n_clusters, **measures)
+    found = from_labels(table, codes, n_clusters, centers=centers, **measures)
+    if of_other_rows or np.bincount(codes[codes >= 0], minlength=n_clusters).min() == 0:
+        return found
+    best = from_labels(table, codes, n_clusters, **measures)
+    return found if found.cost <= _MOST_LOST * best.cost else best
+
+
+def fitted_labels(
+    estimator: Any,
+    rows: Any,
+    n_rows: int,
+    *,
+    near: Reference | None = None,
+    preprocessor: Any = None,
+) -> npt.NDArray[Any]:
+    """What a fitted clusterer says of rows: its ``labels_`` where it was fitted on them, else what it predicts.
+
+    Parameters
+    ----------
+    estimator : clusterer or Pipeline that ends in one
+        Fitted.
+    rows : array-like, sparse matrix or data frame
+    n_rows : int
+    near : Reference, optional
+        Every row with its nearest center, where the clusterer has centers.
+    preprocessor : transformer, optional
+        What the rows went through; messages name it.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_rows,)
+
+    Raises
+    ------
+    InvalidInputError
+        ``labels_`` are not what the clusterer says of the rows now, or it can say nothing of them.
+    """
+    own = _own_labels(estimator, n_rows)
+    if own is not None and near is not None and _mistaken(own, near.labels) <= _MOST_MISTAKEN * n_rows:
+        return own
+    if not hasattr(estimator, "predict"):
+        return _labels_without_predict(estimator, own, n_rows)
+    predicted = np.asarray(_predict(estimator, rows))
+    if own is None:
+        return predicted
+    mistaken = _mistaken(own, predicted)
+    if mistaken > _MOST_MISTAKEN * n_rows:
+        raise _strange_rows(
+            estimator, f"its labels_ are not what it says of them now ({mistaken:,} of {n_rows:,} differ)", preprocessor
         )
-    labels = read_labels(_labels(estimator, name, rows, table.n_rows), table.n_rows, what=f"the labels of {name}")
-    if labels.n_clusters != n_clusters:
-        raise wrong_number(f"reference={name}", labels.n_clusters, n_clusters)
-    return from_labels(table, labels.codes, n_clusters, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs)
+    return own
+
+
+def _own_labels(estimator: Any, n_rows: int) -> npt.NDArray[Any] | None:
+    """``labels_``, of a pipeline those of its last step; None where it was fitted on another number of rows."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    labels = getattr(last, "labels_", None)
+    return None if labels is None or np.shape(labels) != (n_rows,) else np.asarray(labels)
+
+
+def _mistaken(labels: npt.NDArray[Any], others: npt.NDArray[Any]) -> int:
+    """Rows whose labels differ, noise apart: a clusterer may predict a cluster for it."""
+    return int(((labels != others) & (labels != -1)).sum())
+
+
+def _as_codes(labels: npt.NDArray[Any], n_clusters: int) -> Int32 | None:
+    """Labels as numbers of centers, -1 for noise; None where they are none."""
+    if labels.dtype.kind not in "iu" or labels.min() < -1 or labels.max() >= n_clusters:
+        return None
+    return labels.astype(np.int32)
+
+
+def _check_columns(estimator: Any, table: Table) -> None:
+    """Refuse other columns than the clusterer was fitted on."""
+    name, n_columns = type(estimator).__name__, getattr(estimator, "n_features_in_", table.n_columns)
+    if n_columns != table.n_columns:
+        raise InvalidInputError(
+            f"reference={name} was fitted on {n_columns} columns, but the rows have {table.n_columns} where distances "
+            "are measured. Fit it on X, or on the preprocessor's output where there is one."
+        )
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if fitted is not None and table.has_names and tuple(fitted) != table.names:
+        raise ColumnMismatchError.of_names(tuple(fitted), table.names, model=f"reference={name}")
+
+
+def _refuse_strange_rows(
+    estimator: Any,
+    table: Table,
+    labels: npt.NDArray[Any],
+    near: Reference | None,
+    preprocessor: Any,
+    measures: Mapping[str, Any],
+) -> None:
+    """Refuse rows that are all put into one cluster, or that the centers serve worse than means of such rows could.
+
+    Centers that are means of parts of a table cost all its rows, served by the nearest, at most twice what they cost
+    around their one mean: a center drawn by the weight of its part costs the variance of the rows and that of the
+    means, which is no larger.
+    """
+    if (labels == labels[0]).all():
+        raise _strange_rows(estimator, f"it puts all {table.n_rows:,} into one cluster", preprocessor)
+    if near is None:
+        means = getattr(estimator, "means_", None)  # of scikit-learn's mixtures
+        if means is None or np.shape(means)[1:] != (table.n_columns,):
+            return
+        near = from_centers(table, means, **measures)
+    one = from_labels(table, np.zeros(table.n_rows, dtype=np.int32), 1, **measures)
+    if near.cost > 2 * one.cost:
+        times = near.cost / one.cost if one.cost > 0 else np.inf
+        raise _strange_rows(
+            estimator, f"its nearest centers cost {times:.3g} times as much as the one mean of all rows", preprocessor
+        )
+
+
+def _strange_rows(estimator: Any, why: str, preprocessor: Any) -> InvalidInputError:
+    """The error of a clusterer that was fitted on rows of another scale, or on others altogether."""
+    name = type(estimator).__name__
+    if preprocessor is None:
+        cause = (
+            "it was fitted on rows that a scaler had changed. Give that scaler as preprocessor: distances are then "
+            "measured in its output, and rules stay in the units of X"
+        )
+    else:
+        cause = (
+            f"it was fitted on rows that {type(preprocessor).__name__} had not changed. Fit it on the preprocessor's "
+            "output, or leave the preprocessor out"
+        )
+    return InvalidInputError(
+        f"reference={name} does not fit the rows: {why}. Most likely {cause}.\nIf these are other rows, or the same in "
+        "another order, fit it again, or give its centers alone: reference=clusterer.cluster_centers_."
+    )
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -173,39 +323,41 @@ def _leave_to_write(estimator: Any) -> list[str]:
     ]
 
 
-def _centers(estimator: Any, name: str, table: Table, n_clusters: int) -> npt.NDArray[np.float64] | None:
-    """``cluster_centers_`` as points of the metric space; a pipeline's are not, but of its last step's input."""
+def _centers(estimator: Any, table: Table, n_clusters: int) -> Float64 | None:
+    """``cluster_centers_`` as points of the metric space.
+
+    A pipeline's are not, but of its last step's input; nor are those of a model of cutwise with a preprocessor.
+    """
     centers = getattr(estimator, "cluster_centers_", None)
-    if isinstance(estimator, Pipeline) or centers is None or not hasattr(centers, "shape"):
+    elsewhere = isinstance(estimator, Pipeline) or getattr(estimator, "preprocessor_", None) is not None
+    if elsewhere or centers is None or not hasattr(centers, "shape"):
         return None
-    n_columns = getattr(estimator, "n_features_in_", table.n_columns)
-    if n_columns != table.n_columns:
-        raise InvalidInputError(
-            f"reference={name} was fitted on {n_columns} columns, but the rows have {table.n_columns} where distances "
-            "are measured. Fit it on X, or on the preprocessor's output where there is one."
-        )
     array = as_dense(centers)
     if array.ndim != 2 or array.dtype.kind not in "fiub" or array.shape[1] != table.n_columns:
         return None
     if len(array) != n_clusters:
-        raise wrong_number(f"reference={name}", len(array), n_clusters)
+        raise wrong_number(f"reference={type(estimator).__name__}", len(array), n_clusters)
     return array.astype(np.float64)
 
 
-def _labels(estimator: Any, name: str, rows: Any, n_rows: int) -> Any:
-    if hasattr(estimator, "predict"):
-        with one_thread():
-            return estimator.predict(unshared(rows, estimator))
-    labels = getattr(estimator, "labels_", None)
-    if labels is None and isinstance(estimator, Pipeline):
-        labels = getattr(estimator.steps[-1][1], "labels_", None)
+def _predict(estimator: Any, rows: Any) -> Any:
+    with one_thread(), warnings.catch_warnings():
+        # Names were compared where both have them: a preprocessor may give arrays for frames, and the reverse.
+        warnings.filterwarnings("ignore", message="X (has|does not have valid) feature names", category=UserWarning)
+        return estimator.predict(unshared(rows, estimator))
+
+
+def _labels_without_predict(estimator: Any, own: npt.NDArray[Any] | None, n_rows: int) -> npt.NDArray[Any]:
+    """``labels_``, or why there are none."""
+    if own is not None:
+        return own
+    name = type(estimator).__name__
+    labels = getattr(estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator, "labels_", None)
     if labels is None:
         raise InvalidInputError(
             f"reference={name} is no clusterer: it has neither predict, labels_ nor cluster_centers_."
         )
-    if len(labels) != n_rows:
-        raise InvalidInputError(
-            f"reference={name} was fitted on {len(labels)} rows and cannot predict, but X has {n_rows} rows. "
-            "Fit it on the same rows, or pass it unfitted."
-        )
-    return labels
+    raise InvalidInputError(
+        f"reference={name} was fitted on {len(labels)} rows and cannot predict, but X has {n_rows} rows. "
+        "Fit it on the same rows, or pass it unfitted."
+    )
