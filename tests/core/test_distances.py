@@ -86,12 +86,15 @@ def test_costs_are_sums_over_the_columns_in_order(objective, dtype, n, d, k):
         np.testing.assert_array_equal(got, expected, err_msg=name)
 
 
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 7, 8, 11])
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_the_nearest_center_is_the_first_of_the_smallest_costs(objective):
+def test_the_nearest_center_is_the_first_of_the_smallest_costs(objective, k):
     rng = np.random.default_rng(0)
-    values, centers = rng.integers(0, 4, (6000, 3)), rng.integers(0, 4, (11, 3)).astype(float)
+    values, centers = rng.integers(0, 4, (3000, 3)), rng.integers(0, 4, (k, 3)).astype(float)
     costs = plain_costs(values, centers, objective)
-    labels, low, most = assign(as_matrix(values), centers, objective)
+    labels, low, most, kept = assign(as_matrix(values), centers, objective, keep=True)
+    assert assign(as_matrix(values), centers, objective)[3] is None
+    np.testing.assert_array_equal(kept, costs)
     assert labels.dtype == np.int32
     np.testing.assert_array_equal(labels, costs.argmin(axis=1))
     np.testing.assert_array_equal(low, costs.min(axis=1))
@@ -99,7 +102,7 @@ def test_the_nearest_center_is_the_first_of_the_smallest_costs(objective):
 
 
 def test_equal_centers_go_to_the_lowest_number():
-    labels, low, most = assign(as_matrix(np.zeros((5, 2))), np.zeros((3, 2)))
+    labels, low, most, _ = assign(as_matrix(np.zeros((5, 2))), np.zeros((3, 2)))
     assert labels.tolist() == [0] * 5
     assert low.tolist() == [0.0] * 5
     assert most == 0.0
@@ -181,7 +184,7 @@ def test_a_far_center_takes_no_digits_of_the_others_from_a_sparse_table(objectiv
 def test_a_sparse_row_that_equals_its_center_costs_nothing():
     rng = np.random.default_rng(9)
     values = rng.normal(size=(50, 60)) * (rng.random((50, 60)) < 0.4)
-    labels, low, _ = assign(as_matrix(sparse.csr_array(values)), values)
+    labels, low = assign(as_matrix(sparse.csr_array(values)), values)[:2]
     assert labels.tolist() == list(range(50))
     assert not low.any()
 
@@ -227,7 +230,7 @@ def test_fixed_costs_round_half_to_even():
 
 def test_given_costs_may_be_float32_and_negative():
     costs = np.array([[-1.5, 2.0], [3.0, 3.0]], np.float32)
-    labels, low, most = assign_from_array(costs)
+    labels, low, most, _ = assign_from_array(costs)
     assert (labels.tolist(), low.tolist(), most) == ([0, 0], [-1.5, 3.0], 3.5)
     excess, base, _, _ = fixed_costs_from_array(costs, 2.0)
     assert excess.tolist() == [[0, 7], [0, 0]]
@@ -398,7 +401,7 @@ def test_costs_do_not_depend_on_threads_or_row_order(make):
     values, centers = problem(17, 7000, 9, 13)
     values[values < 0.3] = 0
     order = np.random.default_rng(18).permutation(len(values))
-    labels, low, most = assign(as_matrix(make(values)), centers)
+    labels, low, most, _ = assign(as_matrix(make(values)), centers)
     excess, base, sums, magnitude = fixed_costs(as_matrix(make(values)), centers, "kmeans", 2.0**30)
     for n_jobs in (1, 2, 5):
         again = assign(as_matrix(make(values[order])), centers, n_jobs=n_jobs)

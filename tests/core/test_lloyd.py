@@ -16,7 +16,7 @@ def plain_lloyd(values, centers, weights, max_iter, objective):
     x = as_matrix(values)
     labels = None
     for n_iter in range(1, max_iter + 1):
-        before, (labels, _, _) = labels, assign(x, centers, objective)
+        before, labels = labels, assign(x, centers, objective)[0]
         means, totals = CENTERS[objective](x, labels, len(centers), weights)
         assert (totals > 0).all(), "the twin knows no empty clusters"
         if before is not None and (labels == before).all():

@@ -187,8 +187,13 @@ FixedUnits = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
 def assign(
-    matrix: Matrix, centers: npt.NDArray[np.float64], objective: ObjectiveName = "kmeans", n_jobs: int = 1
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], float]:
+    matrix: Matrix,
+    centers: npt.NDArray[np.float64],
+    objective: ObjectiveName = "kmeans",
+    n_jobs: int = 1,
+    *,
+    keep: bool = False,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], float, npt.NDArray[np.float64] | None]:
     """The nearest center of every row, and what it costs.
 
     Parameters
@@ -212,13 +217,15 @@ def assign(
     max_excess : float
         The largest, over all rows, of the largest less the smallest cost of a row. Infinite or not a number where
         costs are beyond float64.
+    costs : ndarray of shape (n_rows, n_centers), float64, or None
+        Of every row by every center, where they are to be kept.
     """
-    return _core.assign(matrix, as_float64(centers), objective, n_jobs)
+    return _core.assign(matrix, as_float64(centers), objective, keep, n_jobs)
 
 
 def assign_from_array(
     costs: npt.NDArray[np.generic], n_jobs: int = 1
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], float]:
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], float, None]:
     """``assign`` for given costs: an array of shape (n_rows, n_centers), finite, of one of ``MATRIX_DTYPES``."""
     return _core.assign_given(as_matrix(costs), n_jobs)
 

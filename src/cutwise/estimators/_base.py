@@ -372,9 +372,9 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         self.labels_ = self._as_labels(tree.cluster[leaf])
         if costs.centers is not None:
             self.cluster_centers_ = costs.centers
-        self.reference_ = replace(reference, labels=context.full_labels)
+        self.reference_ = replace(reference, labels=context.full_labels, row_costs=None)
         self._leaf_counts = self._count_leaves(context, grown, leaf)
-        self.cost_, self.surrogate_cost_, self.total_cost_ = costs.cost, costs.surrogate_cost, context.total_cost
+        self.cost_, self.surrogate_cost_, self.total_cost_ = costs.cost, costs.surrogate_cost, context.total_cost(costs)
         self.cost_ratio_ = self.cost_ / reference.cost if reference.cost > 0 else float("nan")
         if grown.inseparable:
             groups = [self.classes_[list(group)].tolist() for group in grown.inseparable]

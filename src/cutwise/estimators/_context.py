@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.core import kernels
 from cutwise.estimators._rows import TrainingRows
 from cutwise.reference import KMEANS, Objective, Reference
 
@@ -32,12 +33,15 @@ class TreeCosts:
         feature space of a kernel.
     distances : bool
         Whether costs are distances to these centers: what IMM's guarantee is about.
+    between : float or None
+        What the clusters' means cost around the mean of all rows, by weight; None where centers are no means.
     """
 
     cost: float
     surrogate_cost: float
     centers: Float64 | None
     distances: bool = True
+    between: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,25 +79,48 @@ class FitContext:
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """What clusters of the m rows cost, from the cluster of each; one without rows keeps the reference's center."""
         rows, reference = self.rows, self.reference
-        centers = rows.centers(self.objective, codes, self.n_clusters)
-        empty = rows.weight_of(codes, self.n_clusters) == 0
-        centers[empty] = reference.centers[empty]
+        centers, weight = rows.centers(self.objective, codes, self.n_clusters)
+        centers[weight == 0] = reference.centers[weight == 0]
         if self.given_costs is not None:
             cost = rows.sum(self.given_costs[np.arange(len(codes)), codes])
             return TreeCosts(cost, cost, centers, distances=False)
         return TreeCosts(
             cost=rows.sum(rows.costs(self.objective, centers, codes)),
-            surrogate_cost=rows.sum(rows.costs(self.objective, reference.centers, codes)),
+            surrogate_cost=rows.sum(self._costs_by_reference(codes)),
             centers=centers,
+            between=_cost_around_mean(centers, weight) if self.objective is KMEANS else None,
         )
 
+    def _costs_by_reference(self, codes: Int32) -> Float64:
+        """Cost of each row by the reference's center of its cluster, measured only where that is not the row's own."""
+        rows, reference = self.rows, self.reference
+        if reference.row_costs is None:
+            return rows.costs(self.objective, reference.centers, codes)
+        costs = reference.row_costs.own.copy()
+        moved = np.flatnonzero(codes != reference.labels)
+        matrix = kernels.as_matrix(rows.metric.values[moved])
+        costs[moved] = self.objective.label_costs(matrix, reference.centers, codes[moved], rows.n_jobs)
+        return costs
+
+    def total_cost(self, costs: TreeCosts) -> float:
+        """What the m rows cost as one cluster, from what a tree's clusters cost."""
+        return self.one_cluster_cost if costs.between is None else costs.cost + costs.between
+
     @cached_property
-    def total_cost(self) -> float:
-        """What the m rows cost as one cluster: around one center, or by the one given cluster that serves them best."""
+    def one_cluster_cost(self) -> float:
+        """What the m rows cost around one center, or by the one given cluster that serves them best."""
         rows = self.rows
         if self.given_costs is not None:
             return min(rows.sum(self.given_costs[:, cluster]) for cluster in range(self.n_clusters))
         one = np.zeros(rows.n_rows, dtype=np.int32)
-        costs = rows.costs(self.objective, rows.centers(self.objective, one, 1), one)
+        costs = rows.costs(self.objective, rows.centers(self.objective, one, 1)[0], one)
         # Clusters far apart may have finite costs where the distance between them is beyond float64.
         return rows.sum(costs) if np.isfinite(costs.max(initial=0.0)) else np.inf
+
+
+def _cost_around_mean(centers: Float64, weight: Float64) -> float:
+    """What the means of clusters cost around the mean of all rows, infinite beyond float64."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = (weight[:, None] * centers).sum(axis=0) / weight.sum()
+        cost = float((weight[:, None] * (centers - mean) ** 2).sum())
+    return cost if np.isfinite(cost) else np.inf

@@ -147,7 +147,12 @@ class ExplainableClusterer(TreeClusterer):
             cut_coordinates(rows, reference, space, self._objective),
             cache(
                 lambda: fixed_costs(
-                    rows.metric.matrix, reference.centers, self._objective, weights=rows.weights, n_jobs=rows.n_jobs
+                    rows.metric.matrix,
+                    reference.centers,
+                    self._objective,
+                    weights=rows.weights,
+                    n_jobs=rows.n_jobs,
+                    row_costs=reference.row_costs,
                 )
             ),
             expansion=self.expansion,

@@ -67,7 +67,7 @@ class KernelContext(FitContext):
         )
 
     @cached_property
-    def total_cost(self) -> float:
+    def one_cluster_cost(self) -> float:
         """What the m rows cost around one mean in feature space."""
         return self.space.partition_cost(np.zeros(len(self.space.row_of), dtype=np.int32), 1)
 

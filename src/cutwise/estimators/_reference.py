@@ -83,7 +83,8 @@ def make_reference(
             keep = ~noise if noise.any() else None
             # A clusterer may label equal rows differently; then they cannot be one row.
             rows = encode_rows(table, space.table, sample_weight, keep=keep, shared=full.labels, n_jobs=n_jobs)
-        reference = replace(full, labels=rows.compress(full.labels))
+        row_costs = full.row_costs if rows.encoded.row_of is None else None
+        reference = replace(full, labels=rows.compress(full.labels), row_costs=row_costs)
         return FitContext(rows, reference, full.labels, sample_weight, objective)
 
     with stages.stage("encoding"):
@@ -132,7 +133,7 @@ def cut_coordinates(
     """
     if space.preprocessor is None:
         return reference.centers
-    coordinates = rows.centers(objective, reference.labels, reference.n_clusters, raw=True)
+    coordinates, _ = rows.centers(objective, reference.labels, reference.n_clusters, raw=True)
     for cluster in np.flatnonzero(np.isnan(coordinates).any(axis=1)):
         distances = objective.costs(rows.metric.matrix, reference.centers[[cluster]], rows.n_jobs)
         coordinates[cluster] = rows.raw_row(int(distances.argmin()))

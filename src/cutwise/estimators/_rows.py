@@ -160,10 +160,13 @@ class TrainingRows:
 
     def centers(
         self, objective: Objective, labels: npt.NDArray[np.int32], n_clusters: int, *, raw: bool = False
-    ) -> npt.NDArray[np.float64]:
-        """Best center of each cluster's rows where distances are measured, or in the input's columns; nan without."""
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Best center of each cluster's rows where distances are measured, or in the input's columns, and its weight.
+
+        The center of a cluster without weight is not a number.
+        """
         matrix = self.encoded.matrix if raw else self.metric.matrix
-        return objective.centers(matrix, labels, n_clusters, self._summing_weights, self.n_jobs)[0]
+        return objective.centers(matrix, labels, n_clusters, self._summing_weights, self.n_jobs)
 
     def costs(
         self, objective: Objective, centers: npt.NDArray[np.float64], labels: npt.NDArray[np.int32]

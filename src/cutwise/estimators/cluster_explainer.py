@@ -201,14 +201,14 @@ class ClusterExplainer(TreeEstimator):
             )
         with stages.stage("costs of the clusters"):
             given = None if costs is None else rows.compress(read_costs(costs, table.n_rows, labels.n_clusters))
-            means = rows.centers(KMEANS, codes := rows.compress(labels.codes), labels.n_clusters)
+            means, _ = rows.centers(KMEANS, codes := rows.compress(labels.codes), labels.n_clusters)
             middles = means if centers is None else read_centers(centers, *means.shape)
             reference = Reference(codes, middles, _reference_cost(rows, codes, middles, given), KMEANS.name)
         with stages.stage("tree"):
             problem = LabelProblem(
                 rows,
                 codes,
-                middles if space.preprocessor is None else rows.centers(KMEANS, codes, labels.n_clusters, raw=True),
+                middles if space.preprocessor is None else rows.centers(KMEANS, codes, labels.n_clusters, raw=True)[0],
                 lambda: _fixed_costs(rows, middles, given),
                 max_leaves,
                 self.expansion,

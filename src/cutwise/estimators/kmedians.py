@@ -229,7 +229,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         """
         table = self._read(X)
         weights = read_weights(sample_weight, table.n_rows)
-        _, costs, _ = KMEDIANS.assign(table.matrix, self.cluster_centers_, check_n_jobs(self.n_jobs))
+        costs = KMEDIANS.assign(table.matrix, self.cluster_centers_, check_n_jobs(self.n_jobs))[1]
         return -sum_costs(costs, sum_weights(weights))
 
     @property

@@ -23,12 +23,12 @@ from cutwise.core.kernels import FixedDtype, Matrix
 from cutwise.exceptions import InvalidInputError
 
 from .objective import KMEANS, Objective
+from .result import RowCosts
 
 __all__ = ["FixedCosts", "disagreement_costs", "fixed_costs", "fixed_costs_from_array"]
 
 Units = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Weights = npt.NDArray[np.int64] | None
-Nearest = tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], float]
 
 SMALL = 2**20
 """Total weight times number of centers up to which memory does not matter and costs get all the bits there are."""
@@ -84,7 +84,7 @@ def fixed_costs(
     *,
     weights: Weights = None,
     n_jobs: int = 1,
-    nearest: Nearest | None = None,
+    row_costs: RowCosts | None = None,
 ) -> FixedCosts:
     """Fixed-point costs of rows by centers.
 
@@ -97,8 +97,8 @@ def fixed_costs(
     weights : ndarray of shape (n_rows,), int64, optional
         Positive, of ``integer_weights``. Weighted costs are int64, and equal those of repeated rows.
     n_jobs : int, default 1
-    nearest : tuple, optional
-        The result of ``objective.assign`` with these rows and centers, where it is at hand.
+    row_costs : RowCosts, optional
+        Of these rows and centers, where they are at hand; its costs by every center are taken away.
 
     Returns
     -------
@@ -111,19 +111,25 @@ def fixed_costs(
     InvalidInputError
         Distances are beyond float64.
     """
-    _, low, largest = objective.assign(matrix, centers, n_jobs) if nearest is None else nearest
-    largest_base = _largest_size(low)
-    del low, _  # as large as the table on narrow ones, and not needed beside the costs
-    kernel = partial(kernels.fixed_costs, matrix, centers, objective.name)
+    if row_costs is None:
+        row_costs = RowCosts(*objective.assign(matrix, centers, n_jobs)[1:])
+    largest_base, largest, every = _largest_size(row_costs.own), row_costs.largest_excess, row_costs.take_every()
+    del row_costs  # as large as the table on narrow ones, and not needed beside the costs
+    kernel: _Kernel
+    if every is None:
+        kernel = partial(kernels.fixed_costs, matrix, centers, objective.name)
+    else:
+        kernel = partial(kernels.fixed_costs_from_array, every)
     costs, magnitude = _fixed(kernel, largest_base, largest, matrix.n_rows, len(centers), weights, n_jobs)
     if len(centers) > 1 and magnitude < ENOUGH_BITS:
-        return _with_digits(costs, matrix, centers, objective, weights, n_jobs)
+        exact = objective.costs(matrix, centers, n_jobs) if every is None else every
+        return _with_digits(costs, exact, weights)
     return costs
 
 
 def fixed_costs_from_array(costs: npt.NDArray[np.generic], *, weights: Weights = None, n_jobs: int = 1) -> FixedCosts:
     """Fixed-point costs of given costs: an array of shape (n, k), finite, of a dtype that the core reads."""
-    _, low, largest = kernels.assign_from_array(costs, n_jobs)
+    _, low, largest, _ = kernels.assign_from_array(costs, n_jobs)
     n, k = costs.shape
     return _fixed(partial(kernels.fixed_costs_from_array, costs), _largest_size(low), largest, n, k, weights, n_jobs)[0]
 
@@ -181,16 +187,8 @@ def _fixed(
     return FixedCosts(excess, base, math.ldexp(1.0, exponent)), magnitude / max(total, 1)
 
 
-def _with_digits(
-    costs: FixedCosts,
-    matrix: Matrix,
-    centers: npt.NDArray[np.float64],
-    objective: Objective,
-    weights: Weights,
-    n_jobs: int,
-) -> FixedCosts:
-    """The costs capped where most rows' two nearest centers differ by too few units, though not by nothing."""
-    exact = objective.costs(matrix, centers, n_jobs)
+def _with_digits(costs: FixedCosts, exact: npt.NDArray[np.float64], weights: Weights) -> FixedCosts:
+    """The costs capped where most rows' two nearest centers differ by too few units; ``exact`` is written into."""
     low = exact.min(axis=1)
     exact -= low[:, None]
     second = np.partition(exact, 1, axis=1)[:, 1]

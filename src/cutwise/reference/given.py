@@ -12,13 +12,19 @@ from cutwise.exceptions import InvalidInputError, shown
 from cutwise.table import Table
 
 from .objective import KMEANS, KMEDIANS, Objective
-from .result import Reference
+from .result import Reference, RowCosts
 from .weights import sum_weights
 
 __all__ = ["from_centers", "from_labels", "sum_costs", "wrong_number"]
 
 _SMALLEST_SQUARE = 2.0**-1000
 """Where no squared distance is larger, those a few digits smaller lose digits below float64's range, or all are 0."""
+
+
+_COLUMNS_A_COST = 3
+"""Costs by every center are kept where there are so many columns a center.
+
+They then take little memory beside the rows, and measuring them again takes longer than reading them."""
 
 
 def from_centers(
@@ -65,10 +71,12 @@ def from_centers(
         )
     if n_clusters is not None and len(array) != n_clusters:
         raise wrong_number(what, len(array), n_clusters)
-    labels, low, largest = objective.assign(table.matrix, array, n_jobs)
+    keep = len(array) * _COLUMNS_A_COST <= table.n_columns
+    labels, own, largest, every = objective.assign(table.matrix, array, n_jobs, keep=keep)
     _check_distance(largest)
-    _check_squares(table, array, labels, low, largest, objective, n_jobs)
-    return Reference(labels, array, sum_costs(low, sum_weights(sample_weight)), objective.name)
+    _check_squares(table, array, labels, own, largest, objective, n_jobs)
+    cost = sum_costs(own, sum_weights(sample_weight))
+    return Reference(labels, array, cost, objective.name, RowCosts(own, largest, every))
 
 
 def from_labels(

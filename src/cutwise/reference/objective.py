@@ -54,9 +54,11 @@ class Objective:
     centers: _Centers
     distances: Callable[[Float64], Float64]
 
-    def assign(self, matrix: Matrix, centers: Float64, n_jobs: int = 1) -> tuple[Int32, Float64, float]:
-        """The nearest center of every row, what it costs, and the largest excess: see ``kernels.assign``."""
-        return kernels.assign(matrix, centers, self.name, n_jobs)
+    def assign(
+        self, matrix: Matrix, centers: Float64, n_jobs: int = 1, *, keep: bool = False
+    ) -> tuple[Int32, Float64, float, Float64 | None]:
+        """The nearest center of every row, its cost, the largest excess, and all costs: see ``kernels.assign``."""
+        return kernels.assign(matrix, centers, self.name, n_jobs, keep=keep)
 
     def costs(self, matrix: Matrix, centers: Float64, n_jobs: int = 1) -> Float64:
         """Cost of every row by every center, shape (n_rows, n_centers)."""

@@ -76,7 +76,7 @@ class Points:
 
     def cost(self, centers: Centers, n_jobs: int) -> float:
         """Weighted cost of these rows by their nearest centers; infinite beyond float64."""
-        _, low, largest = self.objective.assign(self.matrix, centers, n_jobs)
+        _, low, largest, _ = self.objective.assign(self.matrix, centers, n_jobs)
         return exact_sum(low, self.weights) if np.isfinite(largest) and np.isfinite(low).all() else np.inf
 
     def iterate(self, centers: Centers, stop: Stop, n_jobs: int, *, costed: bool = True) -> Run:

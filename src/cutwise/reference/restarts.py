@@ -231,7 +231,7 @@ def _finish(
     weights = sum_weights(sample_weight)
     if weights is not None and weights.dtype == np.float64:
         # The iterations had the weights rounded to integers.
-        labels, _, _ = objective.assign(table.matrix, centers, n_jobs)
+        labels = objective.assign(table.matrix, centers, n_jobs)[0]
         own, totals = objective.centers(table.matrix, labels, len(centers), weights, n_jobs)
         centers = np.where(totals[:, None] > 0, own, centers)
     reference = from_centers(table, centers, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs)

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FEATURE_SPACE", "Reference"]
+__all__ = ["FEATURE_SPACE", "Reference", "RowCosts"]
 
 FEATURE_SPACE = "kernel"
 """What stands in place of an objective where centers are means in the feature space of a kernel."""
+
+
+@dataclass(eq=False)
+class RowCosts:
+    """What rows cost by the centers of a reference, measured when their nearest were found.
+
+    Attributes
+    ----------
+    own : ndarray of shape (n_rows,), float64
+        By the nearest center, whose number is the row's label.
+    largest_excess : float
+        The largest, over all rows, of the largest less the smallest cost of a row.
+    every : ndarray of shape (n_rows, k), float64, or None
+        By every center, where that takes little memory beside the rows.
+    """
+
+    own: npt.NDArray[np.float64]
+    largest_excess: float
+    every: npt.NDArray[np.float64] | None
+
+    def take_every(self) -> npt.NDArray[np.float64] | None:
+        """Costs by every center, for one reader: the largest array of a fit is not kept longer than it is needed."""
+        every, self.every = self.every, None
+        return every
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +54,15 @@ class Reference:
         the rows.
     objective : str
         ``"kmeans"``, ``"kmedians"`` or ``"kernel"``.
+    row_costs : RowCosts or None
+        Where every row is labeled with its nearest center, and its costs are at hand.
     """
 
     labels: npt.NDArray[np.int32]
     centers: npt.NDArray[np.float64]
     cost: float
     objective: str = "kmeans"
+    row_costs: RowCosts | None = field(default=None, repr=False)
 
     @property
     def n_clusters(self) -> int:

@@ -23,6 +23,11 @@ CUTWISE_INLINE void add(Lanes &sum, const Lanes &v) { sum = sum + v; }
 CUTWISE_INLINE void subtract(Lanes &out, const Lanes &v) { out = out - v; }
 CUTWISE_INLINE void keep_smaller(Lanes &m, const Lanes &v) { m = v < m ? v : m; }
 CUTWISE_INLINE void keep_larger(Lanes &m, const Lanes &v) { m = v > m ? v : m; }
+// Where v is x and the number is smaller.
+CUTWISE_INLINE void keep_first(Lanes &first, const Lanes &number, const Lanes &v, double x) {
+  const Lanes smaller = number < first ? number : first, all_x = {x, x, x, x};
+  first = v == all_x ? smaller : first;
+}
 #else
 struct Lanes {
   double v[kLanes];
@@ -36,6 +41,9 @@ CUTWISE_INLINE void add(Lanes &sum, const Lanes &a) { CUTWISE_EACH_LANE sum.v[i]
 CUTWISE_INLINE void subtract(Lanes &out, const Lanes &a) { CUTWISE_EACH_LANE out.v[i] = out.v[i] - a.v[i]; }
 CUTWISE_INLINE void keep_smaller(Lanes &m, const Lanes &a) { CUTWISE_EACH_LANE m.v[i] = a.v[i] < m.v[i] ? a.v[i] : m.v[i]; }
 CUTWISE_INLINE void keep_larger(Lanes &m, const Lanes &a) { CUTWISE_EACH_LANE m.v[i] = a.v[i] > m.v[i] ? a.v[i] : m.v[i]; }
+CUTWISE_INLINE void keep_first(Lanes &first, const Lanes &number, const Lanes &a, double x) {
+  CUTWISE_EACH_LANE first.v[i] = a.v[i] == x && number.v[i] < first.v[i] ? number.v[i] : first.v[i];
+}
 #undef CUTWISE_EACH_LANE
 #endif
 

@@ -4,8 +4,18 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "base/clones.hpp"
+
 namespace cutwise {
 namespace {
+
+template <class T>
+void convert(const T *from, int64_t n, double *to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<double>(from[i]);
+}
+CUTWISE_CLONES void convert(const float *from, int64_t n, double *to) {
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<double>(from[i]);
+}
 
 template <class T>
 class DenseReader final : public RowReader {
@@ -20,9 +30,10 @@ class DenseReader final : public RowReader {
     }
     if (scratch.size() < static_cast<size_t>(n * d)) scratch.resize(n * d);
     double *to = scratch.data();
-    if (x_.col_stride == 1) {
-      for (int64_t r = 0; r < n; ++r)
-        for (int64_t f = 0; f < d; ++f) to[r * d + f] = static_cast<double>(from[r * x_.row_stride + f]);
+    if (x_.col_stride == 1 && x_.row_stride == d) {
+      convert(from, n * d, to);
+    } else if (x_.col_stride == 1) {
+      for (int64_t r = 0; r < n; ++r) convert(from + r * x_.row_stride, d, to + r * d);
     } else {
       for (int64_t f = 0; f < d; ++f)
         for (int64_t r = 0; r < n; ++r) to[r * d + f] = static_cast<double>(from[r * x_.row_stride + f * x_.col_stride]);

@@ -20,7 +20,7 @@ inline int64_t count_blocks(int64_t n_rows) { return (n_rows + kBlockRows - 1) /
 // Rows that are worked on together, so many float64 wide: they stay in the nearest caches.
 constexpr int64_t kMostTileRows = 256;
 inline int64_t tile_rows(int64_t width) {
-  return std::clamp<int64_t>(8192 / std::max<int64_t>(width, 1) / 4 * 4, 8, kMostTileRows);
+  return std::clamp<int64_t>(2048 / std::max<int64_t>(width, 1) / 4 * 4, 8, kMostTileRows);
 }
 
 // Dense rows, one after the other.

@@ -117,17 +117,32 @@ class CenterPanels {
   std::vector<int64_t> n_stored_;
 };
 
+CUTWISE_INLINE double smaller(double a, double b) { return b < a ? b : a; }
+CUTWISE_INLINE double larger(double a, double b) { return b > a ? b : a; }
+
 // The smallest cost of a row and the second smallest: equal on a tie, infinite when there is one center only.
 struct SmallestTwo {
   double cost, second;
 };
 SmallestTwo smallest_two(const double *row, int64_t padded);
 
-// The first center of that cost. The last where there is none: costs beyond float64 may be no numbers.
-inline int32_t first_of(const double *row, int64_t k, double cost) {
-  int32_t center = 0;
-  while (center + 1 < k && row[center] != cost) ++center;
-  return center;
+// The first center of that cost, found without a branch that depends on where it is. The last where there is none: costs beyond
+// float64 may be no numbers.
+CUTWISE_INLINE int32_t first_of(const double *row, int64_t k, int64_t padded, double cost) {
+  double part[kLanes], number[kLanes] = {0.0, 1.0, 2.0, 3.0}, last = static_cast<double>(k - 1);
+  const double step[kLanes] = {kLanes, kLanes, kLanes, kLanes};
+  Lanes first, numbers, steps, lanes;
+  for (double &p : part) p = last;
+  load(first, part);
+  load(numbers, number);
+  load(steps, step);
+  for (int64_t j = 0; j < padded; j += kLanes) {
+    load(lanes, row + j);
+    keep_first(first, numbers, lanes, cost);
+    add(numbers, steps);
+  }
+  store(part, first);
+  return static_cast<int32_t>(smaller(smaller(part[0], part[1]), smaller(part[2], part[3])));
 }
 
 // Costs of the rows of a table by every center, a tile at a time. One per thread.

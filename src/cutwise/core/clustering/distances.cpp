@@ -36,24 +36,25 @@ CUTWISE_CLONES void nearest_of_tile(const double *costs, int64_t n, int64_t k, i
     Lanes smallest, largest, lanes;
     load(smallest, row);
     largest = smallest;
-    int64_t j = 0;
+    int64_t j = kLanes;
     for (; j + kLanes <= k; j += kLanes) {
       load(lanes, row + j);
       keep_smaller(smallest, lanes);
       keep_larger(largest, lanes);
     }
     double part[kLanes], low, high = row[0];
-    if (j > 0) {
+    if (k >= kLanes) {
       store(part, largest);
-      high = std::max(std::max(part[0], part[1]), std::max(part[2], part[3]));
+      high = larger(larger(part[0], part[1]), larger(part[2], part[3]));
     }
+    if (j < padded) {
+      load(lanes, row + j);
+      keep_smaller(smallest, lanes);
+    }
+    for (j = k / kLanes * kLanes; j < k; ++j) high = larger(high, row[j]);
     store(part, smallest);
-    low = std::min(std::min(part[0], part[1]), std::min(part[2], part[3]));
-    for (; j < k; ++j) {
-      low = row[j] < low ? row[j] : low;
-      high = row[j] > high ? row[j] : high;
-    }
-    if (label != nullptr) label[r] = first_of(row, k, low);
+    low = smaller(smaller(part[0], part[1]), smaller(part[2], part[3]));
+    if (label != nullptr) label[r] = first_of(row, k, padded, low);
     min_cost[r] = low;
     // Infinity less infinity: costs beyond float64 show in the largest excess, whichever row they are in.
     const double excess = high - low == high - low ? high - low : std::numeric_limits<double>::infinity();
@@ -133,7 +134,7 @@ class CostsGiven {
         const int64_t rows = std::min(capacity, last - row);
         const Tile tile = rows_->tile(row, rows, scratch);
         for (int64_t r = 0; r < rows; ++r)
-          std::copy(tile.rows + r * tile.stride, tile.rows + r * tile.stride + k(), costs.begin() + r * padded());
+          for (int64_t j = 0; j < k(); ++j) costs[r * padded() + j] = tile.rows[r * tile.stride + j];
         work(row, rows, costs.data());
       }
     });
@@ -145,21 +146,29 @@ class CostsGiven {
 
 // ---- the kernels
 
+// Costs without the padding.
+void copy_costs(const double *costs, int64_t n, int64_t k, int64_t padded, double *out) {
+  for (int64_t r = 0; r < n; ++r)
+    for (int64_t j = 0; j < k; ++j) out[r * k + j] = costs[r * padded + j];
+}
+
 template <class Costs>
-nb::tuple nearest(const Costs &costs, int n_jobs) {
+nb::tuple nearest(const Costs &costs, bool keep, int n_jobs) {
+  const int64_t k = costs.k();
   NewArray<int32_t, 1> label(costs.n());
   NewArray<double, 1> min_cost(costs.n());
+  NewArray<double, 2> all(keep ? costs.n() : 0, k);
   double max_excess = 0.0;
   {
     nb::gil_scoped_release release;
     std::vector<double> largest(count_blocks(costs.n()), 0.0);
     costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c) {
-      nearest_of_tile(c, n, costs.k(), costs.padded(), label.data() + first, min_cost.data() + first,
-                      largest[first / kBlockRows]);
+      nearest_of_tile(c, n, k, costs.padded(), label.data() + first, min_cost.data() + first, largest[first / kBlockRows]);
+      if (keep) copy_costs(c, n, k, costs.padded(), all.data() + first * k);
     });
     for (double l : largest) max_excess = std::max(max_excess, l);
   }
-  return nb::make_tuple(label.to_numpy(), min_cost.to_numpy(), max_excess);
+  return nb::make_tuple(label.to_numpy(), min_cost.to_numpy(), max_excess, keep ? nb::cast(all.to_numpy()) : nb::none());
 }
 
 // The number of binary digits of a non-negative number below 2^52.
@@ -216,11 +225,11 @@ nb::tuple fixed_of(const Costs &costs, double scale, const Weights &weights, boo
                    : fixed<Costs, int32_t, int32_t>(costs, scale, w, n_jobs);
 }
 
-nb::tuple assign(const Matrix &x, const In2<double> &centers, const std::string &objective, int n_jobs) {
-  return nearest(CostsByCenters(x, centers, objective), n_jobs);
+nb::tuple assign(const Matrix &x, const In2<double> &centers, const std::string &objective, bool keep, int n_jobs) {
+  return nearest(CostsByCenters(x, centers, objective), keep, n_jobs);
 }
 
-nb::tuple assign_given(const Matrix &costs, int n_jobs) { return nearest(CostsGiven(costs), n_jobs); }
+nb::tuple assign_given(const Matrix &costs, int n_jobs) { return nearest(CostsGiven(costs), false, n_jobs); }
 
 nb::tuple fixed_costs(const Matrix &x, const In2<double> &centers, const std::string &objective, double scale,
                       const Weights &weights, bool wide, bool wide_base, int n_jobs) {
@@ -237,11 +246,28 @@ nb::object center_costs(const Matrix &x, const In2<double> &centers, const std::
   {
     nb::gil_scoped_release release;
     costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c) {
-      for (int64_t r = 0; r < n; ++r)
-        std::copy(c + r * costs.padded(), c + r * costs.padded() + costs.k(), out.data() + (first + r) * costs.k());
+      copy_costs(c, n, costs.k(), costs.padded(), out.data() + first * costs.k());
     });
   }
   return nb::cast(out.to_numpy());
+}
+
+// R rows side by side, for one row's sum waits for each of its terms.
+template <int R>
+void costs_of_rows(const double *row, int64_t stride, const CenterPanels &centers, const int32_t *labels, double *out) {
+  const double *center[R];
+  double sum[R];
+  for (int r = 0; r < R; ++r) {
+    center[r] = centers.center(std::max(labels[r], 0));
+    sum[r] = 0.0;
+  }
+  const auto add = [&](auto term) {
+    for (int64_t f = 0; f < centers.n_cols(); ++f)
+      for (int r = 0; r < R; ++r) sum[r] += term(row[r * stride + f] - center[r][f]);
+  };
+  if (centers.objective() == Objective::kmeans) add([](double difference) { return difference * difference; });
+  else add([](double difference) { return std::fabs(difference); });
+  for (int r = 0; r < R; ++r) out[r] = labels[r] < 0 ? 0.0 : sum[r];
 }
 
 // One center per row instead of all: the same sums in the same order.
@@ -252,13 +278,10 @@ void dense_label_costs(const RowReader &rows, const CenterPanels &centers, const
   for (int64_t row = first; row < last; row += step) {
     const int64_t n = std::min(step, last - row);
     const Tile tile = rows.tile(row, n, scratch);
-    for (int64_t r = 0; r < n; ++r) {
-      const int32_t label = labels[row + r];
-      double sum = 0.0;
-      if (label >= 0)
-        for (int64_t f = 0; f < d; ++f) sum += centers.term(tile.rows[r * tile.stride + f] - centers.center(label)[f]);
-      out[row + r] = sum;
-    }
+    int64_t r = 0;
+    for (; r + 4 <= n; r += 4)
+      costs_of_rows<4>(tile.rows + r * tile.stride, tile.stride, centers, labels + row + r, out + row + r);
+    for (; r < n; ++r) costs_of_rows<1>(tile.rows + r * tile.stride, tile.stride, centers, labels + row + r, out + row + r);
   }
 }
 
@@ -292,7 +315,7 @@ nb::object label_costs(const Matrix &x, const In2<double> &centers, const In1<in
 
 void bind_distances(nanobind::module_ &m) {
   using namespace cutwise;
-  m.def("assign", &cutwise::assign, "matrix"_a, "centers"_a, "objective"_a, "n_jobs"_a);
+  m.def("assign", &cutwise::assign, "matrix"_a, "centers"_a, "objective"_a, "keep"_a, "n_jobs"_a);
   m.def("assign_given", &cutwise::assign_given, "costs"_a, "n_jobs"_a);
   m.def("fixed_costs", &cutwise::fixed_costs, "matrix"_a, "centers"_a, "objective"_a, "scale"_a, "weights"_a.none(), "wide"_a,
         "wide_base"_a, "n_jobs"_a);

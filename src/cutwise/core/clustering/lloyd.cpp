@@ -241,7 +241,7 @@ class Lloyd {
     // Label, bounds and sums of a row, from its costs; gives the smallest.
     double settle(int64_t row, const double *costs, const double *values) {
       const SmallestTwo two = smallest_two(costs, panels.padded());
-      const int32_t nearest = first_of(costs, panels.k(), two.cost);
+      const int32_t nearest = first_of(costs, panels.k(), panels.padded(), two.cost);
       o.upper_[row] = round_up(o.distance(two.cost));
       o.lower_[row] = round_down(o.distance(two.second));
       const int32_t label = o.labels_[row];
