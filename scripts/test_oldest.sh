@@ -15,5 +15,5 @@ python=.venv-oldest/bin/python
 "$python" -m pip install --quiet --config-settings=build-dir=build/oldest "${CUTWISE_WHEEL:-.}" --group test --constraint scripts/oldest.txt
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # The README shows what current versions print.
-if [ $# -eq 0 ]; then set -- -n auto -m "not slow" --ignore tests/test_readme.py; fi
+if [ $# -eq 0 ]; then set -- -n auto -m "not slow" --ignore tests/test_pages.py; fi
 exec "$python" -m pytest "$@"
