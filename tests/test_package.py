@@ -1,6 +1,8 @@
 """What is shipped: one version, type information, license, and sources that can be built again."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from importlib import metadata, resources
 from pathlib import Path
@@ -24,6 +26,11 @@ def test_pyproject_states_no_second_version():
 
 def test_type_information_is_shipped():
     assert resources.files("cutwise").joinpath("py.typed").is_file()
+
+
+def test_the_stub_of_the_core_is_that_of_its_bindings():
+    done = subprocess.run([sys.executable, ROOT / "scripts" / "stub.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_license_is_bsd_and_shipped():

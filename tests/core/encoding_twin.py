@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cutwise.core import kernels
+from cutwise import core
 
 
 def decode(encoded):
@@ -78,7 +78,7 @@ def same(a, b):
 
 
 def encode(values, **options):
-    return kernels.encode(kernels.as_matrix(values), **options)
+    return core.encode(core.as_matrix(values), **options)
 
 
 def sampled_rows(n_rows):

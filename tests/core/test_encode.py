@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from cutwise.core import kernels
+from cutwise import core
 from tests.core.encoding_twin import check, decode, encode, same
 
 DTYPES = [np.float32, np.float64, np.int32, np.int64, np.uint8]
@@ -126,7 +126,7 @@ def test_zeros_of_either_sign_are_one_value():
     encoded = encode(X)
     check(X, encoded)
     np.testing.assert_array_equal(encoded.n_bins, [2, 3])
-    merged = kernels.merge_duplicates(kernels.as_matrix(X[[0, 0]] * [[1], [-1]]), encode(X[[0, 0]] * [[1], [-1]]))
+    merged = core.merge_duplicates(core.as_matrix(X[[0, 0]] * [[1], [-1]]), encode(X[[0, 0]] * [[1], [-1]]))
     assert merged is not None
     np.testing.assert_array_equal(merged[1], [0, 0])
 
@@ -234,7 +234,7 @@ def test_csr_columns_of_any_distribution_keep_the_definition(dtype, seed):
 def test_a_broken_csr_matrix_is_refused(indptr, indices, match):
     values = np.array([1.0, 2.0])
     with pytest.raises(ValueError, match=match):
-        kernels.encode(kernels._core.Matrix.csr(np.array(indptr), np.array(indices, dtype=np.int32), values, 3))
+        core.encode(core.Matrix.csr(np.array(indptr), np.array(indices, dtype=np.int32), values, 3))
 
 
 def test_stored_zeros_and_empty_tables_are_refused():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core import intervals, kernels
+from cutwise import core
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Case:
     costs: np.ndarray
     labels: np.ndarray
     weights: np.ndarray | None
-    ranks: intervals.Ranks
+    ranks: core.Ranks
     k: int
 
     @property
@@ -54,9 +54,9 @@ def make_case(seed: int, *, n: int = 60, as_csr: bool = False) -> Case:
     if weights is not None:
         costs = costs.astype(np.int64) * weights[:, None]
     rows = np.sort(rng.choice(n, int(rng.integers(1, n)), replace=False)).astype(np.int32)
-    matrix = kernels.as_matrix(sparse.csr_array(values) if as_csr else values)
+    matrix = core.as_matrix(sparse.csr_array(values) if as_csr else values)
     labels = rng.integers(0, k, n).astype(np.int32)
-    return Case(values, rows, costs, labels, weights, intervals.rank_columns(matrix), k)
+    return Case(values, rows, costs, labels, weights, core.rank_columns(matrix), k)
 
 
 CASES = [*(make_case(seed, as_csr=seed % 4 == 3, n=20 + seed) for seed in range(24)), make_case(24, n=110)]
@@ -81,7 +81,7 @@ def test_the_best_interval_is_that_of_all_intervals(case: Case) -> None:
     ]
     uncut = int(case.totals.min())
     for limit, n_jobs in ((uncut, 1), (min(uncut, min(scored, default=(uncut,))[0] + 1), 3)):
-        found = intervals.best_surrogate_interval(
+        found = core.best_surrogate_interval(
             case.ranks, case.rows, case.weights, case.costs, case.totals, limit, n_jobs
         )
         if not scored or min(scored)[0] >= limit:
@@ -110,7 +110,7 @@ def test_the_best_interval_by_disagreement_is_that_of_all_intervals(case: Case, 
             impurity += counts.sum() - (counts**2).sum() / counts.sum()
         scored.append((disagreement, round(impurity, 9) if gini else 0.0, feature, lower, upper))
     uncut = int(case.label_totals.sum() - case.label_totals.max())
-    found = intervals.best_disagreement_interval(
+    found = core.best_disagreement_interval(
         case.ranks, case.rows, case.weights, case.labels, case.label_totals, gini, uncut, 1e300 if gini else 0.0
     )
     if not scored or (min(scored)[0] >= uncut and not gini):
@@ -135,13 +135,13 @@ def test_a_column_of_many_values_is_searched_near_the_best_groups():
     values = np.column_stack([rng.normal(size=n), rng.permutation(n)])
     inside = (values[:, 1] > 2003) & (values[:, 1] <= 3517)
     labels = inside.astype(np.int32)
-    ranks = intervals.rank_columns(kernels.as_matrix(values))
+    ranks = core.rank_columns(core.as_matrix(values))
     rows = np.arange(n, dtype=np.int32)
     totals = np.bincount(labels).astype(np.int64)
     for weights in (None, rng.integers(1, 3, n)):
         if weights is not None:
             totals = np.bincount(labels, weights).astype(np.int64)
-        found = intervals.best_disagreement_interval(ranks, rows, weights, labels, totals, False, n, 0.0)
+        found = core.best_disagreement_interval(ranks, rows, weights, labels, totals, False, n, 0.0)
         assert found == (0, 0.0, 1, 2003.0, 3517.0, 1, 0)
 
 
@@ -150,8 +150,8 @@ def test_heavy_values_stand_alone_in_a_column_of_many():
     rng = np.random.default_rng(1)
     column = np.concatenate([np.full(4000, 0.5), rng.uniform(0, 1, 4000)])
     labels = (column == 0.5).astype(np.int32)
-    ranks = intervals.rank_columns(kernels.as_matrix(column[:, None]))
-    found = intervals.best_disagreement_interval(
+    ranks = core.rank_columns(core.as_matrix(column[:, None]))
+    found = core.best_disagreement_interval(
         ranks, np.arange(8000, dtype=np.int32), None, labels, np.bincount(labels).astype(np.int64), False, 4000, 0.0
     )
     assert found is not None
@@ -168,8 +168,8 @@ def test_the_order_of_the_rows_changes_no_interval(seed):
     shuffled = rng.permutation(n)
     rows = np.arange(n, dtype=np.int32)
     one, other = (
-        intervals.best_surrogate_interval(
-            intervals.rank_columns(kernels.as_matrix(v), jobs), rows, None, c, c.sum(axis=0), int(c.sum()), jobs
+        core.best_surrogate_interval(
+            core.rank_columns(core.as_matrix(v), jobs), rows, None, c, c.sum(axis=0), int(c.sum()), jobs
         )
         for v, c, jobs in ((values, costs, 1), (values[shuffled], np.ascontiguousarray(costs[shuffled]), 4))
     )
@@ -181,10 +181,10 @@ def test_the_order_of_the_rows_changes_no_interval(seed):
 
 @pytest.mark.parametrize("case", CASES[:6])
 def test_a_partition_by_an_interval_keeps_order_and_tells_its_gaps(case: Case) -> None:
-    matrix = kernels.as_matrix(case.values)
+    matrix = core.as_matrix(case.values)
     for feature, lower, upper, inside in list(all_intervals(case))[::11]:
         rows = case.rows.copy()
-        n_inside, *ends = intervals.partition_interval(matrix, rows, feature, lower, upper)
+        n_inside, *ends = core.partition_interval(matrix, rows, feature, lower, upper)
         np.testing.assert_array_equal(rows, np.concatenate([case.rows[inside], case.rows[~inside]]))
         column = case.values[case.rows, feature]
         assert n_inside == inside.sum()
@@ -195,8 +195,8 @@ def test_more_values_than_ranks_share_them():
     n = 70_000
     column = np.arange(n, dtype=np.float64)
     labels = ((column > 20_001) & (column <= 50_001)).astype(np.int32)
-    ranks = intervals.rank_columns(kernels.as_matrix(column[:, None]))
-    found = intervals.best_disagreement_interval(
+    ranks = core.rank_columns(core.as_matrix(column[:, None]))
+    found = core.best_disagreement_interval(
         ranks, np.arange(n, dtype=np.int32), None, labels, np.bincount(labels).astype(np.int64), False, n, 0.0
     )
     assert found is not None

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core.iterations import lloyd, plusplus
-from cutwise.core.kernels import as_matrix, assign, center_costs, cluster_means, cluster_medians
+from cutwise.core import as_matrix, assign, center_costs, cluster_means, cluster_medians, lloyd, plusplus
 
 CENTERS = {"kmeans": cluster_means, "kmedians": cluster_medians}
 both = pytest.mark.parametrize("objective", CENTERS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core.kernels import as_matrix, cluster_medians
+from cutwise.core import as_matrix, cluster_medians
 
 
 def plain_median(values, weights):

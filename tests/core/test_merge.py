@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core import kernels
+from cutwise import core
 from tests.core.encoding_twin import encode
 
 
 def merge(values):
-    return kernels.merge_duplicates(kernels.as_matrix(values), encode(values))
+    return core.merge_duplicates(core.as_matrix(values), encode(values))
 
 
 def test_duplicates_are_merged_in_order_of_first_occurrence():
@@ -42,7 +42,7 @@ def test_rows_of_equal_codes_and_different_values_stay_apart():
 def test_merging_needs_the_matrix_that_was_encoded():
     X = np.arange(50.0)[:, None]
     with pytest.raises(ValueError, match="was encoded"):
-        kernels.merge_duplicates(kernels.as_matrix(X), encode(X[:40]))
+        core.merge_duplicates(core.as_matrix(X), encode(X[:40]))
 
 
 def test_a_table_that_repeats_itself_too_little_is_left_alone():

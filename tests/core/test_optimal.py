@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core.kernels import as_matrix
-from cutwise.core.optimal import OptimalCut, optimal_cut
+from cutwise.core import as_matrix, optimal_cut
 
 OBJECTIVES = ("kmeans", "kmedians")
 
@@ -30,7 +29,7 @@ def side_cost(rows: list[list[Fraction]], weights: list[int], objective: str) ->
 
 def best_of_all(
     X: np.ndarray, weights: np.ndarray | None, objective: str, cut: int | None = None, cost: slice = slice(None)
-) -> OptimalCut | None:
+) -> tuple[int, float, float] | None:
     """The definition: every cut of the first columns, costs in some columns, first come first served."""
     rows = [[Fraction(float(x)) for x in row[cost]] for row in X]
     w = [1] * len(rows) if weights is None else weights.tolist()
@@ -41,7 +40,7 @@ def best_of_all(
             right = [i for i in range(len(rows)) if X[i, feature] > a]
             total = sum(side_cost([rows[i] for i in side], [w[i] for i in side], objective) for side in (left, right))
             if least is None or total < least:
-                best, least = OptimalCut(feature, a, b), total
+                best, least = (feature, a, b), total
     return best
 
 
@@ -134,7 +133,7 @@ def test_medians_are_followed_over_long_stretches(n, shape, weighted):
         order = np.argsort(X[:, feature], kind="stable")
         Y, w = X[order], weights[order]
         for i in np.flatnonzero(np.diff(Y[:, feature])) + 1:
-            cut = OptimalCut(feature, float(Y[i - 1, feature]), float(Y[i, feature]))
+            cut = (feature, float(Y[i - 1, feature]), float(Y[i, feature]))
             costs[cut] = median_cost(Y[:i], w[:i]) + median_cost(Y[i:], w[i:])
     assert optimal_cut(as_matrix(X), "kmedians", weights if weighted else None) == min(costs, key=costs.get)
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core import kernels, searches
+from cutwise import core
+from cutwise.split.separation import new_states
 
 
 @dataclass
@@ -24,8 +25,8 @@ class Case:
     weights: np.ndarray | None
     coordinates: np.ndarray
     survivors: np.ndarray
-    matrix: kernels.Matrix
-    encoded: kernels.Encoded
+    matrix: core.Matrix
+    encoded: core.Encoded
 
     def weight(self, rows: np.ndarray) -> np.ndarray:
         return np.ones(len(rows), dtype=np.int64) if self.weights is None else self.weights[rows]
@@ -46,12 +47,12 @@ def make_case(seed: int, *, with_weights: bool = False, as_csr: bool = False, n:
     coordinates = values[rng.choice(n, k, replace=False)] + rng.choice([0.0, 0.25], (k, values.shape[1]))
     rows = np.sort(rng.choice(n, int(rng.integers(2, n)), replace=False)).astype(np.int32)
     survivors = np.sort(rng.choice(k, int(rng.integers(2, k + 1)), replace=False)).astype(np.int32)
-    matrix = kernels.as_matrix(sparse.csr_array(values) if as_csr else values)
+    matrix = core.as_matrix(sparse.csr_array(values) if as_csr else values)
     labels = rng.integers(0, k, n).astype(np.int32)
     base = rng.integers(0, 9, n)
     return Case(
         values, rows, excess.astype(np.int64), base.astype(np.int64), labels, weights, coordinates, survivors, matrix,
-        kernels.encode(matrix),
+        core.encode(matrix),
     )  # fmt: skip
 
 
@@ -63,12 +64,12 @@ def coarse_case(seed: int) -> Case:
     coordinates = values[rng.choice(n, k, replace=False)].astype(np.float64)
     costs = np.rint(16 * ((values[:, None] - coordinates) ** 2).sum(axis=2)).astype(np.int64)
     base = costs.min(axis=1)
-    matrix = kernels.as_matrix(values)
+    matrix = core.as_matrix(values)
     rows = np.sort(rng.choice(n, 700, replace=False)).astype(np.int32)
     survivors = np.arange(k, dtype=np.int32)
     labels = costs.argmin(axis=1).astype(np.int32)
     return Case(
-        values, rows, costs - base[:, None], base, labels, None, coordinates, survivors, matrix, kernels.encode(matrix)
+        values, rows, costs - base[:, None], base, labels, None, coordinates, survivors, matrix, core.encode(matrix)
     )
 
 
@@ -93,7 +94,7 @@ def histogram_of(case: Case, cluster: np.ndarray, first: np.ndarray | None, seco
     k = case.excess.shape[1]
     histogram = np.zeros((case.encoded.n_slots, k, width), dtype=np.int64)
     totals = np.zeros((k, width), dtype=np.int64)
-    searches.add_to_cluster_histogram(case.encoded, None, case.rows, cluster, first, second, histogram, totals, 1)
+    core.add_to_cluster_histogram(case.encoded, None, case.rows, cluster, first, second, histogram, totals, 1)
     return histogram, totals
 
 
@@ -101,9 +102,7 @@ def histogram_of(case: Case, cluster: np.ndarray, first: np.ndarray | None, seco
 def test_rows_taken_out_of_a_histogram_leave_nothing(case: Case) -> None:
     histogram, totals = histogram_of(case, case.labels, case.weights, None, 1)
     assert totals.sum() == case.weight(case.rows).sum()
-    searches.add_to_cluster_histogram(
-        case.encoded, None, case.rows, case.labels, case.weights, None, histogram, totals, -1
-    )
+    core.add_to_cluster_histogram(case.encoded, None, case.rows, case.labels, case.weights, None, histogram, totals, -1)
     assert not histogram.any()
     assert not totals.any()
 
@@ -112,11 +111,11 @@ def test_rows_taken_out_of_a_histogram_leave_nothing(case: Case) -> None:
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_packs_and_threads_change_no_sum(case: Case, n_jobs: int) -> None:
     every = np.tile(case.rows, 300)  # enough rows for packs and threads to be used
-    packed = searches.pack_codes(case.encoded)
+    packed = core.pack_codes(case.encoded)
     plain, with_packs = (np.zeros((case.encoded.n_slots, case.excess.shape[1]), dtype=np.int64) for _ in range(2))
     totals, packed_totals = (np.zeros(case.excess.shape[1], dtype=np.int64) for _ in range(2))
-    searches.add_to_cost_histogram(case.encoded, None, every, case.excess, plain, totals)
-    searches.add_to_cost_histogram(case.encoded, packed, every, case.excess, with_packs, packed_totals, n_jobs)
+    core.add_to_cost_histogram(case.encoded, None, every, case.excess, plain, totals)
+    core.add_to_cost_histogram(case.encoded, packed, every, case.excess, with_packs, packed_totals, n_jobs)
     np.testing.assert_array_equal(packed_totals, 300 * case.excess[case.rows].sum(axis=0))
     np.testing.assert_array_equal(totals, packed_totals)
     used = np.zeros(case.encoded.n_slots, dtype=bool)
@@ -130,31 +129,31 @@ def test_packs_and_threads_change_no_sum(case: Case, n_jobs: int) -> None:
 def test_groups_go_to_the_first_pack_with_room_for_them_largest_first(seed: int) -> None:
     rng = np.random.default_rng([11, seed])
     values = rng.integers(0, rng.integers(1, rng.choice([4, 20, 100], 40) + 1), (600, 40)).astype(np.float64)
-    encoded = kernels.encode(kernels.as_matrix(values), bundle=False)
+    encoded = core.encode(core.as_matrix(values), bundle=False)
     packs: list[int] = []  # how many codes each has
     for n_codes in sorted(encoded.n_bins, reverse=True):
         fits = [p for p, used in enumerate(packs) if used * n_codes <= 256]
         if not fits:
             packs.append(1)
         packs[fits[0] if fits else -1] *= int(n_codes)
-    assert searches.pack_codes(encoded).n_packs == (len(packs) if 4 * len(packs) <= 3 * 40 else 0)
+    assert core.pack_codes(encoded).n_packs == (len(packs) if 4 * len(packs) <= 3 * 40 else 0)
 
 
 def test_what_does_not_fit_is_refused() -> None:
     case = make_case(0)
     encoded, matrix, rows = case.encoded, case.matrix, case.rows
     k, d = case.coordinates.shape
-    other = kernels.as_matrix(case.values[:-1])
+    other = core.as_matrix(case.values[:-1])
     histogram, totals = histogram_of(case, case.labels, None, None, 1)
-    known = searches.ColumnCuts()
+    known = core.ColumnCuts()
 
     def mistakes(table=matrix, weights=None, survivors=case.survivors):
-        return searches.fewest_mistakes(
+        return core.fewest_mistakes(
             encoded, table, rows, case.labels, weights, rows[:0], histogram, totals, case.coordinates, survivors, known
         )
 
     with pytest.raises(ValueError, match="same rows and columns"):
-        searches.partition(encoded, other, rows.copy(), 0, 0.0)
+        core.partition(encoded, other, rows.copy(), 0, 0.0)
     with pytest.raises(ValueError, match="same rows and columns"):
         mistakes(table=other)
     with pytest.raises(ValueError, match="one weight for each row"):
@@ -163,13 +162,13 @@ def test_what_does_not_fit_is_refused() -> None:
         with pytest.raises(ValueError, match="0 to k - 1"):
             mistakes(survivors=np.array(survivors, dtype=np.int32))
     with pytest.raises(ValueError, match="columns of the table"):
-        searches.cheapest_tied_cut(
+        core.cheapest_tied_cut(
             encoded, matrix, rows, case.excess, case.excess[rows].sum(axis=0), np.zeros(len(case.excess), np.int64),
             case.coordinates, case.survivors, np.array([d], dtype=np.int32), np.zeros(1),
         )  # fmt: skip
-    packed = searches.pack_codes(kernels.encode(kernels.as_matrix(np.eye(9)), bundle=False))
+    packed = core.pack_codes(core.encode(core.as_matrix(np.eye(9)), bundle=False))
     with pytest.raises(ValueError, match="packed holds the rows"):
-        searches.add_to_cost_histogram(
+        core.add_to_cost_histogram(
             encoded, packed, rows, case.excess, np.zeros((encoded.n_slots, k), np.int64), np.zeros(k, np.int64)
         )
 
@@ -178,7 +177,7 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_a_partition_keeps_order_and_tells_its_gap(case: Case) -> None:
     for feature, threshold, is_left in list(cuts(case, with_centers=False))[::7]:
         rows = case.rows.copy()
-        n_left, left_max, right_min = searches.partition(case.encoded, case.matrix, rows, feature, threshold)
+        n_left, left_max, right_min = core.partition(case.encoded, case.matrix, rows, feature, threshold)
         np.testing.assert_array_equal(rows, np.concatenate([case.rows[is_left], case.rows[~is_left]]))
         column = case.values[case.rows, feature]
         assert (n_left, left_max, right_min) == (is_left.sum(), column[is_left].max(), column[~is_left].min())
@@ -190,9 +189,9 @@ def test_fewest_mistakes_are_those_of_all_cuts(case: Case, with_histogram: bool)
     cluster = np.where(np.isin(case.labels, case.survivors), case.labels, -1).astype(np.int32)
     histogram, totals = histogram_of(case, cluster, case.weights, None, 1)
     uncounted = case.rows[cluster[case.rows] < 0]
-    least, features, thresholds = searches.fewest_mistakes(
+    least, features, thresholds = core.fewest_mistakes(
         case.encoded, case.matrix, case.rows, cluster, case.weights, uncounted, histogram if with_histogram else None,
-        totals, case.coordinates, case.survivors, searches.ColumnCuts(), 2,
+        totals, case.coordinates, case.survivors, core.ColumnCuts(), 2,
     )  # fmt: skip
 
     held = cluster[case.rows] >= 0
@@ -233,7 +232,7 @@ def test_the_cheapest_of_tied_cuts_serves_each_side_by_its_best_center(case: Cas
     for dtype in (np.int64, np.int32):
         most_costs = np.zeros(len(case.excess), dtype=dtype)
         for _ in range(2):  # the largest costs are known the second time
-            found = searches.cheapest_tied_cut(
+            found = core.cheapest_tied_cut(
                 case.encoded, case.matrix, case.rows, case.excess.astype(dtype), costs.sum(axis=0), most_costs,
                 case.coordinates, case.survivors, np.array([feature for feature, _, _ in tied], dtype=np.int32),
                 np.array([threshold for _, threshold, _ in tied]),
@@ -247,9 +246,9 @@ def test_the_best_surrogate_cut_is_that_of_all_cuts(case: Case, with_histogram: 
     k = case.excess.shape[1]
     histogram = np.zeros((case.encoded.n_slots, k), dtype=np.int64) if with_histogram else None
     totals = np.zeros(k, dtype=np.int64)
-    searches.add_to_cost_histogram(case.encoded, None, case.rows, case.excess, histogram, totals)
+    core.add_to_cost_histogram(case.encoded, None, case.rows, case.excess, histogram, totals)
     silent = (~case.excess.any(axis=1)).astype(np.uint8)
-    found = searches.best_surrogate_cut(case.encoded, case.matrix, case.rows, case.excess, histogram, totals, silent, 2)
+    found = core.best_surrogate_cut(case.encoded, case.matrix, case.rows, case.excess, histogram, totals, silent, 2)
     costs = case.excess[case.rows]
     scores = [
         (int(costs[is_left].sum(axis=0).min() + costs[~is_left].sum(axis=0).min()), feature)
@@ -266,7 +265,7 @@ def test_the_best_surrogate_cut_is_that_of_all_cuts(case: Case, with_histogram: 
 @pytest.mark.parametrize("case", CASES)
 def test_the_best_disagreement_cut_is_that_of_all_cuts(case: Case, gini: bool) -> None:
     histogram, totals = histogram_of(case, case.labels, case.weights, None, 1)
-    found = searches.best_disagreement_cut(
+    found = core.best_disagreement_cut(
         case.encoded, case.matrix, case.rows, case.labels, case.weights, histogram[:, :, 0], totals[:, 0], gini, 2
     )
     k = case.excess.shape[1]
@@ -295,13 +294,13 @@ def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, wi
     width = 2 if penalty else 1
     histogram = np.zeros((case.encoded.n_slots, k, width), dtype=np.int64) if with_histogram else None
     totals, held = np.zeros((k, width), dtype=np.int64), np.zeros((k, 2), dtype=np.int64)
-    states = searches.new_states(n, k, case.excess.dtype)
-    searches.hold_by_nearest(
+    states = new_states(n, k, case.excess.dtype)
+    core.hold_by_nearest(
         case.encoded, None, case.excess, case.base, case.weights, [case.rows], [case.survivors], states, histogram,
         totals, held,
     )  # fmt: skip
     no_kills = np.zeros(case.values.shape[1], dtype=np.uint8)
-    found = searches.best_induced_cut(
+    found = core.best_induced_cut(
         case.encoded, case.matrix, case.rows, case.excess, states, case.weights, histogram, totals, held,
         case.coordinates, case.survivors, penalty, no_kills, no_kills, 2,
     )  # fmt: skip

@@ -15,8 +15,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from cutwise import ExplainableKMeans
-from cutwise.core import kernels
+from cutwise import ExplainableKMeans, core
 from cutwise.exceptions import ColumnMismatchError, EmptyClusterWarning, NotFiniteError, UnseparableCentersWarning
 from cutwise.reference import unshared
 
@@ -364,7 +363,7 @@ class TestEdges:
 @pytest.mark.parametrize("algorithm", ["imm", "exshallow", "exkmc"])
 def test_the_costs_of_rows_are_gone_before_the_figures_are_worked_out(monkeypatch, algorithm):
     arrays, at_finish = [], []
-    fixed_costs, finish = kernels.fixed_costs, ExplainableKMeans._finish
+    fixed_costs, finish = core.fixed_costs, ExplainableKMeans._finish
 
     def seen_costs(*arguments, **keywords):
         found = fixed_costs(*arguments, **keywords)
@@ -375,7 +374,7 @@ def test_the_costs_of_rows_are_gone_before_the_figures_are_worked_out(monkeypatc
         at_finish.extend(array() is None for array in arrays)
         return finish(self, *arguments, **keywords)
 
-    monkeypatch.setattr(kernels, "fixed_costs", seen_costs)
+    monkeypatch.setattr(core, "fixed_costs", seen_costs)
     monkeypatch.setattr(ExplainableKMeans, "_finish", seen_finish)
     rng = np.random.default_rng(0)
     ExplainableKMeans(4, algorithm=algorithm, max_leaves=6, random_state=0).fit(rng.integers(0, 9, (300, 3)))

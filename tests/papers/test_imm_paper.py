@@ -7,8 +7,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, datasets, metrics
-from cutwise.core.kernels import as_matrix
-from cutwise.core.optimal import optimal_cut
+from cutwise.core import as_matrix, optimal_cut
 from tests.oracle.models import fit_quietly
 from tests.papers.optima import clustering_cost, optimum, side_centers, single_cuts
 
@@ -19,7 +18,7 @@ MODELS = {"kmeans": ExplainableKMeans, "kmedians": ExplainableKMedians}
 def by_cut(X: np.ndarray, objective: str) -> np.ndarray:
     """The labels of the optimal cut."""
     cut = optimal_cut(as_matrix(X), objective)
-    return (X[:, cut.feature] > cut.left_max).astype(np.intp)
+    return (X[:, cut[0]] > cut[1]).astype(np.intp)
 
 
 @pytest.mark.parametrize(("objective", "factor"), [("kmeans", 4), ("kmedians", 2)])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cutwise import ExplainableKMeans
-from cutwise.core.kernels import as_matrix
+from cutwise.core import as_matrix
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference import (
     KMEANS,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from cutwise.core.kernels import MATRIX_DTYPES
+from cutwise.core import MATRIX_DTYPES
 from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError, UnsupportedInputError
 from cutwise.table import read_table
 

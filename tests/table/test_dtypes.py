@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cutwise.core.kernels import MATRIX_DTYPES
+from cutwise.core import MATRIX_DTYPES
 from cutwise.table.dtypes import is_kept, matrix_dtype
 
 # From the smallest to the largest; float32 before int64 at 4 bytes, and int32 before float32 as the more common.

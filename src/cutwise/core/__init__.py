@@ -1,1 +1,52 @@
-"""The C++ core, a folder a stage, and its typed and checked Python face, from ``kernels`` to ``searches``."""
+"""The C++ core, a folder a stage, and the view of a table that it reads.
+
+Signatures, shapes and meanings are in ``_core.pyi``, which is written from the bindings. Throughout, ``rows`` are the
+numbers of a node's rows (int32); per-row arrays have one entry for every row of the table; ``k`` is a number of
+clusters, ``d`` of columns. Costs, losses and weights are integers (fixed point), so no result depends on the order of
+rows or on ``n_jobs``. A ``histogram`` is indexed by slot (see ``Encoded``), and None stands for "sort every column
+instead". Functions check shapes and bounds and raise ``ValueError``; but what ``rows``, ``cluster`` and ``labels`` hold
+is taken on trust by the searches: looking through them at every node would cost as much as many a search.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ._core import *  # noqa: F403  all of it: the stub lists the names
+from ._core import Matrix
+
+MATRIX_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.int32, np.int64, np.uint8))
+"""The dtypes that the core reads as they are; every other one is converted at intake."""
+
+ObjectiveName = Literal["kmeans", "kmedians"]
+"""Squared Euclidean distance to the center, or l1 distance."""
+
+
+def as_matrix(values: npt.NDArray[np.generic] | sparse.csr_array) -> Matrix:
+    """The core's view of a table; dense values are never copied, and the view keeps them alive.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_columns) or scipy.sparse.csr_array of that shape
+        One of ``MATRIX_DTYPES`` in native byte order. Dense: any strides (negative and zero included) that are whole
+        multiples of the item size, writable or not. CSR: sorted indices, no duplicates, no stored zeros; the
+        row pointers become int64, the column indices int32 and the values contiguous where they are not.
+
+    Raises
+    ------
+    ValueError
+        Another dtype, another number of dimensions, or strides that are no multiples of the item size.
+    """
+    if values.dtype not in MATRIX_DTYPES or not values.dtype.isnative:
+        raise ValueError(f"a matrix holds one of {', '.join(map(str, MATRIX_DTYPES))}, not {values.dtype}")
+    if isinstance(values, sparse.csr_array):
+        indptr = values.indptr.astype(np.int64, copy=False)
+        indices = values.indices.astype(np.int32, copy=False)
+        return Matrix.csr(indptr, indices, np.ascontiguousarray(values.data), int(values.shape[1]))
+    if any(stride % values.itemsize for stride in values.strides):
+        raise ValueError("the strides of a matrix are whole multiples of its item size")
+    return Matrix.dense(np.asarray(values))

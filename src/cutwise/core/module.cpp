@@ -25,12 +25,13 @@ void bind_ranks(nb::module_ &m);
 void bind_intervals(nb::module_ &m);
 void bind_feature_table(nb::module_ &m);
 void bind_feature_cuts(nb::module_ &m);
-void bind_optimal_means(nb::module_ &m);
-void bind_optimal_medians(nb::module_ &m);
+void bind_optimal_cut(nb::module_ &m);
 
 NB_MODULE(_core, m) {
   using cutwise::Matrix;
-  nb::class_<Matrix>(m, "Matrix", "A caller's table, dense or CSR, held by reference.")
+  nb::class_<Matrix>(
+      m, "Matrix",
+      "A caller's table, read in place and kept alive: dense with any strides, or CSR (cutwise.core.as_matrix makes one).")
       .def_static("dense", &Matrix::dense, nb::arg("values"))
       .def_static("csr", &Matrix::csr, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("n_cols"))
       .def_prop_ro("n_rows", &Matrix::n_rows)
@@ -56,6 +57,5 @@ NB_MODULE(_core, m) {
   bind_intervals(m);
   bind_feature_table(m);
   bind_feature_cuts(m);
-  bind_optimal_means(m);
-  bind_optimal_medians(m);
+  bind_optimal_cut(m);
 }

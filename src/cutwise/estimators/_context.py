@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import kernels
+from cutwise import core
 from cutwise.estimators._rows import TrainingRows
 from cutwise.reference import KMEANS, Objective, Reference
 
@@ -98,7 +98,7 @@ class FitContext:
             return rows.costs(self.objective, reference.centers, codes)
         costs = reference.row_costs.own.copy()
         moved = np.flatnonzero(codes != reference.labels)
-        matrix = kernels.as_matrix(rows.metric.values[moved])
+        matrix = core.as_matrix(rows.metric.values[moved])
         costs[moved] = self.objective.label_costs(matrix, reference.centers, codes[moved], rows.n_jobs)
         return costs
 

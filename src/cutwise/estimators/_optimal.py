@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core.kernels import Matrix, as_matrix
-from cutwise.core.optimal import optimal_cut
+from cutwise.core import Matrix, as_matrix, optimal_cut
 from cutwise.estimators._context import FitContext
 from cutwise.exceptions import InvalidInputError
 from cutwise.tree.grower import GrownTree
@@ -72,7 +71,7 @@ def cut_in_two(context: FitContext, *, columns_apart: bool) -> GrownTree:
             "The rows that take part are equal in every column, so no cut parts them. Give rows that differ."
         )
     tree = GrowingTree(rows.encoded)
-    left, right, _ = tree.split(0, cut.feature, cut.left_max)
+    left, right, _ = tree.split(0, cut[0], cut[1])
     sides = np.zeros(rows.n_rows, dtype=np.int32)
     sides[tree.rows(right)] = 1
     agreeing, differing = rows.weight_of((sides != context.reference.labels).astype(np.int32), 2).tolist()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import kernels
+from cutwise import core
 from cutwise.estimators._context import FitContext
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import MetricSpace, TrainingRows, encode_rows
@@ -107,7 +107,7 @@ def make_reference(
             )
     labels = rows.spread(reference.labels)
     if len(rows.left_out):
-        left_out = kernels.as_matrix(space.table.values[rows.left_out])
+        left_out = core.as_matrix(space.table.values[rows.left_out])
         labels[rows.left_out] = objective.assign(left_out, reference.centers, n_jobs)[0]
     return FitContext(rows, reference, labels, sample_weight, objective)
 

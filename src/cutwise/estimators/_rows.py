@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import has_fit_parameter
 
-from cutwise.core import kernels
+from cutwise import core
 from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
 from cutwise.reference import Objective, copying_clone, integer_weights, sum_costs, sum_weights, unshared
 from cutwise.table import EncodedTable, Table, as_dense, encode_table, read_table, take_rows
@@ -102,7 +102,7 @@ class TrainingRows:
         """The leaf of each of the n rows from that of each of the m rows; those left out are routed down the tree."""
         leaf = self.spread(leaf_of_row)
         if len(self.left_out):
-            leaf[self.left_out] = tree.apply(kernels.as_matrix(self.table.values[self.left_out]), n_jobs=self.n_jobs)
+            leaf[self.left_out] = tree.apply(core.as_matrix(self.table.values[self.left_out]), n_jobs=self.n_jobs)
         return leaf
 
     def raw_row(self, row: int) -> npt.NDArray[np.float64]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core import kernels
+from cutwise import core
 from cutwise.reference import KMEANS, Objective, cost_or_zero
 from cutwise.table import Table
 
@@ -72,7 +72,7 @@ def label_cost(
     if weights is not None:
         labels = np.where(weights > 0, labels, np.int32(-1))  # such rows may have no center, and cost nothing
     costs = objective.label_costs(table.matrix, centers, labels)
-    return kernels.exact_sum(costs, weights) if np.isfinite(costs.max(initial=0.0)) else np.inf
+    return core.exact_sum(costs, weights) if np.isfinite(costs.max(initial=0.0)) else np.inf
 
 
 def kernel_cost(kernel: npt.NDArray[Any], labels: Int32, weights: Float64 | None = None) -> float:

@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import kernels
+from cutwise import core
 from cutwise.tree.threshold_tree import ThresholdTree
 
 __all__ = ["ImmCertificate", "mistake_spread"]
@@ -100,7 +100,7 @@ def mistake_spread(
     """
     low = np.full((tree.n_nodes, centers.shape[1]), np.inf)
     high = np.full((tree.n_nodes, centers.shape[1]), -np.inf)
-    leaf = tree.apply(kernels.as_matrix(np.ascontiguousarray(centers)))
+    leaf = tree.apply(core.as_matrix(np.ascontiguousarray(centers)))
     np.minimum.at(low, leaf, centers)
     np.maximum.at(high, leaf, centers)
     spread, depth = 0.0, 0

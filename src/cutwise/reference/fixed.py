@@ -18,8 +18,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import kernels
-from cutwise.core.kernels import FixedDtype, Matrix
+from cutwise import core
+from cutwise.core import Matrix
 from cutwise.exceptions import InvalidInputError
 
 from .objective import KMEANS, Objective
@@ -73,7 +73,7 @@ class FixedCosts:
 
 class _Kernel(Protocol):
     def __call__(
-        self, *, scale: float, weights: Weights, dtype: FixedDtype, base_dtype: FixedDtype, n_jobs: int
+        self, *, scale: float, weights: Weights, wide: bool, wide_base: bool, n_jobs: int
     ) -> tuple[Units, Units, npt.NDArray[np.int64], int]: ...
 
 
@@ -117,9 +117,9 @@ def fixed_costs(
     del row_costs  # as large as the table on narrow ones, and not needed beside the costs
     kernel: _Kernel
     if every is None:
-        kernel = partial(kernels.fixed_costs, matrix, centers, objective.name)
+        kernel = partial(core.fixed_costs, matrix, centers, objective.name)
     else:
-        kernel = partial(kernels.fixed_costs_from_array, every)
+        kernel = partial(core.fixed_costs_given, core.as_matrix(every))
     costs, magnitude = _fixed(kernel, largest_base, largest, matrix.n_rows, len(centers), weights, n_jobs)
     if len(centers) > 1 and magnitude < ENOUGH_BITS:
         exact = objective.costs(matrix, centers, n_jobs) if every is None else every
@@ -129,9 +129,10 @@ def fixed_costs(
 
 def fixed_costs_from_array(costs: npt.NDArray[np.generic], *, weights: Weights = None, n_jobs: int = 1) -> FixedCosts:
     """Fixed-point costs of given costs: an array of shape (n, k), finite, of a dtype that the core reads."""
-    _, low, largest, _ = kernels.assign_from_array(costs, n_jobs)
+    matrix = core.as_matrix(costs)
+    _, low, largest, _ = core.assign_given(matrix, n_jobs)
     n, k = costs.shape
-    return _fixed(partial(kernels.fixed_costs_from_array, costs), _largest_size(low), largest, n, k, weights, n_jobs)[0]
+    return _fixed(partial(core.fixed_costs_given, matrix), _largest_size(low), largest, n, k, weights, n_jobs)[0]
 
 
 def disagreement_costs(labels: npt.NDArray[np.int32], n_clusters: int, *, weights: Weights = None) -> FixedCosts:
@@ -163,14 +164,14 @@ def _fixed(
     total = _total(n_rows, weights)
     fine = total * n_clusters <= SMALL
     exponent = _exponent(largest, largest_base, total, FINE_BITS if fine else COARSE_BITS)
-    dtype: FixedDtype = np.int64 if fine or weights is not None else np.int32
+    wide = fine or weights is not None
     # One bit to spare for the rounding of each row.
-    narrow = dtype is np.int32 and math.ldexp(largest_base, exponent) < 2**30
+    wide_base = wide or math.ldexp(largest_base, exponent) >= 2**30
     excess, base, sums, magnitude = kernel(
         scale=math.ldexp(1.0, exponent),
         weights=weights,
-        dtype=dtype,
-        base_dtype=np.int32 if narrow else np.int64,
+        wide=wide,
+        wide_base=wide_base,
         n_jobs=n_jobs,
     )
     if not fine and largest > 0.0 and magnitude < ENOUGH_BITS * total:
@@ -181,9 +182,7 @@ def _fixed(
             del excess, base
             exponent += finer
             scale = math.ldexp(1.0, exponent)
-            excess, base, _, magnitude = kernel(
-                scale=scale, weights=weights, dtype=np.int64, base_dtype=np.int64, n_jobs=n_jobs
-            )
+            excess, base, _, magnitude = kernel(scale=scale, weights=weights, wide=True, wide_base=True, n_jobs=n_jobs)
     return FixedCosts(excess, base, math.ldexp(1.0, exponent)), magnitude / max(total, 1)
 
 

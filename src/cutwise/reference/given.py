@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core.kernels import exact_sum
+from cutwise.core import exact_sum
 from cutwise.exceptions import InvalidInputError, shown
 from cutwise.table import Table
 

@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import kernels
-from cutwise.core.kernels import Matrix, ObjectiveName
+from cutwise import core
+from cutwise.core import Matrix, ObjectiveName
 
 __all__ = ["KMEANS", "KMEDIANS", "OBJECTIVES", "Objective"]
 
@@ -57,16 +57,16 @@ class Objective:
     def assign(
         self, matrix: Matrix, centers: Float64, n_jobs: int = 1, *, keep: bool = False
     ) -> tuple[Int32, Float64, float, Float64 | None]:
-        """The nearest center of every row, its cost, the largest excess, and all costs: see ``kernels.assign``."""
-        return kernels.assign(matrix, centers, self.name, n_jobs, keep=keep)
+        """The nearest center of every row, its cost, the largest excess, and all costs: see ``core.assign``."""
+        return core.assign(matrix, centers, self.name, n_jobs, keep=keep)
 
     def costs(self, matrix: Matrix, centers: Float64, n_jobs: int = 1) -> Float64:
         """Cost of every row by every center, shape (n_rows, n_centers)."""
-        return kernels.center_costs(matrix, centers, self.name, n_jobs)
+        return core.center_costs(matrix, centers, self.name, n_jobs)
 
     def label_costs(self, matrix: Matrix, centers: Float64, labels: Int32, n_jobs: int = 1) -> Float64:
         """Cost of every row by the center it is labeled with, shape (n_rows,); 0 where the label is negative."""
-        return kernels.label_costs(matrix, centers, labels, self.name, n_jobs)
+        return core.label_costs(matrix, centers, labels, self.name, n_jobs)
 
 
 def _roots(costs: Float64) -> Float64:
@@ -77,10 +77,10 @@ def _as_they_are(costs: Float64) -> Float64:
     return costs
 
 
-KMEANS = Objective("kmeans", "k-means", "mean", "squared distances", kernels.cluster_means, _roots)
+KMEANS = Objective("kmeans", "k-means", "mean", "squared distances", core.cluster_means, _roots)
 """Squared Euclidean distance to the weighted mean."""
 
-KMEDIANS = Objective("kmedians", "k-medians", "median", "l1 distances", kernels.cluster_medians, _as_they_are)
+KMEDIANS = Objective("kmedians", "k-medians", "median", "l1 distances", core.cluster_medians, _as_they_are)
 """l1 distance to the coordinate-wise weighted median."""
 
 OBJECTIVES: dict[str, Objective] = {objective.name: objective for objective in (KMEANS, KMEDIANS)}

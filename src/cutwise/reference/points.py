@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core.iterations import lloyd
-from cutwise.core.kernels import Matrix, as_matrix, encode, exact_sum, merge_duplicates
+from cutwise.core import Matrix, as_matrix, encode, exact_sum, lloyd, merge_duplicates
 from cutwise.table import Table, count_distinct_rows
 
 from .objective import Objective

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core.iterations import plusplus
+from cutwise.core import plusplus
 from cutwise.table import Table, read_random_state
 
 from .given import from_centers

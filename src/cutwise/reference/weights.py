@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core.kernels import exact_sum
+from cutwise.core import exact_sum
 
 __all__ = ["integer_weights", "sum_weights"]
 

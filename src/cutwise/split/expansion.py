@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import intervals, searches
+from cutwise import core
 from cutwise.reference import FixedCosts
 from cutwise.table import EncodedTable
 
@@ -108,12 +108,12 @@ class SurrogateCriterion:
     """
 
     def __init__(
-        self, table: EncodedTable, costs: FixedCosts, ranks: intervals.Ranks | None = None, n_jobs: int = 1
+        self, table: EncodedTable, costs: FixedCosts, ranks: core.Ranks | None = None, n_jobs: int = 1
     ) -> None:
         self._table = table
         self._ranks = ranks
         self._excess = costs.excess
-        self._packed = searches.pack_codes(table.encoded, n_jobs)
+        self._packed = core.pack_codes(table.encoded, n_jobs)
         self._n_jobs = n_jobs
         silent = np.asarray(costs.excess.any(axis=1)) == 0
         self._silent = silent.astype(np.uint8) if silent.any() else None
@@ -123,7 +123,7 @@ class SurrogateCriterion:
         # Bins have sums for every cluster, and so does every row that is passed in order of a column.
         bins_pay = len(rows) * self._table.encoded.n_cols > 2 * self._table.encoded.n_slots
         sums = _new_sums(self._table, self._excess.shape[1], bins_pay=bins_pay)
-        searches.add_to_cost_histogram(
+        core.add_to_cost_histogram(
             self._table.encoded, self._packed, rows, self._excess, sums.histogram, sums.totals, self._n_jobs
         )
         return sums
@@ -143,13 +143,13 @@ class SurrogateCriterion:
     def best_cut(self, rows: Int32, sums: LeafSums) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
         table = self._table
-        found = searches.best_surrogate_cut(
+        found = core.best_surrogate_cut(
             table.encoded, table.matrix, rows, self._excess, sums.histogram, sums.totals, self._silent, self._n_jobs
         )
         if found is None or self._ranks is None or found[0] == 0:
             return _leaf_cut(found)
         return _interval_cut(
-            intervals.best_surrogate_interval(
+            core.best_surrogate_interval(
                 self._ranks, rows, table.weights, self._excess, sums.totals, found[0], self._n_jobs
             )
         ) or _leaf_cut(found)
@@ -182,7 +182,7 @@ class DisagreementCriterion:
         k: int,
         *,
         gini: bool = False,
-        ranks: intervals.Ranks | None = None,
+        ranks: core.Ranks | None = None,
         n_jobs: int = 1,
     ) -> None:
         self._table = table
@@ -199,7 +199,7 @@ class DisagreementCriterion:
         bins_pay = n * (2.0 + np.log2(n + 1.0)) * self._table.encoded.n_cols > self._table.encoded.n_slots * k
         sums = _new_sums(self._table, k, bins_pay=bins_pay)
         histogram = None if sums.histogram is None else sums.histogram[:, :, np.newaxis]
-        searches.add_to_cluster_histogram(
+        core.add_to_cluster_histogram(
             self._table.encoded, None, rows, self._labels, self._table.weights, None, histogram,
             sums.totals[:, np.newaxis], 1, self._n_jobs,
         )  # fmt: skip
@@ -223,21 +223,21 @@ class DisagreementCriterion:
     def best_cut(self, rows: Int32, sums: LeafSums) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
         table = self._table
-        found = searches.best_disagreement_cut(
+        found = core.best_disagreement_cut(
             table.encoded, table.matrix, rows, self._labels, table.weights, sums.histogram, sums.totals, self._gini,
             self._n_jobs,
         )  # fmt: skip
         if found is None or self._ranks is None or (found[0] == 0 and found[1] == 0.0):
             return _leaf_cut(found)
         return _interval_cut(
-            intervals.best_disagreement_interval(
+            core.best_disagreement_interval(
                 self._ranks, rows, table.weights, self._labels, sums.totals, self._gini, found[0], found[1],
                 self._n_jobs,
             )
         ) or _leaf_cut(found)  # fmt: skip
 
 
-def _interval_cut(found: intervals.FoundInterval | None) -> LeafCut | None:
+def _interval_cut(found: tuple[int, float, int, float, float, int, int] | None) -> LeafCut | None:
     if found is None:
         return None
     cost, impurity, feature, lower, upper, inside_label, outside_label = found

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import intervals, kernels, searches
+from cutwise import core
 from cutwise.reference import FixedCosts
 from cutwise.table import EncodedTable
 
@@ -54,7 +54,7 @@ class FeatureMistakeCriterion:
     def __init__(
         self,
         table: EncodedTable,
-        ranks: intervals.Ranks,
+        ranks: core.Ranks,
         labels: Int32,
         k: int,
         features: SurrogateFeatures | Sequence[SurrogateFeatures],
@@ -68,9 +68,9 @@ class FeatureMistakeCriterion:
         self._excess = None if costs is None else costs().excess
         self._one_sided = one_sided
         self._n_jobs = n_jobs
-        self._features = intervals.feature_table(ranks, labels, table.weights, k, n_jobs)
+        self._features = core.feature_table(ranks, labels, table.weights, k, n_jobs)
         self._k = k
-        self._means, _ = kernels.cluster_means(table.matrix, labels, k, table.weights, n_jobs)
+        self._means, _ = core.cluster_means(table.matrix, labels, k, table.weights, n_jobs)
         self._family = features
         self._runs, self._loaded = self._run_up()
 
@@ -83,7 +83,7 @@ class FeatureMistakeCriterion:
             found = []
             for run in range(len(self._runs)):
                 self._load(run)
-                best_of_run = intervals.fewest_feature_mistakes(
+                best_of_run = core.fewest_feature_mistakes(
                     self._features, node.rows, self._cluster, self._table.weights, node.survivors, self._excess,
                     self._one_sided, any_level, self._n_jobs,
                 )  # fmt: skip
@@ -97,7 +97,7 @@ class FeatureMistakeCriterion:
     def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows parted from their centers are dropped."""
         for child in children:
-            parted, child.uncounted = searches.parted_rows(child.rows, self._cluster, child.survivors, self._k)
+            parted, child.uncounted = core.parted_rows(child.rows, self._cluster, child.survivors, self._k)
             self._cluster[parted] = -1
 
     def _run_up(self) -> tuple[list[range], int]:
@@ -134,12 +134,12 @@ class FeatureMistakeCriterion:
     def _cut_between_means(self, node: SeparationNode) -> SeparatingCut | None:
         table = self._table
         totals = np.zeros((self._k, 1), dtype=np.int64)
-        searches.add_to_cluster_histogram(
+        core.add_to_cluster_histogram(
             table.encoded, None, node.rows, self._cluster, table.weights, None, None, totals, 1, self._n_jobs
         )
-        mistakes, columns, thresholds = searches.fewest_mistakes(
+        mistakes, columns, thresholds = core.fewest_mistakes(
             table.encoded, table.matrix, node.rows, self._cluster, table.weights, node.uncounted, None, totals,
-            self._means, node.survivors, searches.ColumnCuts(), self._n_jobs,
+            self._means, node.survivors, core.ColumnCuts(), self._n_jobs,
         )  # fmt: skip
         if mistakes < 0:
             return None

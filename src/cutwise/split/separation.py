@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import searches
+from cutwise import core
 from cutwise.reference import FixedCosts
 from cutwise.table import EncodedTable
 
@@ -86,7 +86,7 @@ class SeparationNode:
     survivors: Int32
     uncounted: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     cost_totals: Int64 | None = None
-    cuts: searches.ColumnCuts | None = None
+    cuts: core.ColumnCuts | None = None
 
 
 class SeparationCriterion(Protocol):
@@ -146,7 +146,7 @@ class MistakeCriterion:
         self._coordinates = coordinates
         self._costs = costs
         self._n_jobs = n_jobs
-        self._most_costs: npt.NDArray[np.int32] | Int64 | None = None
+        self._most_costs: npt.NDArray[Any] | None = None
         self._histogram, self._totals = _new_histogram(table, len(coordinates), width=1)
 
     def start(self, root: SeparationNode) -> None:
@@ -156,8 +156,8 @@ class MistakeCriterion:
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
         table, rows, survivors = self._table, node.rows, node.survivors
-        node.cuts = node.cuts or searches.ColumnCuts()
-        mistakes, features, thresholds = searches.fewest_mistakes(
+        node.cuts = node.cuts or core.ColumnCuts()
+        mistakes, features, thresholds = core.fewest_mistakes(
             table.encoded, table.matrix, rows, self._cluster, table.weights, node.uncounted, self._histogram,
             self._totals, self._coordinates, survivors, node.cuts, self._n_jobs,
         )  # fmt: skip
@@ -170,7 +170,7 @@ class MistakeCriterion:
                 node.cost_totals = self._cost_totals(rows)
             if self._most_costs is None:
                 self._most_costs = np.zeros(len(excess), dtype=excess.dtype)
-            chosen = searches.cheapest_tied_cut(
+            chosen = core.cheapest_tied_cut(
                 table.encoded, table.matrix, rows, excess, node.cost_totals, self._most_costs, self._coordinates,
                 survivors, features, thresholds,
             )  # fmt: skip
@@ -184,7 +184,7 @@ class MistakeCriterion:
         smaller, larger = sorted(children, key=lambda child: len(child.rows))
         none_parted = True
         for child in children:
-            parted, child.uncounted = searches.parted_rows(child.rows, self._cluster, child.survivors, k)
+            parted, child.uncounted = core.parted_rows(child.rows, self._cluster, child.survivors, k)
             none_parted = none_parted and len(parted) == 0
             self._add(parted, sign=-1)
             self._cluster[parted] = -1
@@ -198,7 +198,7 @@ class MistakeCriterion:
         if none_parted and len(node.uncounted) == 0 and _IS_FEW * len(smaller.rows) <= len(larger.rows):
             larger.cuts, node.cuts = node.cuts, None
             if larger.cuts is not None:
-                searches.forget_changed_cuts(
+                core.forget_changed_cuts(
                     larger.cuts, self._table.matrix, smaller.rows, self._cluster, self._coordinates,
                     smaller.survivors, larger.survivors,
                 )  # fmt: skip
@@ -207,11 +207,11 @@ class MistakeCriterion:
         assert self._costs is not None
         excess = self._costs().excess
         totals = np.zeros(excess.shape[1], dtype=np.int64)
-        searches.add_to_cost_histogram(self._table.encoded, None, rows, excess, None, totals, self._n_jobs)
+        core.add_to_cost_histogram(self._table.encoded, None, rows, excess, None, totals, self._n_jobs)
         return totals
 
     def _add(self, rows: Int32, sign: int) -> None:
-        searches.add_to_cluster_histogram(
+        core.add_to_cluster_histogram(
             self._table.encoded, None, rows, self._cluster, self._table.weights, None, self._histogram,
             self._totals, sign, self._n_jobs,
         )  # fmt: skip
@@ -252,8 +252,8 @@ class InducedCriterion:
         width = 2 if self._penalty else 1
         self._histogram, self._totals = _new_histogram(table, len(coordinates), width=width)
         self._held = np.zeros((len(coordinates), 2), dtype=np.int64)
-        self._packed = searches.pack_codes(table.encoded, n_jobs)
-        self._states = searches.new_states(table.n_rows, len(coordinates), costs.excess.dtype)
+        self._packed = core.pack_codes(table.encoded, n_jobs)
+        self._states = new_states(table.n_rows, len(coordinates), costs.excess.dtype)
 
     def start(self, root: SeparationNode) -> None:
         """See :class:`SeparationCriterion`: every row finds its two nearest centers."""
@@ -262,7 +262,7 @@ class InducedCriterion:
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
         table = self._table
-        found = searches.best_induced_cut(
+        found = core.best_induced_cut(
             table.encoded, table.matrix, node.rows, self._costs.excess, self._states, table.weights, self._histogram,
             self._totals, self._held, self._coordinates, node.survivors,
             self._penalty, kills_left, kills_right, self._n_jobs,
@@ -274,11 +274,18 @@ class InducedCriterion:
         self._hold(children)
 
     def _hold(self, nodes: Sequence[SeparationNode]) -> None:
-        searches.hold_by_nearest(
+        core.hold_by_nearest(
             self._table.encoded, self._packed, self._costs.excess, self._costs.base, self._table.weights,
             [node.rows for node in nodes], [node.survivors for node in nodes], self._states, self._histogram,
             self._totals, self._held, self._n_jobs,
         )  # fmt: skip
+
+
+def new_states(n_rows: int, k: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Records of ``core.hold_by_nearest``, one a row: room for costs of this dtype and the numbers of k clusters."""
+    if dtype == np.int64:
+        return np.empty((n_rows, 2), dtype=np.int64)
+    return np.empty((n_rows, 4), dtype=np.int16) if k < 2**15 else np.empty((n_rows, 3), dtype=np.int32)
 
 
 def _new_histogram(table: EncodedTable, k: int, *, width: int) -> tuple[Int64 | None, Int64]:

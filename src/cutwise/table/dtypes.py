@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core.kernels import MATRIX_DTYPES
+from cutwise.core import MATRIX_DTYPES
 
 __all__ = ["AnyDType", "is_integer_dtype", "is_kept", "matrix_dtype"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import kernels
-from cutwise.core.intervals import Ranks, rank_columns
+from cutwise import core
+from cutwise.core import Ranks, rank_columns
 
 from .table import Table
 
@@ -40,8 +40,8 @@ class EncodedTable:
         The row that stands for each of the caller's n rows, -1 where it was left out; None: the same number.
     """
 
-    encoded: kernels.Encoded
-    matrix: kernels.Matrix
+    encoded: core.Encoded
+    matrix: core.Matrix
     is_integer: npt.NDArray[np.bool_]
     weights: Int64 | None
     copies: Int64 | None
@@ -97,11 +97,11 @@ def encode_table(
         row_of = np.flatnonzero(keep).astype(np.int32)
         values = values[row_of]
         weights = None if weights is None else weights[row_of]
-    matrix = table.matrix if row_of is None else kernels.as_matrix(values)
-    encoded = kernels.encode(matrix, n_jobs=n_jobs)
+    matrix = table.matrix if row_of is None else core.as_matrix(values)
+    encoded = core.encode(matrix, n_jobs=n_jobs)
     copies: Int64 | None = None
     group: Int32 | None = None
-    merged = kernels.merge_duplicates(matrix, encoded) if merge else None
+    merged = core.merge_duplicates(matrix, encoded) if merge else None
     if merged is not None:
         first_row, group = merged
         copies = np.bincount(group, minlength=len(first_row))
@@ -112,7 +112,7 @@ def encode_table(
             np.add.at(summed, group, weights)
             weights = summed
         values = values[first_row]
-        matrix = kernels.as_matrix(values)
+        matrix = core.as_matrix(values)
         encoded = encoded.take(first_row)
         row_of = first_row if row_of is None else row_of[first_row]
     position: Int32 | None = None

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core.kernels import MATRIX_DTYPES
+from cutwise.core import MATRIX_DTYPES
 from cutwise.exceptions import UnsupportedInputError
 
 from .arrays import convert_array

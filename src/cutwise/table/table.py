@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core.kernels import Matrix, as_matrix
+from cutwise.core import Matrix, as_matrix
 
 from .columns import Columns
 

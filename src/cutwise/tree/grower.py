@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core.intervals import Ranks
+from cutwise.core import Ranks
 from cutwise.reference import FixedCosts
 from cutwise.split import (
     DisagreementCriterion,

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import intervals, searches
+from cutwise import core
 from cutwise.table import EncodedTable
 
 from .threshold_tree import ThresholdTree, preorder
@@ -97,12 +97,12 @@ class GrowingTree:
         rows = self._order[start:stop]
         lower_gap = _NO_GAP
         if lower == -math.inf:
-            n_left, left_max, right_min = searches.partition(table.encoded, table.matrix, rows, feature, cut)
+            n_left, left_max, right_min = core.partition(table.encoded, table.matrix, rows, feature, cut)
             if centers is not None:
                 left_max = max(left_max, float(centers[centers <= cut].max(initial=-np.inf)))
                 right_min = min(right_min, float(centers[centers > cut].min(initial=np.inf)))
         else:
-            n_left, below_max, inside_min, left_max, right_min = intervals.partition_interval(
+            n_left, below_max, inside_min, left_max, right_min = core.partition_interval(
                 table.matrix, rows, feature, lower, cut
             )
             lower_gap = (below_max, inside_min)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import kernels
+from cutwise import core
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, shown
 from cutwise.table import Table, read_table
 
@@ -145,10 +145,10 @@ class ThresholdTree:
         InvalidInputError
             Anything that is no table of finite numbers.
         """
-        matrix = X if isinstance(X, kernels.Matrix) else (X if isinstance(X, Table) else read_table(X)).matrix
+        matrix = X if isinstance(X, core.Matrix) else (X if isinstance(X, Table) else read_table(X)).matrix
         if matrix.n_cols != self.n_features:
             raise ColumnMismatchError.of_count(given=matrix.n_cols, fitted=self.n_features, estimator="ThresholdTree")
-        return kernels.apply(
+        return core.apply(
             matrix, self.children_left, self.children_right, self.feature, self.threshold, self.lower, n_jobs
         )
 

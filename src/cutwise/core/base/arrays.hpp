@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
 #include <array>
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -44,12 +46,14 @@ inline const int64_t *checked(const Weights &weights, int64_t n_rows) {
   return weights ? weights->data() : nullptr;
 }
 
+// An array that Python owns.
+template <class T, size_t N>
+using Owned = nb::ndarray<nb::numpy, T, nb::ndim<N>>;
+
 // An array for Python, filled here: allocated without values, freed by the NumPy array that owns it in the end.
 template <class T, size_t N>
 class NewArray {
  public:
-  using Numpy = nb::ndarray<nb::numpy, T, nb::ndim<N>>;
-
   template <class... Sizes>
   explicit NewArray(Sizes... sizes) : shape_{static_cast<size_t>(sizes)...} {
     static_assert(sizeof...(Sizes) == N);
@@ -61,9 +65,9 @@ class NewArray {
   T *data() { return data_.get(); }
 
   // Gives the values away; needs the GIL.
-  Numpy to_numpy() {
+  Owned<T, N> to_numpy() {
     nb::capsule owner(data_.get(), [](void *values) noexcept { delete[] static_cast<T *>(values); });
-    return Numpy(data_.release(), N, shape_.data(), owner);
+    return Owned<T, N>(data_.release(), N, shape_.data(), owner);
   }
 
  private:
@@ -73,11 +77,11 @@ class NewArray {
 
 // Hands a vector to NumPy without a copy; needs the GIL.
 template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(std::vector<T> &&values) {
+Owned<T, 1> to_numpy(std::vector<T> &&values) {
   auto owned = std::make_unique<std::vector<T>>(std::move(values));
   nb::capsule owner(owned.get(), [](void *vector) noexcept { delete static_cast<std::vector<T> *>(vector); });
   std::vector<T> *kept = owned.release();
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+  return Owned<T, 1>(kept->data(), {kept->size()}, owner);
 }
 
 }  // namespace cutwise

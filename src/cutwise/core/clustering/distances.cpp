@@ -1,5 +1,6 @@
 // Nearest centers, and costs in fixed point for the searches; from centers, or from costs that are given.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 
 #include <algorithm>
 #include <cmath>
@@ -152,8 +153,11 @@ void copy_costs(const double *costs, int64_t n, int64_t k, int64_t padded, doubl
     for (int64_t j = 0; j < k; ++j) out[r * k + j] = costs[r * padded + j];
 }
 
+// Labels, own costs, the largest excess, and the costs by every center where they are kept.
+using Nearest = std::tuple<Owned<int32_t, 1>, Owned<double, 1>, double, std::optional<Owned<double, 2>>>;
+
 template <class Costs>
-nb::tuple nearest(const Costs &costs, bool keep, int n_jobs) {
+Nearest nearest(const Costs &costs, bool keep, int n_jobs) {
   const int64_t k = costs.k();
   NewArray<int32_t, 1> label(costs.n());
   NewArray<double, 1> min_cost(costs.n());
@@ -168,7 +172,9 @@ nb::tuple nearest(const Costs &costs, bool keep, int n_jobs) {
     });
     for (double l : largest) max_excess = std::max(max_excess, l);
   }
-  return nb::make_tuple(label.to_numpy(), min_cost.to_numpy(), max_excess, keep ? nb::cast(all.to_numpy()) : nb::none());
+  Nearest found{label.to_numpy(), min_cost.to_numpy(), max_excess, std::nullopt};
+  if (keep) std::get<3>(found) = all.to_numpy();
+  return found;
 }
 
 // The number of binary digits of a non-negative number below 2^52.
@@ -176,8 +182,13 @@ int64_t digits(int64_t units) { return units == 0 ? 0 : (bits_of(static_cast<dou
 
 const char *kTooLarge = "the scale is too large: a cost exceeds the range of its fixed-point number";
 
+// Narrow or wide: the excess, the base, the sums of the excess by center, and the magnitude.
+template <size_t N>
+using Units = std::variant<Owned<int32_t, N>, Owned<int64_t, N>>;
+using Fixed = std::tuple<Units<2>, Units<1>, Owned<int64_t, 1>, int64_t>;
+
 template <class Costs, class Unit, class Base>
-nb::tuple fixed(const Costs &costs, double scale, const int64_t *weights, int n_jobs) {
+Fixed fixed(const Costs &costs, double scale, const int64_t *weights, int n_jobs) {
   NewArray<Unit, 2> excess(costs.n(), costs.k());
   NewArray<Base, 1> base(costs.n());
   NewArray<int64_t, 1> sums(costs.k());
@@ -211,11 +222,11 @@ nb::tuple fixed(const Costs &costs, double scale, const int64_t *weights, int n_
       magnitude += tile_magnitude;
     });
   }
-  return nb::make_tuple(excess.to_numpy(), base.to_numpy(), sums.to_numpy(), magnitude);
+  return {excess.to_numpy(), base.to_numpy(), sums.to_numpy(), magnitude};
 }
 
 template <class Costs>
-nb::tuple fixed_of(const Costs &costs, double scale, const Weights &weights, bool wide, bool wide_base, int n_jobs) {
+Fixed fixed_of(const Costs &costs, double scale, const Weights &weights, bool wide, bool wide_base, int n_jobs) {
   if (!(scale > 0.0) || !std::isfinite(scale)) throw std::invalid_argument("the scale is a positive number");
   const int64_t *w = checked(weights, costs.n());
   if (weights && !wide) throw std::invalid_argument("weighted costs are int64");
@@ -225,22 +236,22 @@ nb::tuple fixed_of(const Costs &costs, double scale, const Weights &weights, boo
                    : fixed<Costs, int32_t, int32_t>(costs, scale, w, n_jobs);
 }
 
-nb::tuple assign(const Matrix &x, const In2<double> &centers, const std::string &objective, bool keep, int n_jobs) {
+Nearest assign(const Matrix &x, const In2<double> &centers, const std::string &objective, int n_jobs, bool keep) {
   return nearest(CostsByCenters(x, centers, objective), keep, n_jobs);
 }
 
-nb::tuple assign_given(const Matrix &costs, int n_jobs) { return nearest(CostsGiven(costs), false, n_jobs); }
+Nearest assign_given(const Matrix &costs, int n_jobs) { return nearest(CostsGiven(costs), false, n_jobs); }
 
-nb::tuple fixed_costs(const Matrix &x, const In2<double> &centers, const std::string &objective, double scale,
-                      const Weights &weights, bool wide, bool wide_base, int n_jobs) {
+Fixed fixed_costs(const Matrix &x, const In2<double> &centers, const std::string &objective, double scale,
+                  const Weights &weights, bool wide, bool wide_base, int n_jobs) {
   return fixed_of(CostsByCenters(x, centers, objective), scale, weights, wide, wide_base, n_jobs);
 }
 
-nb::tuple fixed_costs_given(const Matrix &costs, double scale, const Weights &weights, bool wide, bool wide_base, int n_jobs) {
+Fixed fixed_costs_given(const Matrix &costs, double scale, const Weights &weights, bool wide, bool wide_base, int n_jobs) {
   return fixed_of(CostsGiven(costs), scale, weights, wide, wide_base, n_jobs);
 }
 
-nb::object center_costs(const Matrix &x, const In2<double> &centers, const std::string &objective, int n_jobs) {
+Owned<double, 2> center_costs(const Matrix &x, const In2<double> &centers, const std::string &objective, int n_jobs) {
   const CostsByCenters costs(x, centers, objective);
   NewArray<double, 2> out(costs.n(), costs.k());
   {
@@ -249,7 +260,7 @@ nb::object center_costs(const Matrix &x, const In2<double> &centers, const std::
       copy_costs(c, n, costs.k(), costs.padded(), out.data() + first * costs.k());
     });
   }
-  return nb::cast(out.to_numpy());
+  return out.to_numpy();
 }
 
 // R rows side by side, for one row's sum waits for each of its terms.
@@ -291,8 +302,8 @@ void sparse_label_costs(const RowReader &rows, const CenterPanels &centers, cons
   for (int64_t row = first; row < last; ++row) out[row] = labels[row] < 0 ? 0.0 : tile.compute(row, 1)[labels[row]];
 }
 
-nb::object label_costs(const Matrix &x, const In2<double> &centers, const In1<int32_t> &labels, const std::string &objective,
-                       int n_jobs) {
+Owned<double, 1> label_costs(const Matrix &x, const In2<double> &centers, const In1<int32_t> &labels,
+                             const std::string &objective, int n_jobs) {
   const CostsByCenters costs(x, centers, objective);
   const int64_t n = costs.n();
   if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
@@ -307,7 +318,7 @@ nb::object label_costs(const Matrix &x, const In2<double> &centers, const In1<in
              out.data());
     });
   }
-  return nb::cast(out.to_numpy());
+  return out.to_numpy();
 }
 
 }  // namespace
@@ -315,12 +326,28 @@ nb::object label_costs(const Matrix &x, const In2<double> &centers, const In1<in
 
 void bind_distances(nanobind::module_ &m) {
   using namespace cutwise;
-  m.def("assign", &cutwise::assign, "matrix"_a, "centers"_a, "objective"_a, "keep"_a, "n_jobs"_a);
-  m.def("assign_given", &cutwise::assign_given, "costs"_a, "n_jobs"_a);
-  m.def("fixed_costs", &cutwise::fixed_costs, "matrix"_a, "centers"_a, "objective"_a, "scale"_a, "weights"_a.none(), "wide"_a,
-        "wide_base"_a, "n_jobs"_a);
-  m.def("fixed_costs_given", &cutwise::fixed_costs_given, "costs"_a, "scale"_a, "weights"_a.none(), "wide"_a, "wide_base"_a,
-        "n_jobs"_a);
-  m.def("center_costs", &cutwise::center_costs, "matrix"_a, "centers"_a, "objective"_a, "n_jobs"_a);
-  m.def("label_costs", &cutwise::label_costs, "matrix"_a, "centers"_a, "labels"_a, "objective"_a, "n_jobs"_a);
+  m.def("assign", &cutwise::assign, "matrix"_a, "centers"_a, "objective"_a = "kmeans", "n_jobs"_a = 1, "keep"_a = false,
+        R"(The nearest center of every row (the lowest number on ties), its cost, the largest excess, and all costs if kept.
+
+centers (k, d); objective "kmeans": squared Euclidean, "kmedians": l1 distance, summed over the columns in their order in
+float64 from the differences themselves, so a common offset of all values loses nothing. CSR rows: the cost of the
+all-zero row, corrected at the stored values. The excess is the largest, over all rows, of the largest less the smallest
+cost of a row; infinite or not a number where costs are beyond float64. A row's numbers depend on that row and the centers
+alone. keep: also give the costs by every center, (n_rows, k).)");
+  m.def("assign_given", &cutwise::assign_given, "costs"_a, "n_jobs"_a = 1, "assign for given costs, (n_rows, k), finite.");
+  m.def("fixed_costs", &cutwise::fixed_costs, "matrix"_a, "centers"_a, "objective"_a, "scale"_a,
+        "weights"_a.none() = nb::none(), "wide"_a = true, "wide_base"_a = true, "n_jobs"_a = 1,
+        R"(Costs of the rows by every center in fixed point.
+
+scale: units per unit of cost; a power of two keeps equal costs equal and integer costs exact. wide, wide_base: int64 in
+place of int32; weights need wide, wide needs wide_base. An unweighted excess may reach 2**30 or 2**51 units, an int32 base
+2**31 - 2; beyond: ValueError. Gives excess (n_rows, k) = weight * rint(scale * (cost - smallest cost of the row)), base
+(n_rows,) = weight * rint(scale * smallest cost), the sums of the excess (k,), and the sum over the rows of weight times
+the binary digits of the unweighted excess of the second nearest center.)");
+  m.def("fixed_costs_given", &cutwise::fixed_costs_given, "costs"_a, "scale"_a, "weights"_a.none() = nb::none(),
+        "wide"_a = true, "wide_base"_a = true, "n_jobs"_a = 1, "fixed_costs for given costs, (n_rows, k).");
+  m.def("center_costs", &cutwise::center_costs, "matrix"_a, "centers"_a, "objective"_a = "kmeans", "n_jobs"_a = 1,
+        "Cost of every row by every center, (n_rows, k), bit for bit what assign and fixed_costs use.");
+  m.def("label_costs", &cutwise::label_costs, "matrix"_a, "centers"_a, "labels"_a, "objective"_a = "kmeans", "n_jobs"_a = 1,
+        "Cost of every row by the center of its label, (n_rows,), the bits of assign; 0 where the label is negative.");
 }

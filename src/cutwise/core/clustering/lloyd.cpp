@@ -287,8 +287,8 @@ class Lloyd {
   std::unique_ptr<Moves> moves_;  // none: every row is to be looked at
 };
 
-nb::tuple lloyd(const Matrix &x, const In2<double> &centers, const Weights &weights, const std::string &objective, int max_iter,
-                double tolerance, int n_jobs) {
+std::tuple<Owned<double, 2>, int> lloyd(const Matrix &x, const In2<double> &centers, const Weights &weights, int max_iter,
+                                        double tolerance, int n_jobs, const std::string &objective) {
   if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
   if (static_cast<int64_t>(centers.shape(1)) != x.n_cols())
     throw std::invalid_argument("the centers have the columns of the rows");
@@ -307,7 +307,7 @@ nb::tuple lloyd(const Matrix &x, const In2<double> &centers, const Weights &weig
     }
     std::copy(state.centers().begin(), state.centers().end(), out.data());
   }
-  return nb::make_tuple(out.to_numpy(), n_iter);
+  return {out.to_numpy(), n_iter};
 }
 
 }  // namespace
@@ -315,6 +315,15 @@ nb::tuple lloyd(const Matrix &x, const In2<double> &centers, const Weights &weig
 
 void bind_lloyd(nanobind::module_ &m) {
   using namespace cutwise;
-  m.def("lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none(), "objective"_a, "max_iter"_a, "tolerance"_a,
-        "n_jobs"_a);
+  m.def(
+      "lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none() = nb::none(), "max_iter"_a = 300,
+      "tolerance"_a = 0.0, "n_jobs"_a = 1, "objective"_a = "kmeans",
+      R"(Lloyd's iterations from centers (k, d), with bounds that leave out rows whose center cannot have changed (Hamerly 2010).
+
+"kmeans": rows go to the center nearest in Euclidean distance, centers to the mean of their rows; "kmedians": l1 distance
+and median. weights are positive; a weight is a repeated row to the bit. Stops when moving the centers lowers the cost by no
+more than this share of the first iteration's (for k-medians, cannot lower it by more); 0 goes on until no row changes its
+center. Gives the centers, where one that loses all its rows starts again at the row farthest from every center, and the
+number of iterations. Distances are direct differences in float64, means exact sums and medians values of the data: neither
+threads nor the order of rows decide anything.)");
 }

@@ -251,7 +251,8 @@ double integers_of(const AnyWeights &weights, int64_t n, std::vector<int64_t> &o
   return std::ldexp(1.0, -shift);
 }
 
-nb::tuple cluster_medians(const Matrix &x, const In1<int32_t> &labels, const AnyWeights &weights, int64_t k, int n_jobs) {
+std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_medians(const Matrix &x, const In1<int32_t> &labels, int64_t k,
+                                                               const AnyWeights &weights, int n_jobs) {
   const int64_t n = x.n_rows(), d = x.n_cols();
   if (k < 1) throw std::invalid_argument("there is at least one cluster");
   if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
@@ -278,7 +279,7 @@ nb::tuple cluster_medians(const Matrix &x, const In1<int32_t> &labels, const Any
       totals.data()[j] = static_cast<double>(total) * unit;
     }
   }
-  return nb::make_tuple(medians.to_numpy(), totals.to_numpy());
+  return {medians.to_numpy(), totals.to_numpy()};
 }
 
 }  // namespace
@@ -286,5 +287,12 @@ nb::tuple cluster_medians(const Matrix &x, const In1<int32_t> &labels, const Any
 
 void bind_medians(nanobind::module_ &m) {
   using namespace cutwise;
-  m.def("cluster_medians", &cutwise::cluster_medians, "matrix"_a, "labels"_a, "weights"_a.none(), "n_clusters"_a, "n_jobs"_a);
+  m.def("cluster_medians", &cutwise::cluster_medians, "matrix"_a, "labels"_a, "n_clusters"_a, "weights"_a.none() = nb::none(),
+        "n_jobs"_a = 1,
+        R"(Weighted median of every column over the rows of each cluster, (n_clusters, d), and the weight of each cluster.
+
+The lower median: the smallest value such that the rows at or below it have at least half of the cluster's weight. Rows of a
+negative label are left out; nan for clusters without weight. Found by selection, of CSR rows on the stored values alone.
+Integer weights add up to less than 2**61; fractions are rounded to at least 40 binary digits of the largest for a million
+rows, so equal ones stay equal and none but 0 becomes 0.)");
 }

@@ -31,7 +31,7 @@ CUTWISE_CLONES void lower_potentials(const double *costs, int64_t n, int64_t pad
     }
 }
 
-nb::object plusplus(const Matrix &x, const Weights &weights, const In2<double> &uniforms, const std::string &name) {
+Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const Weights &weights, const std::string &name) {
   const int64_t n = x.n_rows(), d = x.n_cols(), k = static_cast<int64_t>(uniforms.shape(0)),
                 n_trials = static_cast<int64_t>(uniforms.shape(1));
   if (n == 0 || k == 0 || n_trials == 0) throw std::invalid_argument("seeding needs a row, a seed and a trial");
@@ -85,7 +85,7 @@ nb::object plusplus(const Matrix &x, const Weights &weights, const In2<double> &
       if (!(running[n - 1] > 0.0)) accumulate(false);  // every row is a seed already: any row will do
     }
   }
-  return nb::cast(seeds.to_numpy());
+  return seeds.to_numpy();
 }
 
 }  // namespace
@@ -93,5 +93,9 @@ nb::object plusplus(const Matrix &x, const Weights &weights, const In2<double> &
 
 void bind_seeds(nanobind::module_ &m) {
   using namespace cutwise;
-  m.def("plusplus", &cutwise::plusplus, "matrix"_a, "weights"_a.none(), "uniforms"_a, "objective"_a);
+  m.def("plusplus", &cutwise::plusplus, "matrix"_a, "uniforms"_a, "weights"_a.none() = nb::none(), "objective"_a = "kmeans",
+        R"(Rows to start Lloyd's iterations from, (k,): greedy k-means++ (Arthur, Vassilvitskii 2007).
+
+uniforms (k, n_trials): numbers in [0, 1), one for each candidate; of the candidates of a seed, each drawn by its share of
+the cost, the one that lowers the cost most is kept. Distinct points as long as there are any.)");
 }

@@ -154,5 +154,6 @@ double exact_sum(const In1<double> &values, const AnyWeights &weights) {
 
 void bind_sums(nanobind::module_ &m) {
   using namespace cutwise;
-  m.def("exact_sum", &cutwise::exact_sum, "values"_a, "weights"_a.none());
+  m.def("exact_sum", &cutwise::exact_sum, "values"_a, "weights"_a.none() = nb::none(),
+        "The (weighted) sum of finite values, whatever their order; an int64 weight is a repeated value exactly.");
 }

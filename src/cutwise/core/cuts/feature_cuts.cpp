@@ -157,12 +157,13 @@ struct FeatureSearch {
 using namespace cutwise;
 
 void bind_feature_cuts(nb::module_ &m) {
-  auto for_costs = [&](auto zero) {
+  using Found = std::optional<std::tuple<int64_t, int64_t, int32_t, int32_t, double, double, Owned<int32_t, 1>>>;
+  auto for_costs = [&](auto zero, const char *doc) {
     using Cost = decltype(zero);
     m.def(
         "fewest_feature_mistakes",
         [](const FeatureTable &table, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights, In1<int32_t> survivors,
-           std::optional<In2<Cost>> costs, bool one_sided, bool any_level, int n_jobs) -> nb::object {
+           std::optional<In2<Cost>> costs, bool one_sided, bool any_level, int n_jobs) -> Found {
           require(static_cast<int64_t>(cluster.size()) == table.n_rows, "cluster has one entry per row");
           require(!costs || (static_cast<int64_t>(costs->shape(0)) == table.n_rows &&
                              static_cast<int64_t>(costs->shape(1)) == table.k),
@@ -180,13 +181,22 @@ void bind_feature_cuts(nb::module_ &m) {
             node.prepare();
             found = search.run(n_jobs);
           }
-          if (found.cut.column < 0) return nb::none();
-          return nb::make_tuple(found.cut.mistakes, costs ? found.cut.cost : 0, found.cut.column, found.cut.feature,
-                                found.lower, found.upper, to_numpy(std::move(found.left)));
+          if (found.cut.column < 0) return std::nullopt;
+          return std::make_tuple(found.cut.mistakes, costs ? found.cut.cost : 0, found.cut.column, found.cut.feature,
+                                 found.lower, found.upper, to_numpy(std::move(found.left)));
         },
         nb::arg("table"), nb::arg("rows"), nb::arg("cluster"), nb::arg("weights").none(), nb::arg("survivors"),
-        nb::arg("costs").noconvert().none(), nb::arg("one_sided"), nb::arg("any_level"), nb::arg("n_jobs"));
+        nb::arg("costs").noconvert().none(), nb::arg("one_sided"), nb::arg("any_level"), nb::arg("n_jobs") = 1, doc);
   };
-  for_costs(int32_t{});
-  for_costs(int64_t{});
+  for_costs(int32_t{}, R"(The cut of a surrogate feature that parts the fewest rows from their centers.
+
+A cut at a level has rows and surviving centers above it and at or below it, and counts where one of its sides is an interval
+of the node's values on the column; columns without features are passed over. cluster (n_rows,): the surviving one, -1 where
+a row was parted before. costs (n_rows, k) or None settle ties: the sides that cost least, each served by its best surviving
+center; then the lowest column, feature, level. one_sided: only thresholds on the column. any_level: levels lie anywhere
+between neighboring values, so that centers between two values are parted at their own coordinates; otherwise half way
+between values of rows that a center holds. Gives (mistakes, cost, column, feature, lower, upper, left): rows with lower < x
+<= upper go left, lower is -inf for a threshold, left are the survivors that go left. None when no cut has rows and centers
+on both sides. Fleissner, Vankadara, Ghoshdastidar (2024), Algorithm 1.)");
+  for_costs(int64_t{}, "");
 }

@@ -117,7 +117,11 @@ void FeatureTable::add_features(int32_t f, const double *values, int32_t n_featu
 using namespace cutwise;
 
 void bind_feature_table(nb::module_ &m) {
-  nb::class_<FeatureTable>(m, "FeatureTable", "Surrogate features of every column, ready for cuts.")
+  nb::class_<FeatureTable>(m, "FeatureTable", R"(Surrogate features of every column, ready for cuts.
+
+values(column): the values that features are wanted for, increasing: all distinct ones, or, where they are more than 1,000,
+the medians of 512 or more groups of equal weight; is_exact(column) tells which. add_features(column, values) copies features
+of shape (n_features, n_values); drop_features(column) gives the memory back.)")
       .def_ro("n_rows", &FeatureTable::n_rows)
       .def_ro("n_clusters", &FeatureTable::k)
       .def_prop_ro("n_cols", &FeatureTable::n_cols)
@@ -166,5 +170,8 @@ void bind_feature_table(nb::module_ &m) {
         nb::gil_scoped_release release;
         return make_table(ranks, labels.data(), weight, k, n_jobs);
       },
-      nb::arg("ranks"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("k"), nb::arg("n_jobs"));
+      nb::arg("ranks"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("k"), nb::arg("n_jobs") = 1,
+      R"(A table that awaits the surrogate features of its columns.
+
+labels (n_rows,): reference clusters, 0 to k - 1; a center's coordinate is the mean of a feature over its rows.)");
 }

@@ -232,15 +232,18 @@ struct IntervalSearch {
   }
 };
 
+// Cost, second score, feature, lower, upper, inside label, outside label.
+using FoundInterval = std::optional<std::tuple<int64_t, double, int32_t, double, double, int32_t, int32_t>>;
+
 template <class Rows>
-nb::object run(const IntervalSearch<Rows> &search, int n_jobs) {
+FoundInterval run(const IntervalSearch<Rows> &search, int n_jobs) {
   Found best;
   {
     nb::gil_scoped_release release;
     best = search.run(n_jobs);
   }
-  if (best.score == kNone) return nb::none();
-  return nb::make_tuple(best.score, best.second, best.feature, best.lower, best.upper, best.inside_label, best.outside_label);
+  if (best.score == kNone) return std::nullopt;
+  return std::make_tuple(best.score, best.second, best.feature, best.lower, best.upper, best.inside_label, best.outside_label);
 }
 
 }  // namespace
@@ -249,7 +252,7 @@ nb::object run(const IntervalSearch<Rows> &search, int n_jobs) {
 using namespace cutwise;
 
 void bind_intervals(nb::module_ &m) {
-  auto for_costs = [&](auto zero) {
+  auto for_costs = [&](auto zero, const char *doc) {
     using Cost = decltype(zero);
     m.def(
         "best_surrogate_interval",
@@ -269,10 +272,18 @@ void bind_intervals(nb::module_ &m) {
           return run(search, n_jobs);
         },
         nb::arg("ranks"), nb::arg("rows"), nb::arg("weights").none(), nb::arg("costs").noconvert(), nb::arg("totals"),
-        nb::arg("limit"), nb::arg("n_jobs"));
+        nb::arg("limit"), nb::arg("n_jobs") = 1, doc);
   };
-  for_costs(int32_t{});
-  for_costs(int64_t{});
+  for_costs(int32_t{},
+            R"(The interval whose inside and outside cost least together, each served by the cluster that serves it best.
+
+costs (n_rows, k), not negative, weights in them already: weights only form groups of values. totals (k,): summed costs of
+the node's rows. limit: what the interval has to beat, such as the cost of the best one-sided cut. Gives (cost, 0.0, feature,
+lower, upper, inside label, outside label), or None: lower is the largest value of the node below the interval, upper the
+largest inside; of equals the lowest feature, then lower, then upper. Over all pairs of the node's values in columns of at
+most 1,000 distinct ones there; other columns are searched on 256 or more groups of equal weight, and the ends of the best
+pair moved to the best single values next to them. Fleissner, Vankadara, Ghoshdastidar (2024), Section 5.)");
+  for_costs(int64_t{}, "");
 
   m.def(
       "best_disagreement_interval",
@@ -292,5 +303,10 @@ void bind_intervals(nb::module_ &m) {
         return run(search, n_jobs);
       },
       nb::arg("ranks"), nb::arg("rows"), nb::arg("weights").none(), nb::arg("labels"), nb::arg("totals"), nb::arg("gini"),
-      nb::arg("limit"), nb::arg("second_limit"), nb::arg("n_jobs"));
+      nb::arg("limit"), nb::arg("second_limit"), nb::arg("n_jobs") = 1,
+      R"(The interval that leaves the fewest rows outside their side's commonest label.
+
+labels (n_rows,): 0 to k - 1; totals (k,): weights of the node's rows by label. With gini impurity decides between equals;
+second_limit is the impurity that an interval as costly as limit has to beat. Gives (disagreement, impurity, feature, lower,
+upper, inside label, outside label), or None.)");
 }

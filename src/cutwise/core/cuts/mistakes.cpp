@@ -239,7 +239,7 @@ class Forgetting {
 using namespace cutwise;
 
 void bind_mistakes(nb::module_ &m) {
-  nb::class_<ColumnCuts>(m, "ColumnCuts").def(nb::init<>());
+  nb::class_<ColumnCuts>(m, "ColumnCuts", "The best cuts of every column at a node.").def(nb::init<>());
   m.def(
       "forget_changed_cuts",
       [](ColumnCuts &cuts, const Matrix &matrix, In1<int32_t> lost_rows, In1<int32_t> cluster, In2<double> coordinates,
@@ -262,7 +262,12 @@ void bind_mistakes(nb::module_ &m) {
         });
       },
       nb::arg("cuts"), nb::arg("matrix"), nb::arg("lost_rows"), nb::arg("cluster"), nb::arg("coordinates"),
-      nb::arg("lost_centers"), nb::arg("kept_centers"));
+      nb::arg("lost_centers"), nb::arg("kept_centers"),
+      R"(Make a parent's best cuts those of a child that has lost a few rows and centers to its sibling, in place.
+
+A column's cuts are forgotten where a lost row does not lie at its center's coordinate, or where no center that stays shares
+the coordinate of a lost one. In every other column the child has the values, the centers and the mistakes of its parent.
+lost_rows: each on its center's side, as the cut made no mistakes and none was made above. coordinates (k, d).)");
   m.def(
       "parted_rows",
       [](In1<int32_t> rows, In1<int32_t> cluster, In1<int32_t> survivors, int64_t k) {
@@ -280,9 +285,12 @@ void bind_mistakes(nb::module_ &m) {
             if (here == 2) parted.push_back(row);
           }
         }
-        return nb::make_tuple(to_numpy(std::move(parted)), to_numpy(std::move(uncounted)));
+        return std::make_tuple(to_numpy(std::move(parted)), to_numpy(std::move(uncounted)));
       },
-      nb::arg("rows"), nb::arg("cluster"), nb::arg("survivors"), nb::arg("k"));
+      nb::arg("rows"), nb::arg("cluster"), nb::arg("survivors"), nb::arg("k"),
+      R"(A child's rows whose cluster is not among its survivors, and these together with the rows of cluster -1.
+
+cluster (n_rows,): -1 for rows that were parted before.)");
   m.def(
       "fewest_mistakes",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
@@ -322,9 +330,18 @@ void bind_mistakes(nb::module_ &m) {
             }
           }
         }
-        return nb::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
+        return std::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
       },
       nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("cluster"), nb::arg("weights").none(),
       nb::arg("uncounted"), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"),
-      nb::arg("known"), nb::arg("n_jobs"));
+      nb::arg("known"), nb::arg("n_jobs") = 1,
+      R"(The cuts that part the fewest rows from their centers and leave a surviving center on each side.
+
+rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was parted before;
+uncounted: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) or None, totals
+(k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
+or more. known: the best cuts of every column, new or the parent's after forget_changed_cuts; known columns are not looked
+at again, and on return it holds those of this node. Gives the fewest mistakes (-1 when no cut parts the centers), and the
+features and thresholds (left ends of gaps) of every cut that attains them, in order. Moshkovitz, Dasgupta, Rashtchian,
+Frost (2020), Algorithm 1.)");
 }

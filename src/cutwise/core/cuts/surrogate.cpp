@@ -252,15 +252,18 @@ struct SurrogateSearch {
   }
 };
 
+// Cost, second score, feature, threshold, left label, right label.
+using FoundCut = std::optional<std::tuple<int64_t, double, int32_t, double, int32_t, int32_t>>;
+
 template <class Sums>
-nb::object found(SurrogateSearch<Sums> &search, int n_jobs) {
+FoundCut found(SurrogateSearch<Sums> &search, int n_jobs) {
   {
     nb::gil_scoped_release release;
     search.run(n_jobs);
   }
   const BestCut &best = search.best;
-  if (best.score == kNone) return nb::none();
-  return nb::make_tuple(best.score, best.second, best.cut.feature, best.cut.threshold, best.left_label, best.right_label);
+  if (best.score == kNone) return std::nullopt;
+  return std::make_tuple(best.score, best.second, best.cut.feature, best.cut.threshold, best.left_label, best.right_label);
 }
 
 }  // namespace
@@ -269,7 +272,7 @@ nb::object found(SurrogateSearch<Sums> &search, int n_jobs) {
 using namespace cutwise;
 
 void bind_surrogate(nb::module_ &m) {
-  auto for_costs = [&](auto zero) {
+  auto for_costs = [&](auto zero, const char *doc) {
     using Cost = decltype(zero);
     m.def(
         "best_surrogate_cut",
@@ -298,10 +301,15 @@ void bind_surrogate(nb::module_ &m) {
           return found(search, n_jobs);
         },
         nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").none(),
-        nb::arg("totals"), nb::arg("silent").none(), nb::arg("n_jobs"));
+        nb::arg("totals"), nb::arg("silent").none(), nb::arg("n_jobs") = 1, doc);
   };
-  for_costs(int32_t{});
-  for_costs(int64_t{});
+  for_costs(int32_t{}, R"(The cut whose two sides cost least, each served by the one cluster that serves it best.
+
+costs (n_rows, k); histogram (n_slots, k) or None: those of the node's rows by slot; totals (k,). silent (n_rows,) or None: 1
+for rows whose costs are all 0, which sums cannot show. Gives (cost, 0.0, feature, threshold, left label, right label), the
+threshold being the left end of the gap, or None when no cut parts the rows. Frost, Moshkovitz, Rashtchian (2020),
+Algorithm 2.)");
+  for_costs(int64_t{}, "");
 
   m.def(
       "best_disagreement_cut",
@@ -328,5 +336,9 @@ void bind_surrogate(nb::module_ &m) {
         return found(search, n_jobs);
       },
       nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
-      nb::arg("histogram").none(), nb::arg("totals"), nb::arg("gini"), nb::arg("n_jobs"));
+      nb::arg("histogram").none(), nb::arg("totals"), nb::arg("gini"), nb::arg("n_jobs") = 1,
+      R"(The cut that leaves the fewest rows outside their side's commonest label; with gini, impurity decides between equals.
+
+labels (n_rows,): 0 to k - 1; histogram (n_slots, k) or None, totals (k,): weights of the node's rows by label. Gives
+(disagreement, impurity, feature, threshold, left label, right label), or None when no cut parts the rows.)");
 }

@@ -298,7 +298,7 @@ struct TieSettler {
 using namespace cutwise;
 
 void bind_ties(nb::module_ &m) {
-  auto for_costs = [&](auto zero) {
+  auto for_costs = [&](auto zero, const char *doc) {
     using Cost = decltype(zero);
     m.def(
         "cheapest_tied_cut",
@@ -334,8 +334,12 @@ void bind_ties(nb::module_ &m) {
         },
         nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("totals"),
         nb::arg("most_costs").noconvert(), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("features"),
-        nb::arg("thresholds"));
+        nb::arg("thresholds"), doc);
   };
-  for_costs(int32_t{});
-  for_costs(int64_t{});
+  for_costs(int32_t{}, R"(Of several cuts the first one whose sides cost least, each side served by its best surviving center.
+
+costs (n_rows, k), none negative; totals (k,): their sums over the node's rows. most_costs (n_rows,), the dtype of costs:
+zeros at first; the largest cost of a row, and 1, once it was needed; kept from node to node. features, thresholds: the cuts,
+by column, then by threshold. Other arguments as in fewest_mistakes.)");
+  for_costs(int64_t{}, "");
 }

@@ -46,14 +46,14 @@ auto per_column(const Encoded &encoded, T Column::*field) {
   return values.to_numpy();
 }
 
-nb::object merge(const Matrix &matrix, const Encoded &encoded) {
+std::optional<std::tuple<Owned<int32_t, 1>, Owned<int32_t, 1>>> merge(const Matrix &matrix, const Encoded &encoded) {
   std::optional<MergedRows> merged;
   {
     nb::gil_scoped_release release;
     merged = merge_duplicates(matrix, encoded);
   }
-  if (!merged) return nb::none();
-  return nb::make_tuple(to_numpy(std::move(merged->first_row)), to_numpy(std::move(merged->group_of_row)));
+  if (!merged) return std::nullopt;
+  return std::make_tuple(to_numpy(std::move(merged->first_row)), to_numpy(std::move(merged->group_of_row)));
 }
 
 }  // namespace
@@ -64,7 +64,12 @@ void bind_encode(nanobind::module_ &m) {
 
   constexpr auto kept = nb::rv_policy::reference_internal;
   constexpr auto own = nb::rv_policy::automatic;
-  nb::class_<Encoded>(m, "Encoded", "A table as small codes; its arrays are read-only views.")
+  nb::class_<Encoded>(m, "Encoded", R"(A table as small codes; its arrays are read-only views.
+
+Per column f: n_bins, exact, low and high from value_begin[f], slot_begin, and default_bin (-1: none), the one bin that
+has no slot. Dense: codes of shape (n_rows, n_groups), uint8; the slot is group_begin[g] + code. CSR:
+slots[indptr[i]:indptr[i + 1]] of the stored values of row i. take(rows) gives the same columns over some rows: bins and
+their ends stay those of all rows, so a bin may be empty there.)")
       .def_ro("n_rows", &Encoded::n_rows)
       .def_ro("n_slots", &Encoded::n_slots)
       .def_ro("n_groups", &Encoded::n_groups)
@@ -99,6 +104,17 @@ void bind_encode(nanobind::module_ &m) {
       .def_prop_ro(
           "exact", [](const Encoded &e) { return per_column<bool>(e, &Column::exact); }, own)
       .def("take", &take, nb::arg("rows"));
-  m.def("encode", &encode, nb::arg("matrix"), nb::arg("bundle"), nb::arg("n_jobs"));
-  m.def("merge_duplicates", &merge, nb::arg("matrix"), nb::arg("encoded"));
+  m.def("encode", &encode, nb::arg("matrix"), nb::arg("bundle") = true, nb::arg("n_jobs") = 1,
+        R"(A table of finite values as small codes: every column in bins, every row as slots of one flat histogram.
+
+Bins are in increasing order of value; bin b holds the values in [low[b], high[b]], and both ends occur. A column of at
+most 256 distinct values is exact: one value a bin. Others get up to 256 bins of about equally many rows. Values are
+compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its
+default value in any row (one-hot groups), share one byte a row; this changes the layout, never the bins. Bins are planned
+on a sample of rows that depends on the shape alone, and made true while all rows are read.)");
+  m.def("merge_duplicates", &merge, nb::arg("matrix"), nb::arg("encoded"),
+        R"(Groups of equal rows, where at most half of the rows are distinct; None elsewhere.
+
+Gives the first row of every group, increasing, (n_groups,), and the group of every row, (n_rows,). On more than 4096 rows
+a sample of 4 * sqrt(n_rows) rows is asked first, and a table without repeats is told from it alone.)");
 }

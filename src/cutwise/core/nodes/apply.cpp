@@ -56,8 +56,8 @@ void route(const Table &x, const std::vector<Node> &nodes, int64_t first, int64_
   }
 }
 
-NewArray<int32_t, 1>::Numpy apply(const Matrix &x, In1<int32_t> left, In1<int32_t> right, In1<int32_t> feature,
-                                  In1<double> threshold, In1<double> lower, int n_jobs) {
+Owned<int32_t, 1> apply(const Matrix &x, In1<int32_t> left, In1<int32_t> right, In1<int32_t> feature, In1<double> threshold,
+                        In1<double> lower, int n_jobs) {
   const std::vector<Node> nodes = read_tree(left, right, feature, threshold, lower, x.n_cols());
   const int64_t n = x.n_rows();
   NewArray<int32_t, 1> leaf(n);
@@ -79,5 +79,9 @@ NewArray<int32_t, 1>::Numpy apply(const Matrix &x, In1<int32_t> left, In1<int32_
 void bind_apply(nanobind::module_ &m) {
   using namespace cutwise;
   m.def("apply", &cutwise::apply, "matrix"_a, "children_left"_a, "children_right"_a, "feature"_a, "threshold"_a, "lower"_a,
-        "n_jobs"_a);
+        "n_jobs"_a = 1,
+        R"(The node number of the leaf that every row reaches in a threshold tree, (n_rows,).
+
+Nodes are in preorder, each array of shape (n_nodes,): the left child of inner node i is i + 1, and -1 marks a leaf. A row
+goes left when lower < value <= threshold, compared as float64; feature is not read at leaves.)");
 }

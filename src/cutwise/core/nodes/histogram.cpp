@@ -219,7 +219,7 @@ using namespace cutwise;
 
 void bind_histogram(nb::module_ &m) {
   m.def(
-      "cluster_histogram",
+      "add_to_cluster_histogram",
       [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In1<int32_t> cluster,
          std::optional<In1<int64_t>> first, std::optional<In1<int64_t>> second, std::optional<Out3<int64_t>> histogram,
          Out2<int64_t> totals, int64_t sign, int n_jobs) {
@@ -240,12 +240,17 @@ void bind_histogram(nb::module_ &m) {
       },
       nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("cluster"), nb::arg("first").none(),
       nb::arg("second").none(), nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("sign"),
-      nb::arg("n_jobs"));
+      nb::arg("n_jobs") = 1,
+      R"(Add one or two numbers per row into the cells of its slots and its cluster, in place.
 
-  auto cost_histogram = [&](auto zero) {
+rows: row numbers. cluster (n_rows,): rows of a negative one are passed over. first, second (n_rows,): what a row adds; None:
+one. histogram (n_slots, k, 1 or 2) or None; totals (k, 1 or 2): sums by cluster. sign -1 takes rows out again. packed
+changes the time, not the sums.)");
+
+  auto cost_histogram = [&](auto zero, const char *doc) {
     using Cost = decltype(zero);
     m.def(
-        "cost_histogram",
+        "add_to_cost_histogram",
         [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In2<Cost> costs,
            std::optional<Out2<int64_t>> histogram, Out1<int64_t> totals, int n_jobs) {
           require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
@@ -259,8 +264,10 @@ void bind_histogram(nb::module_ &m) {
                     static_cast<int64_t>(costs.shape(1)), histogram ? histogram->data() : nullptr, totals.data(), n_jobs);
         },
         nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("costs").noconvert(),
-        nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("n_jobs"));
+        nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("n_jobs") = 1, doc);
   };
-  cost_histogram(int32_t{});
-  cost_histogram(int64_t{});
+  cost_histogram(int32_t{}, R"(Add every row's costs, (n_rows, k), into each of its slots, in place.
+
+histogram (n_slots, k) or None, and totals (k,), hold zeros before. packed changes the time, not the sums.)");
+  cost_histogram(int64_t{}, "");
 }

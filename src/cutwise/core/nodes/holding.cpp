@@ -191,7 +191,7 @@ struct Reassignment {
 using namespace cutwise;
 
 void bind_holding(nb::module_ &m) {
-  auto for_states = [&](auto of_type) {
+  auto for_states = [&](auto of_type, const char *doc) {
     using State = decltype(of_type);
     m.def(
         "hold_by_nearest",
@@ -244,9 +244,15 @@ void bind_holding(nb::module_ &m) {
         },
         nb::arg("encoded"), nb::arg("packed").none(), nb::arg("excess").noconvert(), nb::arg("base").noconvert(),
         nb::arg("weights").none(), nb::arg("rows"), nb::arg("survivors"), nb::arg("states").noconvert(),
-        nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("held").noconvert(), nb::arg("n_jobs"));
+        nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("held").noconvert(),
+        nb::arg("n_jobs") = 1, doc);
   };
-  for_states(SmallState{});
-  for_states(MiddleState{});
-  for_states(LargeState{});
+  for_states(SmallState{},
+             R"(Keep every row's two nearest surviving clusters, and the histogram of losses, true to the tree, in place.
+
+excess (n_rows, k) above base (n_rows,). rows, survivors: of the root, with zeros in all sums; then of the two children of
+every node that was cut. states, histogram, totals, held: as in best_induced_cut. What they say of a child with one survivor
+is not kept true: it is never cut.)");
+  for_states(MiddleState{}, "");
+  for_states(LargeState{}, "");
 }

@@ -78,7 +78,8 @@ PackedCodes pack_codes(const Encoded &encoded, int n_jobs) {
 using namespace cutwise;
 
 void bind_pack(nb::module_ &m) {
-  nb::class_<PackedCodes>(m, "PackedCodes", "Small groups of an encoded table, several to a byte.")
+  nb::class_<PackedCodes>(m, "PackedCodes",
+                          "Small groups of a table's columns, several to a byte, for histograms over many rows.")
       .def_prop_ro("n_packs", &PackedCodes::n_packs);
   m.def(
       "pack_codes",
@@ -86,5 +87,5 @@ void bind_pack(nb::module_ &m) {
         nb::gil_scoped_release release;
         return pack_codes(encoded, n_jobs);
       },
-      nb::arg("encoded"), nb::arg("n_jobs"));
+      nb::arg("encoded"), nb::arg("n_jobs") = 1, "Without packs where these would not save a quarter of the bytes.");
 }

@@ -125,9 +125,12 @@ void bind_partition(nb::module_ &m) {
           nb::gil_scoped_release release;
           parted = part(encoded, matrix, rows.data(), static_cast<int64_t>(rows.size()), feature, threshold);
         }
-        return nb::make_tuple(parted.n_left, parted.left_max, parted.right_min);
+        return std::make_tuple(parted.n_left, parted.left_max, parted.right_min);
       },
-      nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows").noconvert(), nb::arg("feature"), nb::arg("threshold"));
+      nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows").noconvert(), nb::arg("feature"), nb::arg("threshold"),
+      R"(Bring the rows with x[feature] <= threshold to the front, both sides in their old order.
+
+Gives their number, and the two values that the cut lies between, infinite where a side is empty.)");
   m.def(
       "partition_interval",
       [](const Matrix &matrix, Out1<int32_t> rows, int32_t feature, double lower, double upper) {
@@ -137,7 +140,11 @@ void bind_partition(nb::module_ &m) {
           nb::gil_scoped_release release;
           parted = part_interval(matrix, rows.data(), static_cast<int64_t>(rows.size()), feature, lower, upper);
         }
-        return nb::make_tuple(parted.n_inside, parted.below_max, parted.inside_min, parted.inside_max, parted.above_min);
+        return std::make_tuple(parted.n_inside, parted.below_max, parted.inside_min, parted.inside_max, parted.above_min);
       },
-      nb::arg("matrix"), nb::arg("rows").noconvert(), nb::arg("feature"), nb::arg("lower"), nb::arg("upper"));
+      nb::arg("matrix"), nb::arg("rows").noconvert(), nb::arg("feature"), nb::arg("lower"), nb::arg("upper"),
+      R"(Bring the rows with lower < x[feature] <= upper to the front, both sides in their old order.
+
+Gives their number and the values next to the two ends, (below_max, inside_min, inside_max, above_min), infinite where no
+row is.)");
 }

@@ -145,7 +145,11 @@ std::vector<int32_t> group_by_mass(const std::vector<int64_t> &mass, int32_t n_g
 using namespace cutwise;
 
 void bind_ranks(nb::module_ &m) {
-  nb::class_<Ranks>(m, "Ranks", "Every column's values by their order.")
+  nb::class_<Ranks>(
+      m, "Ranks",
+      R"(Every column's values by their order, two bytes each: the position of a value among the column's distinct ones.
+
+Where these are more than 65,536, neighboring ones share a position.)")
       .def_ro("n_rows", &Ranks::n_rows)
       .def_prop_ro("n_cols", &Ranks::n_cols);
   m.def(
@@ -157,5 +161,5 @@ void bind_ranks(nb::module_ &m) {
         nb::gil_scoped_release release;
         return rank_columns(matrix, n_jobs);
       },
-      nb::arg("matrix"), nb::arg("n_jobs"));
+      nb::arg("matrix"), nb::arg("n_jobs") = 1, "Sort every column once.");
 }

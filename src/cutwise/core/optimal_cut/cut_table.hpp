@@ -60,4 +60,7 @@ BestCut search_cut(const Matrix &columns, const Matrix &rows, const Weights &wei
   return search(CutTable{cut_tile, tile, n, columns.n_cols(), rows.n_cols(), weight, total_weight});
 }
 
+BestCut best_means_cut(const Matrix &columns, const Matrix &rows, const Weights &weights, int n_jobs);
+BestCut best_medians_cut(const Matrix &columns, const Matrix &rows, const Weights &weights, int n_jobs);
+
 }  // namespace cutwise

@@ -22,8 +22,6 @@
 #include <tuple>
 #include <vector>
 
-#include <nanobind/stl/tuple.h>
-
 #include "base/parallel.hpp"
 #include "base/prefetch.hpp"
 #include "optimal_cut/cut_table.hpp"
@@ -217,17 +215,10 @@ class MediansSearch {
   std::vector<std::vector<int32_t>> by_rank_;  // empty where costs are measured in these very columns
 };
 
-std::tuple<int64_t, double, double> best_medians_cut(const Matrix &columns, const Matrix &rows, const Weights &weights,
-                                                     int n_jobs) {
-  const BestCut best =
-      search_cut(columns, rows, weights, [&](const CutTable &table) { return MediansSearch(table, n_jobs).search(); });
-  return {best.feature, best.left_max, best.right_min};
-}
-
 }  // namespace
-}  // namespace cutwise
 
-void bind_optimal_medians(nanobind::module_ &m) {
-  using nanobind::literals::operator""_a;
-  m.def("best_medians_cut", &cutwise::best_medians_cut, "columns"_a, "rows"_a, "weights"_a.none(), "n_jobs"_a);
+BestCut best_medians_cut(const Matrix &columns, const Matrix &rows, const Weights &weights, int n_jobs) {
+  return search_cut(columns, rows, weights, [&](const CutTable &table) { return MediansSearch(table, n_jobs).search(); });
 }
+
+}  // namespace cutwise
