@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -41,6 +42,15 @@ def test_the_command_line_is_the_library(cutwise, blobs, blobs_csv, tmp_path):
     assert told["cost_ratio"] == model.cost_ratio_
     assert told["clusters"] == model.rules().to_dict()["clusters"]
     assert pd.read_csv(labels).to_dict("list") == {"row": list(range(60)), "cluster": model.labels_.tolist()}
+
+
+def test_it_says_what_is_explained_and_advises_where_that_is_little(cutwise, blobs_csv, tmp_path):
+    told = cutwise("fit", blobs_csv, "-k", 3).out
+    assert re.search(r"explained \S+ %: the k-means clusters explain \S+ % of all squared distances", told)
+    assert "advice" not in told
+    noise = pd.DataFrame(np.random.default_rng(0).random((300, 40))).add_prefix("x")
+    noise.to_csv(tmp_path / "noise.csv", index=False)
+    assert "advice: the k-means clusters explain little" in cutwise("fit", tmp_path / "noise.csv", "-k", 4).out
 
 
 @pytest.mark.parametrize("scale", ["minmax", "robust", "none"])

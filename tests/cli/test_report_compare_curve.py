@@ -8,11 +8,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, cost_curve, load_model, metrics
 from cutwise.baselines import CART
+from cutwise.readouts.words import percent
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +37,7 @@ class TestCompare:
             options = {"algorithm": tree["algorithm"], "preprocessor": StandardScaler(), "random_state": 0}
             model = ExplainableKMeans(3, **options).fit(X)
             assert tree["cost_ratio"] == pytest.approx(model.cost_ratio_, rel=1e-12)
+            assert tree["explained"] == pytest.approx(model.explained_, rel=1e-9)
             assert (tree["n_leaves"], tree["depth"]) == (model.n_leaves_, model.depth_)
             assert tree["agreement"] == pytest.approx((model.labels_ == model.reference_.labels).mean())
             assert tree["wad"] == pytest.approx(metrics.weighted_average_depth(model, X))
@@ -46,6 +48,7 @@ class TestCompare:
         X = pd.read_csv(wine_csv)
         cart = CART(3, preprocessor=StandardScaler(), random_state=0).fit(X)
         assert told["trees"][4]["cost_ratio"] == pytest.approx(cart.cost_ratio_, rel=1e-9)
+        assert told["trees"][4]["explained"] == pytest.approx(cart.explained_, rel=1e-9)
         assert told["trees"][4]["n_leaves"] == cart.n_leaves_
 
     def test_the_table_has_a_line_for_each_and_is_aligned(self, cutwise):
@@ -58,13 +61,16 @@ class TestCompare:
             "depth",
             "cost",
             "ratio",
+            "explained",
             "agreement",
             "WAD",
             "WAES",
             "seconds",
         ]
-        assert [line.split()[0] for line in lines[1:]] == ["imm", "exgreedy", "exshallow", "exkmc", "CART"]
-        assert len({len(line) for line in lines}) == 1
+        assert [line.split()[0] for line in lines[1:6]] == ["imm", "exgreedy", "exshallow", "exkmc", "CART"]
+        assert len({len(line) for line in lines[:6]}) == 1
+        model = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0).fit(load_iris().data)
+        assert f"explains, which is {percent(model.reference_explained_)} of all squared distances" in lines[6]
 
     def test_medians_have_their_own_costs(self, cutwise, blobs, blobs_csv):
         result = cutwise("compare", blobs_csv, "-k", 3, "--objective", "kmedians", "--json")

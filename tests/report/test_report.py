@@ -36,6 +36,7 @@ class TestTheSummary:
         model, report = wine
         told = report.summary["headline"]
         assert told["cost_ratio"] == model.cost_ratio_
+        assert (told["explained"], told["reference_explained"]) == (model.explained_, model.reference_explained_)
         assert told["cost"] == model.cost_
         assert told["reference_cost"] == model.reference_.cost
         assert (told["n_leaves"], told["depth"], told["n_clusters"]) == (model.n_leaves_, model.depth_, 3)

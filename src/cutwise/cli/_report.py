@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from cutwise.cli._scaling import SCALES
 from cutwise.cli._screen import print_document, print_line, print_table
 from cutwise.estimators._guarantee import certificate_line
-from cutwise.readouts.words import compared, percent, quoted
+from cutwise.readouts.explained import explained_words, ratio_words
+from cutwise.readouts.words import percent, quoted
 
 if TYPE_CHECKING:
     from cutwise.estimators._base import TreeEstimator
@@ -92,7 +93,7 @@ def _tree_line(model: TreeEstimator) -> str:
 
 def _price_lines(model: TreeEstimator) -> list[str]:
     """What saying the clusters with this tree costs, in words."""
-    from cutwise.estimators._document import words_of
+    from cutwise.estimators._document import advice_of, words_of
 
     own, cost_words = words_of(model)
     agreement = model._leaf_counts.agreement
@@ -102,9 +103,14 @@ def _price_lines(model: TreeEstimator) -> list[str]:
     lines += _pair_lines(model)
     ratio = model.cost_ratio_
     if math.isnan(ratio):
-        return [*lines, f"cost ratio: none, for {own} have cost 0 (and the tree's {model.cost_:.6g})"]
-    costs = f"{cost_words} within the tree's clusters"
-    return [*lines, f"cost ratio {ratio:.4f}: {costs} are {compared(ratio)} within {own}"]
+        lines.append(f"cost ratio: none, for {own} have cost 0 (and the tree's {model.cost_:.6g})")
+    else:
+        lines.append(f"cost ratio {ratio:.4f}: {ratio_words(ratio, own, cost_words)}")
+    kept, of = model.explained_, model.reference_explained_
+    share = "none" if math.isnan(kept) else percent(kept)
+    lines.append(f"explained {share}: {explained_words(kept, of, own, cost_words)}")
+    advice = advice_of(model, "--max-leaves")
+    return lines if advice is None else [*lines, f"advice: {advice}"]
 
 
 def _pair_lines(model: TreeEstimator) -> list[str]:

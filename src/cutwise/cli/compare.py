@@ -23,7 +23,9 @@ from cutwise.cli._scaling import scaler_of
 from cutwise.cli._screen import print_line, print_table, working
 from cutwise.cli._task import Task, find_source, prepare
 from cutwise.exceptions import EmptyClusterWarning
+from cutwise.readouts.explained import table_notes
 from cutwise.readouts.words import finite, percent
+from cutwise.reference import OBJECTIVES
 
 if TYPE_CHECKING:
     from cutwise.estimators._base import TreeEstimator
@@ -37,7 +39,7 @@ EXAMPLES = (
 )
 
 ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc")
-HEADER = ("algorithm", "leaves", "depth", "cost ratio", "agreement", "WAD", "WAES", "seconds")
+HEADER = ("algorithm", "leaves", "depth", "cost ratio", "explained", "agreement", "WAD", "WAES", "seconds")
 
 
 def command(
@@ -52,9 +54,10 @@ def command(
 ) -> None:
     """Grow a tree with every algorithm, and with plain CART, and print what each costs.
 
-    All explain the same clustering. Cost ratio: cost of the tree's clusters over that of the clustering. Agreement:
-    rows that are where the clustering has them. WAD and WAES: tests on the way to a row's leaf and conditions in its
-    rule, on average. Seconds: the tree alone, with the clustering given.
+    All explain the same clustering. Cost ratio: cost of the tree's clusters over that of the clustering. Explained: the
+    share kept of what the clustering explains. Agreement: rows that are where the clustering has them. WAD and WAES:
+    tests on the way to a row's leaf and conditions in its rule, on average. Seconds: the tree alone, with the
+    clustering given.
     """
     estimator = estimator_of(objective)
     scaler = scaler_of(scale)
@@ -83,6 +86,7 @@ def command(
             str(entry["n_leaves"]),
             str(entry["depth"]),
             "none" if entry["cost_ratio"] is None else f"{entry['cost_ratio']:.4f}",
+            percent(math.nan if entry["explained"] is None else entry["explained"]),
             percent(entry["agreement"]),
             f"{entry['wad']:.2f}",
             f"{entry['waes']:.2f}",
@@ -91,6 +95,9 @@ def command(
         for entry in told
     ]
     print_table(HEADER, rows, right=range(1, len(HEADER)))
+    ratios = [entry["cost_ratio"] for entry in told if entry["cost_ratio"] is not None]
+    for line in table_notes(ratios, first.reference_explained_, OBJECTIVES[objective].cost_words):
+        print_line(line)
 
 
 def _fit(model: ExplainableClusterer, task: Task) -> tuple[ExplainableClusterer, float]:
@@ -115,7 +122,11 @@ def _cart(first: ExplainableClusterer, objective: str, common: dict[str, Any], t
     Z = None if scaler is None else scaler.transform(task.table)
     cost = tree_cost(model, task.table, metric=objective, Z=Z, sample_weight=task.weights)
     ratio = cost / reference.cost if reference.cost > 0 else math.nan
-    return {**_figures("CART", model, seconds, task), "cost": cost, "cost_ratio": finite(ratio)}
+    total, explained = first.total_cost_, math.nan
+    if not math.isnan(first.explained_):
+        explained = (total - cost) / (total - reference.cost)
+    figures = {"cost": cost, "cost_ratio": finite(ratio), "explained": finite(explained)}
+    return {**_figures("CART", model, seconds, task), **figures}
 
 
 def _figures(algorithm: str, model: TreeEstimator, seconds: float, task: Task) -> dict[str, Any]:
@@ -127,6 +138,7 @@ def _figures(algorithm: str, model: TreeEstimator, seconds: float, task: Task) -
         "depth": model.depth_,
         "cost": model.cost_,
         "cost_ratio": finite(model.cost_ratio_),
+        "explained": finite(model.explained_),
         "agreement": model._leaf_counts.agreement,
         "wad": weighted_average_depth(model, task.table, task.weights),
         "waes": weighted_average_explanation_size(model, task.table, task.weights),

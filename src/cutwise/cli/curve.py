@@ -28,7 +28,9 @@ from cutwise.cli._scaling import scaler_of
 from cutwise.cli._screen import note, print_line, print_table, working
 from cutwise.cli._task import find_source, prepare
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
+from cutwise.readouts.explained import table_notes
 from cutwise.readouts.words import percent
+from cutwise.reference import OBJECTIVES
 
 if TYPE_CHECKING:
     from cutwise import CostCurve
@@ -79,7 +81,7 @@ def command(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print cost and agreement of every tree from one leaf a cluster on, all from a single fit."""
+    """Print cost, share kept and agreement of every tree from one leaf a cluster on, all from a single fit."""
     share = None if within is None else _share(within)
     if model is not None and share is None:
         raise InvalidInputError(f"--model {model} saves the tree that --within chooses: say --within 2%, for instance.")
@@ -111,23 +113,24 @@ def command(
         told = {**about, "n_clusters": n_clusters, "algorithm": algorithm, **curve.to_dict(), **picked}
         print_line(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2))
     else:
-        _print(curve, chosen, within)
+        _print(curve, chosen, within, objective)
     for path in (out, model):
         if path is not None:
             note(f"wrote {path}")
 
 
-def _print(curve: CostCurve, chosen: TreeEstimator | None, within: str | None) -> None:
-    header = ["leaves", "cost ratio", "agreement"]
+def _print(curve: CostCurve, chosen: TreeEstimator | None, within: str | None, objective: str) -> None:
+    header = ["leaves", "cost ratio", "explained", "agreement"]
     rows = []
-    for n, ratio, agreement in zip(
-        curve.n_leaves.tolist(), curve.cost_ratio.tolist(), curve.agreement.tolist(), strict=True
-    ):
-        row = [str(n), "none" if ratio != ratio else f"{ratio:.4f}", percent(agreement)]
+    figures = (curve.n_leaves, curve.cost_ratio, curve.explained, curve.agreement)
+    for n, ratio, explained, agreement in zip(*(each.tolist() for each in figures), strict=True):
+        row = [str(n), "none" if ratio != ratio else f"{ratio:.4f}", percent(explained), percent(agreement)]
         if chosen is not None:
             row.append("<" if n == chosen.n_leaves_ else "")
         rows.append(row)
-    print_table(header if chosen is None else [*header, ""], rows, right=(0, 1, 2))
+    print_table(header if chosen is None else [*header, ""], rows, right=(0, 1, 2, 3))
+    for line in table_notes(curve.cost_ratio.tolist(), curve.reference_explained, OBJECTIVES[objective].cost_words):
+        print_line(line)
     if chosen is not None:
         print_line()
         leaves = "1 leaf is" if chosen.n_leaves_ == 1 else f"{chosen.n_leaves_} leaves are"

@@ -11,6 +11,7 @@ from sklearn.base import ClusterMixin
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import MetricSpace, fit_metric_space
+from cutwise.readouts.explained import below_one
 from cutwise.table import Table, check_n_clusters, read_table, read_weights
 
 __all__ = ["TreeClusterer"]
@@ -82,4 +83,5 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         self.classes_ = classes
 
     def _summary(self) -> str:
-        return f"{super()._summary()}; cost ratio {self.cost_ratio_:.4g}"
+        reason = ", below 1: the reference costs more" if below_one(self.cost_ratio_) else ""
+        return f"{super()._summary()}; cost ratio {self.cost_ratio_:.4g}{reason}"

@@ -40,11 +40,11 @@ class CostCurve:
         Increasing. The last may be less than ``max_leaves``: growth ends when no cut gains anything.
     cost : ndarray of shape (n_points,), float64
         ``cost_`` of a fit with ``max_leaves=n_leaves[i]``, to the bit; the same holds for the rest.
-    surrogate_cost, cost_ratio : ndarray of shape (n_points,), float64
+    surrogate_cost, cost_ratio, explained : ndarray of shape (n_points,), float64
     agreement : ndarray of shape (n_points,), float64
         Share of the weight that the tree puts where the reference has it.
-    reference_cost : float
-        The cost of the reference clustering, which the ratio compares with.
+    reference_cost, reference_explained : float
+        The cost of the reference clustering, which the ratio compares with, and what it explains.
     max_leaves : int
         The number of leaves that growth was allowed.
     """
@@ -53,8 +53,10 @@ class CostCurve:
     cost: Float64
     surrogate_cost: Float64
     cost_ratio: Float64
+    explained: Float64
     agreement: Float64
     reference_cost: float
+    reference_explained: float
     max_leaves: int
     _model_of_size: ModelOfSize | None = field(default=None, repr=False)
 
@@ -119,10 +121,11 @@ class CostCurve:
         """The curve as JSON can hold it; ``None`` stands for nan."""
         return {
             "reference_cost": self.reference_cost,
+            "reference_explained": finite(self.reference_explained),
             "n_leaves": self.n_leaves.tolist(),
             **{
                 name: [finite(value) for value in getattr(self, name).tolist()]
-                for name in ("cost", "surrogate_cost", "cost_ratio", "agreement")
+                for name in ("cost", "surrogate_cost", "cost_ratio", "explained", "agreement")
             },
         }
 
@@ -208,7 +211,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         return point
 
     sizes: dict[int, int] = {}  # leaves that a tree has, and the number to ask for
-    figures: list[tuple[float, float, float, float]] = []
+    figures: list[tuple[float, ...]] = []
     with warnings.catch_warnings():
         # What is wrong with one tree was said when it was fitted; the others are on the way to it.
         warnings.simplefilter("ignore", CutwiseWarning)
@@ -219,16 +222,19 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
             if point.n_leaves_ in sizes:
                 continue
             sizes[point.n_leaves_] = wanted
-            figures.append((point.cost_, point.surrogate_cost_, point.cost_ratio_, point._leaf_counts.agreement))
+            agrees = point._leaf_counts.agreement
+            figures.append((point.cost_, point.surrogate_cost_, point.cost_ratio_, point.explained_, agrees))
     order = np.argsort(list(sizes))
-    cost, surrogate_cost, cost_ratio, agreement = np.array(figures, dtype=np.float64)[order].T
+    cost, surrogate_cost, cost_ratio, explained, agreement = np.array(figures, dtype=np.float64)[order].T
     return CostCurve(
         n_leaves=np.array(list(sizes), dtype=np.int64)[order],
         cost=cost,
         surrogate_cost=surrogate_cost,
         cost_ratio=cost_ratio,
+        explained=explained,
         agreement=agreement,
         reference_cost=probe.reference_.cost,
+        reference_explained=probe.reference_explained_,
         max_leaves=int(probe.get_params()["max_leaves"]),
         _model_of_size=lambda n_leaves: of_size(sizes[n_leaves]),
     )

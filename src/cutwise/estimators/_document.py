@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._guarantee import imm_certificate
+from cutwise.readouts.explained import advice
 from cutwise.readouts.nodes import node_sizes
 from cutwise.readouts.words import finite
 from cutwise.reference import FEATURE_SPACE, OBJECTIVES
 
-__all__ = ["DOCUMENT_VERSION", "algorithm_of", "model_document", "words_of"]
+__all__ = ["DOCUMENT_VERSION", "advice_of", "algorithm_of", "model_document", "words_of"]
 
 DOCUMENT_VERSION = 1
 """Raised by one whenever a reader of an older document could misread a newer one; entries may be added at any time."""
@@ -48,6 +50,8 @@ def model_document(
         "depth": model.depth_,
         "cost": finite(model.cost_),
         "cost_ratio": finite(model.cost_ratio_),
+        "explained": finite(model.explained_),
+        "reference_explained": finite(model.reference_explained_),
         "agreement": finite(model._leaf_counts.agreement),
         **_pairs(model),
         **_certificate(model),
@@ -72,6 +76,22 @@ def words_of(model: TreeEstimator) -> tuple[str, str]:
         objective = OBJECTIVES[model.reference_.objective]
         words, cost_words = objective.words, objective.cost_words
     return "the given clusters" if hasattr(model, "agreement_") else f"the {words} clusters", cost_words
+
+
+def advice_of(model: TreeEstimator, more_leaves: str = "max_leaves") -> str | None:
+    """What to try where a fitted model explains little, or None; ``more_leaves`` is the option that allows them."""
+    params = model.get_params(deep=False)
+    allowed = params.get("max_leaves") or len(model.classes_)
+    # A growth that ended by itself gains nothing from more leaves.
+    grows = params.get("algorithm") != "optimal" and model.n_leaves_ >= allowed
+    return advice(
+        model.explained_,
+        # Costs under a bounded kernel are high whatever the clusters are.
+        math.inf if model.reference_.objective == FEATURE_SPACE else model.reference_explained_,
+        words_of(model)[0],
+        chosen=params.get("n_clusters", 1) > 1,
+        more_leaves=f"{more_leaves} {2 * allowed}" if grows else None,
+    )
 
 
 def algorithm_of(model: TreeEstimator) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from cutwise._whole import write_whole
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._curve import CostCurve, cost_curve
-from cutwise.estimators._document import words_of
+from cutwise.estimators._document import advice_of, words_of
 from cutwise.estimators._exports import export_sql
 from cutwise.estimators._params import UnserializableParam
 from cutwise.exceptions import (
@@ -175,6 +175,8 @@ def report(
     if reproduce is None:
         reproduce = f"{_code(model)}.fit({'X' if y is None else 'X, y'})"
     own, cost_words = words_of(model)
+    if (advised := advice_of(model)) is not None:
+        notes.append(f"{advised[0].upper()}{advised[1:]}.")
     facts = Facts(
         title=title or "Clusters in words",
         source=source,
@@ -183,6 +185,8 @@ def report(
         cost=model.cost_,
         reference_cost=model.reference_.cost,
         cost_ratio=model.cost_ratio_,
+        explained=model.explained_,
+        reference_explained=model.reference_explained_,
         settings=_settings(model),
         reproduce=[reproduce] if isinstance(reproduce, str) else list(reproduce),
         curve=None if found is None else found.to_dict(),

@@ -75,13 +75,14 @@ def percent(share: float) -> str:
     -------
     text : str
         ``27.5 %``; ``100 %`` and ``0 %`` only where they are exact, else ``>99.9 %`` and ``<0.1 %``; ``n/a`` for nan.
+        A share kept may also be below 0 or above 1.
     """
     if math.isnan(share):
         return "n/a"
     if share in (0.0, 1.0):
         return f"{share:.0%}".replace("%", " %")
     text = f"{100.0 * share:.1f} %"
-    return {"0.0 %": "<0.1 %", "100.0 %": ">99.9 %"}.get(text, text)
+    return {"0.0 %": "<0.1 %", "100.0 %": ">99.9 %" if share < 1 else text}.get(text, text)
 
 
 def compared(ratio: float) -> str:

@@ -37,7 +37,7 @@ def curve_chart(curve: Mapping[str, Any], chosen: int) -> dict[str, Any] | None:
     Parameters
     ----------
     curve : mapping
-        ``n_leaves``, ``cost_ratio`` and ``agreement``; ratios may be None.
+        ``n_leaves``, ``cost_ratio``, ``explained`` and ``agreement``; ratios and shares may be None.
     chosen : int
         The leaves of the model that the report is about.
 
@@ -45,20 +45,18 @@ def curve_chart(curve: Mapping[str, Any], chosen: int) -> dict[str, Any] | None:
     -------
     chart : dict or None
         ``width``, ``height``, the area's ``left``, ``right``, ``top``, ``bottom``; ``points`` with ``x``, ``y``,
-        ``leaves``, ``ratio``, ``agreement``, ``chosen``; ``line``; ticks ``x_ticks`` and ``y_ticks`` as pairs of place
-        and text; ``one``: where the reference is. None when no ratio is known.
+        ``leaves``, ``ratio``, ``explained``, ``agreement``, ``chosen``; ``line``; ticks ``x_ticks`` and ``y_ticks`` as
+        pairs of place and text; ``one``: where the reference is. None when no ratio is known.
     """
-    known: list[tuple[int, float, float]] = [
-        (n, ratio, agreement)
-        for n, ratio, agreement in zip(curve["n_leaves"], curve["cost_ratio"], curve["agreement"], strict=True)
-        if ratio is not None
-    ]
+    names = ("n_leaves", "cost_ratio", "explained", "agreement")
+    rows = zip(*(curve[name] for name in names), strict=True)
+    known: list[tuple[int, float, float | None, float]] = [row for row in rows if row[1] is not None]
     if not known:
         return None
     width, height = 1060.0, 320.0
     left, right, top, bottom = 92.0, width - 20.0, 16.0, height - 62.0
     first, last = known[0][0], known[-1][0]
-    ratios = [ratio for _, ratio, _ in known]
+    ratios = [ratio for _, ratio, _, _ in known]
     y_ticks = _ticks(min(1.0, *ratios), max(1.0, *ratios))
     low, high = y_ticks[0], max(y_ticks[-1], *ratios)
 
@@ -70,8 +68,8 @@ def curve_chart(curve: Mapping[str, Any], chosen: int) -> dict[str, Any] | None:
         return round(bottom - (ratio - low) / (high - low) * (bottom - top), 1)
 
     points = [
-        {"x": across(n), "y": up(r), "leaves": n, "ratio": r, "agreement": a, "chosen": n == chosen}
-        for n, r, a in known
+        {"x": across(n), "y": up(r), "leaves": n, "ratio": r, "explained": e, "agreement": a, "chosen": n == chosen}
+        for n, r, e, a in known
     ]
     digits = max(0, -math.floor(math.log10(y_ticks[1] - y_ticks[0]) + 1e-9))
     return {

@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
 from cutwise.exceptions import MissingDependencyError
-from cutwise.readouts.words import compared, percent, rows
+from cutwise.readouts.explained import explained_words, ratio_words
+from cutwise.readouts.words import percent, rows
 
 from .charts import curve_chart, histogram_path, short_number
 
@@ -97,11 +99,12 @@ def _render(template: str, summary: Mapping[str, Any], **more: Any) -> str:
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        percent=lambda share: percent(float("nan") if share is None else share),
+        percent=lambda share: percent(_figure(share)),
         rows=rows,
         short=short_number,
         histogram=histogram_path,
         told_ratio=_told_ratio,
+        told_explained=_told_explained,
         markdown=_escape_markdown,
         breaks=_with_breaks,
     )
@@ -109,13 +112,20 @@ def _render(template: str, summary: Mapping[str, Any], **more: Any) -> str:
     return page
 
 
+def _figure(value: float | None) -> float:
+    """A figure of the summary, where None stands for nan."""
+    return math.nan if value is None else value
+
+
 def _told_ratio(headline: Mapping[str, Any]) -> str:
     """What the cost ratio means, in words."""
-    ratio, reference = headline["cost_ratio"], headline["reference"]
-    what = f"{headline['cost_words']} within the tree's clusters"
-    if ratio is None:
-        return f"{reference} have cost 0, so there is no ratio"
-    return f"{what} are {compared(ratio)} within {reference}"
+    return ratio_words(_figure(headline["cost_ratio"]), headline["reference"], headline["cost_words"])
+
+
+def _told_explained(headline: Mapping[str, Any]) -> str:
+    """What the share kept means, in words."""
+    explained, whole = _figure(headline["explained"]), _figure(headline["reference_explained"])
+    return explained_words(explained, whole, headline["reference"], headline["cost_words"])
 
 
 def _with_breaks(text: Any) -> Any:

@@ -49,7 +49,7 @@ class Facts:
         What the reference clustering is called: ``"the k-means clusters"``.
     cost_words : str
         What costs are: ``"squared distances"``.
-    cost, reference_cost, cost_ratio : float
+    cost, reference_cost, cost_ratio, explained, reference_explained : float
         nan where there is none.
     settings : sequence of pairs of str
     reproduce : sequence of str
@@ -68,6 +68,8 @@ class Facts:
     cost: float
     reference_cost: float
     cost_ratio: float
+    explained: float
+    reference_explained: float
     settings: Sequence[tuple[str, str]] = ()
     reproduce: Sequence[str] = ()
     curve: Mapping[str, Any] | None = None
@@ -153,6 +155,8 @@ def build_summary(
             "cost": finite(facts.cost),
             "reference_cost": finite(facts.reference_cost),
             "cost_ratio": finite(facts.cost_ratio),
+            "explained": finite(facts.explained),
+            "reference_explained": finite(facts.reference_explained),
             "agreement": finite(counts.agreement),
             "explanation_size": finite(float(weight @ sizes / weight.sum()) if weight.sum() > 0 else math.nan),
             "reference": facts.reference,
