@@ -304,3 +304,15 @@ def test_many_small_clusters_are_nothing_to_warn_of():
     X = np.random.default_rng(0).normal(size=(75, 3))
     labels = np.arange(75)
     assert (ClusterExplainer().fit(X, labels).predict(X) == labels).all()
+
+
+def test_two_leaves_a_cluster_are_most_and_clusters_without_one_are_named():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 2)), rng.integers(0, 30, 400)  # labels that no column tells
+    with pytest.warns(EmptyClusterWarning):
+        model = ClusterExplainer().fit(X, y)
+    without = sorted(set(range(30)) - set(model.tree_.cluster[model.tree_.leaves].tolist()))
+    assert 30 < model.n_leaves_ <= 60
+    assert 0 < len(without) <= 20
+    assert f"; without a leaf: {', '.join(map(str, without))}" in model._repr_html_()
+    assert ClusterExplainer(max_leaves=90).fit(X, y).n_leaves_ > 60

@@ -163,9 +163,9 @@ def test_fewer_leaves_than_clusters_are_refused_and_so_is_another_thing():
 
 def test_the_length_of_a_curve_has_a_default():
     rows = np.random.default_rng(0).normal(size=(300, 4))
-    assert cost_curve(ExplainableKMeans(2, n_init=1, random_state=0), rows).n_leaves[-1] == 8
-    assert cost_curve(ExplainableKMeans(2, max_leaves=11, n_init=1, random_state=0), rows).n_leaves[-1] == 11
-    assert cost_curve(ClusterExplainer(algorithm="expand"), rows, rows.sum(axis=1) > 0).n_leaves[-1] == 8
+    assert cost_curve(ExplainableKMeans(2, n_init=1, random_state=0), rows).max_leaves == 8
+    assert cost_curve(ExplainableKMeans(2, max_leaves=11, n_init=1, random_state=0), rows).max_leaves == 11
+    assert cost_curve(ClusterExplainer(algorithm="expand"), rows, rows.sum(axis=1) > 0).max_leaves == 8
 
 
 @pytest.mark.parametrize("options", [{"max_leaves": "9"}, {"max_leaves": 2}, {"n_clusters": "a"}, {"n_clusters": 0}])

@@ -16,6 +16,12 @@ from .cases import Case
 TREE_ARRAYS = ("children_left", "children_right", "feature", "threshold", "lower", "cluster", "n_node_mistakes")
 
 
+class WholeGrowth(ExplainableKMeans):
+    """The tree of all leaves that growth reached, where its parent takes the cheapest on the way."""
+
+    _takes_cheapest = False
+
+
 def fit_quietly(model: Any, *arguments: Any, **keywords: Any) -> Any:
     """Fit, and expect no warning but the library's own: cases are full of empty and equal clusters."""
     with warnings.catch_warnings():

@@ -27,10 +27,17 @@ KINDS = pytest.mark.parametrize("kind", range(len(SMALL)), ids=lambda kind: SMAL
 fit = partial(fit_case, estimator=ExplainableKMedians)
 
 
+class WholeGrowth(ExplainableKMedians):
+    """The tree of all leaves that growth reached, where its parent takes the cheapest on the way."""
+
+    _takes_cheapest = False
+
+
 def _expanded(case, algorithm, *, expansion="exkmc", steps=3):
     k = len(case.centers)
     sizes = range(k, k + steps) if algorithm == "exkmc" else (None, *range(k + 1, k + steps))
-    models = [fit(case, algorithm, expansion=expansion, max_leaves=m) for m in sizes]
+    options = {"expansion": expansion, "estimator": WholeGrowth}
+    models = [fit_case(case, algorithm, max_leaves=m, **options) for m in sizes]
     # Centers that cannot be parted share a leaf: their base tree has fewer leaves, and is grown at once.
     return models if algorithm == "exkmc" or models[0].n_leaves_ == k else models[1:]
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from cutwise import ExplainableKMeans
 from tests.oracle.cases import SMALL, Case, many_values, many_values_continuous, small_case
-from tests.oracle.models import fit_case, fit_quietly, same_tree
+from tests.oracle.models import WholeGrowth, fit_case, fit_quietly, same_tree
 from tests.oracle.verify import (
     check_empty_base,
     check_expansion,
@@ -108,7 +108,7 @@ def test_fractional_weights_count_in_the_depth_term_in_their_common_unit(kind_of
 def test_exkmc_takes_the_largest_gain_at_every_leaf_it_adds(kind):
     for seed, case in _cases(kind):
         k = len(case.centers)
-        models = [fit_case(case, "exkmc", max_leaves=m) for m in range(k, k + 4)]
+        models = [fit_case(case, "exkmc", max_leaves=m, estimator=WholeGrowth) for m in range(k, k + 4)]
         try:
             given = problem_of(models[0], case.values, weights=case.weights)
             check_expansion([model.tree_ for model in models], given, exact=case.exact)
@@ -126,7 +126,8 @@ def test_exkmc_takes_the_largest_gain_at_every_leaf_it_adds(kind):
 def test_expansion_takes_the_largest_gain_at_every_leaf_it_adds(kind, algorithm, expansion):
     for seed, case in _cases(kind)[:6]:
         k = len(case.centers)
-        models = [fit_case(case, algorithm, expansion=expansion, max_leaves=m) for m in (None, *range(k + 1, k + 5))]
+        options = {"expansion": expansion, "estimator": WholeGrowth}
+        models = [fit_case(case, algorithm, max_leaves=m, **options) for m in (None, *range(k + 1, k + 5))]
         try:
             given = expansion_problem(problem_of(models[0], case.values, weights=case.weights), expansion)
             # Centers that cannot be parted share a leaf: their base tree has fewer leaves, and is grown at once.
@@ -135,6 +136,22 @@ def test_expansion_takes_the_largest_gain_at_every_leaf_it_adds(kind, algorithm,
             check_expansion(trees, given, exact=case.exact or expansion == "expand")
         except AssertionError as error:
             raise AssertionError(f"{case}, seed {seed}: {error}") from error
+
+
+@KINDS
+@pytest.mark.parametrize(("algorithm", "expansion"), [("imm", "exkmc"), ("exshallow", "expand"), ("exkmc", "exkmc")])
+def test_the_cheapest_tree_of_at_most_so_many_leaves_is_returned(kind, algorithm, expansion):
+    for seed, case in _cases(kind)[:6]:
+        cheapest = None
+        for size in (None, *range(len(case.centers) + 1, len(case.centers) + 6)):
+            whole = fit_case(case, algorithm, expansion=expansion, max_leaves=size, estimator=WholeGrowth)
+            if whole.n_leaves_ < len(case.centers):
+                break  # centers that cannot be parted: growth passes sizes that are no max_leaves
+            if cheapest is None or whole.cost_ < cheapest.cost_:
+                cheapest = whole
+            model = fit_case(case, algorithm, expansion=expansion, max_leaves=size)
+            assert same_tree(model.tree_, cheapest.tree_), f"{case}, seed {seed}, {size} leaves"
+            assert model.cost_ == cheapest.cost_, f"{case}, seed {seed}, {size} leaves"
 
 
 def test_a_single_cluster_grows_from_one_leaf_without_gain():
@@ -164,9 +181,8 @@ def test_columns_of_hundreds_of_values_are_searched_exactly(make, seed):
     check_induced(model.tree_, given(model), None, exact=case.exact)
     model = fit_case(case, "exshallow")
     check_induced(model.tree_, given(model), 0.03, exact=case.exact)
-    models = [fit_case(case, "imm", max_leaves=m) for m in range(len(case.centers), len(case.centers) + 4)]
+    sizes = range(len(case.centers), len(case.centers) + 4)
+    models = [fit_case(case, "imm", max_leaves=m, estimator=WholeGrowth) for m in sizes]
     check_expansion([m.tree_ for m in models], given(models[0]), exact=case.exact)
-    models = [
-        fit_case(case, "imm", max_leaves=m, expansion="expand") for m in range(len(case.centers), len(case.centers) + 4)
-    ]
+    models = [fit_case(case, "imm", max_leaves=m, expansion="expand", estimator=WholeGrowth) for m in sizes]
     check_expansion([m.tree_ for m in models], expansion_problem(given(models[0]), "expand"), exact=True)

@@ -7,7 +7,7 @@ from cutwise.reference import fixed_costs
 from cutwise.table import encode_table, read_table
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.grower import BASES, grow_tree
-from cutwise.tree.subtree import as_it_was, smallest_size
+from cutwise.tree.subtree import as_it_was, clusters_by_size, sizes_of_growth
 
 
 def same(a, b):
@@ -37,11 +37,15 @@ def test_every_size_of_one_growth_is_a_growth_of_that_size(seed, algorithm, expa
         return grow_tree(encoded, of_rows, centers, lambda: costs, max_leaves=max_leaves, **options)
 
     largest = grow(16)
-    assert smallest_size(largest) == (k if algorithm in BASES else 1)
-    for size in range(smallest_size(largest), largest.tree.n_leaves + 1):
+    smallest, n_leaves = k if algorithm in BASES else 1, largest.tree.n_leaves
+    for size in range(smallest, n_leaves + 1):
         cut = as_it_was(largest, size)
         assert same(cut, grow(size))
-        assert same(as_it_was(cut, smallest_size(largest)), grow(smallest_size(largest)))
+        assert same(as_it_was(cut, smallest), grow(smallest))
+    assert sizes_of_growth(largest, k) == list(range(k, n_leaves + 1))
+    for sizes in (range(n_leaves, smallest - 1, -1), range(n_leaves - 1, smallest - 1, -2)):
+        for size, codes in zip(sizes, clusters_by_size(largest, sizes), strict=True):
+            assert np.array_equal(codes, as_it_was(largest, size).codes)
 
 
 def test_plain_cart_is_nested_too():

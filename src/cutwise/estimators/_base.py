@@ -51,6 +51,9 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     # Told what a fit ends in, so that cost_curve can end it anew with every smaller tree of the same growth.
     _ends_in: Callable[[FitContext, GrownTree], None] | None = None
 
+    _takes_cheapest: ClassVar[bool] = False
+    """Whether a fit ends with the cheapest tree of its growth, rather than the largest."""
+
     # What a fitted tree answers ---------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -351,9 +354,13 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
                 )
 
     def _finish(self, context: FitContext, grown: GrownTree) -> None:
-        """Set what follows from a grown tree; ``classes_`` and ``preprocessor_`` are set before."""
+        """Choose among the trees of a growth, and set what follows from it."""
         if self._ends_in is not None:
             self._ends_in(context, grown)
+        self._take_tree(context, context.cheapest_tree(grown) if self._takes_cheapest else grown)
+
+    def _take_tree(self, context: FitContext, grown: GrownTree) -> None:
+        """Set what follows from a tree; ``classes_`` and ``preprocessor_`` are set before."""
         rows, reference, tree = context.rows, context.reference, grown.tree
         costs = context.cost_of_labels(grown.codes)
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +12,8 @@ import numpy.typing as npt
 from cutwise import core
 from cutwise.estimators._rows import TrainingRows
 from cutwise.reference import KMEANS, Objective, Reference
+from cutwise.tree.grower import GrownTree
+from cutwise.tree.subtree import as_it_was, clusters_by_size, sizes_of_growth
 
 __all__ = ["FitContext", "TreeCosts"]
 
@@ -105,6 +108,39 @@ class FitContext:
     def total_cost(self, costs: TreeCosts) -> float:
         """What the m rows cost as one cluster, from what a tree's clusters cost."""
         return self.one_cluster_cost if costs.between is None else costs.cost + costs.between
+
+    def cost_of_each(self, partitions: Iterable[Int32]) -> list[float]:
+        """``cost_of_labels(codes).cost`` of every one; those that differ little from the one before are soon said."""
+        rows, k = self.rows, self.n_clusters
+        if self.given_costs is not None:
+            return [self.cost_of_labels(codes).cost for codes in partitions]
+        before: Int32 | None = None
+        row_costs = np.zeros(rows.n_rows)
+        costs = []
+        for codes in partitions:
+            changed = np.full(k, before is None)
+            if before is not None:
+                moved = codes != before
+                changed[codes[moved]] = changed[before[moved]] = True
+            here = np.where(changed[codes], codes, np.int32(-1))
+            centers = np.nan_to_num(rows.centers(self.objective, here, k)[0])
+            np.copyto(row_costs, rows.costs(self.objective, centers, here), where=here >= 0)
+            costs.append(rows.sum(row_costs))
+            before = codes
+        return costs
+
+    def cheapest_tree(self, grown: GrownTree) -> GrownTree:
+        """The tree of a growth, from one leaf a cluster on, whose clusters cost least; of equals the smallest.
+
+        Growth goes by what a leaf costs at the reference's centers, which can rise at centers of its own.
+        """
+        if grown.made is None:
+            return grown
+        sizes = sizes_of_growth(grown, self.n_clusters)[::-1]
+        if len(sizes) == 1:
+            return grown
+        costs = self.cost_of_each(clusters_by_size(grown, sizes))
+        return as_it_was(grown, min(zip(costs, sizes, strict=True))[1])
 
     @cached_property
     def one_cluster_cost(self) -> float:

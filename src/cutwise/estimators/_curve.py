@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,8 +21,8 @@ from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInp
 from cutwise.readouts.words import finite
 from cutwise.reference import OBJECTIVES
 from cutwise.table import check_integer, check_max_leaves, check_n_clusters, check_number, read_labels, read_table
-from cutwise.tree.grower import BASES, GrownTree
-from cutwise.tree.subtree import as_it_was, smallest_size
+from cutwise.tree.grower import GrownTree
+from cutwise.tree.subtree import as_it_was, clusters_by_size, sizes_of_growth
 
 __all__ = ["CostCurve", "cost_curve"]
 
@@ -37,7 +37,8 @@ class CostCurve:
     Attributes
     ----------
     n_leaves : ndarray of shape (n_points,), int64
-        Increasing. The last may be less than ``max_leaves``: growth ends when no cut gains anything.
+        Increasing. The last may be less than ``max_leaves``: growth ends when no cut gains anything. Sizes at which the
+        clusters cost no less than with fewer leaves are left out, where a fit would return the smaller tree.
     cost : ndarray of shape (n_points,), float64
         ``cost_`` of a fit with ``max_leaves=n_leaves[i]``, to the bit; the same holds for the rest.
     surrogate_cost, cost_ratio, explained : ndarray of shape (n_points,), float64
@@ -134,7 +135,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     """How cost falls with the number of leaves, from one fit.
 
     Every growth by the best leaf is the beginning of a longer one, so a single tree of ``max_leaves`` leaves holds all
-    the smaller ones.
+    the smaller ones, and an estimator that clusters returns the cheapest of them: cost falls from point to point.
 
     Parameters
     ----------
@@ -202,22 +203,30 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         if not nested:
             alone: TreeEstimator = clone(probe).set_params(max_leaves=max_leaves).fit(X, **fit)
             return alone
-        # A base tree with fewer leaves than clusters is not filled up unless more leaves than clusters are wanted.
-        base_only = max_leaves == k and getattr(probe, "algorithm", None) in BASES
-        point: TreeEstimator = copy(probe).set_params(max_leaves=max_leaves)
-        point._finish(context, as_it_was(grown, smallest_size(grown) if base_only else max_leaves))
+        point: TreeEstimator = copy(probe).set_params(max_leaves=max(max_leaves, k))
+        point._take_tree(context, as_it_was(grown, max_leaves))
         if isinstance(point, ClusterExplainer):
             point.candidates_ = {point.growth_: point.agreement_}
         return point
+
+    def wanted_sizes() -> Iterator[int]:
+        if not nested:
+            yield from range(k, probe.get_params()["max_leaves"] + 1)
+            return
+        sizes, lowest = sizes_of_growth(grown, k), math.inf
+        costs = context.cost_of_each(clusters_by_size(grown, sizes[::-1])) if probe._takes_cheapest else []
+        for size in sizes:
+            cost = costs.pop() if costs else -math.inf
+            if cost < lowest or not probe._takes_cheapest:
+                lowest = cost
+                yield size
 
     sizes: dict[int, int] = {}  # leaves that a tree has, and the number to ask for
     figures: list[tuple[float, ...]] = []
     with warnings.catch_warnings():
         # What is wrong with one tree was said when it was fitted; the others are on the way to it.
         warnings.simplefilter("ignore", CutwiseWarning)
-        for wanted in range(k, probe.get_params()["max_leaves"] + 1):
-            if nested and wanted > max(grown.tree.n_leaves, k):
-                break
+        for wanted in wanted_sizes():
             point = of_size(wanted)
             if point.n_leaves_ in sizes:
                 continue

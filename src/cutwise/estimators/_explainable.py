@@ -38,6 +38,7 @@ ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc", "optimal")
 class ExplainableClusterer(TreeClusterer):
     """Parent of the estimators whose clusters have centers; the objective makes them k-means or k-medians."""
 
+    _takes_cheapest = True
     depth_penalty_: float
     _penalty_search: PenaltySearch
 

@@ -123,15 +123,16 @@ def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Cand
     """Grow every tree of ``"auto"``, with a few more leaves where the best tree leaves a cluster without one.
 
     A small cluster may have no leaf in the tree that agrees best: its rows disagree least inside another's. The tree
-    is then let grow further, rather than made to agree worse. Clusters that the columns cannot tell apart never get
-    leaves of their own, so the attempts are few.
+    is then let grow further, up to two leaves a cluster, rather than made to agree worse. Clusters that the columns
+    cannot tell apart never get leaves of their own, so the attempts are few.
     """
     candidates = grow_candidates(problem)
     for attempt in range(_ATTEMPTS):
         missing = best_candidate(candidates).n_without_leaf
-        if missing == 0:
+        max_leaves = min(problem.max_leaves + (missing << attempt), 2 * problem.n_clusters)
+        if max_leaves == problem.max_leaves:
             break
-        problem = replace(problem, max_leaves=problem.max_leaves + (missing << attempt))
+        problem = replace(problem, max_leaves=max_leaves)
         candidates = grow_candidates(problem)
     return candidates
 

@@ -144,7 +144,10 @@ def grow_kernel_tree(context: KernelContext, growth: KernelGrowth) -> tuple[Grow
             n_jobs=growth.n_jobs,
             progress=growth.progress,
         )
-        trees.append((context.cost_of_labels(grown.codes).cost, kind, grown))
+        if len(growth.features) == 1:
+            return grown, kind
+        cheapest = context.cheapest_tree(grown)
+        trees.append((context.cost_of_labels(cheapest.codes).cost, kind, cheapest))
     _, kind, best = min(trees, key=lambda tree: tree[0])
     return best, kind
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -65,6 +66,10 @@ class KernelContext(FitContext):
             centers=None,
             distances=False,
         )
+
+    def cost_of_each(self, partitions: Iterable[Int32]) -> list[float]:
+        """``cost_of_labels(codes).cost`` of every one."""
+        return [self.space.partition_cost(self._in_space(codes), self.n_clusters) for codes in partitions]
 
     @cached_property
     def one_cluster_cost(self) -> float:

@@ -21,7 +21,7 @@ from cutwise.estimators._growth import (
 )
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import TrainingRows, encode_rows, fit_metric_space
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import InvalidInputError, listed
 from cutwise.readouts.words import percent
 from cutwise.reference import KMEANS, FixedCosts, Reference, fixed_costs, fixed_costs_from_array
 from cutwise.table import (
@@ -51,8 +51,8 @@ class ClusterExplainer(TreeEstimator):
     Parameters
     ----------
     max_leaves : int, default=None
-        Number of leaves at most, at least one a cluster. None means one leaf a cluster, and with ``"auto"`` a few more
-        where the tree that agrees best would leave a cluster without one.
+        Number of leaves at most, at least one a cluster. None means one leaf a cluster, and with ``"auto"`` more, at
+        most two a cluster, where the tree that agrees best would leave a cluster without one.
     algorithm : {"auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "cart"}, default="auto"
         How the tree grows. ``"auto"`` grows several, takes the one that agrees with ``y`` on most rows (of these, one
         that gives every cluster a leaf; of these, one with the shortest rules), and says in ``growth_`` which it was.
@@ -271,7 +271,9 @@ class ClusterExplainer(TreeEstimator):
         return float(np.average(right[counted], weights=None if weights is None else weights[counted]))
 
     def _summary(self) -> str:
-        return f"{super()._summary()}; grown by {self.growth_}, agreement {percent(self.agreement_)}"
+        summary = f"{super()._summary()}; grown by {self.growth_}, agreement {percent(self.agreement_)}"
+        without = np.delete(self.classes_, np.unique(self.tree_.cluster[self.tree_.leaves])).tolist()
+        return f"{summary}; without a leaf: {listed(without, most=20)}" if without else summary
 
     def _fitted_state(self) -> dict[str, Any]:
         return super()._fitted_state() | {"growth": self.growth_, "candidates": self.candidates_}

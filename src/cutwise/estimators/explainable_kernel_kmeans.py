@@ -57,7 +57,8 @@ class ExplainableKernelKMeans(TreeClusterer):
         Number of clusters k.
     max_leaves : int, default=None
         Number of leaves at most, at least ``n_clusters``. None means one leaf a cluster. More leaves follow the
-        reference more closely, and a cluster may then have several.
+        reference more closely, and a cluster may then have several; of the trees that growth passes from one leaf a
+        cluster on, the one of lowest ``cost_`` is returned, so that more leaves never cost more.
     algorithm : {"imm", "exkmc", "expand"}, default="imm"
         ``"imm"``, Kernel IMM, gives every cluster a leaf, by cuts of surrogate features that part the fewest rows from
         their reference center. ``"exkmc"`` and ``"expand"`` grow to ``max_leaves`` from an empty tree, best cut first,
@@ -179,6 +180,8 @@ class ExplainableKernelKMeans(TreeClusterer):
     adjusted_rand_index_: float
     normalized_mutual_info_: float
     _centers: KernelCenters
+
+    _takes_cheapest = True
 
     def __init__(
         self,
@@ -378,8 +381,8 @@ class ExplainableKernelKMeans(TreeClusterer):
             )
         return matrix.values
 
-    def _finish(self, context: FitContext, grown: GrownTree) -> None:
-        super()._finish(context, grown)
+    def _take_tree(self, context: FitContext, grown: GrownTree) -> None:
+        super()._take_tree(context, grown)
         assert isinstance(context, KernelContext)
         self._centers = context.centers(grown.codes)
         together = contingency(grown.codes, context.reference.labels, context.rows.weights)

@@ -22,7 +22,8 @@ class ExplainableKMedians(ExplainableClusterer):
         Number of clusters k.
     max_leaves : int, default=None
         Number of leaves at most, at least ``n_clusters``. None means one leaf a cluster. More leaves follow the
-        reference more closely, and a cluster may then have several.
+        reference more closely, and a cluster may then have several; of the trees that growth passes from one leaf a
+        cluster on, the one of lowest ``cost_`` is returned, so that more leaves never cost more.
     algorithm : {"exshallow", "exgreedy", "imm", "exkmc", "optimal"}, default="exshallow"
         How the tree grows to ``n_clusters`` leaves. ``"imm"`` cuts where the fewest rows are parted from their
         reference center; ``"exgreedy"`` where the rows, each served by the best center left on its side, cost the

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from .grower import GrownTree
 from .threshold_tree import ThresholdTree
 
-__all__ = ["as_it_was", "cut_back", "smallest_size"]
+__all__ = ["as_it_was", "clusters_by_size", "cut_back", "sizes_of_growth"]
 
 
 def cut_back(
@@ -57,21 +59,48 @@ def cut_back(
     return GrownTree(smaller, number[above[grown.leaf_of_row]], grown.inseparable, gaps)
 
 
-def smallest_size(grown: GrownTree) -> int:
-    """Leaves of the first complete tree of a growth: where all its leaves held a cluster.
+def sizes_of_growth(grown: GrownTree, n_clusters: int) -> list[int]:
+    """Leaves of the trees that one growth gives for ``max_leaves`` of ``n_clusters``, ``n_clusters + 1``, and so on.
 
     Parameters
     ----------
     grown : GrownTree
         One that knows how it was grown.
+    n_clusters : int
 
     Returns
     -------
-    n_leaves : int
-        1 for a tree that was grown from a single leaf; otherwise the leaves of its base tree.
+    sizes : list of int
+        Increasing. The first is that of the base tree, which has fewer leaves than clusters where these were
+        inseparable, or ``n_clusters`` where growth began at a single leaf.
     """
+    n_leaves, base = grown.tree.n_leaves, _base_size(grown)
+    first = base if base > 1 or grown.inseparable else min(n_clusters, n_leaves)
+    return [first, *range(max(first + 1, min(n_clusters + 1, n_leaves)), n_leaves + 1)]
+
+
+def _base_size(grown: GrownTree) -> int:
+    """Leaves of the first complete tree of a growth, where all its leaves held a cluster."""
     assert grown.held is not None
     return int(np.count_nonzero(grown.held < 0)) + 1
+
+
+def clusters_by_size(grown: GrownTree, sizes: Sequence[int]) -> Iterator[npt.NDArray[np.int32]]:
+    """The cluster of every row, shape (m,), in each tree of a growth; ``sizes`` decrease."""
+    tree = grown.tree
+    assert grown.made is not None
+    assert grown.held is not None
+    end = np.arange(1, tree.n_nodes + 1)  # one past the last node below each
+    for node in range(tree.n_nodes - 1, -1, -1):
+        if tree.children_right[node] >= 0:
+            end[node] = end[tree.children_right[node]]
+    cluster = tree.cluster.copy()
+    by_order, n_leaves = np.argsort(grown.made), tree.n_leaves
+    for size in sizes:
+        for undone in tree.parents[by_order[2 * n_leaves - 2 : 2 * size - 2 : -2]].tolist():  # a split makes two nodes
+            cluster[undone : end[undone]] = grown.held[undone]
+        n_leaves = size
+        yield cluster[grown.leaf_of_row]
 
 
 def as_it_was(grown: GrownTree, n_leaves: int) -> GrownTree:
@@ -82,7 +111,7 @@ def as_it_was(grown: GrownTree, n_leaves: int) -> GrownTree:
     grown : GrownTree
         One that knows how it was grown.
     n_leaves : int
-        At least ``smallest_size(grown)``; with more leaves than it has, the tree itself.
+        At least those of its base tree; with more leaves than it has, the tree itself.
 
     Returns
     -------
@@ -100,8 +129,8 @@ def as_it_was(grown: GrownTree, n_leaves: int) -> GrownTree:
         return grown
     if grown.made is None or grown.held is None:
         raise ValueError("this tree does not know in which order its nodes were made")
-    if n_leaves < smallest_size(grown):
-        raise ValueError(f"the tree had {smallest_size(grown)} leaves when it was first complete, not {n_leaves}")
+    if n_leaves < _base_size(grown):
+        raise ValueError(f"the tree had {_base_size(grown)} leaves when it was first complete, not {n_leaves}")
     n_nodes = 2 * n_leaves - 1  # every split makes two nodes
     kept = np.flatnonzero(grown.made < n_nodes)
     # The two children of a node are made together: the left one speaks for both.
