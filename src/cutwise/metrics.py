@@ -4,7 +4,7 @@ Lower is better, but for the agreement (adjusted Rand index and normalized mutua
 price of explaining.
 """
 
-from cutwise.estimators._guarantee import imm_certificate, imm_guarantee
+from cutwise.estimators import imm_certificate, imm_guarantee
 from cutwise.readouts.guarantee import ImmCertificate
 from cutwise.readouts.metrics import (
     adjusted_rand_index,

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.estimators._clusterer import TreeClusterer
+from cutwise.estimators import TreeClusterer
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._reference import ReferenceRecipe, make_reference
 from cutwise.estimators._rows import TrainingRows

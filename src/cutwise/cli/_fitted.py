@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-    from cutwise.estimators._base import TreeEstimator
+    from cutwise.estimators import TreeEstimator
 
 __all__ = ["as_fitted", "other_columns", "read_model", "tested_columns"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cutwise.exceptions import InvalidInputError, listed
 
 if TYPE_CHECKING:
-    from cutwise.estimators._base import TreeEstimator
+    from cutwise.estimators import TreeEstimator
 
 __all__ = ["name_clusters"]
 

@@ -12,7 +12,7 @@ from cutwise.cli._scaling import SCALES
 from cutwise.table import check_option
 
 if TYPE_CHECKING:
-    from cutwise.estimators._explainable import ExplainableClusterer
+    from cutwise.estimators import ExplainableClusterer
 
 __all__ = [
     "OUTPUT",

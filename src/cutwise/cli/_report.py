@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from cutwise.cli._scaling import SCALES
 from cutwise.cli._screen import print_document, print_line, print_table
-from cutwise.estimators._guarantee import certificate_line
+from cutwise.estimators import certificate_line
 from cutwise.readouts.explained import explained_words, ratio_words
 from cutwise.readouts.words import percent, quoted
 
 if TYPE_CHECKING:
-    from cutwise.estimators._base import TreeEstimator
+    from cutwise.estimators import TreeEstimator
     from cutwise.readouts.rules import ClusterRules, Rule
 
 __all__ = ["print_certificate", "print_fit", "print_json", "print_rules"]

@@ -28,8 +28,7 @@ from cutwise.readouts.words import finite, percent
 from cutwise.reference import OBJECTIVES
 
 if TYPE_CHECKING:
-    from cutwise.estimators._base import TreeEstimator
-    from cutwise.estimators._explainable import ExplainableClusterer
+    from cutwise.estimators import ExplainableClusterer, TreeEstimator
 
 __all__ = ["EXAMPLES", "command"]
 

@@ -34,7 +34,7 @@ from cutwise.reference import OBJECTIVES
 
 if TYPE_CHECKING:
     from cutwise import CostCurve
-    from cutwise.estimators._base import TreeEstimator
+    from cutwise.estimators import TreeEstimator
 
 __all__ = ["EXAMPLES", "command"]
 

@@ -19,7 +19,7 @@ from cutwise.exceptions import InvalidInputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from cutwise.estimators._base import TreeEstimator
+    from cutwise.estimators import TreeEstimator
     from cutwise.readouts.changes import Change
 
 __all__ = ["EXAMPLES", "command"]

@@ -31,7 +31,7 @@ from cutwise.cli._task import Task, find_labeled, find_source, prepare
 from cutwise.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
-    from cutwise.estimators._base import TreeEstimator
+    from cutwise.estimators import TreeEstimator
 
 __all__ = ["EXAMPLES", "command"]
 

@@ -19,7 +19,7 @@ from cutwise.cli._screen import note, working
 from cutwise.readouts.sql import DIALECTS
 
 if TYPE_CHECKING:
-    from cutwise.estimators._base import TreeEstimator
+    from cutwise.estimators import TreeEstimator
 
 __all__ = ["EXAMPLES", "command"]
 

@@ -18,7 +18,7 @@ from cutwise.readouts.sql import DIALECTS
 from cutwise.table import check_option
 
 if TYPE_CHECKING:
-    from cutwise.estimators._base import TreeEstimator
+    from cutwise.estimators import TreeEstimator
 
 __all__ = ["EXAMPLES", "command"]
 

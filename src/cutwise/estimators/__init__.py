@@ -1,6 +1,9 @@
 """The estimators: recipes that put the table, the reference, the engine and the readouts together."""
 
+from cutwise.estimators._base import TreeEstimator, fitted
+from cutwise.estimators._clusterer import TreeClusterer
 from cutwise.estimators._curve import CostCurve, cost_curve
+from cutwise.estimators._explainable import ExplainableClusterer
 from cutwise.estimators._exports import (
     export_graphviz,
     export_json,
@@ -9,6 +12,7 @@ from cutwise.estimators._exports import (
     export_sql,
     export_text,
 )
+from cutwise.estimators._guarantee import certificate_line, imm_certificate, imm_guarantee
 from cutwise.estimators._load import load_model
 from cutwise.estimators._report import Report, report
 from cutwise.estimators._tuning import PenaltySearch
@@ -23,6 +27,7 @@ from cutwise.estimators.tuning import tune_depth_penalty
 __all__ = [
     "ClusterExplainer",
     "CostCurve",
+    "ExplainableClusterer",
     "ExplainableKMeans",
     "ExplainableKMedians",
     "ExplainableKernelKMeans",
@@ -30,6 +35,9 @@ __all__ = [
     "KernelKMeans",
     "PenaltySearch",
     "Report",
+    "TreeClusterer",
+    "TreeEstimator",
+    "certificate_line",
     "cost_curve",
     "export_graphviz",
     "export_json",
@@ -37,6 +45,9 @@ __all__ = [
     "export_python",
     "export_sql",
     "export_text",
+    "fitted",
+    "imm_certificate",
+    "imm_guarantee",
     "load_model",
     "report",
     "tune_depth_penalty",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cutwise.estimators._base import TreeEstimator, fitted
+from cutwise.estimators import TreeEstimator, fitted
 from cutwise.exceptions import InvalidInputError, MissingDependencyError
 from cutwise.readouts.counts import LeafCounts
 from cutwise.readouts.names import cluster_titles

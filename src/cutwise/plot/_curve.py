@@ -14,7 +14,7 @@ from cutwise.readouts.palette import COLORS
 from cutwise.readouts.words import percent
 
 if TYPE_CHECKING:
-    from cutwise.estimators._base import TreeEstimator
+    from cutwise.estimators import TreeEstimator
 
 __all__ = ["CurveDisplay"]
 

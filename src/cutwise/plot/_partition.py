@@ -18,7 +18,7 @@ from cutwise.readouts.shown import plain, shorten
 from cutwise.tree.threshold_tree import ThresholdTree
 
 if TYPE_CHECKING:
-    from cutwise.estimators._base import TreeEstimator
+    from cutwise.estimators import TreeEstimator
 
 __all__ = ["PartitionDisplay"]
 

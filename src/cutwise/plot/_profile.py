@@ -15,7 +15,7 @@ from cutwise.readouts.shown import ShortNames, plain, shorten
 from cutwise.table import check_integer
 
 if TYPE_CHECKING:
-    from cutwise.estimators._base import TreeEstimator
+    from cutwise.estimators import TreeEstimator
 
 __all__ = ["ProfileDisplay"]
 

@@ -19,7 +19,7 @@ from cutwise.readouts.words import percent, rows
 from cutwise.tree.threshold_tree import ThresholdTree
 
 if TYPE_CHECKING:
-    from cutwise.estimators._base import TreeEstimator
+    from cutwise.estimators import TreeEstimator
 
 __all__ = ["TreeDisplay"]
 
