@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cutwise.cli._columns import choose_columns, complete_rows, numeric_columns
+from cutwise.cli._columns import choose_columns, columns_to_leave_out, complete_rows, numeric_columns
 from cutwise.cli._files import Source
 from cutwise.exceptions import InvalidInputError
 
@@ -46,9 +46,54 @@ def test_no_column_left_is_refused():
 
 
 def test_text_is_refused_with_the_option_that_leaves_it_out():
-    source = source_of(a=["1", "2", "?"], b=[1, 2, 3], c=["x y", "z", "z"])
-    with pytest.raises(InvalidInputError, match=r"'a' holds .* first '\?' in row 2 \(line 4.*'c'.*--drop a,c\."):
+    source = source_of(a=["x", "y", "y"], b=[1, 2, 3], c=["x y", "z", "z"])
+    told = r"'a' holds .*2 different texts in 3 rows, such as 'x' in row 0 \(line 2.*'c'.*--drop a,c\."
+    with pytest.raises(InvalidInputError, match=told):
         numeric_columns(source, source.frame)
+
+
+def test_a_few_texts_among_numbers_are_a_mistake_to_be_mended():
+    source = source_of(a=["1", "2", "what"], c=["x", "y", "y"])
+    told = r"'a' holds numbers, but 'what' in row 2 \(line 4 .* Write numbers there, or nothing .* --drop a\.$"
+    with pytest.raises(InvalidInputError, match=told):
+        numeric_columns(source, source.frame)
+    assert columns_to_leave_out(source, ["a", "c"]) == {"c": "free text: 2 different texts in 3 rows"}
+
+
+N = 60
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "reason"),
+    [
+        ("Unnamed: 0", np.arange(N), "it numbers the rows"),
+        ("n", RNG.permutation(N) + 1000, "it numbers the rows"),
+        ("year", 1960 + np.arange(N), "it numbers the rows"),
+        ("CustomerID", RNG.integers(10**9, size=N), "it numbers the rows"),
+        ("sales", RNG.integers(10**9, size=N), None),
+        ("age", RNG.integers(90, size=N), None),
+        ("channel", np.arange(N) % 2, None),
+        ("price", np.arange(N) + 0.5, None),
+        ("few", np.arange(N) % (N - 1), None),
+        ("unit", np.full(N, 7.0), "the same value in every row"),
+        ("unit", np.where(np.arange(N) % 2, 7.0, np.nan), None),  # whether it is known may tell rows apart
+        ("none", np.full(N, np.nan), "no value"),
+        ("city", ["a", "b", "c"] * 20, "text: 3 different values"),
+        ("city", ["a", None, "c"] * 20, "text: 2 different values, and 20 gaps"),
+        ("name", [f"name {i}" for i in range(N)], "a different text in every row"),
+        ("ticket", [f"ticket {i % 50}" for i in range(N)], "free text: 50 different texts in 60 rows"),
+        ("zip", ["00501", "10001", "94103"] * 20, "codes with leading zeros"),
+        ("day", ["2020-01-01", "2020-01-02"] * 30, "dates"),
+        ("day", ["1.12.2020", "02/03/20"] * 30, "dates"),
+        ("day", pd.date_range("2020", periods=N), "dates or times"),
+        ("flag", [True, False] * 30, None),
+        ("flag", [True] * N, "the same value in every row"),
+        ("mended", ["1"] * 40 + ["x"] * 20, None),
+    ],
+)
+def test_columns_that_measure_nothing_are_left_out_with_the_reason(name, values, reason):
+    assert columns_to_leave_out(source_of(**{name: values}), [name]).get(name) == reason
 
 
 def test_the_option_can_be_pasted_into_a_shell():

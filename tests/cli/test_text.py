@@ -10,7 +10,8 @@ from cutwise.exceptions import InvalidInputError
 
 def read(content, *, separator=None, header=None):
     content = content if isinstance(content, bytes) else content.encode()
-    return read_text(io.BytesIO(content), "data.csv", separator=separator, header=header)
+    text = read_text(io.BytesIO(content), "data.csv", separator=separator, header=header)
+    return text.frame, text.first_line, text.has_names
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])

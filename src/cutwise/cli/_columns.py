@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cutwise.cli._cells import holds_codes
 from cutwise.cli._files import Source
 from cutwise.cli._screen import note
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
@@ -15,7 +17,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-__all__ = ["choose_columns", "complete_rows", "need_column", "numeric_columns"]
+__all__ = ["choose_columns", "chosen_names", "columns_to_leave_out", "complete_rows", "need_column", "numeric_columns"]
+
+_IDENTIFIER = re.compile(r"Unnamed: 0|(?i:index|row|(row[ _.-]?)?(id|no|nr|number)|uuid|.*[ _.-]id)|.*[a-z]I[dD]")
+_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D|$)")
 
 
 def need_column(frame: pd.DataFrame, name: str, option: str, source: Source) -> str:
@@ -52,8 +57,8 @@ def choose_columns(source: Source, *, only: Sequence[str], drop: Sequence[str], 
     frame : pandas.DataFrame
     """
     columns = list(source.frame.columns)
-    kept = set(_names(source, only, "--only")) or set(columns)
-    kept -= set(_names(source, drop, "--drop")) | set(apart)
+    kept = set(chosen_names(source, only, "--only")) or set(columns)
+    kept -= set(chosen_names(source, drop, "--drop")) | set(apart)
     if not kept:
         raise InvalidInputError(
             f"No column of {source.name} is left to work on. Its columns are {listed(columns, most=20)}."
@@ -107,13 +112,15 @@ def complete_rows(
         )
     first = holding[0]
     many = int(counts[first])
+    reading = source.readings.get(first)
+    marks = "NaN" if reading is None or not reading.markers else reading.marks
     also = f", and so {'has' if len(holding) == 2 else 'have'} {listed(holding[1:])}" if len(holding) > 1 else ""
     steps = ["those rows out with --drop-missing"] if complete.any() else []
     if columns:
         steps.append(f"the column{'' if steps else ' out'} with {_drop_option(columns)}")
     step = f"Leave {', or '.join(steps)}." if steps else "Fill them in first."
     raise InvalidInputError(
-        f"Column {first!r} has {many} missing value{'s' if many > 1 else ''} (NaN), the first in "
+        f"Column {first!r} has {many} missing value{'s' if many > 1 else ''} ({marks}), the first in "
         f"{source.row(int(missing[first].to_numpy().argmax()))}{also}. "
         f"{step}"
     )
@@ -125,56 +132,122 @@ def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = Tru
     Raises
     ------
     InvalidInputError
-        Text, dates or infinity in a column; names all such columns and, where that is possible, how to leave them out.
+        Text, dates or infinity in a column: says what it holds, and what to do.
     """
     import numpy as np
-    from pandas.api import types
 
-    wrong = []
+    wrong = [column for column in frame.columns if not _is_numeric(frame[column])]
     for column in frame.columns:
-        values = frame[column]
-        if not (types.is_numeric_dtype(values) or types.is_bool_dtype(values)) or types.is_complex_dtype(values):
-            wrong.append(column)
-        elif types.is_float_dtype(values):
-            infinite = np.isinf(values.to_numpy(dtype=float, na_value=math.nan))
+        if column not in wrong and frame[column].dtype.kind == "f":
+            infinite = np.isinf(frame[column].to_numpy(dtype=float, na_value=math.nan))
             if infinite.any():
                 or_drop = f", or leave the column out with {_drop_option([column])}" if may_drop else ""
                 raise InvalidInputError(
                     f"Column {column!r} holds infinity, first in {source.row(int(infinite.argmax()))}. "
                     f"Replace it by a finite number{or_drop}."
                 )
+    for column in wrong:
+        rows = _rows_of_text(frame[column])
+        if 2 * len(rows) <= frame[column].notna().sum():
+            value = _short(frame[column].iloc[rows[0]])
+            more = f" and {len(rows) - 1:,} more cells" if len(rows) > 1 else ""
+            or_drop = f", or leave the column out with {_drop_option([column])}" if may_drop else ""
+            raise InvalidInputError(
+                f"Column {column!r} holds numbers, but {value!r} in {source.row(int(rows[0]))}{more}. "
+                f"Write numbers there, or nothing where the value is not known{or_drop}."
+            )
     if wrong:
-        row, value = _first_text(frame[wrong[0]])
+        row = int(frame[wrong[0]].notna().to_numpy().argmax())
         also = f", and so {'does' if len(wrong) == 2 else 'do'} {listed(wrong[1:])}" if len(wrong) > 1 else ""
-        needed = (
-            f"Leave out what cannot be counted or measured: {_drop_option(wrong)}"
-            if may_drop
-            else "Numbers are needed there"
-        )
+        needed = f"Leave out what is not measured: {_drop_option(wrong)}" if may_drop else "Numbers are needed there"
         raise InvalidInputError(
-            f"Column {wrong[0]!r} holds values that are not numbers, the first {value!r} in {source.row(row)}{also}. "
-            f"{needed}."
+            f"Column {wrong[0]!r} holds {_text_kind(source, wrong[0])}, such as {_short(frame[wrong[0]].iloc[row])!r} "
+            f"in {source.row(row)}{also}. {needed}."
         )
 
 
-def _names(source: Source, given: Sequence[str], option: str) -> list[str]:
+def columns_to_leave_out(source: Source, columns: Sequence[str]) -> dict[str, str]:
+    """The columns that say nothing of what rows are like, or say it in words, each with the reason.
+
+    Those are left in of which most cells are numbers: what stands in the others is a mistake to be mended.
+    """
+    reasons = {column: _why_left_out(source, column) for column in columns}
+    return {column: reason for column, reason in reasons.items() if reason is not None}
+
+
+def _why_left_out(source: Source, column: str) -> str | None:
+    values = source.frame[column]
+    known = values.dropna()
+    if known.empty:
+        return "no value"
+    if not _is_numeric(values):
+        most_are_numbers = 2 * len(_rows_of_text(values)) <= len(known)
+        return None if most_are_numbers and not _is_code(source, column) else _text_kind(source, column)
+    if len(known) == len(values) > 1 and known.nunique() == 1:
+        return "the same value in every row"
+    return "it numbers the rows" if _numbers_rows(values) else None
+
+
+def _numbers_rows(values: pd.Series) -> bool:
+    """Whether whole numbers identify rows: all differ, and measured ones would not, or the column's name says so."""
+    if values.dtype.kind not in "iu" or values.nunique() < len(values):
+        return False
+    n, span = len(values), int(values.max()) - int(values.min()) + 1
+    # So many pairs of measured values would be equal on average, were they spread evenly.
+    return n * (n - 1) / 2 / span >= 10 or _IDENTIFIER.fullmatch(str(values.name)) is not None
+
+
+def _text_kind(source: Source, column: str) -> str:
+    """What a column that holds no numbers holds."""
+    values = source.frame[column]
+    if values.dtype.kind in "mM":
+        return "dates or times"
+    texts = values.dropna().astype(str)
+    distinct = texts.unique()
+    if all(_DATE.match(text) for text in distinct[:100]):
+        return "dates"
+    if len(distinct) == len(texts) > 2:
+        return "a different text in every row"
+    if _is_code(source, column):
+        return "codes with leading zeros"
+    if 2 * len(distinct) > len(texts) > 2:
+        return f"free text: {len(distinct):,} different texts in {len(texts):,} rows"
+    gaps = "" if len(texts) == len(values) else f", and {len(values) - len(texts):,} gaps"
+    return f"text: {len(distinct):,} different value{'s' if len(distinct) > 1 else ''}{gaps}"
+
+
+def _is_numeric(values: pd.Series) -> bool:
+    from pandas.api import types
+
+    return types.is_numeric_dtype(values) and not types.is_complex_dtype(values)
+
+
+def _is_code(source: Source, column: str) -> bool:
+    return holds_codes(source.frame[column].dropna().unique().tolist())
+
+
+def _rows_of_text(values: pd.Series) -> npt.NDArray[np.intp]:
+    """The rows whose entry is neither a number nor missing."""
+    import numpy as np
+    import pandas as pd
+
+    numbers = pd.to_numeric(values.astype("object"), errors="coerce")
+    return np.flatnonzero((numbers.isna() & values.notna()).to_numpy())
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def chosen_names(source: Source, given: Sequence[str], option: str) -> list[str]:
+    """The columns that an option names: one each, or several separated by commas."""
     names = []
     for value in given:
         # A name that holds a comma itself may be given whole.
         parts = [value] if value in source.frame.columns else [part.strip() for part in value.split(",")]
         names += [need_column(source.frame, part, option, source) for part in parts if part]
     return names
-
-
-def _first_text(values: pd.Series) -> tuple[int, str]:
-    """Row and value of the first entry that is neither a number nor missing."""
-    import pandas as pd
-
-    numbers = pd.to_numeric(values.astype("object"), errors="coerce")
-    rows = (numbers.isna() & values.notna()).to_numpy()
-    row = int(rows.argmax()) if rows.any() else 0
-    shown = str(values.iloc[row])
-    return row, shown if len(shown) <= 40 else shown[:37] + "..."
 
 
 def _drop_option(columns: Sequence[str]) -> str:

@@ -7,14 +7,16 @@ import gzip
 import io
 import lzma
 import sys
+import zipfile
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import IO, TYPE_CHECKING, Any
 
+from cutwise.cli._cells import Reading
 from cutwise.cli._text import check_names_differ, read_text
-from cutwise.exceptions import InvalidInputError, MissingDependencyError
+from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +31,7 @@ _COMPRESSED: dict[bytes, Callable[..., Any]] = {
     b"\xfd7zXZ\x00": lzma.open,
 }
 _PARQUET = b"PAR1"
-_ZIP = b"PK\x03\x04"
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the latter without any member
 
 
 @dataclass(frozen=True)
@@ -46,18 +48,32 @@ class Source:
         The line of the file that holds row 0, where rows are lines.
     has_names : bool
         False when the file's first line is data already; the columns are then ``x0``, ``x1``, ...
+    removed : tuple of int
+        Numbers of the lines from ``first_line`` on that are no rows.
+    readings : mapping of str to Reading
+        What was decided about columns of text.
     """
 
     frame: pd.DataFrame
     name: str
     first_line: int | None = None
     has_names: bool = True
+    removed: tuple[int, ...] = ()
+    readings: Mapping[str, Reading] = field(default_factory=dict)
 
     def row(self, number: int) -> str:
         """A row in words: ``row 3 (line 5 of data.csv; rows are counted from 0)``."""
         if self.first_line is None:
             return f"row {number} of {self.name} (rows are counted from 0)"
-        return f"row {number} (line {self.first_line + number} of {self.name}; rows are counted from 0)"
+        line = number
+        for removed in self.removed:
+            line += removed <= line
+        return f"row {number} (line {self.first_line + line} of {self.name}; rows are counted from 0)"
+
+    def labels(self, column: str) -> pd.Series:
+        """A column of labels, as they stand in the file: ``yes`` stays a word there."""
+        words = self.readings[column].words if column in self.readings else None
+        return self.frame[column] if words is None else words
 
 
 def read_source(path: str, *, separator: str | None = None, header: bool | None = None) -> Source:
@@ -66,8 +82,8 @@ def read_source(path: str, *, separator: str | None = None, header: bool | None 
     Parameters
     ----------
     path : str
-        CSV, TSV or another separated text, or Parquet; gzip, bzip2 and xz are unpacked on the way. The content decides,
-        not the name's ending.
+        CSV, TSV or another separated text, or Parquet; gzip, bzip2, xz and zip are unpacked on the way. The content
+        decides, not the name's ending.
     separator : str, optional
         One character, for text; found out when left out.
     header : bool, optional
@@ -95,6 +111,10 @@ def read_source(path: str, *, separator: str | None = None, header: bool | None 
 
     with opened() as file:
         start = file.read(8)
+        if start.startswith(_ZIP):
+            file.seek(0)
+            content = _only_member(file, name)
+            start = content[:8]
     if not start:
         raise InvalidInputError(
             f"{name} is empty. It must hold a table: a line of column names, then one line per row."
@@ -108,14 +128,32 @@ def read_source(path: str, *, separator: str | None = None, header: bool | None 
                 file.seek(0)
             if start.startswith(_PARQUET):
                 return _read_parquet(file, name)
-            if start.startswith(_ZIP):
-                raise InvalidInputError(
-                    f"{name} is a zip archive or an Excel workbook. Save the table as CSV or Parquet."
-                )
-            frame, first_line, has_names = read_text(file, name, separator=separator, header=header)
-            return Source(frame, name, first_line, has_names)
+            text = read_text(file, name, separator=separator, header=header)
+            return Source(text.frame, name, text.first_line, text.has_names, text.removed, text.readings)
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise InvalidInputError(f"{name} is compressed and damaged or cut short: {error}. Copy it again.") from error
+
+
+def _only_member(file: IO[bytes], name: str) -> bytes:
+    """What the one file in a zip archive holds."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            # Systems add folders and hidden files of their own.
+            members = [m for m in archive.namelist() if not m.endswith("/") and not m.split("/")[-1].startswith(".")]
+            members = [member for member in members if not member.startswith("__MACOSX/")]
+            if len(members) == 1:
+                return archive.read(members[0])
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise InvalidInputError(
+            f"{name} is a zip archive or an Excel workbook that cannot be read: {error}. "
+            "Save the table as CSV or Parquet."
+        ) from error
+    if "[Content_Types].xml" in members:
+        raise InvalidInputError(f"{name} is an Excel workbook. Save the table as CSV or Parquet.")
+    raise InvalidInputError(
+        f"{name} is a zip archive of {len(members)} files ({listed(members)}). "
+        "Unpack it, and give the one with the table."
+    )
 
 
 def _read_once(path: str) -> bytes | None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cutwise.cli._columns import choose_columns, complete_rows, need_column, numeric_columns
+from cutwise.cli._columns import (
+    choose_columns,
+    chosen_names,
+    columns_to_leave_out,
+    complete_rows,
+    need_column,
+    numeric_columns,
+)
 from cutwise.cli._examples import clusters_of_example, read_example
 from cutwise.cli._files import Source, read_source
 from cutwise.cli._options import TableOptions
-from cutwise.cli._screen import working
+from cutwise.cli._screen import note, working
+from cutwise.cli._text import whole_again
 from cutwise.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -33,12 +42,15 @@ class Task:
     weights : ndarray of shape (n,) or None
     labels : ndarray of shape (n,) or None
         Clusters to explain, in the words of the source.
+    left_out : dict of str to str
+        Columns that nobody asked to leave out, each with the reason.
     """
 
     table: pd.DataFrame
     rows: npt.NDArray[np.int64]
     weights: npt.NDArray[Any] | None = None
     labels: npt.NDArray[Any] | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 def find_source(table: TableOptions, n_clusters: int | None, *, command: str) -> tuple[Source, int]:
@@ -107,26 +119,36 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     named = {"--weights": weights, "--labels-from": labels_from}
     apart = [need_column(source.frame, name, option, source) for option, name in named.items() if name is not None]
     frame = choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart)
+    asked_for = chosen_names(source, table.only or [], "--only")
+    left_out = columns_to_leave_out(source, [column for column in frame.columns if column not in asked_for])
+    if len(left_out) == frame.shape[1]:
+        raise InvalidInputError(
+            f"No column of {source.name} can be clustered by what it measures: {_with_reasons(left_out)}. "
+            "Name those to use all the same with --only."
+        )
+    frame = frame.drop(columns=list(left_out))
     numeric_columns(source, frame)
     if weights is not None:
         numeric_columns(source, source.frame[[weights]], may_drop=False)
     used = source.frame[list(dict.fromkeys([*frame.columns, *apart]))]
     complete = complete_rows(source, used, drop_missing=table.drop_missing, needed=apart)
-    kept = used if complete.all() else _whole_again(used[complete])
+    kept = used if complete.all() else whole_again(used[complete])
+    for column in frame.columns:
+        if column in source.readings:
+            note(f"{column}: {source.readings[column]}")
+    if left_out:
+        note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
     return Task(
         table=kept[list(frame.columns)],
         rows=np.flatnonzero(complete),
         weights=None if weights is None else kept[weights].to_numpy(),
-        labels=None if labels_from is None else kept[labels_from].to_numpy(),
+        labels=None
+        if labels_from is None
+        else whole_again(source.labels(labels_from)[complete].to_frame()).iloc[:, 0].to_numpy(),
+        left_out=left_out,
     )
 
 
-def _whole_again(frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns of whole numbers that are fractional only because pandas had no other way to hold a missing value."""
-    from pandas.api import types
-
-    for column in frame.columns:
-        values = frame[column]
-        if types.is_float_dtype(values) and (values % 1 == 0).all() and values.abs().max() < 2**53:
-            frame = frame.assign(**{column: values.astype("int64")})
-    return frame
+def _with_reasons(left_out: Mapping[str, str], most: int = 8) -> str:
+    told = [f"{column} ({reason})" for column, reason in left_out.items()]
+    return ", ".join(told[:most]) + (f" and {len(told) - most} more" if len(told) > most else "")

@@ -1,4 +1,4 @@
-"""Separated text: find out the separator, the decimal mark and whether the first line holds names, then read it."""
+"""Separated text: find the table in it, its separator, decimal mark and names, then read it, column by column."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import csv
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any
 
+from cutwise.cli._cells import Reading, find_decimal, holds_codes, is_number, read_cells
 from cutwise.cli._screen import note
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import InvalidInputError, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Layout", "check_names_differ", "find_layout", "read_text"]
+__all__ = ["Layout", "Text", "check_names_differ", "find_layout", "read_text", "whole_again"]
 
 SEPARATORS = (",", ";", "\t", "|")
 _SPOKEN = {"\t": "tabs", " ": "spaces"}
@@ -25,11 +26,11 @@ _SAMPLE_LINES = 100
 _SAMPLE_BYTES = 1 << 24
 _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _OTHER_TEXT = re.compile(r"\s*(?:(<)[!?a-z]|\{\s*[\"}]|\[\s*[\[{])", re.IGNORECASE)
-_WHOLE_NUMBER = re.compile(r"[-+]?\d+")
-_NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
-_NUMBER_OR_NONE = re.compile(rf"{_NUMBER.pattern}|nan?|null|none|", re.IGNORECASE)
-_COMMA_NUMBER = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
-_POINT_NUMBER = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
+_NUMBER_OR_NONE = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?|nan?|null|none|[?.-]|", re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[;,\s]*(?:\n|$)", re.IGNORECASE)  # as Excel writes it
+_TOTAL = re.compile(r"((grand |sub)?total|sums?|totals|gesamt|summe|insgesamt|average|mean)\s*:?", re.IGNORECASE)
+# What may be a code: three digits of which the first is 0, at the start of a cell.
+_MAY_BE_CODE = re.compile(rb"(?:^|[^0-9.+-])0[0-9]{2,}(?![0-9.])")
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Layout:
     has_names : bool
     first_line : int
         The line, counted from 1, on which the data start.
+    skipped : int
+        Lines before the table: titles, comments, what separates.
     """
 
     separator: str
@@ -53,20 +56,34 @@ class Layout:
     names: tuple[str, ...]
     has_names: bool
     first_line: int
+    skipped: int = 0
 
 
-def read_text(
-    file: IO[bytes], name: str, *, separator: str | None, header: bool | None
-) -> tuple[pd.DataFrame, int, bool]:
-    """Read separated text from a seekable binary file.
+@dataclass(frozen=True)
+class Text:
+    """A table that was read from text.
 
-    Returns
-    -------
+    Attributes
+    ----------
     frame : pandas.DataFrame
     first_line : int
-        The line of row 0.
+        The line on which the data start.
     has_names : bool
+    removed : tuple of int
+        Numbers of the lines below it that are no rows: comments, totals, lines without a value.
+    readings : mapping of str to Reading
+        What was decided about columns of text.
     """
+
+    frame: pd.DataFrame
+    first_line: int
+    has_names: bool
+    removed: tuple[int, ...] = ()
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+
+
+def read_text(file: IO[bytes], name: str, *, separator: str | None, header: bool | None) -> Text:
+    """Read separated text from a seekable binary file."""
     sample = _first_lines(file)
     file.seek(0)
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if sample.startswith(mark)), "utf-8")
@@ -94,8 +111,9 @@ def find_layout(sample: str, name: str, *, separator: str | None = None, header:
     InvalidInputError
         No line, two columns of one name, or a separator that is not one character or not the text's.
     """
-    found = _find_separator(sample)
-    rows = _split(sample, found if separator is None else separator)
+    said = _SEPARATOR_LINE.match(sample)
+    found = said.group(1) if said else _find_separator(sample)
+    rows = _split(sample, found if separator is None else separator)[1 if said else 0 :]
     if separator is None:
         separator = found
     elif rows and len(rows[0][1]) < 2 <= len(_split(sample, found)[0][1]):
@@ -108,18 +126,48 @@ def find_layout(sample: str, name: str, *, separator: str | None = None, header:
         raise InvalidInputError(
             f"{name} is empty. It must hold a table: a line of column names, then one line per row."
         )
+    above = _lines_above(rows)
+    if above:
+        texts = listed([" ".join(cell for cell in cells if cell.strip()) for _, cells in rows[:above]], most=2)
+        note(f"{above} line{'s' if above > 1 else ''} above the table of {name} left out: {texts}")
+        rows = rows[above:]
     first_line, first = rows[0]
     cells = [cell.strip() for cell in first]
     if header is None:
-        header = not all(_NUMBER.fullmatch(cell) for cell in cells)
+        header = not all(map(is_number, cells))
         if not header:
             note(f"the first line of {name} holds only numbers, so it is read as data; --header takes it as names")
+    body = rows[1:] if header else rows
+    width = max(len(row) for _, row in rows)
+    decimal = find_decimal([[row[i].strip() for _, row in body if i < len(row)] for i in range(width)])
+    skipped = first_line - 1
     if not header:
-        return Layout(separator, _find_decimal(rows, separator), _numbered(len(cells)), False, first_line)
+        return Layout(separator, decimal, _numbered(len(cells)), False, first_line, skipped)
+    cells[0] = cells[0].lstrip("# ") or cells[0]
     names = [cell or f"Unnamed: {position}" for position, cell in enumerate(cells)]
     check_names_differ(names, name)
     start = rows[1][0] if len(rows) > 1 else first_line + 1
-    return Layout(separator, _find_decimal(rows[1:], separator), tuple(names), True, start)
+    return Layout(separator, decimal, tuple(names), True, start, skipped)
+
+
+def _lines_above(rows: Sequence[tuple[int, list[str]]]) -> int:
+    """How many lines stand above the table: comments (``# ...``), and titles above a line of names and one of data."""
+    lines = [[cell.strip() for cell in cells] for _, cells in rows]
+    width = Counter(map(len, lines)).most_common(1)[0][0]
+
+    def holds_number(line: int) -> bool:
+        return line < len(lines) and len(lines[line]) == width and any(map(is_number, lines[line]))
+
+    first = 0
+    while first + 1 < len(lines) and lines[first][0].startswith("#"):
+        if len(lines[first]) == width > 1 and holds_number(first + 1) and not holds_number(first):
+            return first  # a line of names that starts like a comment
+        first += 1
+    titles = first
+    while titles + 2 < len(lines) and sum(map(bool, lines[titles])) == 1 and not is_number(lines[titles][0]):
+        titles += 1
+    names_follow = width > 1 and sum(map(bool, lines[titles])) > 1 and not any(map(is_number, lines[titles]))
+    return titles if titles > first and names_follow and holds_number(titles + 1) else first
 
 
 def check_names_differ(names: Sequence[str], source: str) -> None:
@@ -153,7 +201,7 @@ def _first_lines(file: IO[bytes]) -> bytes:
 
 def _read_as(
     file: IO[bytes], sample: str, encoding: str, name: str, separator: str | None, header: bool | None
-) -> tuple[pd.DataFrame, int, bool]:
+) -> Text:
     import pandas as pd
 
     layout = find_layout(sample, name, separator=separator, header=header)
@@ -161,18 +209,7 @@ def _read_as(
         with warnings.catch_warnings():
             # Lines longer than the first one: pandas would warn and drop what is too much.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
-                file,
-                sep=layout.separator,
-                decimal=layout.decimal,
-                header=0 if layout.has_names else None,
-                names=list(layout.names),
-                index_col=False,
-                encoding=encoding,
-                skipinitialspace=True,
-                low_memory=False,  # a column's type is decided by all of it
-                **_exact_numbers(pd.__version__),
-            )
+            frame = pd.read_csv(file, low_memory=False, **_options(layout, encoding))  # types are decided by all rows
     except pd.errors.ParserWarning as error:
         raise InvalidInputError(
             f"{name} has lines with more than the {len(layout.names)} values of its first line. "
@@ -185,9 +222,89 @@ def _read_as(
         raise InvalidInputError(
             f"{name} cannot be read as a table: {reason}. Check the separator (--separator)."
         ) from error
-    if frame.empty:
+    frame = _without_empty_edge(frame)
+    no_rows = _no_rows(frame, name)
+    if len(no_rows) == len(frame):
         raise InvalidInputError(f"{name} holds a line of column names and no rows. It needs one line per row.")
-    return _with_long_numbers(_without_empty_edge(frame)), layout.first_line, layout.has_names
+    frame = _with_codes(file, frame, layout, encoding)
+    if no_rows:
+        frame = whole_again(frame.drop(index=no_rows).reset_index(drop=True))
+    readings = {}
+    for column in frame.columns:
+        if not pd.api.types.is_numeric_dtype(frame[column]):
+            values, reading = read_cells(frame[column], layout.decimal)
+            frame = frame.assign(**{column: values})
+            if str(reading):
+                readings[column] = reading
+    return Text(frame, layout.first_line, layout.has_names, tuple(no_rows), readings)
+
+
+def _options(layout: Layout, encoding: str) -> dict[str, Any]:
+    """How pandas is to read a text: nothing but blank cells is missing to it."""
+    import pandas as pd
+
+    return {
+        "sep": layout.separator,
+        "decimal": "." if layout.decimal == layout.separator else layout.decimal,
+        "header": 0 if layout.has_names else None,
+        "names": list(layout.names),
+        "index_col": False,
+        "encoding": encoding,
+        "skipinitialspace": True,
+        "skiprows": layout.skipped,
+        "keep_default_na": False,
+        "na_values": [""],
+        **_exact_numbers(pd.__version__),
+    }
+
+
+def _no_rows(frame: pd.DataFrame, name: str) -> list[int]:
+    """Numbers of the lines that are no rows of the table: blank ones, comments, and a last one of totals."""
+    import numpy as np
+
+    if frame.empty:
+        return []
+    values = frame.notna().to_numpy()
+    n_values, wide = values.sum(axis=1), frame.shape[1] > 1
+    found = {"without a value": np.flatnonzero(n_values == 0).tolist()} if wide else {}
+    text = [column for column in frame.columns if frame[column].dtype.kind not in "iufbc"]
+    if frame.columns[0] in text:
+        comments = frame[frame.columns[0]].astype(str).str.startswith("#").to_numpy()
+        found["of comments"] = np.flatnonzero(comments & (n_values == 1)).tolist() if wide else []
+    rows = np.setdiff1d(np.arange(len(frame)), [row for rows in found.values() for row in rows])
+    for column in text if len(rows) > 2 else []:
+        last = frame[column].iloc[rows[-1]]
+        if _TOTAL.fullmatch(str(last).strip()) and (frame[column] == last).sum() == 1:
+            found["of totals"] = [int(rows[-1])]
+            break
+    for kind, lines in found.items():
+        if lines:
+            note(f"{len(lines):,} line{'s' if len(lines) > 1 else ''} {kind} in {name} left out")
+    return sorted(line for lines in found.values() for line in lines)
+
+
+def _with_codes(file: IO[bytes], frame: pd.DataFrame, layout: Layout, encoding: str) -> pd.DataFrame:
+    """Columns of codes with leading zeros as they stand in the file: pandas made numbers of them."""
+    import pandas as pd
+
+    numbers = [column for column in frame.columns if frame[column].dtype.kind in "iuf"]
+    file.seek(0)
+    if not numbers or not (encoding == "utf-16" or any(map(_MAY_BE_CODE.search, file))):
+        return frame
+    file.seek(0)
+    cells = pd.read_csv(file, dtype=str, usecols=numbers, **_options(layout, encoding))
+    return frame.assign(**{column: cells[column] for column in numbers if holds_codes(cells[column])})
+
+
+def whole_again(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns of whole numbers that are fractional only because pandas had no other way to hold a missing value."""
+    from pandas.api import types
+
+    for column in frame.columns:
+        values = frame[column]
+        if types.is_float_dtype(values) and (values % 1 == 0).all() and values.abs().max() < 2**53:
+            frame = frame.assign(**{column: values.astype("int64")})
+    return frame
 
 
 def _without_empty_edge(frame: pd.DataFrame) -> pd.DataFrame:
@@ -195,19 +312,6 @@ def _without_empty_edge(frame: pd.DataFrame) -> pd.DataFrame:
     last = frame.columns[-1]
     if len(frame.columns) > 1 and last.startswith("Unnamed: ") and frame[last].isna().all():
         return frame.drop(columns=last)
-    return frame
-
-
-def _with_long_numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """Whole numbers beyond 64 bits, which pandas leaves as text, as float64."""
-    from pandas.api import types
-
-    for column in frame.columns:
-        values = frame[column]
-        if not types.is_numeric_dtype(values):
-            held = values.dropna()
-            if len(held) and all(_WHOLE_NUMBER.fullmatch(str(value)) for value in held):
-                frame = frame.assign(**{column: values.map(float, na_action="ignore").astype("float64")})
     return frame
 
 
@@ -230,13 +334,12 @@ def _split(sample: str, separator: str) -> list[tuple[int, list[str]]]:
 
 
 def _find_separator(sample: str) -> str:
-    """The separator that cuts most lines into as many cells as the first, and into the most cells."""
+    """The separator that cuts most lines into equally many cells, and into the most cells."""
 
     def fit(separator: str) -> tuple[float, int]:
-        widths = [len(cells) for _, cells in _split(sample, separator)]
-        if not widths or widths[0] < 2:
-            return 0.0, 0
-        return sum(width == widths[0] for width in widths) / len(widths), widths[0]
+        widths = [len(cells) for _, cells in _split(sample, separator) if not cells[0].startswith("#")]
+        width, lines = max(Counter(widths).items(), key=lambda item: item[::-1], default=(0, 0))
+        return (lines / len(widths), width) if width > 1 else (0.0, 0)
 
     best = max(SEPARATORS, key=fit)
     return " " if fit(best)[1] < 2 and _stands_in_columns(sample) else best
@@ -251,15 +354,6 @@ def _stands_in_columns(sample: str) -> bool:
         and all(len(cells) == len(rows[0]) for cells in rows)
         and all(_NUMBER_OR_NONE.fullmatch(cell) for cells in rows[1:] for cell in cells)
     )
-
-
-def _find_decimal(rows: Sequence[tuple[int, list[str]]], separator: str) -> str:
-    """A decimal comma when cells are written with it and none with a point."""
-    if separator == ",":
-        return "."
-    cells = [cell.strip() for _, row in rows for cell in row]
-    with_comma = any(_COMMA_NUMBER.fullmatch(cell) for cell in cells)
-    return "," if with_comma and not any(_POINT_NUMBER.fullmatch(cell) for cell in cells) else "."
 
 
 def _exact_numbers(version: str) -> dict[str, str]:

@@ -147,7 +147,14 @@ def command(
     for line in _without_part(task):
         note(line)
     if as_json:
-        print_json(model, source=source.name, n_rows=len(task.table), n_columns=task.table.shape[1], scale=scale)
+        print_json(
+            model,
+            source=source.name,
+            n_rows=len(task.table),
+            n_columns=task.table.shape[1],
+            scale=scale,
+            left_out=task.left_out,
+        )
     else:
         print_fit(model, source=source.name, n_rows=len(task.table), scale=scale)
     for path in (out, labels):

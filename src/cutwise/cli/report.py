@@ -81,7 +81,7 @@ def command(
             made = report(
                 fitted,
                 as_fitted(fitted, source, source.frame.loc[complete, described]),
-                y=None if labels_from is None else source.frame[labels_from].to_numpy()[complete],
+                y=None if labels_from is None else source.labels(labels_from).to_numpy()[complete],
                 title=title,
                 source=source.name,
                 dialect=dialect,

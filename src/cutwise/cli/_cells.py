@@ -1,0 +1,210 @@
+"""What the cells of a column of text stand for: numbers, missing values or words, by one table of rules.
+
+=====================================  ===========================================================================
+a cell such as                         is read, where all cells of its column are like it or missing, as
+=====================================  ===========================================================================
+``12``, ``-1.5e3``, ``1,5``            a number, with the file's decimal mark
+``1,234``, ``1.234,5``, ``1 234``      a number with thousands separators, one kind a column
+``$12``, ``12 EUR``                    a number and its currency, one a column; some cells may lack it
+``12 %``                               a number of per cent: 12; every cell must say so
+``(63)``                               -63, as in accounts
+``yes``, ``no``                        True and False; also ``y`` and ``n``, ``true`` and ``false``, ``t`` and ``f``
+``NA``, ``null``, blank, ...           a missing value, whatever the column holds
+``?``, ``-``, ``#DIV/0!``, ...         a missing value among numbers, and a word among words
+``007``                                a code, so that the whole column is words; ``07`` is a number
+=====================================  ===========================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Reading", "find_decimal", "holds_codes", "is_number", "read_cells"]
+
+# In any case of letters.
+MISSING = frozenset(
+    {"", "na", "n/a", "#n/a", "#na", "nan", "-nan", "nat", "null", "none", "<na>", "1.#ind", "1.#qnan", "-1.#ind"}
+)
+MISSING_AMONG_NUMBERS = MISSING | {
+    *("?", "-", "--", "---", "–", "—", ".", "..", "*", "missing", "unknown", "#missing"),
+    *("#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"),
+}
+PAIRS = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"))
+THOUSANDS = {".": ",'’ \u00a0\u202f", ",": ".'’ \u00a0\u202f"}
+CURRENCY = "[$€£¥₹₽₩]|(?:US|CA|AU)?[$]|(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL|Fr[.]|kr[.]?|zł)"
+_CODE = re.compile(r"0\d\d+")
+
+
+def _number_pattern(decimal: str) -> re.Pattern[str]:
+    mark = re.escape(decimal)
+    grouped = rf"\d{{1,3}}(?P<group>[{re.escape(THOUSANDS[decimal])}])\d{{3}}(?:(?P=group)\d{{3}})*(?:{mark}\d*)?"
+    number = rf"(?:{grouped}|\d+(?:{mark}\d*)?|{mark}\d+)(?:[eE][-+]?\d+)?|inf(?:inity)?"
+    return re.compile(
+        rf"(?P<open>\()?\s*(?P<sign>[-+−]?)\s*(?P<before>{CURRENCY})?\s*(?P<inner>[-+−]?)\s*(?P<digits>{number})"
+        rf"\s*(?P<after>%|{CURRENCY})?\s*(?P<close>\))?",
+        re.IGNORECASE,
+    )
+
+
+_NUMBERS = {decimal: _number_pattern(decimal) for decimal in THOUSANDS}
+_PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was decided about a column of text.
+
+    Attributes
+    ----------
+    markers : mapping of str to int
+        What stands in cells that were read as missing, and in how many; blank cells apart.
+    how : tuple of str
+        What else was decided, in words.
+    words : pandas.Series or None
+        The cells as they stand in the file, where two words became True and False.
+    """
+
+    markers: Mapping[str, int] = field(default_factory=dict)
+    how: tuple[str, ...] = ()
+    words: pd.Series | None = None
+
+    @property
+    def marks(self) -> str:
+        """What stands in cells that were read as missing, in words."""
+        return ", ".join(f"{mark!r} in {n:,} cell{'s' if n > 1 else ''}" for mark, n in self.markers.items())
+
+    def __str__(self) -> str:
+        return "; ".join([*([f"{self.marks} is read as missing"] if self.markers else []), *self.how])
+
+
+@dataclass(frozen=True)
+class _Number:
+    value: int | float
+    unit: str
+    group: str
+    in_brackets: bool
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell is a plain number, with either decimal mark."""
+    return _PLAIN.fullmatch(text) is not None
+
+
+def holds_codes(cells: Sequence[Any]) -> bool:
+    """Whether one of the cells is a code: three or more digits, the first of them 0."""
+    return any(isinstance(cell, str) and _CODE.fullmatch(cell.strip()) for cell in cells)
+
+
+def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
+    """A column of text by the rules above: numbers where all cells allow it, else words with gaps.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        Text; NaN where nothing stands.
+    decimal : str
+        The file's decimal mark.
+
+    Returns
+    -------
+    column : pandas.Series
+    reading : Reading
+    """
+    import numpy as np
+    import pandas as pd
+
+    codes, distinct = pd.factorize(column)  # -1 where nothing stands
+    cells = [str(cell).strip() for cell in distinct]
+    counts = np.bincount(codes[codes >= 0], minlength=len(cells)).tolist()
+    marks = {i: cell for i, cell in enumerate(cells) if cell.casefold() in MISSING_AMONG_NUMBERS}
+    others = [i for i in range(len(cells)) if i not in marks]
+    values, how = _as_numbers([cells[i] for i in others], decimal)
+    words = None
+    if values is None and (pair := _pair({cells[i].casefold() for i in others})):
+        values, words = [cells[i].casefold() == pair[0] for i in others], column
+        how = (f"{pair[0]} is 1, {pair[1]} is 0",)
+    if values is None:
+        gone = [i for i, cell in enumerate(cells) if cell.casefold() in MISSING]
+        code = ("codes with leading zeros are kept as they are",) if holds_codes(cells) else ()
+        return column.where(~np.isin(codes, gone), np.nan) if gone else column, Reading(how=code)
+    markers = {mark: sum(counts[i] for i, m in marks.items() if m == mark) for mark in marks.values() if mark}
+    whole = not marks and not (codes < 0).any()
+    lookup: Any = np.full(len(cells) + 1, np.nan)  # the last answers for -1
+    if whole and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in values):
+        lookup = np.zeros(len(cells) + 1, dtype=np.bool_ if words is not None else np.int64)
+    lookup[others] = values
+    return pd.Series(lookup[codes], index=column.index, name=column.name), Reading(markers, how, words)
+
+
+def _as_numbers(cells: Sequence[str], decimal: str) -> tuple[list[int | float] | None, tuple[str, ...]]:
+    """The numbers that cells stand for, and what was left out of them; None unless all of them do."""
+    found = [_number(cell, decimal) for cell in cells]
+    numbers = [number for number in found if number is not None]
+    units = {number.unit for number in numbers}
+    groups = {number.group for number in numbers} - {""}
+    if len(numbers) < len(cells) or len(units - {""}) > 1 or len(groups) > 1 or ("%" in units and "" in units):
+        return None, ()
+    if holds_codes(cells):
+        return None, ()
+    how = []
+    if groups:
+        how.append(f"{next(iter(groups))!r} separates thousands")
+    if "%" in units:
+        how.append("numbers are per cent")
+    elif unit := next(iter(units - {""}), ""):
+        how.append(f"{unit!r} is left out")
+    if any(number.in_brackets for number in numbers):
+        how.append("numbers in brackets are negative")
+    return [number.value for number in numbers], tuple(how)
+
+
+def _number(cell: str, decimal: str) -> _Number | None:
+    """The number that a cell stands for; None where it stands for none."""
+    found = _NUMBERS[decimal].fullmatch(cell)
+    if found is None:
+        return None
+    part = found.groupdict(default="")
+    in_brackets = bool(part["open"])
+    signs = in_brackets + bool(part["sign"]) + bool(part["inner"])
+    if in_brackets != bool(part["close"]) or signs > 1 or (part["before"] and part["after"]):
+        return None
+    digits = part["digits"].replace(part["group"], "") if part["group"] else part["digits"]
+    digits = digits.replace(decimal, ".")
+    value = int(digits) if digits.isdecimal() else float(digits)
+    negative = in_brackets or (part["sign"] or part["inner"]) in ("-", "−")
+    return _Number(-value if negative else value, part["before"] or part["after"], part["group"], in_brackets)
+
+
+def _pair(cells: set[str]) -> tuple[str, str] | None:
+    return next((pair for pair in PAIRS if cells and cells <= set(pair)), None)
+
+
+def find_decimal(columns: Sequence[Sequence[str]]) -> str:
+    """The decimal mark of a file, from the cells of its columns: a comma where only that explains them, or a point."""
+    cells = [cell.strip("-+()") for column in columns for cell in column]
+    if any(map(_DECIMAL["."].fullmatch, cells)):
+        return "."
+    if any(map(_DECIMAL[","].fullmatch, cells)):
+        return ","
+    grouped = [cell for cell in cells if _GROUPED.fullmatch(cell)]
+    if not grouped or any(cell.count(",") > 1 for cell in grouped):
+        return "."
+    # 1,234 is either: thousands where its column also has whole numbers without a comma.
+    mixed = [column for column in columns if any(map(_GROUPED.fullmatch, column)) and any(map(str.isdecimal, column))]
+    return "." if mixed else ","
+
+
+# Numbers that have this decimal mark for sure, and such as could be either: three digits after every comma.
+_GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+")
+_DECIMAL = {
+    mark: re.compile(
+        rf"(?![1-9]\d{{0,2}}([{mark}]\d{{3}})+$)(\d{{1,3}}([{other}]\d{{3}})+|\d*)[{mark}]\d+([eE][-+]?\d+)?"
+    )
+    for mark, other in ((".", ","), (",", "."))
+}

@@ -1,0 +1,224 @@
+"""Files as people have them: what stands in their cells is read for what it is, and what was decided is said."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+from cutwise.cli._cells import find_decimal
+from cutwise.cli._files import read_source
+from cutwise.exceptions import InvalidInputError
+
+NAN = np.nan
+
+
+@pytest.fixture
+def read(tmp_path, capsys):
+    """Read a text from a file; gives the source and what was said on the way."""
+
+    def from_file(content, name="data.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return read_source(str(path)), capsys.readouterr().err
+
+    return from_file
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected", "said"),
+    [
+        (["1", "?", "3"], [1, NAN, 3], "'?' in 1 cell is read as missing"),
+        (
+            ["1", "-", "NA", "n/a"],
+            [1, NAN, NAN, NAN],
+            "'-' in 1 cell, 'NA' in 1 cell, 'n/a' in 1 cell is read as missing",
+        ),
+        (["#DIV/0!", "2", "null", "3"], [NAN, 2, NAN, 3], "'#DIV/0!' in 1 cell, 'null' in 1 cell is read as missing"),
+        (["1.5", "", "2"], [1.5, NAN, 2], ""),
+        (["?", "a", "b"], ["?", "a", "b"], ""),
+        (["NA", "a", "b"], [NAN, "a", "b"], ""),
+        (["None", "a", "null"], [NAN, "a", NAN], ""),
+        (["1,234", "56", "7,890,123.5"], [1234, 56, 7890123.5], "',' separates thousands"),
+        (["1'234", "5"], [1234, 5], '"\'" separates thousands'),
+        (["$1,200", "$5", "-$3"], [1200, 5, -3], "',' separates thousands; '$' is left out"),
+        (["12 €", "(3 €)"], [12, -3], "'€' is left out; numbers in brackets are negative"),
+        (["EUR 5", "7"], [5, 7], "'EUR' is left out"),
+        (["€5", "$7"], ["€5", "$7"], ""),
+        (["12 %", "3.5%"], [12, 3.5], "numbers are per cent"),
+        (["12 %", "3.5"], ["12 %", "3.5"], ""),
+        (["(63)", "5"], [-63, 5], "numbers in brackets are negative"),
+        (["(-63)", "5"], ["(-63)", "5"], ""),
+        (["yes", "No", "yes"], [True, False, True], "yes is 1, no is 0"),
+        (["y", "n", "?"], [1, 0, NAN], "'?' in 1 cell is read as missing; y is 1, n is 0"),
+        (["True", "False"], [True, False], ""),
+        (["00123", "45678"], ["00123", "45678"], "codes with leading zeros are kept as they are"),
+        (["07", "12"], [7, 12], ""),
+        (["0.001", "10"], [0.001, 10], ""),
+        (["0.30660619938070951", "?"], [0.30660619938070951, NAN], "'?' in 1 cell is read as missing"),
+        (["9007199254740993", "-"], [9007199254740992, NAN], "'-' in 1 cell is read as missing"),
+        (["1_000", "2"], ["1_000", "2"], ""),
+        (["3 kg", "4"], ["3 kg", "4"], ""),
+        (["2020-01-02", "2020-01-03"], ["2020-01-02", "2020-01-03"], ""),
+        (["-", "-"], [NAN, NAN], "'-' in 2 cells is read as missing"),
+    ],
+)
+@pytest.mark.parametrize("separator", [";", "\t", ","])
+def test_a_column_is_read_for_what_its_cells_say(read, cells, expected, said, separator):
+    quoted = [f'"{cell}"' if separator in cell else cell for cell in cells]
+    # Beside it a decimal point, so that the file's mark is known.
+    text = separator.join(["a", "b"]) + "\n" + "".join(f"{cell}{separator}0.5\n" for cell in quoted)
+    source, _ = read(text)
+    values = source.frame["a"].tolist()
+    assert [type(value) is str for value in values] == [type(value) is str for value in expected]
+    for value, wanted in zip(values, expected, strict=True):
+        assert value == wanted or (value != value and wanted != wanted)
+    assert str(source.readings.get("a", "")) == said
+
+
+@pytest.mark.parametrize(
+    ("columns", "decimal"),
+    [
+        ([["1,5", "2"]], ","),
+        ([["1.5"], ["1,000"]], "."),
+        ([["1.234,56"]], ","),
+        ([["1,234.56"]], "."),
+        ([["1.234", "5"], ["1,5"]], ","),
+        ([["1,234,567"]], "."),
+        ([["1,234", "999"]], "."),
+        ([["1,234", "2,345"]], ","),
+        ([["0,123"]], ","),
+        ([["(1,5)"]], ","),
+        ([["1.5"], ["1,5"]], "."),
+        ([["word"], []], "."),
+    ],
+)
+def test_the_decimal_mark_is_the_one_that_explains_the_cells(columns, decimal):
+    assert find_decimal(columns) == decimal
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("sep=;\na;b\n1;2\n3;4\n", 3, ""),
+        ("# made by hand\n# in May, 2020\na,b\n1,2\n3,4\n", 4, "2 lines above the table of"),
+        ("Sales, all of 2020\n\na;b\n1;2\n3;4\n", 4, "1 line above the table of"),
+        ("Sales 2020,\nin May,\na,b\n1,2\n3,4\n", 4, "2 lines above"),
+        ("#a,b\n1,2\n3,4\n", 2, ""),
+        ("# a,b\n1,2\n3,4\n", 2, ""),
+        ("a,b\n1,2\n3,4\n# the end\n", 2, "1 line of comments"),
+        ("a,b\n1,2\n,\n3,4\n,\n", 2, "2 lines without a value"),
+        ("a,b\n1,2\n# between, really\n3,4\n", 2, None),
+    ],
+)
+def test_what_stands_around_a_table_is_no_part_of_it(read, text, line, said):
+    if said is None:
+        source, _ = read(text)  # as many cells as a row: nobody can tell
+        assert len(source.frame) == 3
+        return
+    source, told = read(text)
+    assert source.frame.columns.tolist() == ["a", "b"]
+    assert source.frame.to_numpy().tolist() == [[1, 2], [3, 4]]
+    assert source.frame.dtypes.map(lambda dtype: dtype.kind).tolist() == ["i", "i"] or "value" in said
+    assert source.first_line == line
+    assert (said in told) if said else told == ""
+
+
+@pytest.mark.parametrize("word", ["Total", "TOTAL:", "Grand total", "Summe", "mean"])
+def test_a_last_line_of_totals_is_no_row(read, word):
+    source, told = read(f"shop,sales,kind\n1,10,x\n2,20,y\n3,30,x\n{word},60,\n")
+    assert source.frame["shop"].tolist() == [1, 2, 3]
+    assert source.frame["sales"].tolist() == [10, 20, 30]
+    assert "1 line of totals" in told
+    source, told = read(f"shop,sales\n{word},10\n2,20\n{word},30\n")
+    assert len(source.frame) == 3
+    assert "totals" not in told
+
+
+def test_rows_are_named_by_their_line_in_the_file_whatever_was_left_out(read):
+    source, _ = read("# one\na,b\n1,2\n,\n# two\n3,4\n5,6\n")
+    assert [source.row(i).split("(")[1].split(" of")[0] for i in range(3)] == ["line 3", "line 6", "line 7"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"), [("a,b\n", None), ("name\nDoe\nRoe\n", ["name"]), ("id,x\na,1\nb,2\n", ["id", "x"])]
+)
+def test_names_are_no_title(read, text, names):
+    if names is None:
+        with pytest.raises(InvalidInputError, match="no rows"):
+            read(text)
+    else:
+        assert read(text)[0].frame.columns.tolist() == names
+
+
+def zipped(**members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def test_a_zip_archive_of_one_table_is_unpacked(read):
+    archive = zipped(
+        **{"data/": "", "data/table.csv": "a,b\n1,2\n", "__MACOSX/data/._table.csv": "x", "data/.DS_Store": ""}
+    )
+    assert read(archive, "data.zip")[0].frame.to_numpy().tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (zipped(**{"a.csv": "a\n1\n", "b.csv": "b\n1\n"}), r"zip archive of 2 files \('a.csv', 'b.csv'\)"),
+        (zipped(**{"[Content_Types].xml": "<x/>", "xl/workbook.xml": "<x/>"}), "Excel workbook"),
+        (zipped(**{"a.csv": "a\n1\n"})[:40], "cannot be read"),
+        (zipped(), "zip archive of 0 files"),
+    ],
+    ids=["two tables", "workbook", "cut short", "none"],
+)
+def test_another_zip_archive_is_refused(read, content, words):
+    with pytest.raises(InvalidInputError, match=words):
+        read(content, "data.zip")
+
+
+def test_the_first_minute_with_a_strangers_file(cutwise, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["Customers of 2020,,,,,,", ",CustomerID,Genre,Income,Share,Zip,Member,Year"]
+    for i in range(60):
+        group = i % 3
+        income = f'"${(group + 1) * 10000 + int(rng.integers(500)):,}"'
+        share, member = group * 30 + int(rng.integers(9)), "yes" if group else "no"
+        lines.append(f"{i},{4711 * i % 997},{'FM'[i % 2]},{income},{share} %,0{i % 7}501,{member},2020")
+    path, labels, model = tmp_path / "customers.csv", tmp_path / "labels.csv", tmp_path / "model.json"
+    path.write_text("\n".join([*lines, "Total,,,,,,,"]) + "\n")
+    result = cutwise("fit", path, "-k", 3, "--labels", labels, "--out", model)
+    assert result.code == 0, result.err
+    assert "60 rows, 3 columns" in result.out
+    for words in (
+        "1 line above the table",
+        "1 line of totals",
+        "Income: ',' separates thousands; '$' is left out",
+        "Share: numbers are per cent",
+        "Member: yes is 1, no is 0",
+        "Unnamed: 0 (it numbers the rows), CustomerID (it numbers the rows), Genre (text: 2 different values)",
+        "Zip (codes with leading zeros), Year (the same value in every row); --only names the columns to use",
+    ):
+        assert words in result.err
+    assert cutwise("predict", model, path).out == labels.read_text()
+    kept = cutwise("fit", path, "-k", 3, "--only", "CustomerID,Income")
+    assert "60 rows, 2 columns" in kept.out
+    assert "--only" not in kept.err
+
+
+def test_labels_keep_the_words_that_stand_in_the_file(cutwise, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("x,churn\n" + "".join(f"{i % 7 + 10 * (i % 2)},{['no', 'yes'][i % 2]}\n" for i in range(40)))
+    out = cutwise("fit", path, "--labels-from", "churn").out
+    assert "\nno " in out
+    assert "\nyes " in out
+    path.write_text(
+        "x,kind\n" + "".join(f"{i % 7 + 10 * (i % 2)},{i % 2 or ''}\n" for i in range(1, 41)) + "3,0\n4,0\n"
+    )
+    out = cutwise("fit", path, "--labels-from", "kind", "--drop-missing").out
+    assert "\n0 " in out
+    assert "\n1 " in out
