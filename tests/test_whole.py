@@ -1,6 +1,9 @@
 """Files appear whole or not at all, and what is no file is written to where it stands."""
 
 import os
+import stat
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -51,3 +54,35 @@ def test_a_model_saved_through_a_link_replaces_the_file_behind_it(tmp_path):
     write_whole(link, "new")
     assert link.is_symlink()
     assert real.read_text() == "new"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+@pytest.mark.parametrize("mode", [0o600, 0o444, 0o664])
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, mode):
+    target = tmp_path / "file"
+    target.write_text("old")
+    target.chmod(mode)
+    with whole_file(target) as part:
+        assert stat.S_IMODE(part.stat().st_mode) == mode | stat.S_IWUSR
+        part.write_text("new")
+    assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other locks")
+def test_what_a_killed_save_left_is_removed_by_the_next_and_what_is_being_written_is_not(tmp_path):
+    target = tmp_path / "file"
+    killed = "import os, pathlib, sys; from cutwise._whole import whole_file\n"
+    killed += "with whole_file(sys.argv[1]) as part: part.write_text('half'); os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", killed, target], check=False)
+    (left,) = tmp_path.iterdir()
+    assert left.suffix == ".part"
+    other = tmp_path / left.name.replace("file", "file2")
+    other.write_text("of another file")
+    with whole_file(target) as first:
+        first.write_text("first")
+        assert not left.exists()
+        write_whole(target, "second")
+        assert first.read_text() == "first"
+    assert target.read_text() == "first"
+    assert sorted(tmp_path.iterdir()) == sorted([target, other])

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 __all__ = ["place_of", "whole_file", "write_whole"]
+
+fcntl: Any = import_module("fcntl") if os.name == "posix" else None  # Windows has other locks
 
 
 def place_of(path: str | os.PathLike[str]) -> Path:
@@ -22,9 +28,10 @@ def place_of(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Where to write what shall become ``path``; it replaces what is there when the block ends well.
+    """Where to write what shall become ``path``; it replaces what is there, in its mode, when the block ends well.
 
-    A device or a pipe is written to directly: there is nothing to put in its place.
+    A device or a pipe is written to directly: there is nothing to put in its place. What a process that was killed
+    left of its own attempt is removed.
 
     Raises
     ------
@@ -37,10 +44,17 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         return
     part = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
     try:
-        yield part
-        with open(part, "r+b") as file:
-            os.fsync(file.fileno())
-        os.replace(part, place)
+        _remove_abandoned(place)
+        mode = stat.S_IMODE(place.stat().st_mode) if place.is_file() else None
+        with _in_use(part):
+            if mode is not None:
+                part.chmod(mode | stat.S_IWUSR)  # before there is anything to read
+            yield part
+            with open(part, "r+b") as file:
+                os.fsync(file.fileno())
+            if mode is not None:
+                part.chmod(mode)
+            os.replace(part, place)
     except OSError as error:
         if error.errno is None or error.filename != str(part):
             raise  # of something else than this file: the block may do more than write it
@@ -51,6 +65,29 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+@contextmanager
+def _in_use(part: Path) -> Iterator[None]:
+    """Make an empty file and lock it, so that others see that somebody writes it."""
+    with open(part, "xb") as file:
+        if fcntl is not None:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+            return
+    yield  # Windows moves no file that is open
+
+
+def _remove_abandoned(place: Path) -> None:
+    """Remove parts of a file that nobody writes any more: those that can be locked."""
+    ours = re.compile(rf"\.{re.escape(place.name)}\.[0-9a-f]{{32}}\.part")
+    if fcntl is None or not place.parent.is_dir():
+        return
+    for name in filter(ours.fullmatch, os.listdir(place.parent)):
+        with suppress(OSError), open(place.with_name(name), "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(file.name)
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:

@@ -1,6 +1,8 @@
 """The command as a process: streams, pipes, interrupts, and what it costs to start."""
 
+import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -46,6 +48,21 @@ def test_a_pipe_that_closes_early_is_no_error(blobs_csv, tmp_path):
         )
     assert result.stderr == ""
     assert result.returncode == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the shell of Windows closes no streams")
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-", "2>/dev/full"])
+def test_a_stream_that_is_closed_ends_no_run(closed, tmp_path):
+    model = tmp_path / "model.json"
+    spelled = shlex.join([*COMMAND, "fit", "--example", "iris", "-k", "3", "--out", str(model)])
+    result = subprocess.run(["sh", "-c", f"{spelled} {closed}"], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
+    assert set(json.loads(model.read_text())) >= {"format", "fitted"}
+    refused = shlex.join([*COMMAND, "rules", str(tmp_path / "no model")])
+    result = subprocess.run(["sh", "-c", f"{refused} {closed}"], capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == int("2>" not in closed)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no named pipes in the file system, and other interrupts")

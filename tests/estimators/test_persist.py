@@ -260,6 +260,9 @@ class TestTheFileItself:
                 "classes is '3', where one of dtype int32",
             ),
             ({"classes": {"dtype": "<c16", "shape": [0], "values": []}}, "classes.dtype is '<c16'"),
+            ({"classes": {"dtype": "<,4", "shape": [0], "values": []}}, "classes.dtype is '<,4'"),
+            ({"classes": {"dtype": "<f8", "shape": [0, 2**64], "values": []}}, "classes.shape is"),
+            ({"classes": {"dtype": "<f8", "shape": [0] + [2**30] * 3, "values": []}}, "classes.shape cannot be used"),
             ({"cluster_centers": {"dtype": "<f8", "shape": [1, 1], "values": [0.0]}}, r"cluster_centers .*\(1, 1\)"),
             ({"cluster_centers": None}, "cluster_centers is None, where an object"),
             ({"cost": "much"}, "cost is 'much', where a number is due"),
@@ -282,6 +285,19 @@ class TestTheFileItself:
             load_model(path)
 
 
+def test_half_a_character_is_neither_saved_nor_read(iris, tmp_path):
+    model = MODELS["k-means"](iris)
+    with pytest.raises(InvalidInputError, match=r"half of a character.*Rename"):
+        model.name_clusters({0: "\ud800"}).save(tmp_path / "m.json")
+    assert os.listdir(tmp_path) == []
+    model.name_clusters({0: None}).save(tmp_path / "m.json")
+    document = json.loads((tmp_path / "m.json").read_text("utf-8"))
+    document["fitted"]["feature_names_in"][0] = "\ud800"
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    with pytest.raises(ModelFileError, match=r"holds the escape \\ud800"):
+        load_model(tmp_path / "m.json")
+
+
 def rings():
     angle = np.linspace(0, 6, 60)
     return np.column_stack([np.cos(angle), np.sin(angle)]) * np.repeat([1.0, 3.0], 30)[:, None]
@@ -295,7 +311,34 @@ EDITED = {
     "named": lambda X: ClusterExplainer().fit(X, load_iris().target).name_clusters({0: "small"}),
     "baseline": lambda X: CLTree(3, random_state=0).fit(X),
 }
-JUNK = (None, True, -1, 0, 3, 2**70, 0.5, 1e308, "", "a", "nan", [], [0], [None], ["a", "a"], {}, {"a": 1}, [[1], 2])
+JUNK = (
+    "<,4",
+    "f16",
+    "O",
+    "V8",
+    2**64,
+    [2**64],
+    [0, 2**64],
+    "\ud800",
+    None,
+    True,
+    -1,
+    0,
+    3,
+    2**70,
+    0.5,
+    1e308,
+    "",
+    "a",
+    "nan",
+    [],
+    [0],
+    [None],
+    ["a", "a"],
+    {},
+    {"a": 1},
+    [[1], 2],
+)
 
 
 def places(value, path=()):

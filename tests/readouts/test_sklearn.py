@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
 
-from cutwise import ClusterExplainer, ExplainableKMeans
+from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.sklearn import single_precision_thresholds, to_decision_tree
 from cutwise.table import encode_table, read_table
@@ -129,6 +129,79 @@ def test_training_rows_keep_their_clusters_where_float32_moves_an_interval():
     theirs = to_decision_tree(grown.tree, classes=np.arange(4), gaps=grown.gaps)
     assert not np.array_equal(unmoved.predict(X), labels)
     assert np.array_equal(theirs.predict(X), labels)
+
+
+@pytest.mark.parametrize(
+    ("ends", "advice"),
+    [
+        ((1e39, 2e39), "divide"),
+        ((-2e39, -1e39), "divide"),
+        ((1e-50, 2e-50), "multiply"),
+        ((2.0**40, 2.0**40 + 1), "Sub"),
+    ],
+)
+def test_the_advice_fits_what_float32_cannot_tell_apart(ends, advice):
+    gaps = np.array([[*ends, np.nan, np.nan], [np.nan] * 4, [np.nan] * 4])
+    with pytest.raises(InvalidInputError, match=rf"(?s)of column 'x0' are the same.*{advice}.* fit again\.$"):
+        to_decision_tree(stump(ends[0]), classes=np.arange(2), gaps=gaps)
+
+
+# Values whose neighbors in float64 are one in float32, or that become one of two neighbors there: offsets, int64.
+CLOSE = {
+    "decimals": lambda rng, shape: 1000 + rng.integers(0, 40, shape) * 1e-4,
+    "timestamps": lambda rng, shape: 1.7e9 + rng.integers(0, 60, shape) * 70.0,
+    "int64": lambda rng, shape: 2**30 + rng.integers(0, 9000, shape),
+    "int64 beyond 2^53": lambda rng, shape: 2**58 + 2**36 * rng.integers(0, 9, shape) + rng.integers(-99, 99, shape),
+}
+
+
+@pytest.mark.filterwarnings(
+    "ignore::cutwise.exceptions.EmptyClusterWarning", "ignore::cutwise.exceptions.LargeIntegersWarning"
+)
+@pytest.mark.parametrize("kind", CLOSE)
+def test_rows_of_noise_and_of_weight_0_are_training_rows_too(kind):
+    answered = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = CLOSE[kind](rng, (40, 2))
+        y, weights = rng.integers(-1, 3, 40), rng.integers(0, 3, 40)
+        model = ClusterExplainer(algorithm="expand", max_leaves=5).fit(X, y, sample_weight=weights)
+        try:
+            theirs = model.to_sklearn()
+        except InvalidInputError:
+            continue  # the two sides of a cut are one value in float32
+        answered += 1
+        assert np.array_equal(theirs.predict(X), model.predict(X))
+    assert answered > 10
+
+
+def test_gaps_are_those_of_all_rows_also_around_intervals():
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 60, (80, 2))
+    y = np.where((X[:, 0] > 20) & (X[:, 0] <= 40), 1, 0)
+    y[rng.random(80) < 0.4] = -1
+    model = ExplainableKernelKMeans(2, algorithm="expand", cuts="interval", max_leaves=6, random_state=0)
+    for fitted in (
+        model.fit(X, sample_weight=(y >= 0).astype(float)),
+        ClusterExplainer(algorithm="expand", max_leaves=6).fit(X, y),
+    ):
+        tree = fitted.tree_
+        assert (tree.feature >= 0).any()
+        for node in np.flatnonzero(tree.feature >= 0):
+            x = X[reaches(tree, X, node), tree.feature[node]]
+            for at, end in ((0, tree.threshold[node]), (2, tree.lower[node])):
+                if np.isfinite(end):
+                    low, high = fitted._gaps[node, at : at + 2]
+                    assert x[x <= end].max() <= low <= end < high <= x[x > end].min()
+
+
+def reaches(tree, X, node):
+    """The rows that come by a node."""
+    below = {node}
+    for child in range(node + 1, tree.n_nodes):
+        if int(tree.parents[child]) in below:
+            below.add(child)
+    return np.isin(tree.apply(X), list(below))
 
 
 def test_a_tree_that_would_explode_is_refused(monkeypatch):

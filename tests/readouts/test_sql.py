@@ -319,6 +319,38 @@ def test_sqlite_reads_columns_of_text_as_numbers_and_knows_a_column_that_is_miss
     connection.close()
 
 
+@pytest.mark.parametrize("kind", ["TEXT", "REAL", "INTEGER", "NUMERIC", "BLOB", ""])
+def test_sqlite_gives_cells_that_are_no_number_what_the_policy_says_whatever_the_column_was_declared_as(kind):
+    tree = ThresholdTree.from_unordered(
+        children_left=[1, -1, -1],
+        children_right=[2, -1, -1],
+        feature=[0, -1, -1],
+        threshold=[4.95, 0, 0],
+        cluster=[-1, 0, 1],
+        n_features=1,
+    )
+    numbers = {
+        "1": 0,
+        " 4.95 ": 0,
+        "4.950001": 1,
+        "1e3": 1,
+        "-1e3": 0,
+        ".5": 0,
+        "5.": 1,
+        "+5": 1,
+        "9007199254740993": 1,
+    }
+    others = ["", " ", "abc", "5abc", "0x10", "nan", "inf", "?", "1,5", "--5", None, b"5"]
+    connection = sqlite3.connect(":memory:")
+    connection.execute(f"CREATE TABLE t (x {kind})")
+    connection.executemany("INSERT INTO t VALUES (?)", [(cell,) for cell in [*numbers, *others, 3, 5.5, 2**62 + 1]])
+    for nulls in (None, -1):
+        sql = tree_sql(tree, ["x"], dialect="sqlite", table="t", nulls=nulls)
+        found = [row[-1] for row in connection.execute(sql)]
+        assert found == [*numbers.values(), *[nulls] * len(others), 0, 1, 1]
+    connection.close()
+
+
 class TestDialectsThatDoNotRunHere:
     @pytest.mark.parametrize("dialect", DIALECTS)
     @pytest.mark.parametrize("form", ["select", "case", "view", "update"])

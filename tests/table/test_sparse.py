@@ -1,5 +1,8 @@
 """Sparse input of every format becomes canonical CSR with the same values, and is itself never changed."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +12,7 @@ from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError, NotFiniteError
 from cutwise.table import read_table
+from tests.table.damaged_matrices import DAMAGED
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"]
 
@@ -111,14 +115,25 @@ def test_both_index_widths_are_read(dtype):
     np.testing.assert_array_equal(read_table(X).values.toarray(), X.toarray())
 
 
-@pytest.mark.parametrize(
-    ("indices", "indptr"), [([0, 9], [0, 1, 2]), ([0, -1], [0, 1, 2]), ([0, 1], [0, 2, 1]), ([0, 1], [1, 1, 2])]
-)
-def test_indices_that_point_outside_are_refused(indices, indptr):
-    X = sparse.csr_array((2, 3))
-    X.data, X.indices, X.indptr = np.ones(2), np.array(indices), np.array(indptr)
-    with pytest.raises(InvalidInputError, match="not a valid sparse matrix"):
-        read_table(X)
+def test_a_damaged_matrix_of_any_format_is_refused_before_anything_reads_beyond_its_arrays():
+    # In a process of its own: where one is converted unchecked, the process ends.
+    program = [sys.executable, "-W", "ignore", "-m", "tests.table.damaged_matrices"]
+    result = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    said = dict(line.split(": X is not a valid sparse matrix: ") for line in result.stdout.splitlines())
+    assert list(said) == list(DAMAGED)
+    assert all(reason.endswith("Build it anew from its entries.") for reason in said.values())
+
+
+def test_what_stands_behind_the_stored_values_is_not_looked_at():
+    X = sparse.csr_array(np.eye(3))
+    X.data, X.indices = np.append(X.data, np.nan), np.append(X.indices, -9)
+    np.testing.assert_array_equal(read_table(X).values.toarray(), np.eye(3))
+
+
+def test_diagonals_beyond_the_matrix_hold_nothing():
+    X = sparse.dia_array((np.ones((3, 4)), [0, 2, 10**6]), shape=(4, 4))
+    np.testing.assert_array_equal(read_table(X).values.toarray(), np.eye(4) + np.eye(4, k=2))
 
 
 def test_a_missing_stored_value_names_its_place():

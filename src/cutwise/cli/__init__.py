@@ -7,6 +7,7 @@ writing results (``_outputs``), the screen (``_screen``) and one-line errors (``
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -27,6 +28,7 @@ def main(args: Sequence[str] | None = None) -> int:
         0 when all went well; 2 for input that cannot be used, and one line on standard error says why; 130 when
         interrupted.
     """
+    _replace_closed_streams()
     try:
         # typer and rich are optional: `import cutwise` never touches them, and who lacks them is told what to do.
         from cutwise.cli._app import run
@@ -38,3 +40,14 @@ def main(args: Sequence[str] | None = None) -> int:
         sys.stderr.write(f'cutwise: the command line needs {error.name}. Install it: pip install "cutwise[cli]"\n')
         return 2
     return run(args)
+
+
+def _replace_closed_streams() -> None:
+    """Let nothing be read, and what is written be lost, where the caller closed a stream (``cutwise ... >&-``)."""
+    # In the order of their descriptors: else a file that is opened later would stand in the place of one of them.
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nothing = open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8")  # noqa: SIM115 - stays open
+            if nothing.fileno() != descriptor:
+                os.dup2(nothing.fileno(), descriptor)
+            setattr(sys, name, nothing)

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from cutwise.cli._screen import note, one_line
+from cutwise.cli._screen import note
 from cutwise.exceptions import CutwiseError, CutwiseWarning
 
 __all__ = ["BAD_INPUT", "INTERRUPTED", "exit_code_of", "warnings_name"]
@@ -66,7 +66,7 @@ def warnings_name(what: str) -> Iterator[None]:
 
 
 def _fail(message: str) -> int:
-    sys.stderr.write(f"cutwise: {one_line(message)}\n")
+    note(message)
     return BAD_INPUT
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 __all__ = ["note", "one_line", "print_document", "print_line", "print_table", "working"]
 
@@ -24,8 +24,9 @@ def one_line(text: str) -> str:
 
 
 def note(text: str) -> None:
-    """One line on standard error, beside the results."""
-    sys.stderr.write(f"cutwise: {one_line(text)}\n")
+    """One line on standard error, beside the results; what cannot be written there ends no run."""
+    with suppress(OSError):
+        sys.stderr.write(f"cutwise: {one_line(text)}\n")
 
 
 def print_line(text: str = "") -> None:

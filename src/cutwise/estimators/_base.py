@@ -364,7 +364,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         rows, reference, tree = context.rows, context.reference, grown.tree
         costs = context.cost_of_labels(grown.codes)
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
-        self._gaps = grown.gaps
+        self._gaps = rows.gaps_of_all(tree, grown.gaps)
         self.cluster_names_ = {}  # those of an earlier fit belonged to other clusters
         self._column_spreads = rows.deviations(np.unique(tree.feature[tree.feature >= 0]).tolist())
         # What is proved is about distances in the columns that are cut, and about leaves that lower them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -21,6 +22,10 @@ WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 # Texts of an array are as wide as the widest; a file cannot ask for more memory than this for one of them.
 _WIDEST = 1 << 20
+_LONGEST = 1 << 31
+
+# What np.dtype makes of other texts may be anything, also a record or a syntax error.
+_DTYPE = re.compile(r"[<>|=]?(f[248]|[iu][1248]|b1|U[0-9]{1,7}|O)")
 
 
 class DamagedEntryError(ValueError):
@@ -184,13 +189,15 @@ def unpack_array(packed: object, place: str) -> npt.NDArray[Any]:
     DamagedEntryError
     """
     entries = Entries(packed, place)
-    dtype = entries.made("dtype", np.dtype)
     values, shape = entries.of("values"), entries.of("shape")
-    if dtype.kind not in "fiubUO" or dtype.itemsize > _WIDEST:
+    if not _DTYPE.fullmatch(entries.text("dtype")):
         raise entries.refuse("dtype", "a dtype of numbers, booleans or texts")
+    dtype = entries.made("dtype", np.dtype)
+    if dtype.itemsize > _WIDEST:
+        raise entries.refuse("dtype", "a dtype of shorter texts")
     if not isinstance(values, list):
         raise entries.refuse("values", "a list")
-    lengths = shape if isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape) else None
+    lengths = shape if isinstance(shape, list) and all(type(n) is int and 0 <= n < _LONGEST for n in shape) else None
     if lengths is None or math.prod(lengths) != len(values):
         raise entries.refuse("shape", f"the shape of {len(values)} values")
     if dtype.kind == "f":
@@ -200,7 +207,7 @@ def unpack_array(packed: object, place: str) -> npt.NDArray[Any]:
             raise _damaged(f"a value of {place}", value, f"one of dtype {dtype}")
     array = np.empty(len(values), dtype=dtype)
     array[:] = values
-    return array.reshape(lengths)
+    return entries.made("shape", array.reshape)
 
 
 def _fits(value: object, dtype: np.dtype[Any]) -> bool:

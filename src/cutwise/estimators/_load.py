@@ -88,6 +88,12 @@ def _read(path: Path) -> dict[str, Any]:
         raise ModelFileError(f"{path} is empty. Give a file written by save(path).")
     try:
         document = json.loads(text)
+        json.dumps(document, ensure_ascii=False).encode()  # an escape may stand for half of a character
+    except UnicodeEncodeError as error:
+        raise ModelFileError(
+            f"{path} holds the escape {ascii(error.object[error.start])[1:-1]}, half of a character, so no model can "
+            "be read from it. Save the model again."
+        ) from error
     except (ValueError, RecursionError) as error:
         cut_short = text.lstrip().startswith("{") and not text.rstrip().endswith("}")
         what = "is cut short" if cut_short else "is not valid JSON"

@@ -22,6 +22,7 @@ from cutwise.estimators._columns import RemembersColumns
 from cutwise.estimators._entries import Entries, pack_array, pack_float
 from cutwise.estimators._params import UnserializableParam, pack_param
 from cutwise.estimators._scalers import pack_fitted, unpack_fitted
+from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.counts import LeafCounts
 from cutwise.readouts.names import read_cluster_names
 from cutwise.reference import FEATURE_SPACE, OBJECTIVES, Reference
@@ -75,7 +76,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         InvalidInputError
-            Labels of a type that JSON has no word for.
+            Labels of a type that JSON has no word for, or half of a character in a text.
         OSError
             The folder is missing or cannot be written.
         """
@@ -88,7 +89,15 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             "params": {name: pack_param(value) for name, value in self.get_params(deep=False).items()},
             "fitted": self._fitted_state(),
         }
-        write_whole(path, json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n")
+        text = json.dumps(document, allow_nan=False, ensure_ascii=False, indent=1) + "\n"
+        try:
+            content = text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(
+                f"The model holds a text that no file can hold: {text[error.start - 20 : error.end + 20]!r} has half "
+                "of a character in it. Rename that column or cluster."
+            ) from error
+        write_whole(path, content)
 
     def _fitted_state(self) -> dict[str, Any]:
         """What a model file holds of a fitted model, as JSON can hold it."""

@@ -105,6 +105,31 @@ class TrainingRows:
             leaf[self.left_out] = tree.apply(core.as_matrix(self.table.values[self.left_out]), n_jobs=self.n_jobs)
         return leaf
 
+    def gaps_of_all(self, tree: ThresholdTree, gaps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The gaps of every test among the n rows, from those among the m rows; shape (n_nodes, 4), see ``GrownTree``.
+
+        Rows that take no part in a fit may lie between the values that a cut was chosen between.
+        """
+        if not len(self.left_out):
+            return gaps
+        gaps, tested = gaps.copy(), np.unique(tree.feature[tree.feature >= 0])
+        values = as_dense(self.table.values[self.left_out][:, tested]).astype(np.float64)
+        column = np.searchsorted(tested, tree.feature)
+        reaching = {0: np.arange(len(values))}
+        for node in range(tree.n_nodes):  # parents come before their children
+            rows = reaching.pop(node)
+            if tree.feature[node] < 0:
+                continue
+            x = values[rows, column[node]]
+            inside = (x > tree.lower[node]) & (x <= tree.threshold[node])
+            reaching[int(tree.children_left[node])] = rows[inside]
+            reaching[int(tree.children_right[node])] = rows[~inside]
+            for at, end in ((0, tree.threshold[node]), (2, tree.lower[node])):
+                if np.isfinite(end):
+                    gaps[node, at] = max(gaps[node, at], x[x <= end].max(initial=-np.inf))
+                    gaps[node, at + 1] = min(gaps[node, at + 1], x[x > end].min(initial=np.inf))
+        return gaps
+
     def raw_row(self, row: int) -> npt.NDArray[np.float64]:
         """One of the m rows in the input's columns."""
         number = row if self.encoded.row_of is None else self.encoded.row_of[row]

@@ -120,19 +120,39 @@ def single_precision_thresholds(
     """
     if gaps is None:
         return tree.threshold
-    # Rounding keeps order: what is at most the left end stays at most its rounding, and so on the right.
-    with np.errstate(over="ignore"):
-        rounded = gaps.astype(np.float32).astype(np.float64)
-    left, right = rounded[:, 0], rounded[:, 1]
+    left, right = _rounded(gaps)
     inner = tree.feature >= 0
     for node in np.flatnonzero(inner & (left >= right)):
         column = names[tree.feature[node]] if names is not None else f"x{tree.feature[node]}"
         raise InvalidInputError(
             f"scikit-learn's trees compare in float32, where the neighboring values {float(gaps[node, 0])!r} "
             f"and {float(gaps[node, 1])!r} of column {column!r} are the same: its tree would send rows the other way.\n"
-            "Subtract a constant from that column (an offset, the first timestamp) and fit again."
+            f"{_advice(gaps[node])} and fit again."
         )
     return np.where(inner & ((tree.threshold < left) | (tree.threshold >= right)), left, tree.threshold)
+
+
+def _rounded(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The two ends of every gap as scikit-learn sees them; shape (n_nodes,), float64 each.
+
+    Rounding keeps order: what is at most the left end stays at most its rounding, and so on the right. Integers beyond
+    2**53 become float32 at once there, but float64 first in ``gaps``: the two may round to neighbors, hence the margin.
+    """
+    margin = np.where(np.abs(gaps) > 2**53, np.spacing(np.abs(gaps)), 0.0)
+    with np.errstate(over="ignore"):
+        highest = (gaps + margin).astype(np.float32).astype(np.float64)
+        lowest = (gaps - margin).astype(np.float32).astype(np.float64)
+    return highest[:, 0], lowest[:, 1]
+
+
+def _advice(gap: np.ndarray) -> str:
+    """What makes two values differ in float32 that do not."""
+    size, limits = float(np.abs(gap[:2]).max()), np.finfo(np.float32)
+    if size > float(limits.max):
+        return f"They are beyond float32, which ends at {limits.max:.2g}: divide that column by a constant"
+    if size < float(limits.tiny):
+        return f"They are below what float32 tells from 0 ({limits.tiny:.2g}): multiply that column by a constant"
+    return "Subtract a constant from that column (an offset, the first timestamp)"
 
 
 def _cluster_shares(tree: ThresholdTree, n_clusters: int) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 The rules stand side by side in one flat CASE: no engine's limit on nesting is met however deep the tree is, and the
 order of the branches does not matter. A row with NULL or NaN in a tested column is taken out by the first branches;
-otherwise engines that sort NaN above all numbers would put such rows into clusters, and each in its own way.
+otherwise engines that sort NaN above all numbers would put such rows into clusters, and each in its own way. SQLite
+keeps text in any column: what is no number there counts as missing.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def tree_sql(
     values : {"labels", "names"}
         What the column holds: the labels that ``predict`` gives, or names as text.
     nulls : int, float or str, optional
-        What rows get that have NULL or NaN in a tested column; NULL when left out.
+        What rows get that have NULL, NaN or (SQLite) text that is no number in a tested column; NULL when left out.
     classes : ndarray of shape (n_clusters,), optional
         The original label of every cluster code; the codes themselves when left out.
     cluster_names : mapping of label to str, optional
@@ -118,7 +119,7 @@ def tree_sql(
         _check_free(column, names, form)
     statement = writer.statement(case, form, source, column, target)
     known_as = {label: name for label, name in (cluster_names or {}).items() if values == "labels"}
-    return "\n".join([*_comments(nulls, form, column, known_as), writer.text(statement)])
+    return "\n".join([*_comments(dialect, nulls, form, column, known_as), writer.text(statement)])
 
 
 class _Writer:
@@ -192,6 +193,10 @@ class _Writer:
             tests.append(exp.EQ(this=self.column(name), expression=self.double("NaN")))
         elif _NAN_TEST[self.dialect] == "function":
             tests.append(exp.Anonymous(this="IS_NAN", expressions=[self.column(name)]))
+        elif self.dialect == "sqlite":
+            # Beside a REAL, SQLite takes text that is a number for that number; other text sorts above all numbers.
+            infinity = exp.cast(exp.Literal.number("9e999"), "double", copy=False)
+            tests.append(exp.GT(this=self.column(name), expression=infinity))
         return tests
 
     def tests(self, condition: Condition) -> list[Node]:
@@ -342,11 +347,12 @@ def _check_nulls(nulls: Any, labels: Sequence[Any]) -> None:
         )
 
 
-def _comments(nulls: Any, form: str, column: str, known_as: Mapping[Any, str]) -> list[str]:
+def _comments(dialect: str, nulls: Any, form: str, column: str, known_as: Mapping[Any, str]) -> list[str]:
     """What a reader of the SQL has to know. Without semicolons and quotes: simple-minded drivers look for them."""
+    missing = "NULL or text that is no number" if dialect == "sqlite" else "NULL or NaN"
     lines = [
         "Clusters by cutwise, for every row the one that predict gives. Comparisons are in double precision.",
-        f"A row with NULL or NaN in a tested column gets {'NULL' if nulls is None else quoted(nulls)}.",
+        f"A row with {missing} in a tested column gets {'NULL' if nulls is None else quoted(nulls)}.",
     ]
     if form == "update":
         lines.append(f"The column {quoted(column)} has to be there already.")
