@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.preprocessing import StandardScaler
 
-from cutwise import ExplainableKernelKMeans, ExplainableKMeans, metrics
+from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, ExplainableKMedians, metrics
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.agreement import adjusted_rand, contingency, normalized_information
 
@@ -60,6 +61,49 @@ def test_the_cost_ratio_is_that_of_the_fit():
     assert metrics.cost_ratio(MODEL, X, LABELS) == pytest.approx(
         metrics.tree_cost(MODEL, X) / metrics.partition_cost(X, LABELS)
     )
+
+
+NAMES = np.array(["red", "green", "noise", "blue"])[RNG.integers(0, 4, 80)]
+NAMES[NAMES == "noise"] = "-1"
+WEIGHTS = RNG.integers(0, 3, 80) + 0.5 * (np.arange(80) < 9)
+SCALED = {"preprocessor": StandardScaler(), "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("model", "fit"),
+    [
+        (ExplainableKMeans(3, reference=[[0.0, 1.0], [1.0, 0.0], [5.0, 0.0]], preprocessor=StandardScaler()), {}),
+        (ExplainableKMeans(3, **SCALED), {"sample_weight": WEIGHTS}),
+        (ExplainableKMedians(3, **SCALED), {"sample_weight": WEIGHTS}),
+        (ExplainableKernelKMeans(3, gamma=0.5, **SCALED), {"sample_weight": WEIGHTS}),
+        (ExplainableKernelKMeans(3, gamma=0.5, approximation="nystroem", n_components=20, **SCALED), {}),
+        (ClusterExplainer(preprocessor=StandardScaler()), {"y": NAMES, "sample_weight": WEIGHTS}),
+    ],
+    ids=["given centers", "k-means", "k-medians", "kernel", "nystroem", "labels"],
+)
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
+def test_a_model_is_measured_in_its_own_space_against_its_own_reference(model, fit):
+    rows = X * [1, 30]
+    model.fit(rows, **fit)
+    weights = fit.get("sample_weight")
+    labels = model.reference_.labels
+    assert metrics.cost_ratio(model, rows, sample_weight=weights) == pytest.approx(model.cost_ratio_, rel=1e-7)
+    if "y" not in fit:  # noise takes no part in the cost of a fit
+        assert metrics.tree_cost(model, rows, sample_weight=weights) == pytest.approx(model.cost_, rel=1e-7)
+    if not isinstance(model, ExplainableKernelKMeans):
+        codes = np.searchsorted(model.classes_, model.predict(rows))
+        counted = (labels >= 0).astype(float) * (1 if weights is None else weights)
+        surrogate = metrics.surrogate_cost(model, rows, sample_weight=counted)
+        assert surrogate == pytest.approx(model.surrogate_cost_)
+        assert metrics.n_mistakes(model, rows) == ((labels >= 0) & (labels != codes)).sum()
+    assert metrics.adjusted_rand_index(model, rows) == metrics.adjusted_rand_index(model, rows, labels)
+    with pytest.raises(InvalidInputError, match="those of the 80 rows of fit"):
+        metrics.cost_ratio(model, rows[1:])
+
+
+def test_a_tree_alone_has_no_reference():
+    with pytest.raises(InvalidInputError, match="ThresholdTree has no reference"):
+        metrics.cost_ratio(MODEL.tree_, X)
 
 
 def test_a_reference_that_costs_nothing_has_no_ratio():

@@ -395,7 +395,7 @@ def test_what_has_no_tree_is_refused():
     ("call", "error", "message"),
     [
         (lambda t, X: metrics.tree_cost(t, X, metric="kmean"), UnknownOptionError, "Did you mean 'kmeans'"),
-        (lambda t, X: metrics.tree_cost(t, X, metric=None), UnknownOptionError, "metric=None"),
+        (lambda t, X: metrics.tree_cost(t, X, metric=7), UnknownOptionError, "metric=7"),
         (lambda t, X: metrics.tree_cost(t, X[:, :2]), ColumnMismatchError, "2 features"),
         (lambda t, X: metrics.tree_cost(t, X * math.nan), NotFiniteError, "NaN"),
         (lambda t, X: metrics.tree_cost(t, X, Z=X[1:]), InvalidInputError, "120 rows but Z has 119"),

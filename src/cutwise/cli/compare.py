@@ -113,13 +113,12 @@ def _cart(first: ExplainableClusterer, objective: str, common: dict[str, Any], t
     from cutwise import ClusterExplainer
     from cutwise.metrics import tree_cost
 
-    reference, scaler = first.reference_, first.preprocessor_
+    reference = first.reference_
     model = ClusterExplainer(algorithm="cart", **common)
     started = time.perf_counter()
     model.fit(task.table, reference.labels, sample_weight=task.weights)
     seconds = time.perf_counter() - started
-    Z = None if scaler is None else scaler.transform(task.table)
-    cost = tree_cost(model, task.table, metric=objective, Z=Z, sample_weight=task.weights)
+    cost = tree_cost(model, task.table, metric=objective, sample_weight=task.weights)
     ratio = cost / reference.cost if reference.cost > 0 else math.nan
     total, explained = first.total_cost_, math.nan
     if not math.isnan(first.explained_):

@@ -400,6 +400,10 @@ class ExplainableKernelKMeans(TreeClusterer):
         check_domain(self._centers.kernel.name, metric.values, metric.columns)
         return metric.values
 
+    def _kernel_matrix(self, X: Any, table: Table) -> npt.NDArray[np.float64]:
+        """Inner products of rows in feature space."""
+        return self._centers.kernel_matrix(self._metric_rows(X, table), check_n_jobs(self.n_jobs))
+
     def _cost_of(self, X: Any, sample_weight: Any) -> float:
         table = self._read(X)
         weights = read_weights(sample_weight, table.n_rows)

@@ -1,6 +1,8 @@
 """What a tree costs, how far it strays from its reference, and how long its explanations are.
 
-Every function takes a tree, or a fitted estimator that has one, and data: those of fit, or held-out rows.
+Every function takes a tree, or a fitted estimator that has one, and data: those of fit, or held-out rows. An estimator
+brings along where it measures (the output of its preprocessor, the feature space of its kernel), by what metric, and
+the reference of its own rows.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import OBJECTIVES, integer_weights
+from cutwise.reference import OBJECTIVES, Reference, integer_weights
 from cutwise.table import Columns, Table, as_dense, check_option, read_labels, read_table, read_weights
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -85,7 +87,7 @@ def tree_cost(
     tree: Tree,
     X: Any,
     *,
-    metric: str = "kmeans",
+    metric: str | None = None,
     Z: Any = None,
     K: Any = None,
     sample_weight: Any = None,
@@ -97,12 +99,13 @@ def tree_cost(
     tree : ThresholdTree or fitted estimator
     X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
         The rows, in the columns and units that the tree tests. Leaves of one cluster count as one.
-    metric : str, default "kmeans"
-        See ``canonical_metric``.
+    metric : str, optional
+        See ``canonical_metric``. Left out, it is what the estimator measures by, and ``"kmeans"`` for a tree alone.
     Z : array_like or sparse matrix of shape (n_rows, n_dimensions), optional
-        The rows in the space to measure in, such as a preprocessor's output; X itself when left out.
+        The rows in the space to measure in. Left out, it is the output of the estimator's preprocessor, and X itself
+        where there is none.
     K : array_like of shape (n_rows, n_rows), optional
-        The kernel matrix of the rows; needed for, and only for, ``metric="kernel"``.
+        The kernel matrix of the rows, only for ``metric="kernel"``. Left out, an estimator computes it by its kernel.
     sample_weight : array_like of shape (n_rows,), optional
         Weights of the rows; 1 when left out.
 
@@ -123,10 +126,9 @@ def tree_cost(
     ----------
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), *Explainable k-means and k-medians clustering*, Section 2.
     """
-    canonical = canonical_metric(metric)
     table, routed = _read(tree, X)
     weights = read_weights(sample_weight, table.n_rows)
-    return _cost(table, routed.predict(table), canonical, Z, K, weights)
+    return _cost(routed.predict(table), *_space(tree, X, table, metric, Z, K), weights)
 
 
 def partition_cost(
@@ -155,28 +157,29 @@ def partition_cost(
     canonical = canonical_metric(metric)
     table = read_table(X)
     codes = read_labels(labels, table.n_rows, what="labels", estimator="partition_cost").codes
-    return _cost(table, codes, canonical, None, K, read_weights(sample_weight, table.n_rows))
+    return _cost(codes, *_space(None, X, table, canonical, None, K), read_weights(sample_weight, table.n_rows))
 
 
 def cost_ratio(
     tree: Tree,
     X: Any,
-    labels: Any,
+    labels: Any = None,
     *,
-    metric: str = "kmeans",
+    metric: str | None = None,
     Z: Any = None,
     K: Any = None,
     sample_weight: Any = None,
 ) -> float:
-    """Cost of a tree's clusters over the cost of a clustering, the reference: the price of saying it with the tree.
+    """Cost of a tree's clusters over the cost of a clustering, the reference: the price of explainability.
 
     Parameters
     ----------
     tree : ThresholdTree or fitted estimator
     X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
         The rows, in the columns and units that the tree tests.
-    labels : array_like of shape (n_rows,)
-        The reference's cluster of every row; rows with -1 are noise and are left out of both costs.
+    labels : array_like of shape (n_rows,), optional
+        The reference's cluster of every row; rows with -1 are noise and are left out of both costs. Left out, it is the
+        estimator's reference with its own centers, and X must be the rows of fit.
     metric, Z, K, sample_weight
         As in ``tree_cost``.
 
@@ -190,24 +193,28 @@ def cost_ratio(
     ----------
     Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*, Section 7.
     """
-    canonical = canonical_metric(metric)
     table, routed = _read(tree, X)
     weights = read_weights(sample_weight, table.n_rows)
-    codes = read_labels(labels, table.n_rows, what="labels", estimator="cost_ratio").codes
-    reference = _cost(table, codes, canonical, Z, K, weights)
-    grown = _cost(table, np.where(codes < 0, np.int32(-1), routed.predict(table)), canonical, Z, K, weights)
+    codes = _codes(tree, table, labels, "cost_ratio")
+    name, space = _space(tree, X, table, metric, Z, K)
+    if labels is None and isinstance(space, Table):
+        reference = label_cost(space, codes, _reference(tree, "centers").centers, OBJECTIVES[name], weights)
+    else:
+        reference = _cost(codes, name, space, weights)
+    grown = _cost(np.where(codes < 0, np.int32(-1), routed.predict(table)), name, space, weights)
     return grown / reference if reference > 0 else float("nan")
 
 
-def adjusted_rand_index(tree: Tree, X: Any, labels: Any, sample_weight: Any = None) -> float:
+def adjusted_rand_index(tree: Tree, X: Any, labels: Any = None, sample_weight: Any = None) -> float:
     """Agreement of a tree's clusters with a clustering: 1 where they are the same, about 0 for unrelated ones.
 
     Parameters
     ----------
     tree : ThresholdTree or fitted estimator
     X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
-    labels : array_like of shape (n_rows,)
-        The cluster of every row, by whatever names; rows with -1 are noise and left out.
+    labels : array_like of shape (n_rows,), optional
+        The cluster of every row, by whatever names; rows with -1 are noise and left out. Left out, they are those of
+        the estimator's reference, and X must be the rows of fit.
     sample_weight : array_like of shape (n_rows,), optional
         A weight counts as a repeated row; fractions are brought to whole numbers in proportion first.
 
@@ -223,7 +230,7 @@ def adjusted_rand_index(tree: Tree, X: Any, labels: Any, sample_weight: Any = No
     return adjusted_rand(_contingency(tree, X, labels, sample_weight))
 
 
-def normalized_mutual_information(tree: Tree, X: Any, labels: Any, sample_weight: Any = None) -> float:
+def normalized_mutual_information(tree: Tree, X: Any, labels: Any = None, sample_weight: Any = None) -> float:
     """What a tree's clusters tell of a clustering and the reverse, from 0 to 1.
 
     Parameters
@@ -242,9 +249,9 @@ def normalized_mutual_information(tree: Tree, X: Any, labels: Any, sample_weight
 def surrogate_cost(
     tree: Tree,
     X: Any,
-    centers: Any,
+    centers: Any = None,
     *,
-    metric: str = "kmeans",
+    metric: str | None = None,
     Z: Any = None,
     sample_weight: Any = None,
 ) -> float:
@@ -255,12 +262,13 @@ def surrogate_cost(
     tree : ThresholdTree or fitted estimator
     X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
         The rows, in the columns and units that the tree tests.
-    centers : array_like of shape (n_clusters, n_dimensions)
-        The reference centers, one for every cluster code, in the space to measure in.
-    metric : str, default "kmeans"
-        ``"kmeans"`` or ``"kmedians"``, or a synonym; see ``canonical_metric``.
+    centers : array_like of shape (n_clusters, n_dimensions), optional
+        The reference centers, one for every cluster code, in the space to measure in. Left out, they are those of the
+        estimator's reference.
+    metric : str, optional
+        ``"kmeans"`` or ``"kmedians"``, or a synonym; see ``canonical_metric``. Left out, as in ``tree_cost``.
     Z : array_like or sparse matrix of shape (n_rows, n_dimensions), optional
-        The rows in the space to measure in; X itself when left out.
+        The rows in the space to measure in. Left out, as in ``tree_cost``.
     sample_weight : array_like of shape (n_rows,), optional
         Weights of the rows; 1 when left out.
 
@@ -281,15 +289,18 @@ def surrogate_cost(
     Frost, Moshkovitz, Rashtchian (2020), *ExKMC: Expanding explainable k-means clustering*, Section 3.2; a leaf is
     served by the center of its label, which is the best one on every leaf that expansion made.
     """
-    # A kernel's feature space has no centers that could be written down as rows.
-    canonical = METRICS[check_option("metric", metric, tuple(m for m in METRICS if METRICS[m] != "kernel"))]
     table, routed = _read(tree, X)
     weights = read_weights(sample_weight, table.n_rows)
-    space = table if Z is None else _read_rows(Z, table.n_rows)
+    # A kernel's feature space has no centers that could be written down as rows.
+    metric = _metric_of(tree, metric)
+    canonical = METRICS[check_option("metric", metric, tuple(m for m in METRICS if METRICS[m] != "kernel"))]
+    _, space = _space(tree, X, table, canonical, Z, None)
+    assert isinstance(space, Table)
+    centers = _reference(tree, "centers").centers if centers is None else centers
     positions = as_dense(read_table(centers, what="centers").values).astype(np.float64, copy=False)
     if positions.shape[1] != space.n_columns:
         raise InvalidInputError(
-            f"centers have {positions.shape[1]} columns, but {'X' if Z is None else 'Z'} has {space.n_columns}. "
+            f"centers have {positions.shape[1]} columns, but {'X' if space is table else 'Z'} has {space.n_columns}. "
             "Give both in the same space: where that is not the space of X, pass the rows there as Z."
         )
     needed = int(routed.cluster.max()) + 1
@@ -301,16 +312,19 @@ def surrogate_cost(
     return label_cost(space, routed.predict(table), positions, OBJECTIVES[canonical], weights)
 
 
-def n_mistakes(tree: Tree, X: Any, labels: Any, *, classes: Any = None, sample_weight: Any = None) -> int | float:
+def n_mistakes(
+    tree: Tree, X: Any, labels: Any = None, *, classes: Any = None, sample_weight: Any = None
+) -> int | float:
     """Count the rows whose predicted cluster is not their label.
 
     Parameters
     ----------
     tree : ThresholdTree or fitted estimator
     X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
-    labels : array_like of shape (n_rows,)
+    labels : array_like of shape (n_rows,), optional
         The cluster of every row: original labels where there are ``classes``, else the codes of ``tree.cluster``. Rows
-        with -1 are noise and make no mistake.
+        with -1 are noise and make no mistake. Left out, they are those of the estimator's reference, and X must be the
+        rows of fit.
     classes : array_like of shape (n_clusters,), optional
         The original label of every cluster code. Taken from the estimator's ``classes_`` where it has them.
     sample_weight : array_like of shape (n_rows,), optional
@@ -328,7 +342,9 @@ def n_mistakes(tree: Tree, X: Any, labels: Any, *, classes: Any = None, sample_w
     """
     table, routed = _read(tree, X)
     weights = read_weights(sample_weight, table.n_rows)
-    if classes is None:
+    if labels is None:
+        labels, classes = _codes(tree, table, None, "n_mistakes"), np.arange(int(routed.cluster.max()) + 1)
+    elif classes is None:
         classes = getattr(tree, "classes_", None)
     given = read_labels(labels, table.n_rows, what="labels", estimator="n_mistakes")
     if classes is None:
@@ -402,7 +418,7 @@ def _contingency(tree: Tree, X: Any, labels: Any, sample_weight: Any) -> npt.NDA
     """Weight of the rows for each pair of the tree's cluster and the given one."""
     table, routed = _read(tree, X)
     weights, _ = integer_weights(read_weights(sample_weight, table.n_rows))  # pairs of rows are counted
-    codes = read_labels(labels, table.n_rows, what="labels", estimator="the agreement").codes
+    codes = _codes(tree, table, labels, "the agreement")
     kept = codes >= 0
     return contingency(routed.predict(table)[kept], codes[kept], None if weights is None else weights[kept])
 
@@ -435,29 +451,71 @@ def _read_rows(Z: Any, n_rows: int) -> Table:
     return table
 
 
-def _cost(
-    table: Table,
-    codes: npt.NDArray[np.int32],
-    metric: Metric,
-    Z: Any,
-    K: Any,
-    weights: npt.NDArray[np.float64] | None,
-) -> float:
-    if metric != "kernel":
+def _reference(tree: Any, what: str) -> Reference:
+    """The reference of an estimator."""
+    found = getattr(tree, "reference_", None)
+    if not isinstance(found, Reference):
+        raise InvalidInputError(f"{what} are missing: {type(tree).__name__} has no reference of its own. Give {what}.")
+    return found
+
+
+def _codes(tree: Any, table: Table, labels: Any, caller: str) -> npt.NDArray[np.int32]:
+    """Codes of the given labels, -1 for noise; without any, those of the estimator's reference on the rows of fit."""
+    if labels is not None:
+        return read_labels(labels, table.n_rows, what="labels", estimator=caller).codes
+    codes = _reference(tree, "labels").labels
+    if len(codes) != table.n_rows:
+        known = f"those of the {len(codes)} rows of fit" if len(codes) else "not part of its file"
+        raise InvalidInputError(
+            f"X has {table.n_rows} rows, and the labels of the model's reference are {known}. Give those of these rows."
+        )
+    return codes
+
+
+def _metric_of(tree: Any, metric: str | None) -> str:
+    """The metric, by default what an estimator measures by, and k-means for a tree alone."""
+    if metric is not None:
+        return metric
+    own = getattr(tree, "reference_", None)
+    return own.objective if isinstance(own, Reference) else "kmeans"
+
+
+def _space(
+    tree: Any, X: Any, table: Table, metric: str | None, Z: Any, K: Any
+) -> tuple[Metric, Table | npt.NDArray[Any]]:
+    """The metric, and the rows where it measures: a table, or a kernel matrix."""
+    canonical = canonical_metric(_metric_of(tree, metric))
+    if canonical != "kernel":
         if K is not None:
-            raise InvalidInputError(f'K is a kernel matrix, and metric={metric!r} has none. Use metric="kernel".')
-        return own_cost(table if Z is None else _read_rows(Z, table.n_rows), codes, OBJECTIVES[metric], weights)
-    if K is None:
-        raise InvalidInputError('metric="kernel" needs the kernel matrix of the rows: pass it as K, of shape (n, n).')
+            raise InvalidInputError(f'K is a kernel matrix, and metric={canonical!r} has none. Use metric="kernel".')
+        if Z is not None:
+            return canonical, _read_rows(Z, table.n_rows)
+        return canonical, tree._metric(X, table) if hasattr(tree, "_metric") else table
     if Z is not None:
         raise InvalidInputError('Z is not used with metric="kernel": K alone says where the rows are. Leave Z out.')
+    if K is None and hasattr(tree, "_kernel_matrix"):
+        return canonical, tree._kernel_matrix(X, table)
+    if K is None:
+        raise InvalidInputError('metric="kernel" needs the kernel matrix of the rows: pass it as K, of shape (n, n).')
     kernel = read_table(K, what="K").values
     if kernel.shape != (table.n_rows, table.n_rows):
         raise InvalidInputError(
             f"K has the shape {kernel.shape}, but the kernel matrix of {table.n_rows} rows is {table.n_rows} x "
             f"{table.n_rows}. Compute it between the rows of X and themselves."
         )
-    return kernel_cost(as_dense(kernel), codes, weights)
+    return canonical, as_dense(kernel)
+
+
+def _cost(
+    codes: npt.NDArray[np.int32],
+    metric: Metric,
+    space: Table | npt.NDArray[Any],
+    weights: npt.NDArray[np.float64] | None,
+) -> float:
+    """Cost of a partition by centers of its own."""
+    if isinstance(space, Table):
+        return own_cost(space, codes, OBJECTIVES[metric], weights)
+    return kernel_cost(space, codes, weights)
 
 
 def _leaf_weights(tree: Tree, X: Any, sample_weight: Any) -> tuple[ThresholdTree, npt.NDArray[np.float64]]:

@@ -12,6 +12,7 @@ from cutwise.exceptions import InvalidInputError, NotPositiveDefiniteWarning, wa
 from cutwise.table import as_dense
 
 from .blocks import each_block
+from .gram import matrix_gram
 from .kernels import PRECOMPUTED, Kernel
 
 __all__ = ["KernelCenters", "cost_or_zero", "nearest_centers", "warn_if_negative"]
@@ -98,6 +99,18 @@ class KernelCenters:
     def nearest(self, values: Any, n_jobs: int = 1) -> Int32:
         """The nearest center of every row: ndarray of shape (n,), int32; the lowest number where several are."""
         return nearest_centers(self._answer(values, n_jobs, with_self=False), self.scale)
+
+    def kernel_matrix(self, values: Any, n_jobs: int = 1) -> Float64:
+        """Inner products of rows in the feature space where distances are measured; shape (n, n)."""
+        if self.kernel.name == PRECOMPUTED:
+            raise InvalidInputError(
+                "kernel='precomputed' does not know the kernel of these rows. Give their kernel matrix as K."
+            )
+        rows = self.kernel.prepare(values)
+        if self.projection is None:
+            return matrix_gram(self.kernel, rows, n_jobs).matrix
+        features = self.kernel.between(rows, self.rows, n_jobs) @ self.projection
+        return np.asarray(features @ features.T)
 
     def _answer(self, values: Any, n_jobs: int, *, with_self: bool) -> Float64:
         rows = self.kernel.prepare(values)
