@@ -272,6 +272,8 @@ def test_means_are_those_of_exact_arithmetic(spread):
     labels = rng.integers(0, 3, 400).astype(np.int32)
     for weights in (None, rng.integers(1, 6, 400)):
         means, totals = cluster_means(as_matrix(values), labels, 3, weights)
+        known = cluster_means(as_matrix(values), labels, 3, weights, column_sizes=np.abs(values).max(axis=0))
+        np.testing.assert_array_equal(known[0], means)
         w = np.ones(400, np.int64) if weights is None else weights
         for j in range(3):
             assert totals[j] == w[labels == j].sum()

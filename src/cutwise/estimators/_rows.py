@@ -62,6 +62,8 @@ class TrainingRows:
     weight_scale : float
         ``encoded.weights`` in units of ``sample_weight``: weight 1 in the latter is this much in the former.
     n_jobs : int
+    same_columns : bool
+        Whether distances are measured in the input's own columns.
     """
 
     table: Table
@@ -70,6 +72,7 @@ class TrainingRows:
     sample_weight: npt.NDArray[np.float64] | None
     weight_scale: float
     n_jobs: int
+    same_columns: bool
 
     @property
     def n_rows(self) -> int:
@@ -191,7 +194,8 @@ class TrainingRows:
         The center of a cluster without weight is not a number.
         """
         matrix = self.encoded.matrix if raw else self.metric.matrix
-        return objective.centers(matrix, labels, n_clusters, self._summing_weights, self.n_jobs)
+        sizes = self.encoded.column_sizes if raw or self.same_columns else None
+        return objective.centers(matrix, labels, n_clusters, self._summing_weights, self.n_jobs, sizes)
 
     def costs(
         self, objective: Objective, centers: npt.NDArray[np.float64], labels: npt.NDArray[np.int32]
@@ -242,10 +246,11 @@ def encode_rows(
     encoded = encode_table(table, weights=weights, keep=keep, merge=merge, n_jobs=n_jobs)
     if shared is not None and _differs_within(encoded, shared):
         encoded = encode_table(table, weights=weights, keep=keep, merge=False, n_jobs=n_jobs)
-    if encoded.row_of is None:
-        return TrainingRows(table, encoded, metric, sample_weight, scale, n_jobs)
-    metric = replace(metric, values=metric.values[encoded.row_of])
-    return TrainingRows(table, encoded, metric, _merged_weights(encoded, sample_weight), scale, n_jobs)
+    same_columns = metric is table
+    if encoded.row_of is not None:
+        metric = replace(metric, values=metric.values[encoded.row_of])
+        sample_weight = _merged_weights(encoded, sample_weight)
+    return TrainingRows(table, encoded, metric, sample_weight, scale, n_jobs, same_columns)
 
 
 def _differs_within(encoded: EncodedTable, values: npt.NDArray[Any]) -> bool:

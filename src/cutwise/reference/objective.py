@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +16,6 @@ __all__ = ["KMEANS", "KMEDIANS", "OBJECTIVES", "Objective"]
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 SumWeights = npt.NDArray[np.int64] | npt.NDArray[np.float64] | None
-
-
-class _Centers(Protocol):
-    def __call__(
-        self, matrix: Matrix, labels: Int32, n_clusters: int, weights: SumWeights, n_jobs: int
-    ) -> tuple[Float64, Float64]: ...
 
 
 @dataclass(frozen=True)
@@ -39,10 +32,6 @@ class Objective:
         What the best center of a cluster is called: ``"mean"`` or ``"median"``.
     cost_words : str
         What costs are, in the plural: ``"squared distances"`` or ``"l1 distances"``.
-    centers : callable
-        ``centers(matrix, labels, n_clusters, weights, n_jobs)`` gives each cluster's best center, shape (n_clusters,
-        n_columns), nan without weight, and each cluster's weight. Rows with a negative label are left out; the result
-        does not depend on the order of the rows.
     distances : callable
         Turns an array of costs into the distances that ``transform`` gives, in place where it can.
     """
@@ -51,7 +40,6 @@ class Objective:
     words: str
     center_word: str
     cost_words: str
-    centers: _Centers
     distances: Callable[[Float64], Float64]
 
     def assign(
@@ -59,6 +47,24 @@ class Objective:
     ) -> tuple[Int32, Float64, float, Float64 | None]:
         """The nearest center of every row, its cost, the largest excess, and all costs: see ``core.assign``."""
         return core.assign(matrix, centers, self.name, n_jobs, keep=keep)
+
+    def centers(
+        self,
+        matrix: Matrix,
+        labels: Int32,
+        n_clusters: int,
+        weights: SumWeights,
+        n_jobs: int,
+        column_sizes: Float64 | None = None,
+    ) -> tuple[Float64, Float64]:
+        """Each cluster's best center, shape (n_clusters, n_columns), nan without weight, and each cluster's weight.
+
+        Rows with a negative label are left out. ``column_sizes``, the largest absolute value of every column, spares
+        the means a reading of the rows. The result does not depend on the order of the rows.
+        """
+        if self.name == "kmedians":
+            return core.cluster_medians(matrix, labels, n_clusters, weights, n_jobs)
+        return core.cluster_means(matrix, labels, n_clusters, weights, n_jobs, column_sizes)
 
     def costs(self, matrix: Matrix, centers: Float64, n_jobs: int = 1) -> Float64:
         """Cost of every row by every center, shape (n_rows, n_centers)."""
@@ -77,10 +83,10 @@ def _as_they_are(costs: Float64) -> Float64:
     return costs
 
 
-KMEANS = Objective("kmeans", "k-means", "mean", "squared distances", core.cluster_means, _roots)
+KMEANS = Objective("kmeans", "k-means", "mean", "squared distances", _roots)
 """Squared Euclidean distance to the weighted mean."""
 
-KMEDIANS = Objective("kmedians", "k-medians", "median", "l1 distances", core.cluster_medians, _as_they_are)
+KMEDIANS = Objective("kmedians", "k-medians", "median", "l1 distances", _as_they_are)
 """l1 distance to the coordinate-wise weighted median."""
 
 OBJECTIVES: dict[str, Objective] = {objective.name: objective for objective in (KMEANS, KMEDIANS)}

@@ -54,6 +54,14 @@ class EncodedTable:
         """Number of rows, m."""
         return int(self.matrix.n_rows)
 
+    @property
+    def column_sizes(self) -> npt.NDArray[np.float64]:
+        """The largest absolute value of each column among the m rows, shape (d,): that of a bin's end."""
+        first = self.encoded.value_begin
+        last = first + self.encoded.n_bins - 1
+        sizes: npt.NDArray[np.float64] = np.maximum(np.abs(self.encoded.low[first]), np.abs(self.encoded.high[last]))
+        return sizes
+
     def ranks(self, n_jobs: int = 1) -> Ranks:
         """The order of every column's values, which searches for intervals read; found once and kept."""
         if self._ranks is None:

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <variant>
 #include <vector>
@@ -171,10 +172,12 @@ void sum_rows(const RowReader &x, const In1<int32_t> &labels, const RowAdder &ad
 }
 
 std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, const In1<int32_t> &labels, int64_t k,
-                                                             const AnyWeights &weights, int n_jobs) {
+                                                             const AnyWeights &weights, int n_jobs,
+                                                             const std::optional<In1<double>> &sizes) {
   const int64_t n = x.n_rows(), d = x.n_cols();
   if (k < 1) throw std::invalid_argument("there is at least one cluster");
   if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
+  require(!sizes || static_cast<int64_t>(sizes->shape(0)) == d, "there is one size for each column");
   check_weights(weights, n);
   for (int64_t i = 0; i < n; ++i)
     if (labels(i) >= k) throw std::invalid_argument("a label is not below the number of clusters");
@@ -185,7 +188,8 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
     const std::unique_ptr<RowReader> rows = RowReader::of(x);
     const bool fractional = std::holds_alternative<In1<double>>(weights);
     const int bits = bits_of_terms(weights, n);
-    SumPlan plan{column_sizes(*rows, n_jobs), weight_scales(weights, labels, k), std::ldexp(1.0, bits)};
+    SumPlan plan{sizes ? std::vector<double>(sizes->data(), sizes->data() + d) : column_sizes(*rows, n_jobs),
+                 weight_scales(weights, labels, k), std::ldexp(1.0, bits)};
     for (double &s : plan.scale) s = term_scale(s, bits);
     const RowAdder adder{plan, weights, d};
     const int64_t n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
@@ -217,10 +221,11 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
 void bind_means(nanobind::module_ &m) {
   using namespace cutwise;
   m.def("cluster_means", &cutwise::cluster_means, "matrix"_a, "labels"_a, "n_clusters"_a, "weights"_a.none() = nb::none(),
-        "n_jobs"_a = 1,
+        "n_jobs"_a = 1, "column_sizes"_a.none() = nb::none(),
         R"(Weighted means of the rows of each cluster, (n_clusters, d), and the weight of each cluster.
 
 Rows of a negative label are left out; nan for clusters without weight. Terms are split into integers and summed exactly
 (to 2**-80 of a column's largest value for a million rows): offsets cost no digits, neither threads nor the order of rows
-change a bit, and an int64 weight is a repeated row. Integer weights add up to 2**45 at most.)");
+change a bit, and an int64 weight is a repeated row. Integer weights add up to 2**45 at most.
+column_sizes: the largest absolute value of every column, where it is known: one reading of the rows less.)");
 }
