@@ -7,7 +7,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, datasets, metrics
-from cutwise.core import as_matrix, optimal_cut
+from cutwise.core import as_matrix
+from cutwise.tree.optimal import optimal_cut
 from tests.oracle.models import fit_quietly
 from tests.papers.optima import clustering_cost, optimum, side_centers, single_cuts
 

@@ -200,6 +200,7 @@ def cluster_means(
     n_clusters: int,
     weights: NDArray[numpy.int64] | NDArray[numpy.float64] | None = None,
     n_jobs: int = 1,
+    column_sizes: NDArray[numpy.float64] | None = None,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
     Weighted means of the rows of each cluster, (n_clusters, d), and the weight of each cluster.
@@ -207,6 +208,7 @@ def cluster_means(
     Rows of a negative label are left out; nan for clusters without weight. Terms are split into integers and summed exactly
     (to 2**-80 of a column's largest value for a million rows): offsets cost no digits, neither threads nor the order of rows
     change a bit, and an int64 weight is a repeated row. Integer weights add up to 2**45 at most.
+    column_sizes: the largest absolute value of every column, where it is known: one reading of the rows less.
     """
 
 def cluster_medians(
@@ -771,20 +773,31 @@ def fewest_feature_mistakes(
     n_jobs: int = 1,
 ) -> tuple[int, int, int, int, float, float, NDArray[numpy.int32]] | None: ...
 
-def optimal_cut(
+def best_means_cuts(
     matrix: Matrix,
-    objective: str,
+    weights: NDArray[numpy.int64] | None = None,
+    columns: Matrix | None = None,
+    n_jobs: int = 1,
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64], int]:
+    """
+    The cuts of a dense table that may cost least when each side is served by its own mean, by column and value.
+
+    weights are positive; a weight is a repeated row. columns: the same rows in the columns that may be cut; the matrix itself
+    when None. Gives (n,) features, largest values on the left, smallest on the right and weights on the left, and bits: where
+    there is more than one cut, sums[i, f] is the exact sum of column f over the rows on the left of cut i, and at the end over all
+    rows: four integers, each worth 2**bits of the next, in a unit that all columns share; 0 for constant columns. O(n d c + n (c + d) log n) time for n rows, d columns where costs are measured and c that may be cut.
+    """
+
+def best_medians_cut(
+    matrix: Matrix,
     weights: NDArray[numpy.int64] | None = None,
     columns: Matrix | None = None,
     n_jobs: int = 1,
 ) -> tuple[int, float, float] | None:
     """
-    The single cut of a dense table that costs least when each side is served by its own mean, or median.
+    The cut of a dense table that costs least when each side is served by its own median, as best_means_cuts.
 
-    weights are positive; a weight is a repeated row. columns: the same rows in the columns that may be cut; the matrix itself
-    when None. Gives (feature, largest value on the left, smallest on the right), or None where all rows are equal in these
-    columns. Of equals the lowest column's, then the lowest; costs are compared exactly, as sums of the float64 values (for a
-    million rows of 20 columns to 140 bits below the largest value of a column that varies). O(n d c + n (c + d) log n) time for
-    n rows, d columns where costs are measured and c that may be cut; k-medians takes 32 bytes for each value. Moshkovitz,
-    Dasgupta, Rashtchian, Frost (2020), Algorithms 2 and 3 in Appendix D.
+    Gives (feature, largest value on the left, smallest on the right), or None where all rows are equal in these columns. Costs are
+    compared exactly, as sums of the float64 values (for a million rows of 20 columns to 140 bits below the largest value of a
+    column that varies); of equals the lowest column's, then the lowest. In as much time for equal weights, and 32 bytes a value.
     """

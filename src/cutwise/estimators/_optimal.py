@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core import Matrix, as_matrix, optimal_cut
+from cutwise.core import Matrix, as_matrix
 from cutwise.estimators._context import FitContext
 from cutwise.exceptions import InvalidInputError
 from cutwise.tree.grower import GrownTree
 from cutwise.tree.growing import GrowingTree
+from cutwise.tree.optimal import optimal_cut
 
 __all__ = ["check_two_leaves", "cut_in_two"]
 

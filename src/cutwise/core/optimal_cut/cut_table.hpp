@@ -39,7 +39,7 @@ struct BestCut {
 
 // Calls search(table) without the GIL.
 template <class Search>
-BestCut search_cut(const Matrix &columns, const Matrix &rows, const Weights &weights, Search &&search) {
+auto search_cut(const Matrix &columns, const Matrix &rows, const Weights &weights, Search &&search) {
   const int64_t n = rows.n_rows();
   require(!columns.is_sparse() && !rows.is_sparse(), "the optimal cut takes dense matrices");
   require(n > 0 && n <= std::numeric_limits<int32_t>::max(), "a matrix has 1 to 2^31 - 1 rows");
@@ -60,7 +60,6 @@ BestCut search_cut(const Matrix &columns, const Matrix &rows, const Weights &wei
   return search(CutTable{cut_tile, tile, n, columns.n_cols(), rows.n_cols(), weight, total_weight});
 }
 
-BestCut best_means_cut(const Matrix &columns, const Matrix &rows, const Weights &weights, int n_jobs);
 BestCut best_medians_cut(const Matrix &columns, const Matrix &rows, const Weights &weights, int n_jobs);
 
 }  // namespace cutwise

@@ -2,24 +2,24 @@
 //
 // Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 2: with s the sum of the left side's rows about the mean of all
 // rows, a cut lowers the cost by B = |s|^2 W / (W_left W_right), W being total weights. The pass is in float64, with a bound on
-// the error of every B. Where the bounds leave several cuts that could be the best, B is compared in integers: ties are true
-// ties, and neither threads nor the order of the rows decide anything.
+// the error of every B. Where the bounds leave several cuts that could be the best, their exact sums go with them, for the
+// caller to compare B in integers: ties are true ties, and neither threads nor the order of the rows decide anything.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
-
-#include <nanobind/stl/string.h>
 
 #include "base/clones.hpp"
 #include "base/parallel.hpp"
 #include "base/prefetch.hpp"
 #include "optimal_cut/cut_table.hpp"
 #include "optimal_cut/ordered.hpp"
-#include "optimal_cut/wide.hpp"
+#include "optimal_cut/parts.hpp"
 
 namespace cutwise {
 namespace {
@@ -48,6 +48,15 @@ CUTWISE_CLONES double squared_norm(const double *sum, int64_t d) {
   return (lane[0] + lane[1]) + (lane[2] + lane[3]);
 }
 
+using Sum = Parts<kParts>;
+
+// A cut that may be the best: the weight on its left side, and the exact sums of the rows there.
+struct Candidate {
+  BestCut cut;
+  int64_t left;
+  std::vector<Sum> sum;
+};
+
 class MeansSearch {
  public:
   explicit MeansSearch(const CutTable &table)
@@ -55,43 +64,35 @@ class MeansSearch {
     center();
   }
 
-  BestCut search(int n_jobs) const {
+  // The cuts that may be the best, by feature and then by value.
+  std::vector<Candidate> search(int n_jobs) const {
     std::vector<Range> ranges(table_.n_columns);
     parallel_for(n_jobs, table_.n_columns, [&](int64_t f) { ranges[f] = bound(f); });
-    double least = -1.0;  // the best cut lowers the cost by at least so much
+    double least = 0.0;  // the best cut lowers the cost by at least so much
     for (const Range &range : ranges) least = std::max(least, range.low);
     std::vector<int64_t> features;
     for (int64_t f = 0; f < table_.n_columns; ++f)
       if (ranges[f].high >= least) features.push_back(f);
-    std::vector<Decided> decided(features.size());
+    std::vector<std::vector<Candidate>> found(features.size());
     parallel_for(n_jobs, static_cast<int64_t>(features.size()),
-                 [&](int64_t i) { decided[i] = decide(features[i], least, features.size() == 1); });
-    const Decided *best = nullptr;
-    for (const Decided &found : decided)
-      if (found.cut.feature >= 0 && (!best || best->is_beaten_by(found))) best = &found;
-    return best ? best->cut : BestCut{};
+                 [&](int64_t i) { found[i] = candidates(features[i], least, features.size() == 1); });
+    std::vector<Candidate> all;
+    for (std::vector<Candidate> &some : found) std::move(some.begin(), some.end(), std::back_inserter(all));
+    return all;
   }
+
+  // Of all rows, as Candidate::sum.
+  std::vector<Sum> total() const {
+    std::vector<Sum> sum(d_);
+    for (int64_t i = 0; i < n_; ++i) add_exactly(i, sum);
+    return sum;
+  }
+  int bits() const { return bits_; }
 
  private:
   // Between what two values the best gain of a column lies; no cut: never.
   struct Range {
     double low = -1.0, high = -1.0;
-  };
-
-  // The best cut of a column, and its gain: squares / (left * right), up to a factor that all cuts share.
-  struct Decided {
-    BestCut cut;
-    Wide squares;
-    uint64_t left = 0, right = 0;
-
-    bool is_beaten_by(const Decided &other) const {
-      Wide mine = squares, theirs = other.squares;
-      mine.multiply(other.left);
-      mine.multiply(other.right);
-      theirs.multiply(left);
-      theirs.multiply(right);
-      return mine < theirs;
-    }
   };
 
   const double *row(int64_t i) const { return table_.rows.rows + i * table_.rows.stride; }
@@ -178,48 +179,29 @@ class MeansSearch {
     return range;
   }
 
-  // The best of a column's cuts that may gain `least`; compared in integers unless it is the only one at all.
-  Decided decide(int64_t feature, double least, bool alone) const {
+  // A column's cuts that may gain `least`; one that is the only one at all needs no sums.
+  std::vector<Candidate> candidates(int64_t feature, double least, bool only_column) const {
     const OrderedColumn ordered = order_column(table_.columns, n_, feature);
     std::vector<size_t> cuts;
     sweep(ordered, [&](size_t cut, double, double high) {
       if (high >= least) cuts.push_back(cut);
     });
     std::sort(cuts.begin(), cuts.end());
-    Decided best;
-    auto name = [&](size_t cut) { return BestCut::of(table_, feature, ordered, static_cast<int64_t>(cut)); };
-    if (cuts.size() == 1 && alone) {
-      best.cut = name(cuts.front());
-      return best;
-    }
-    std::vector<Parts<kParts>> total(d_), sum(d_);
-    const double unit = std::ldexp(1.0, bits_);
-    for (int64_t i = 0; i < n_; ++i) add_exactly(i, unit, total);
+    std::vector<Candidate> found;
+    std::vector<Sum> sum(only_column && cuts.size() == 1 ? 0 : d_);
     int64_t left = 0, i = 0;
     for (const size_t cut : cuts) {
       for (; i < ordered.cuts[cut]; ++i) {
-        add_exactly(ordered.rows[i], unit, sum);
+        if (!sum.empty()) add_exactly(ordered.rows[i], sum);
         left += weight(ordered.rows[i]);
       }
-      Decided found;
-      found.left = static_cast<uint64_t>(left);
-      found.right = static_cast<uint64_t>(total_weight_ - left);
-      for (int64_t f = 0; f < d_; ++f) {
-        Wide part = Wide::of(sum[f], bits_), whole = Wide::of(total[f], bits_);
-        part.multiply(static_cast<uint64_t>(total_weight_));
-        whole.multiply(found.left);
-        part.subtract(whole);
-        part.make_absolute();
-        found.squares.add(part.square());
-      }
-      found.cut = name(cut);
-      if (best.cut.feature < 0 || best.is_beaten_by(found)) best = found;
+      found.push_back({BestCut::of(table_, feature, ordered, static_cast<int64_t>(cut)), left, sum});
     }
-    return best;
+    return found;
   }
 
-  void add_exactly(int64_t i, double unit, std::vector<Parts<kParts>> &sum) const {
-    const double *values = row(i);
+  void add_exactly(int64_t i, std::vector<Sum> &sum) const {
+    const double *values = row(i), unit = std::ldexp(1.0, bits_);
     const int64_t w = weight(i);
     for (int64_t f = 0; f < d_; ++f) sum[f].add_times(split_value<kParts>(values[f], exact_scale_[f], unit), w);
   }
@@ -233,35 +215,62 @@ class MeansSearch {
   std::vector<double> scale_, exact_scale_, shift_;  // of every column
 };
 
-}  // namespace
+using Candidates = std::tuple<Owned<int64_t, 1>, Owned<double, 1>, Owned<double, 1>, Owned<int64_t, 1>, Owned<int64_t, 3>, int>;
 
-BestCut best_means_cut(const Matrix &columns, const Matrix &rows, const Weights &weights, int n_jobs) {
-  return search_cut(columns, rows, weights, [&](const CutTable &table) { return MeansSearch(table).search(n_jobs); });
+Candidates best_means_cuts(const Matrix &rows, const Weights &weights, const Matrix *columns, int n_jobs) {
+  std::vector<Candidate> found;
+  std::vector<Sum> total;
+  int bits = 0;
+  search_cut(columns ? *columns : rows, rows, weights, [&](const CutTable &table) {
+    const MeansSearch search(table);
+    found = search.search(n_jobs);
+    bits = search.bits();
+    if (found.size() > 1) total = search.total();
+  });
+  const int64_t n = static_cast<int64_t>(found.size()), d = n > 1 ? rows.n_cols() : 0;
+  NewArray<int64_t, 1> feature(n), left(n);
+  NewArray<double, 1> left_max(n), right_min(n);
+  NewArray<int64_t, 3> sums(n + 1, d, kParts);
+  const auto write = [&](const std::vector<Sum> &sum, int64_t at) {
+    for (int64_t f = 0; f < d; ++f) std::copy(sum[f].part.begin(), sum[f].part.end(), sums.data() + (at * d + f) * kParts);
+  };
+  for (int64_t i = 0; i < n; ++i) {
+    feature.data()[i] = found[i].cut.feature;
+    left_max.data()[i] = found[i].cut.left_max;
+    right_min.data()[i] = found[i].cut.right_min;
+    left.data()[i] = found[i].left;
+    write(found[i].sum, i);
+  }
+  write(total, n);
+  return std::make_tuple(feature.to_numpy(), left_max.to_numpy(), right_min.to_numpy(), left.to_numpy(), sums.to_numpy(), bits);
 }
 
+}  // namespace
 }  // namespace cutwise
 
 void bind_optimal_cut(nanobind::module_ &m) {
   using namespace cutwise;
+  using nb::literals::operator""_a;
+  m.def("best_means_cuts", &cutwise::best_means_cuts, "matrix"_a, "weights"_a.none() = nb::none(),
+        "columns"_a.none() = nb::none(), "n_jobs"_a = 1,
+        R"(The cuts of a dense table that may cost least when each side is served by its own mean, by column and value.
+
+weights are positive; a weight is a repeated row. columns: the same rows in the columns that may be cut; the matrix itself
+when None. Gives (n,) features, largest values on the left, smallest on the right and weights on the left, and bits: where
+there is more than one cut, sums[i, f] is the exact sum of column f over the rows on the left of cut i, and at the end over all
+rows: four integers, each worth 2**bits of the next, in a unit that all columns share; 0 for constant columns. O(n d c + n (c + d) log n) time for n rows, d columns where costs are measured and c that may be cut.)");
   using Found = std::optional<std::tuple<int64_t, double, double>>;
   m.def(
-      "optimal_cut",
-      [](const Matrix &matrix, const std::string &objective, const Weights &weights, const Matrix *columns,
-         int n_jobs) -> Found {
-        require(objective == "kmeans" || objective == "kmedians", "the objective is kmeans or kmedians");
-        const auto search = objective == "kmeans" ? best_means_cut : best_medians_cut;
-        const BestCut best = search(columns ? *columns : matrix, matrix, weights, n_jobs);
+      "best_medians_cut",
+      [](const Matrix &matrix, const Weights &weights, const Matrix *columns, int n_jobs) -> Found {
+        const BestCut best = best_medians_cut(columns ? *columns : matrix, matrix, weights, n_jobs);
         if (best.feature < 0) return std::nullopt;
         return std::make_tuple(best.feature, best.left_max, best.right_min);
       },
-      nb::arg("matrix"), nb::arg("objective"), nb::arg("weights").none() = nb::none(), nb::arg("columns").none() = nb::none(),
-      nb::arg("n_jobs") = 1,
-      R"(The single cut of a dense table that costs least when each side is served by its own mean, or median.
+      "matrix"_a, "weights"_a.none() = nb::none(), "columns"_a.none() = nb::none(), "n_jobs"_a = 1,
+      R"(The cut of a dense table that costs least when each side is served by its own median, as best_means_cuts.
 
-weights are positive; a weight is a repeated row. columns: the same rows in the columns that may be cut; the matrix itself
-when None. Gives (feature, largest value on the left, smallest on the right), or None where all rows are equal in these
-columns. Of equals the lowest column's, then the lowest; costs are compared exactly, as sums of the float64 values (for a
-million rows of 20 columns to 140 bits below the largest value of a column that varies). O(n d c + n (c + d) log n) time for
-n rows, d columns where costs are measured and c that may be cut; k-medians takes 32 bytes for each value. Moshkovitz,
-Dasgupta, Rashtchian, Frost (2020), Algorithms 2 and 3 in Appendix D.)");
+Gives (feature, largest value on the left, smallest on the right), or None where all rows are equal in these columns. Costs are
+compared exactly, as sums of the float64 values (for a million rows of 20 columns to 140 bits below the largest value of a
+column that varies); of equals the lowest column's, then the lowest. In as much time for equal weights, and 32 bytes a value.)");
 }

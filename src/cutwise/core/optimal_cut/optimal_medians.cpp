@@ -26,8 +26,8 @@
 #include "base/prefetch.hpp"
 #include "optimal_cut/cut_table.hpp"
 #include "optimal_cut/ordered.hpp"
+#include "optimal_cut/parts.hpp"
 #include "optimal_cut/remaining.hpp"
-#include "optimal_cut/wide.hpp"
 
 namespace cutwise {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "optimal_cut/wide.hpp"
+#include "optimal_cut/parts.hpp"
 
 namespace cutwise {
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core import as_matrix, optimal_cut
+from cutwise.core import as_matrix
+from cutwise.tree.optimal import optimal_cut
 
 OBJECTIVES = ("kmeans", "kmedians")
 
