@@ -9,7 +9,7 @@ import numpy as np
 from clustering_cost import tree_cost_ratio
 
 from adapters import Contestant, Task, UnavailableError
-from cutwise.bench.authors import exkmc_package, why_not_importable
+from adapters.authors import exkmc_package, why_not_importable
 
 
 def _tree(base_tree: str, leaves_per_cluster: int) -> Callable[[Task], Callable[[], Any]]:

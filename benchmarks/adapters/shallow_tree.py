@@ -14,7 +14,7 @@ import numpy as np
 from clustering_cost import n_distinct_rows, tree_cost_ratio
 
 from adapters import Contestant, Task, UnavailableError
-from cutwise.bench.authors import shallow_tree_package, why_not_importable
+from adapters.authors import shallow_tree_package, why_not_importable
 
 # Distinct rows times centers beyond which a tree is left out.
 _LARGEST_TABLE = 1.5e7

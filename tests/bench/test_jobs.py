@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cutwise.bench.jobs import Job, read_records, run_jobs
+from cutwise.bench.runner import Job, read_records, run_jobs
 from cutwise.exceptions import InvalidInputError
 
 

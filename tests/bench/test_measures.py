@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from cutwise.bench.measures import Sample, compare
-from cutwise.bench.published import ALGORITHMS, TABLE_2, TABLE_3, TABLE_4
+from cutwise.bench.shallow import ALGORITHMS, TABLE_2, TABLE_3, TABLE_4
 
 
 def test_a_mean_is_far_beyond_the_tolerance_or_three_combined_standard_errors():

@@ -11,9 +11,9 @@ def test_help_says_where_results_go(cutwise):
 
 def test_it_runs_an_experiment_and_names_its_files(tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("CUTWISE_DATA", raising=False)
-    assert main(["bench", "speed", "--sets", "iris", "--seeds", "1", "--out", str(tmp_path / "out")]) == 0
+    assert main(["bench", "kernel", "--sets", "iris", "--seeds", "1", "--out", str(tmp_path / "out")]) == 0
     captured = capsys.readouterr()
-    assert str(tmp_path / "out" / "speed.md") in captured.out.splitlines()
+    assert str(tmp_path / "out" / "table2.md") in captured.out.splitlines()
     assert "1 of 1: iris, seed 0" in captured.err
 
 

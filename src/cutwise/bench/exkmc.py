@@ -1,29 +1,38 @@
-"""The ExKMC paper's experiments: cost against the number of leaves, beside CART, KDTree, CLTree and CUBT."""
+"""The ExKMC paper's experiments: cost, accuracy and time against the number of leaves, beside other trees.
+
+The grids of CUBT's and CLTree's parameters are searched for the cheapest tree of every size, as the paper did.
+"""
 
 from __future__ import annotations
 
 import time
+import warnings
 from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import ParameterGrid
 
 from cutwise import ExplainableKMeans, datasets
-from cutwise.baselines import KDTree
-from cutwise.bench.grids import CltreeSearch, CubtSearch
-from cutwise.bench.jobs import Job, Record
-from cutwise.bench.measures import Sample, figures_of, fit_quietly
-from cutwise.bench.pictures import Line, grid_of_curves, has_matplotlib
-from cutwise.bench.references import BenchReference, kmeans_reference_of
-from cutwise.bench.runner import Experiment, Options, Sets
-from cutwise.bench.tables import markdown_table
+from cutwise.baselines import CLTREE_GRID, CUBT, CUBT_GRID, KDTree
+from cutwise.baselines._base import Task, finish_tree, label_by_surrogate_cost
+from cutwise.baselines._cltree_growth import cut_back, grow_with_virtual_points, prune_sparse
+from cutwise.baselines._cubt_stages import grow_by_deviance, join_nearest, nearest_distances, prune_nearest
+from cutwise.baselines._sketch import Sketch
+from cutwise.bench.measures import BenchReference, Sample, figures_of, fit_quietly, kmeans_reference_of
+from cutwise.bench.runner import Experiment, Job, Options, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
+from cutwise.estimators._rows import encode_rows
+from cutwise.exceptions import EmptyClusterWarning
+from cutwise.reference import from_centers
 from cutwise.table import read_table
 from cutwise.tree.cart import cart_trees
+from cutwise.tree.threshold_tree import ThresholdTree
 
-__all__ = ["EXKMC", "sizes_of"]
+__all__ = ["EXKMC", "HEADINGS", "CltreeSearch", "CubtSearch", "sizes_of", "title_of", "values_of"]
 
 SYNTHETIC = {"synthetic_i": "Synthetic I", "synthetic_ii": "Synthetic II"}
 
@@ -113,26 +122,22 @@ def _grow(make: Any, X: Any, k: int, size: int, reference: BenchReference, **opt
     return model, seconds
 
 
-def report(records: list[Record]) -> dict[str, str | bytes]:
-    """Tables and pictures from the records of the jobs."""
-    values = _values(records)
-    files: dict[str, str | bytes] = {
-        "curves.md": _curve_tables(values, "cost_ratio", "Cost ratio", "curves.png"),
-        "accuracy.md": _curve_tables(values, "accuracy", "Share of rows in their reference cluster", "accuracy.png"),
+def report(records: list[Record]) -> dict[str, str]:
+    """Tables from the records of the jobs."""
+    values = values_of(records)
+    return {
+        "curves.md": _curve_tables(values, "cost_ratio", "Cost ratio"),
+        "accuracy.md": _curve_tables(values, "accuracy", "Share of rows in their reference cluster"),
         "surrogate.md": _surrogate_table(values),
         "time.md": _time_table(records, values),
     }
-    if has_matplotlib():
-        files["curves.png"] = _picture(values, "cost_ratio", "cost ratio", ratios=True)
-        files["accuracy.png"] = _picture(values, "accuracy", "accuracy")
-        files["surrogate.png"] = _surrogate_picture(values)
-    return files
 
 
 Values = dict[str, dict[str, dict[int, dict[str, Sample]]]]  # data set -> algorithm -> size -> figure
 
 
-def _values(records: list[Record]) -> Values:
+def values_of(records: list[Record]) -> Values:
+    """The figures of every tree, over the references."""
     lists: dict[str, dict[str, dict[int, dict[str, list[float]]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     )
@@ -150,13 +155,14 @@ def _values(records: list[Record]) -> Values:
     }
 
 
-def _title(name: str) -> str:
+def title_of(name: str) -> str:
+    """A data set as it is printed."""
     return SYNTHETIC.get(name) or CATALOG[name].title
 
 
-def _curve_tables(values: Values, figure: str, what: str, picture: str) -> str:
+def _curve_tables(values: Values, figure: str, what: str) -> str:
     parts = [
-        f"# ExKMC paper: {what.lower()} against the number of leaves\n\n![{what}]({picture})\n\n"
+        f"# ExKMC paper: {what.lower()} against the number of leaves\n\n"
         "Medians over the references; the parameters of CLTree and CUBT are the cheapest of the paper's grids at every "
         "size, and like KDTree they may end with fewer leaves than the size allows.\n"
     ]
@@ -168,7 +174,7 @@ def _curve_tables(values: Values, figure: str, what: str, picture: str) -> str:
             if a in algorithms
         ]
         header = ("leaves at most", *map(str, sizes))
-        parts.append(f"\n## {_title(name)}\n\n" + markdown_table(header, rows))
+        parts.append(f"\n## {title_of(name)}\n\n" + markdown_table(header, rows))
     return "".join(parts)
 
 
@@ -179,7 +185,7 @@ def _surrogate_table(values: Values) -> str:
         for figure, what in (("surrogate_ratio", "surrogate"), ("cost_ratio", "cost")):
             first = what == "surrogate"
             cells = [f"{np.median(points[size][figure].values):.3f}" for size in sorted(points)]
-            rows.append([_title(name) if first else "", what, *cells])
+            rows.append([title_of(name) if first else "", what, *cells])
         apart = [
             np.median(points[size]["surrogate_ratio"].values) / np.median(points[size]["cost_ratio"].values) - 1
             for size in sorted(points)
@@ -187,7 +193,7 @@ def _surrogate_table(values: Values) -> str:
         rows.append(["", "apart", *(f"{100 * each:.1f} %" for each in apart)])
     header = ("set", "", "k leaves", "1.5 k", "2 k", "2.5 k", "3 k", "3.5 k", "4 k")
     return (
-        "# ExKMC paper, Figure 5: surrogate cost and true cost\n\n![Surrogate and true cost](surrogate.png)\n\n"
+        "# ExKMC paper, Figure 5: surrogate cost and true cost\n\n"
         "ExKMC from IMM's tree. Both over the reference's cost, medians over the references. Sizes are rounded "
         "down.\n\n" + markdown_table(header, rows, left=2)
     )
@@ -209,7 +215,7 @@ def _time_table(records: list[Record], values: Values) -> str:
 
         rows.append(
             [
-                _title(name),
+                title_of(name),
                 "" if name in SYNTHETIC else f"{np.median(kmeans[name]):.2f}",
                 seconds("exkmc_imm", sizes[0]),
                 seconds("exkmc_imm", double),
@@ -228,32 +234,6 @@ def _time_table(records: list[Record], values: Values) -> str:
             rows,
         )
     )
-
-
-def _line(points: dict[int, dict[str, Sample]], figure: str, *, dashed: bool = False) -> Line:
-    sizes = sorted(points)
-    samples = [points[size][figure].values for size in sizes]
-    error = [float(np.std(values)) for values in samples]
-    return Line(sizes, [float(np.median(values)) for values in samples], error, dashed)
-
-
-def _picture(values: Values, figure: str, label: str, *, ratios: bool = False) -> bytes:
-    panels = {
-        _title(name): {HEADINGS[a]: _line(algorithms[a], figure) for a in HEADINGS if a in algorithms}
-        for name, algorithms in values.items()
-    }
-    return grid_of_curves(panels, x_label="leaves", y_label=label, ratios=ratios)
-
-
-def _surrogate_picture(values: Values) -> bytes:
-    panels = {
-        _title(name): {
-            "cost": _line(algorithms["exkmc_imm"], "cost_ratio"),
-            "surrogate cost": _line(algorithms["exkmc_imm"], "surrogate_ratio", dashed=True),
-        }
-        for name, algorithms in values.items()
-    }
-    return grid_of_curves(panels, x_label="leaves", y_label="over the reference's cost")
 
 
 EXKMC = Experiment(
@@ -278,3 +258,120 @@ EXKMC = Experiment(
     jobs=jobs,
     report=report,
 )
+
+
+# ---- the grid searches
+
+Float64 = npt.NDArray[np.float64]
+
+
+class CubtSearch:
+    """CUBT's grid on one table: no step of it looks at the reference, so one search serves all seeds.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    n_clusters : int
+    sizes : sequence of int
+        Numbers of leaves.
+    """
+
+    def __init__(self, X: Float64, n_clusters: int, sizes: list[int]) -> None:
+        self._X, self._n_clusters = X, n_clusters
+        ones = np.ones(len(X), dtype=np.int64)
+        best = dict.fromkeys(sizes, (np.inf, dict[str, Any]()))
+        seen: set[tuple[Any, ...]] = set()
+        for growth in ParameterGrid({name: CUBT_GRID[name] for name in ("minsize", "mindev")}):
+            sketch = grow_by_deviance(X, X, ones, minsize=int(growth["minsize"]), mindev=growth["mindev"])
+            tree = (*sketch.feature, *map(str, sketch.cut))
+            if tree in seen:
+                continue
+            seen.add(tree)
+            distances = _Distances(sketch, X)
+            for pruning in ParameterGrid({name: CUBT_GRID[name] for name in ("mindist", "alpha")}):
+                alpha = pruning["alpha"]
+                for size in sizes:
+                    is_leaf = prune_nearest(
+                        sketch, X, ones, n_leaves=size, known=distances.of_siblings[alpha], **pruning
+                    )
+                    leaves = sketch.leaves_under(is_leaf)
+                    rows = [sketch.rows[leaf] for leaf in leaves]
+                    near = [distances.to_node(leaf) for leaf in leaves]
+                    group = join_nearest(X, ones, rows, alpha, n_clusters, near)
+                    codes = np.empty(len(X), dtype=np.int32)
+                    for of_leaf, cluster in zip(rows, group, strict=True):
+                        codes[of_leaf] = cluster
+                    cost = _own_cost(X, codes)
+                    if cost < best[size][0] * (1 - 1e-12):
+                        best[size] = cost, {**growth, **pruning}
+        self.parameters = {size: parameters for size, (_, parameters) in best.items()}
+
+    def tree(self, size: int, reference: BenchReference) -> ThresholdTree:
+        """The cheapest tree of at most ``size`` leaves, its clusters numbered as the reference's."""
+        model = CUBT(self._n_clusters, max_leaves=size, reference=reference.centers, **self.parameters[size])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyClusterWarning)
+            return model.fit(self._X).tree_
+
+
+class _Distances:
+    """Distances that one grown tree needs again and again, each found once."""
+
+    def __init__(self, sketch: Sketch, X: Float64) -> None:
+        self._sketch, self._X = sketch, X
+        self._to_node: dict[int, Float64] = {}
+        self.of_siblings: dict[float, dict[int, float]] = defaultdict(dict)
+
+    def to_node(self, node: int) -> Float64:
+        """Distance of every row to the node's nearest row."""
+        if node not in self._to_node:
+            self._to_node[node] = nearest_distances(self._X[self._sketch.rows[node]], self._X)
+        return self._to_node[node]
+
+
+class CltreeSearch:
+    """CLTree's grid on one table: grown once, pruned in every way.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    """
+
+    def __init__(self, X: Float64) -> None:
+        ones = np.ones(len(X), dtype=np.int64)
+        self._table = read_table(X)
+        self._rows = encode_rows(self._table, self._table, None, merge=False, n_jobs=1)
+        self._grown = grow_with_virtual_points(X, ones, min(CLTREE_GRID["min_split"]))
+        # Most values of the grid prune alike.
+        self._prunings = {tuple(prune_sparse(self._grown, **values)): values for values in ParameterGrid(CLTREE_GRID)}
+
+    def tree(self, size: int, reference: BenchReference) -> ThresholdTree:
+        """The cheapest tree of at most ``size`` leaves; larger prunings are cut back as the estimator does."""
+        of_rows = from_centers(self._table, reference.centers, len(reference.centers))
+        task = Task(self._rows, of_rows, size)
+        best: tuple[float, ThresholdTree] | None = None
+        tried: set[tuple[int, ...]] = set()
+        cluster_of: dict[int, int] = {}
+        for leaves in self._prunings:
+            for leaf in leaves:
+                if leaf not in cluster_of:
+                    cluster_of[leaf] = task.best_cluster(self._grown.sketch.rows[leaf])
+            kept = tuple(cut_back(self._grown, {leaf: cluster_of[leaf] for leaf in leaves}, size))
+            if kept in tried:
+                continue
+            tried.add(kept)
+            tree, _ = self._grown.sketch.draw(task, list(kept))
+            label_by_surrogate_cost(tree, task)
+            grown = finish_tree(tree)
+            cost = _own_cost(task.values, grown.codes)
+            if best is None or cost < best[0]:
+                best = cost, grown.tree
+        assert best is not None
+        return best[1]
+
+
+def _own_cost(X: Float64, codes: npt.NDArray[np.int32]) -> float:
+    """k-means cost of a partition, each cluster with its own mean."""
+    centered = X - X.mean(axis=0)
+    present = np.unique(codes)
+    return float(sum(((centered[codes == c] - centered[codes == c].mean(axis=0)) ** 2).sum() for c in present))

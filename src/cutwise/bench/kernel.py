@@ -11,17 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, metrics
-from cutwise.bench.jobs import Job, Record
-from cutwise.bench.measures import fit_quietly
-from cutwise.bench.pictures import has_matplotlib, partitions
-from cutwise.bench.references import kmeans_reference_of
-from cutwise.bench.runner import Experiment, Options, Sets
-from cutwise.bench.tables import markdown_table
+from cutwise.bench.measures import fit_quietly, kmeans_reference_of
+from cutwise.bench.runner import Experiment, Job, Options, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
 from cutwise.table import read_table
 from cutwise.tree.cart import cart_trees
 
-__all__ = ["KERNEL"]
+__all__ = ["KERNEL", "OTHERS", "TREES", "by_set_and_best"]
 
 
 @dataclass(frozen=True)
@@ -118,27 +114,19 @@ def _rand_index(known: Any, labels: Any) -> float:
     return float(adjusted_rand_score(known, labels))
 
 
-def report(records: list[Record]) -> dict[str, str | bytes]:
-    """Tables and pictures from the records of the jobs."""
+def by_set_and_best(records: list[Record]) -> tuple[dict[str, list[Record]], dict[str, Record]]:
+    """The results of every set, and the one of its cheapest reference, as the paper kept it."""
     by_set: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         by_set[record["key"]["set"]].append(record["result"])
-    # The paper kept the cheapest of its clusterings.
     best = {name: min(results, key=lambda result: float(result["reference_cost"])) for name, results in by_set.items()}
-    files: dict[str, str | bytes] = {"table2.md": _table_2(by_set, best), "figure4.md": _figure_4(by_set, best)}
-    if has_matplotlib():
-        columns = {**OTHERS, **TREES}
-        drawn = {
-            CATALOG[name].title: (
-                next(each["points"] for each in by_set[name] if "points" in each),
-                {columns[each]: list(map(int, result["partitions"][each])) for each in columns},
-            )
-            for name, result in best.items()
-            if "partitions" in result
-        }
-        if drawn:
-            files["figures1and3.png"] = partitions(drawn)
-    return files
+    return by_set, best
+
+
+def report(records: list[Record]) -> dict[str, str]:
+    """Tables from the records of the jobs."""
+    by_set, best = by_set_and_best(records)
+    return {"table2.md": _table_2(by_set, best), "figure4.md": _figure_4(by_set, best)}
 
 
 def _table_2(by_set: dict[str, list[Record]], best: dict[str, Record]) -> str:
@@ -180,13 +168,12 @@ def _figure_4(by_set: dict[str, list[Record]], best: dict[str, Record]) -> str:
         if "agreement" in result
     ]
     return (
-        "# Kernel paper, Figure 4, and the pictures of Figures 1 and 3\n\n"
+        "# Kernel paper, Figure 4\n\n"
         "Price of explainability: kernel cost over that of kernel k-means, on the cheapest reference. Kernel ExKMC and "
         "Kernel Expand refine Kernel IMM's tree to the number of leaves in the second column.\n\n"
         + markdown_table(("set", "leaves", *TREES.values()), prices)
         + "\nAgreement with the known kinds (adjusted Rand index):\n\n"
         + markdown_table(("set", *columns.values()), agreements)
-        + "\n![Partitions of the two-dimensional sets](figures1and3.png)\n"
     )
 
 

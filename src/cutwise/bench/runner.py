@@ -1,21 +1,116 @@
-"""An experiment from its options to its folder: jobs, tables and pictures."""
+"""An experiment from its options to its folder: jobs, whose results are kept as JSON lines, and tables made of them."""
 
 from __future__ import annotations
 
+import json
 import platform
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cutwise._whole import write_whole
-from cutwise.bench.jobs import Job, Record, run_jobs
-from cutwise.bench.pictures import has_matplotlib
 from cutwise.datasets import CATALOG, LoadedSet, load_real
-from cutwise.exceptions import DataSetUnavailableError
+from cutwise.exceptions import DataSetUnavailableError, InvalidInputError
 from cutwise.table import check_option
 
-__all__ = ["Experiment", "Options", "Sets", "run_experiment"]
+__all__ = [
+    "Experiment",
+    "Job",
+    "Options",
+    "Record",
+    "Sets",
+    "markdown_table",
+    "read_records",
+    "run_experiment",
+    "run_jobs",
+]
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of work.
+
+    Attributes
+    ----------
+    key : dict
+        What tells it from the others: data set, seed, scaling, ... Values that JSON keeps as they are.
+    work : callable
+        Gives the result, a dict that JSON can hold.
+    """
+
+    key: dict[str, Any]
+    work: Callable[[], Record]
+
+    @property
+    def name(self) -> str:
+        """The key in words."""
+        return ", ".join(str(value) if name == "set" else f"{name} {value}" for name, value in self.key.items())
+
+
+def run_jobs(jobs: Sequence[Job], path: Path, say: Callable[[str], None]) -> list[Record]:
+    """Do the jobs that are not in the file yet, and add each as soon as it is done.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+    path : Path
+        JSON lines, ``{"key": ..., "result": ...}``; made where it is missing. A last line that was cut short by an
+        interrupt is done again.
+    say : callable
+        Told a line for every job.
+
+    Returns
+    -------
+    records : list of dict
+        Those of the given jobs, in their order.
+    """
+    done = {_canonical(record["key"]): record for record in read_records(path)}
+    open_jobs = [job for job in jobs if _canonical(job.key) not in done]
+    if len(open_jobs) < len(jobs):
+        say(f"{len(jobs) - len(open_jobs)} of {len(jobs)} jobs were done before")
+    for number, job in enumerate(open_jobs, start=1):
+        start = time.perf_counter()
+        record = {"key": job.key, "result": job.work()}
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(record, allow_nan=False) + "\n")
+        done[_canonical(job.key)] = record
+        say(f"{number} of {len(open_jobs)}: {job.name}, {time.perf_counter() - start:.1f} s")
+    return [done[_canonical(job.key)] for job in jobs]
+
+
+def read_records(path: Path) -> list[Record]:
+    """The whole records of a file; none where there is no file.
+
+    Raises
+    ------
+    InvalidInputError
+        A line that is no record, other than the last.
+    """
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    records: list[Record] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+            records.append({"key": dict(record["key"]), "result": dict(record["result"])})
+        except (json.JSONDecodeError, TypeError, KeyError, ValueError) as error:
+            if number < len(lines):
+                raise InvalidInputError(
+                    f"Line {number} of {path} is no result of a job ({error}). Remove that line, or choose another "
+                    "folder with --out."
+                ) from error
+            # Cut short: what follows must start on a line of its own.
+            path.write_text("".join(lines[:-1]), encoding="utf-8")
+    return records
+
+
+def _canonical(key: dict[str, Any]) -> str:
+    return json.dumps(key, sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -59,7 +154,9 @@ class Experiment:
     jobs : callable
         From the loaded sets and the options to the jobs.
     report : callable
-        From the records to the files: name to text, or to bytes for a picture.
+        From the records to the files: name to text.
+    command : str
+        What runs it; ``cutwise bench NAME`` when empty.
     """
 
     name: str
@@ -68,7 +165,8 @@ class Experiment:
     quick_sets: tuple[str, ...]
     seeds: int
     jobs: Callable[[Sets, Options, int], list[Job]]
-    report: Callable[[list[Record]], dict[str, str | bytes]]
+    report: Callable[[list[Record]], dict[str, str]]
+    command: str = ""
 
 
 class Sets:
@@ -114,14 +212,14 @@ def run_experiment(experiment: Experiment, options: Options, out: Path, say: Cal
     experiment : Experiment
     options : Options
     out : Path
-        Made where it is missing. ``results.jsonl`` in it keeps every job; tables and pictures are made from it anew.
+        Made where it is missing. ``results.jsonl`` in it keeps every job; tables are made from it anew.
     say : callable
         Told what is going on, a line at a time.
 
     Returns
     -------
     written : list of Path
-        Tables and pictures.
+        Tables.
 
     Raises
     ------
@@ -138,8 +236,6 @@ def run_experiment(experiment: Experiment, options: Options, out: Path, say: Cal
         raise DataSetUnavailableError(next(iter(sets.missing.values())))
     for name in sets.missing:
         say(f"left out: {name} cannot be had (see --data and --fetch)")
-    if not has_matplotlib():
-        say('no pictures: matplotlib is not installed (pip install "cutwise[plot]")')
     seeds = options.seeds if options.seeds is not None else 2 if options.quick else experiment.seeds
     out.mkdir(parents=True, exist_ok=True)
     records = run_jobs(experiment.jobs(sets, options, seeds), out / "results.jsonl", say)
@@ -161,7 +257,7 @@ def _circumstances(experiment: Experiment, options: Options, sets: Sets, seeds: 
     import cutwise
 
     left_out = ", ".join(sets.missing) or "none"
-    command = f"cutwise bench {experiment.name}" + " --quick" * options.quick
+    command = (experiment.command or f"cutwise bench {experiment.name}") + " --quick" * options.quick
     command += f" --sets {','.join(options.sets)}" if options.sets else ""
     command += f" --seeds {seeds}" if options.seeds is not None else ""
     versions: dict[str, Any] = {
@@ -177,3 +273,10 @@ def _circumstances(experiment: Experiment, options: Options, sets: Sets, seeds: 
         f"Versions: {', '.join(f'{name} {version}' for name, version in versions.items())}; {platform.system()} on "
         f"{platform.machine()}. Times are of one thread.\n"
     )
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """A Markdown table whose first ``left`` columns are set flush left, and the others flush right."""
+    rule = ["---" if column < left else "---:" for column in range(len(header))]
+    lines = ["| " + " | ".join(cells) + " |" for cells in (header, rule, *rows)]
+    return "\n".join(lines) + "\n"

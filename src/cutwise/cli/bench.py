@@ -25,7 +25,7 @@ def command(
             metavar="EXPERIMENT",
             help="shallow: Tables 2, 3, 4 and Figures 4, 5 of the ExShallow paper. exkmc: cost, accuracy and time "
             "against the number of leaves, with CART, KDTree, CLTree and CUBT. kernel: Table 2 and Figures 1, 3, 4 of "
-            "the kernel paper. speed: beside scikit-learn and the authors' packages.",
+            "the kernel paper.",
         ),
     ],
     data: Annotated[
@@ -51,7 +51,7 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Run an experiment of the papers, and write tables and pictures."""
+    """Run an experiment of the papers, and write tables."""
     from cutwise.bench import EXPERIMENTS, Options, run_experiment
     from cutwise.exceptions import InvalidInputError
     from cutwise.table import check_option

@@ -1,16 +1,23 @@
-"""The experiments' pictures, where matplotlib is there to draw them."""
+"""The pictures of the papers' experiments, drawn from what ``cutwise bench`` has kept of them.
+
+``python benchmarks/pictures.py exkmc docs/evidence/exkmc`` reads ``results.jsonl`` in the folder and writes PNG files
+beside it; ``shallow`` and ``kernel`` likewise. Needs matplotlib.
+"""
 
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Line", "curves", "grid_of_curves", "has_matplotlib", "partitions"]
+from cutwise.bench import exkmc, kernel, shallow
+from cutwise.bench.runner import Record, read_records
+from cutwise.datasets import CATALOG
 
 
 @dataclass(frozen=True)
@@ -21,11 +28,6 @@ class Line:
     y: Sequence[float]
     error: Sequence[float] | None = None
     dashed: bool = False
-
-
-def has_matplotlib() -> bool:
-    """Whether pictures can be drawn."""
-    return find_spec("matplotlib") is not None
 
 
 def curves(lines: Mapping[str, Line], *, title: str, x_label: str, y_label: str, mark: float | None = None) -> bytes:
@@ -124,3 +126,73 @@ def _png(figure: Any) -> bytes:
     # Without the date and version the same figures give the same file.
     figure.savefig(buffer, format="png", dpi=110, metadata={"Software": None})
     return buffer.getvalue()
+
+
+def pictures_of_exkmc(records: list[Record]) -> dict[str, bytes]:
+    """Cost ratio, accuracy and surrogate cost against the number of leaves, a panel a set."""
+    values = exkmc.values_of(records)
+    surrogate = {
+        exkmc.title_of(name): {
+            "cost": _median_line(algorithms["exkmc_imm"], "cost_ratio"),
+            "surrogate cost": _median_line(algorithms["exkmc_imm"], "surrogate_ratio", dashed=True),
+        }
+        for name, algorithms in values.items()
+    }
+    return {
+        "curves.png": _leaf_curves(values, "cost_ratio", "cost ratio", ratios=True),
+        "accuracy.png": _leaf_curves(values, "accuracy", "accuracy"),
+        "surrogate.png": grid_of_curves(surrogate, x_label="leaves", y_label="over the reference's cost"),
+    }
+
+
+def _leaf_curves(values: Any, figure: str, label: str, *, ratios: bool = False) -> bytes:
+    panels = {
+        exkmc.title_of(name): {
+            heading: _median_line(algorithms[a], figure) for a, heading in exkmc.HEADINGS.items() if a in algorithms
+        }
+        for name, algorithms in values.items()
+    }
+    return grid_of_curves(panels, x_label="leaves", y_label=label, ratios=ratios)
+
+
+def _median_line(points: Any, figure: str, *, dashed: bool = False) -> Line:
+    sizes = sorted(points)
+    samples = [points[size][figure].values for size in sizes]
+    error = [float(np.std(values)) for values in samples]
+    return Line(sizes, [float(np.median(values)) for values in samples], error, dashed)
+
+
+def pictures_of_shallow(records: list[Record]) -> dict[str, bytes]:
+    """Figures 4 and 5: explanation size and cost against the depth penalty."""
+    drawn = {}
+    for file, key, title in (("figure4", "waes", "WAES, relative to λ = 0"), ("figure5", "cost", "Cost ratio")):
+        mean, half = shallow.penalty_curves(records)[key]
+        line = Line(shallow.PENALTIES, mean.tolist(), half.tolist())
+        drawn[f"{file}.png"] = curves(
+            {"all sets": line}, title=title, x_label="depth penalty λ", y_label="mean over the sets", mark=0.03
+        )
+    return drawn
+
+
+def pictures_of_kernel(records: list[Record]) -> dict[str, bytes]:
+    """Figures 1 and 3: partitions of the sets in the plane."""
+    columns = {**kernel.OTHERS, **kernel.TREES}
+    by_set, best = kernel.by_set_and_best(records)
+    drawn = {
+        CATALOG[name].title: (
+            next(each["points"] for each in by_set[name] if "points" in each),
+            {columns[each]: list(map(int, result["partitions"][each])) for each in columns},
+        )
+        for name, result in best.items()
+        if "partitions" in result
+    }
+    return {"figures1and3.png": partitions(drawn)} if drawn else {}
+
+
+PICTURES = {"exkmc": pictures_of_exkmc, "shallow": pictures_of_shallow, "kernel": pictures_of_kernel}
+
+if __name__ == "__main__":
+    experiment, folder = sys.argv[1], Path(sys.argv[2])
+    for name, picture in PICTURES[experiment](read_records(folder / "results.jsonl")).items():
+        (folder / name).write_bytes(picture)
+        print(folder / name)

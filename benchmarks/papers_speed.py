@@ -1,25 +1,25 @@
-"""How long trees take beside what people use today, on the papers' sets; `benchmarks/speed.py` has the large tables."""
+"""How long trees take beside scikit-learn and the authors' packages on the papers' sets; ``speed.py`` has large tables.
+
+``python benchmarks/papers_speed.py FOLDER`` takes the sets that CUTWISE_DATA or scikit-learn has, writes ``speed.md``
+to the folder, and does not do again what its ``results.jsonl`` holds.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from adapters.authors import exkmc_package, shallow_tree_package, why_not_importable
 
 from cutwise import ExplainableKMeans
-from cutwise.bench.authors import exkmc_package, shallow_tree_package, why_not_importable
-from cutwise.bench.jobs import Job, Record
-from cutwise.bench.measures import fit_quietly
-from cutwise.bench.references import BenchReference, kmeans_reference_of
-from cutwise.bench.runner import Experiment, Options, Sets
-from cutwise.bench.tables import markdown_table
+from cutwise.bench.measures import BenchReference, fit_quietly, kmeans_reference_of
+from cutwise.bench.runner import Experiment, Job, Options, Record, Sets, markdown_table, run_experiment
 from cutwise.datasets import CATALOG
-
-__all__ = ["SPEED"]
-
 
 Work = Callable[[Any, int, BenchReference], Callable[[], Any]]
 """What to time, from rows, k and a reference; called outside the clock, and what it returns inside it."""
@@ -90,7 +90,7 @@ def jobs(sets: Sets, options: Options, seeds: int) -> list[Job]:
     ]
 
 
-def report(records: list[Record]) -> dict[str, str | bytes]:
+def report(records: list[Record]) -> dict[str, str]:
     """One table: median seconds."""
     values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
@@ -119,4 +119,10 @@ SPEED = Experiment(
     seeds=3,
     jobs=jobs,
     report=report,
+    command="python benchmarks/papers_speed.py",
 )
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    for path in run_experiment(SPEED, Options(), folder, lambda line: print(line, file=sys.stderr)):
+        print(path)
