@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "cutwise"
 # From the innermost to the outermost; a name may import from lines above its own, and from itself.
 LAYERS = [
     {"exceptions"},
-    {"_whole"},
+    {"_docs", "_whole"},
     {"core"},
     {"table"},
     {"reference"},
@@ -40,13 +40,9 @@ CLOSES_A_CIRCLE = {
     ("readouts.text", "readouts.rules"),
 }
 USES_PRIVATE_NAMES = {
-    ("baselines._base", "estimators._progress"),
-    ("baselines._base", "estimators._reference"),
-    ("baselines._base", "estimators._rows"),
-    ("bench.exkmc", "baselines._base"),
-    ("bench.exkmc", "baselines._cltree_growth"),
-    ("bench.exkmc", "baselines._cubt_stages"),
-    ("bench.exkmc", "baselines._sketch"),
+    ("baselines.base", "estimators._progress"),
+    ("baselines.base", "estimators._reference"),
+    ("baselines.base", "estimators._rows"),
     ("bench.exkmc", "estimators._rows"),
     ("cli._report", "estimators._document"),
     ("cli.curve", "plot._base"),

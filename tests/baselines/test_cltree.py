@@ -9,7 +9,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from cutwise import ExplainableKMeans
 from cutwise.baselines import CLTREE_GRID, CLTree
-from cutwise.baselines._cltree_growth import (
+from cutwise.baselines.base import Sketch
+from cutwise.baselines.cltree import (
     VirtualSketch,
     _Sorted,
     best_virtual_cut,
@@ -17,7 +18,6 @@ from cutwise.baselines._cltree_growth import (
     grow_with_virtual_points,
     prune_sparse,
 )
-from cutwise.baselines._sketch import Sketch
 from cutwise.exceptions import InvalidInputError
 
 # Two even runs of 31 rows, from 0 to 3 and from 7 to 10.

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from cutwise import ExplainableKMeans
 from cutwise.baselines import CUBT, CUBT_GRID
-from cutwise.baselines._cubt_stages import (
+from cutwise.baselines.cubt import (
     dissimilarity,
     grow_by_deviance,
     join_nearest,

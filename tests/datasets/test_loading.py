@@ -8,8 +8,8 @@ import pytest
 from sklearn.datasets import load_digits, load_iris
 
 from cutwise import datasets
-from cutwise.datasets import CATALOG, load_real, loading, origins
-from cutwise.datasets.loading import checksum_of
+from cutwise.datasets import CATALOG, load_real, origins, real
+from cutwise.datasets.real import checksum_of
 from cutwise.exceptions import DataSetUnavailableError, UnknownOptionError
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
@@ -127,5 +127,5 @@ def test_known_labels_come_along_where_they_are_at_hand(tmp_path):
 
 
 def test_the_example_is_true():
-    assert doctest.testmod(loading).failed == 0
+    assert doctest.testmod(real).failed == 0
     assert datasets.load_real is load_real

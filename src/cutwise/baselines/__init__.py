@@ -5,9 +5,8 @@ one also makes (or takes) a reference clustering: to grow on, to label or number
 """
 
 from cutwise.baselines.cart import CART
-from cutwise.baselines.cltree import CLTree
-from cutwise.baselines.cubt import CUBT
-from cutwise.baselines.grids import CLTREE_GRID, CUBT_GRID
+from cutwise.baselines.cltree import CLTREE_GRID, CLTree
+from cutwise.baselines.cubt import CUBT, CUBT_GRID
 from cutwise.baselines.kdtree import KDTree
 
 __all__ = ["CART", "CLTREE_GRID", "CUBT", "CUBT_GRID", "CLTree", "KDTree"]

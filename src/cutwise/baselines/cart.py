@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cutwise.baselines._base import Baseline, Task
+from cutwise._docs import fill_doc
+from cutwise.baselines.base import Baseline, Task
 from cutwise.table import Seed
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.grower import GrownTree
@@ -12,6 +13,7 @@ from cutwise.tree.grower import GrownTree
 __all__ = ["CART"]
 
 
+@fill_doc
 class CART(Baseline):
     """scikit-learn's ``DecisionTreeClassifier`` on the labels of a k-means clustering, as a tree of clusters.
 
@@ -20,29 +22,16 @@ class CART(Baseline):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    {n_clusters}
     max_leaves : int, default=None
         Number of leaves at most, at least ``n_clusters``. None means ``n_clusters``.
-    reference : clusterer or array-like of shape (n_clusters, n_features), default=None
-        The clustering to approximate: centers, or a clusterer (fitted or not). None means k-means.
-    preprocessor : transformer, default=None
-        Distances are measured in its output (a scaler's, say), rules stay in the columns and units of ``X``.
-    n_init : int, default=10
-        Number of starts of the reference, by k-means++.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the reference. The tree uses no randomness.
-    n_jobs : int, default=None
-        Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
-    verbose : int, default=0
-        1 prints each stage and its seconds to standard error.
+    {reference, preprocessor, n_init, random_state, n_jobs, verbose}
 
     Attributes
     ----------
-    tree_, labels_, cluster_centers_, cost_, inertia_, surrogate_cost_, cost_ratio_, total_cost_, explained_, \
-    reference_explained_, reference_, n_leaves_, depth_, \
-    classes_, preprocessor_, n_features_in_, cluster_names_, feature_names_in_
-        As in :class:`cutwise.ExplainableKMeans`.
+    {tree_, labels_, cluster_centers_, cost_, surrogate_cost_, cost_ratio_, total_cost_, explained_}
+    {reference_explained_, reference_, n_leaves_, classes_, preprocessor_, n_features_in_, cluster_names_}
+    {feature_names_in_}
 
     References
     ----------

@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from cutwise.baselines._base import Baseline, Task, finish_tree, label_by_surrogate_cost
-from cutwise.baselines._cltree_growth import cut_back, grow_with_virtual_points, prune_sparse
+import numpy as np
+import numpy.typing as npt
+from scipy.special import xlogy
+
+from cutwise._docs import fill_doc
+from cutwise.baselines.base import Baseline, Sketch, Task, finish_tree, label_by_surrogate_cost
 from cutwise.table import Seed, check_integer, check_number
 from cutwise.tree.grower import GrownTree
 
-__all__ = ["CLTree"]
+__all__ = [
+    "CLTREE_GRID",
+    "CLTree",
+    "VirtualSketch",
+    "best_virtual_cut",
+    "cut_back",
+    "grow_with_virtual_points",
+    "prune_sparse",
+]
+
+CLTREE_GRID: dict[str, list[float]] = {
+    "min_split": [10, 20, 30, 50, 100, 200, 500, 1000, 1500, 2000],
+    "min_y": [0.1, 0.2, 0.3, 0.4, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5],
+    "min_rd": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 50],
+}
+"""Values of the parameters of `CLTree` that the ExKMC paper searched (Appendix B.3)."""
 
 
+@fill_doc
 class CLTree(Baseline):
     """Clustering based on decision trees: dense boxes are told apart from empty space.
 
     Virtual points are spread evenly over the box of the rows, as many as there are rows, and a tree is grown between
     the two kinds by information gain. In every column it looks ahead up to three cuts for the sparsest region, and cuts
     beside it. Sparse nodes are then pruned, and siblings of about equal density united. The leaves that remain become
-    parts of the reference clusters that serve their rows at the lowest cost.
+    parts of the reference clusters that serve their rows at the lowest cost. Boxes are those of the columns that are
+    cut.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    {n_clusters}
     max_leaves : int, default=None
         Number of leaves at most, at least ``n_clusters``. None means ``n_clusters``. Where pruning leaves more,
         siblings that are parts of one cluster are united, and then the leaves with the fewest rows go with their
@@ -35,15 +56,13 @@ class CLTree(Baseline):
     min_rd : float, default=10.0
         A dense node absorbs a sibling whose relative density (rows per virtual point, 1 at most) differs from its own
         by at most this, in per cent.
-    reference, preprocessor, n_init, random_state, n_jobs, verbose
-        As in :class:`cutwise.baselines.CART`. Boxes are those of the columns that are cut.
+    {reference, preprocessor, n_init, random_state, n_jobs, verbose}
 
     Attributes
     ----------
-    tree_, labels_, cluster_centers_, cost_, inertia_, surrogate_cost_, cost_ratio_, total_cost_, explained_, \
-    reference_explained_, reference_, n_leaves_, depth_, \
-    classes_, preprocessor_, n_features_in_, cluster_names_, feature_names_in_
-        As in :class:`cutwise.ExplainableKMeans`.
+    {tree_, labels_, cluster_centers_, cost_, surrogate_cost_, cost_ratio_, total_cost_, explained_}
+    {reference_explained_, reference_, n_leaves_, classes_, preprocessor_, n_features_in_, cluster_names_}
+    {feature_names_in_}
 
     Notes
     -----
@@ -104,3 +123,298 @@ class CLTree(Baseline):
         tree, _ = grown.sketch.draw(task, leaves)
         label_by_surrogate_cost(tree, task)
         return finish_tree(tree)
+
+
+Float64 = npt.NDArray[np.float64]
+Int64 = npt.NDArray[np.int64]
+
+# Gains in nats below this share of a point are rounding.
+_NOTHING = 1e-9
+
+
+@dataclass
+class VirtualSketch:
+    """A grown CLTree.
+
+    Attributes
+    ----------
+    sketch : Sketch
+        Its nodes; some leaves hold no rows, only virtual points.
+    weight : list of int
+        Weight of every node's rows (Y).
+    density : list of float
+        Rows per virtual point (Y / N), at most 1: a node with fewer virtual points than rows was given as many.
+    """
+
+    sketch: Sketch
+    weight: list[int]
+    density: list[float]
+
+
+def grow_with_virtual_points(values: Float64, weights: Int64, min_split: float) -> VirtualSketch:
+    """Grow until no node of ``min_split`` rows has a cut that gains.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, d)
+    weights : ndarray of shape (m,), int64
+    min_split : float
+        A node with fewer rows is not cut.
+
+    Returns
+    -------
+    grown : VirtualSketch
+        The tree for a larger ``min_split`` is the upper part of it.
+    """
+    total = int(weights.sum())
+    sketch = Sketch([np.arange(len(values))])
+    grown = VirtualSketch(sketch, [total], [1.0])
+    box = np.stack([values.min(axis=0), values.max(axis=0)])
+    pending: list[tuple[int, Float64, float, _Sorted | None]] = [(0, box, float(total), None)]
+    while pending:
+        node, box, virtual, ordered = pending.pop()
+        if grown.weight[node] < max(min_split, 1):
+            continue
+        rows = sketch.rows[node]
+        if ordered is None:
+            ordered = _Sorted(values[rows], weights[rows])
+        found = best_virtual_cut(ordered, box, virtual)
+        if found is None:
+            continue
+        feature, position, n_left, cut = found
+        goes_left = values[rows, feature] <= cut
+        children = sketch.split(node, feature, cut, rows[goes_left], rows[~goes_left])
+        share = (position - box[0, feature]) / (box[1, feature] - box[0, feature])
+        for side in (1, 0):
+            child_box = box.copy()
+            child_box[1 - side, feature] = position
+            weight = n_left if side == 0 else grown.weight[node] - n_left
+            inherited = virtual * (share if side == 0 else 1 - share)
+            count = max(inherited, float(weight))
+            # The order of the rows stays where a cut only takes empty space away.
+            kept = ordered if weight == grown.weight[node] else None
+            pending.append((children[side], child_box, count, kept))
+        for side in (0, 1):
+            _, _, count, _ = pending[-1 - side]
+            weight = n_left if side == 0 else grown.weight[node] - n_left
+            grown.weight.append(weight)
+            grown.density.append(weight / count if count > 0 else 0.0)
+    return grown
+
+
+class _Sorted:
+    """Every column's boundaries: just before and just after every row, in order, and the ends of the box.
+
+    Attributes
+    ----------
+    inner : ndarray of shape (2 m, d)
+        Positions of the boundaries between the ends.
+    below : ndarray of shape (2 m + 2, d)
+        Weight of the rows below each boundary, ends included.
+    valid : ndarray of shape (2 m + 2, d), bool
+        False at the ends, and between rows of equal value.
+    """
+
+    def __init__(self, values: Float64, weights: Int64) -> None:
+        m, d = values.shape
+        order = np.argsort(values, axis=0, kind="stable")
+        ordered = np.take_along_axis(values, order, axis=0)
+        reached = np.cumsum(weights[order], axis=0).astype(np.float64)
+        self.inner = np.repeat(ordered, 2, axis=0)
+        self.below = np.zeros((2 * m + 2, d))
+        self.below[2:-1:2] = reached
+        self.below[3::2] = reached
+        self.valid = np.zeros((2 * m + 2, d), dtype=bool)
+        changes = ordered[:-1] < ordered[1:]
+        self.valid[1] = True
+        self.valid[3:-1:2] = changes  # just before a row larger than the one below
+        self.valid[2:-2:2] = changes  # just after a row smaller than the one above
+        self.valid[2 * m] = True
+
+    def below_cut(self, boundary: int, feature: int) -> float:
+        """The largest row value below a boundary; minus infinity when there is none."""
+        return -np.inf if boundary < 2 else float(self.inner[2 * (boundary // 2) - 1, feature])
+
+
+def best_virtual_cut(ordered: _Sorted, box: Float64, virtual: float) -> tuple[int, float, int, float] | None:
+    """The cut that borders the sparsest region found by looking ahead up to three cuts in every column.
+
+    Parameters
+    ----------
+    ordered : _Sorted
+    box : ndarray of shape (2, d)
+        Lower and upper end of the node's box in every column.
+    virtual : float
+        Virtual points in the box.
+
+    Returns
+    -------
+    feature, position, weight, cut : int, float, int, float
+        Where the box is cut, the weight of the rows on the left, and the largest value among them. None when no cut
+        gains anything. Of equally sparse regions the one with most virtual points counts, then the lowest column.
+    """
+    low, high = box
+    width = high - low
+    wide = width > 0
+    position = np.concatenate([low[None], ordered.inner, high[None]])
+    # Virtual points below every boundary; none in a column without width, where all boundaries coincide.
+    points = np.where(wide, (position - low) * (virtual / np.where(wide, width, 1.0)), 0.0)
+    below = ordered.below
+    search = _Lookahead(points, below, ordered.valid & wide)
+    first, last = np.zeros(len(low), dtype=np.intp), np.full(len(low), len(below) - 1)
+
+    one = search.best(first, last)
+    some = one >= 0
+    if not some.any():
+        return None
+    left, right = search.density(first, one), search.density(one, last)
+    # The region that is sparser, then up to two cuts more within it.
+    start, stop = np.where(left <= right, first, one), np.where(left <= right, one, last)
+    two = search.best(np.where(some, start, 0), np.where(some, stop, 0))
+    near_start, near_stop = np.minimum(one, two), np.maximum(one, two)
+    far_start, far_stop = np.where(two > one, two, start), np.where(two > one, stop, two)
+    inside_first = (two >= 0) & (search.density(near_start, near_stop) <= search.density(far_start, far_stop))
+    three = search.best(np.where(inside_first, near_start, 0), np.where(inside_first, near_stop, 0))
+    chosen = np.where(three >= 0, three, np.where(two >= 0, two, one))
+    region_start, region_stop = start, stop
+    beyond = (two >= 0) & ~inside_first
+    region_start = np.where(beyond, far_start, np.where(inside_first, near_start, region_start))
+    region_stop = np.where(beyond, far_stop, np.where(inside_first, near_stop, region_stop))
+    split = three >= 0
+    lower_is_sparser = search.density(region_start, three) <= search.density(three, region_stop)
+    region_stop = np.where(split & lower_is_sparser, three, region_stop)
+    region_start = np.where(split & ~lower_is_sparser, three, region_start)
+
+    density = np.where(some, search.density(region_start, region_stop), np.inf)
+    held = np.where(some, search.between(points, region_start, region_stop), -1.0)
+    feature = int(np.lexsort((np.arange(len(low)), -held, density))[0])
+    boundary = int(chosen[feature])
+    weight = int(below[boundary, feature])
+    return feature, float(position[boundary, feature]), weight, ordered.below_cut(boundary, feature)
+
+
+class _Lookahead:
+    """Best cuts by information gain within regions, one region a column at a time."""
+
+    def __init__(self, points: Float64, below: Float64, valid: npt.NDArray[np.bool_]) -> None:
+        self._points, self._below, self._valid = points, below, valid
+        self._number = np.arange(len(points))[:, None]
+        self._column = np.arange(points.shape[1])
+
+    def between(self, counts: Float64, start: npt.NDArray[np.intp], stop: npt.NDArray[np.intp]) -> Float64:
+        """What lies between two boundaries of every column."""
+        return np.asarray(counts[stop, self._column] - counts[start, self._column])
+
+    def density(self, start: npt.NDArray[np.intp], stop: npt.NDArray[np.intp]) -> Float64:
+        """Rows per virtual point between two boundaries; infinite where there is no virtual point."""
+        rows = self.between(self._below, start, stop)
+        points = self.between(self._points, start, stop)
+        return np.where(points > 0, rows / np.where(points > 0, points, 1.0), np.inf)
+
+    def best(self, start: npt.NDArray[np.intp], stop: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """The boundary strictly between two others whose cut gains most, the lowest of equals; -1 without a gain."""
+        lowest, highest = int(start.min()), int(stop.max())
+        part = slice(lowest, highest + 1)
+        number = self._number[part]
+        candidates = self._valid[part] & (number > start) & (number < stop)
+        rows = self.between(self._below, start, stop)
+        points = self.between(self._points, start, stop)
+        y = np.clip(self._below[part] - self._below[start, self._column], 0.0, rows)
+        n = np.clip(self._points[part] - self._points[start, self._column], 0.0, points)
+        gain = _disorder(rows, points) - _disorder(y, n) - _disorder(rows - y, points - n)
+        gain[~candidates] = -np.inf
+        rounding = _NOTHING * (1 + rows + points)
+        most = gain.max(axis=0)
+        # The two edges of a gap often gain alike: then the lower one, whatever the last digits say.
+        return np.where(most > rounding, (gain >= most - rounding).argmax(axis=0) + lowest, -1)
+
+
+def _disorder(rows: Float64, points: Float64) -> Float64:
+    """Entropy of a mixture of rows and virtual points, in nats, times their number."""
+    return np.asarray(xlogy(rows + points, rows + points) - xlogy(rows, rows) - xlogy(points, points))
+
+
+def prune_sparse(grown: VirtualSketch, *, min_split: float, min_y: float, min_rd: float) -> list[int]:
+    """Unite, from the leaves up, what is no cluster of its own.
+
+    Parameters
+    ----------
+    grown : VirtualSketch
+        Grown with this ``min_split`` or a smaller one.
+    min_split : float
+        Nodes with fewer rows are leaves.
+    min_y : float
+        A node with fewer rows than these per cent of all is sparse, and a leaf. Two sparse siblings are united.
+    min_rd : float
+        A dense node absorbs a sibling whose density differs by at most this, in per cent.
+
+    Returns
+    -------
+    leaves : list of int
+        Those that hold rows, from left to right.
+    """
+    sketch = grown.sketch
+    weight, density = np.array(grown.weight), np.array(grown.density)
+    sparse = weight < min_y / 100 * weight[0]
+    left, right = np.array(sketch.left), np.array(sketch.right)
+    is_leaf = (left < 0) | sparse | (weight < min_split)
+    for node in np.flatnonzero(left >= 0)[::-1].tolist():  # children have higher numbers
+        a, b = left[node], right[node]
+        if is_leaf[a] and is_leaf[b]:
+            # 1e-9: 25 % is met by 0.75 and 1 whatever their last digit.
+            alike = abs(density[a] - density[b]) <= min_rd / 100 + 1e-9
+            is_leaf[node] |= (sparse[a] and sparse[b]) or alike
+    return [leaf for leaf in sketch.leaves_under(is_leaf) if weight[leaf] > 0]
+
+
+def cut_back(grown: VirtualSketch, cluster_of: dict[int, int], max_leaves: int) -> list[int]:
+    """Leave no more leaves than wanted: first unite siblings of one cluster, then give up the leaves with fewest rows.
+
+    Parameters
+    ----------
+    grown : VirtualSketch
+    cluster_of : dict of int to int
+        The leaves, and the cluster of each.
+    max_leaves : int
+
+    Returns
+    -------
+    leaves : list of int
+        From left to right; all of them where they are not too many. A cut with leaves on one side only is meant to be
+        left out: what was on the other side goes with them.
+    """
+    sketch = grown.sketch
+    # Of every leaf its cluster and the weight of the leaves united in it.
+    leaves = {leaf: (cluster, grown.weight[leaf]) for leaf, cluster in cluster_of.items()}
+    while len(leaves) > max_leaves:
+        leaves = _with_siblings_united(sketch, leaves)
+        surplus = len(leaves) - max_leaves
+        if surplus > 0:
+            # Giving up half of them at a time lets others become siblings.
+            smallest = sorted(leaves, key=lambda leaf: (leaves[leaf][1], leaf))[: (surplus + 1) // 2]
+            for leaf in smallest:
+                del leaves[leaf]
+    is_leaf = np.array(sketch.left) < 0
+    is_leaf[list(leaves)] = True
+    return [leaf for leaf in sketch.leaves_under(is_leaf) if leaf in leaves]
+
+
+def _with_siblings_united(sketch: Sketch, leaves: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    """Put their parent in the place of two leaves of one cluster, from the leaves up; empty sides do not count."""
+    united = dict(leaves)
+    # What stands for every node: the one leaf in it, -1 for several, None for none.
+    stands: list[int | None] = [None] * sketch.n_nodes
+    for node in range(sketch.n_nodes - 1, -1, -1):
+        if node in leaves:
+            stands[node] = node
+        elif sketch.left[node] >= 0:
+            a, b = stands[sketch.left[node]], stands[sketch.right[node]]
+            if a is None or b is None:
+                stands[node] = b if a is None else a
+            elif a >= 0 and b >= 0 and united[a][0] == united[b][0]:
+                cluster, weight = united.pop(a)
+                united[node] = cluster, weight + united.pop(b)[1]
+                stands[node] = node
+            else:
+                stands[node] = -1
+    return united

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.baselines._base import Baseline, Task, finish_tree, label_by_surrogate_cost
+from cutwise._docs import fill_doc
+from cutwise.baselines.base import Baseline, Task, finish_tree, label_by_surrogate_cost
 from cutwise.table import Seed, check_integer
 from cutwise.tree.grower import GrownTree
 from cutwise.tree.growing import GrowingTree
@@ -16,31 +17,29 @@ from cutwise.tree.growing import GrowingTree
 __all__ = ["KDTree"]
 
 
+@fill_doc
 class KDTree(Baseline):
     """Cuts the column of highest variance at its median, and labels the leaves by surrogate cost.
 
     A node is cut while both halves can hold ``leaf_size`` rows, the largest node first. Where equal values make a half
     impossible, the cut nearest to it is taken (the lower of two). Each leaf then becomes part of the reference cluster
-    whose center serves its rows at the lowest cost.
+    whose center serves its rows at the lowest cost. Variances are those of the columns that are cut.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    {n_clusters}
     max_leaves : int, default=None
         Number of leaves at most, at least ``n_clusters``. None means ``n_clusters``.
     leaf_size : int, default=None
         Rows that a leaf should hold at least. None means rows // ``max_leaves``: halving then ends at about as many
         leaves as the largest power of two within ``max_leaves``.
-    reference, preprocessor, n_init, random_state, n_jobs, verbose
-        As in :class:`cutwise.baselines.CART`. Variances are those of the columns that are cut.
+    {reference, preprocessor, n_init, random_state, n_jobs, verbose}
 
     Attributes
     ----------
-    tree_, labels_, cluster_centers_, cost_, inertia_, surrogate_cost_, cost_ratio_, total_cost_, explained_, \
-    reference_explained_, reference_, n_leaves_, depth_, \
-    classes_, preprocessor_, n_features_in_, cluster_names_, feature_names_in_
-        As in :class:`cutwise.ExplainableKMeans`.
+    {tree_, labels_, cluster_centers_, cost_, surrogate_cost_, cost_ratio_, total_cost_, explained_}
+    {reference_explained_, reference_, n_leaves_, classes_, preprocessor_, n_features_in_, cluster_names_}
+    {feature_names_in_}
 
     References
     ----------

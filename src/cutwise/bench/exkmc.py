@@ -18,10 +18,9 @@ from sklearn.model_selection import ParameterGrid
 
 from cutwise import ExplainableKMeans, datasets
 from cutwise.baselines import CLTREE_GRID, CUBT, CUBT_GRID, KDTree
-from cutwise.baselines._base import Task, finish_tree, label_by_surrogate_cost
-from cutwise.baselines._cltree_growth import cut_back, grow_with_virtual_points, prune_sparse
-from cutwise.baselines._cubt_stages import grow_by_deviance, join_nearest, nearest_distances, prune_nearest
-from cutwise.baselines._sketch import Sketch
+from cutwise.baselines.base import Sketch, Task, finish_tree, label_by_surrogate_cost
+from cutwise.baselines.cltree import cut_back, grow_with_virtual_points, prune_sparse
+from cutwise.baselines.cubt import grow_by_deviance, join_nearest, nearest_distances, prune_nearest
 from cutwise.bench.measures import BenchReference, Sample, figures_of, fit_quietly, kmeans_reference_of
 from cutwise.bench.runner import Experiment, Job, Options, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG

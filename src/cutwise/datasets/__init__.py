@@ -1,17 +1,20 @@
 """Data sets to try trees on: the papers' synthetic sets and hard cases, with planted clusters, and their real ones."""
 
-from cutwise.datasets.catalog import CATALOG, RealSet
-from cutwise.datasets.exkmc_paper import make_synthetic_i, make_synthetic_ii
-from cutwise.datasets.exshallow_paper import make_four_trees
-from cutwise.datasets.imm_paper import make_far_outliers, make_hypercube, make_negated_clusters, make_standard_basis
-from cutwise.datasets.kernel_paper import (
+from cutwise.datasets.papers import (
     make_exkmc_line,
+    make_far_outliers,
+    make_four_trees,
     make_histogram_mixture,
+    make_hypercube,
+    make_negated_clusters,
     make_neighborhood_clusters,
     make_quadratic_cross,
+    make_standard_basis,
+    make_synthetic_i,
+    make_synthetic_ii,
 )
-from cutwise.datasets.loading import LoadedSet, load_real
 from cutwise.datasets.planted import KernelSet, PlantedSet, TreeSet
+from cutwise.datasets.real import CATALOG, LoadedSet, RealSet, load_real
 
 __all__ = [
     "CATALOG",
