@@ -44,7 +44,7 @@ USES_PRIVATE_NAMES = {
     ("baselines.base", "estimators._reference"),
     ("baselines.base", "estimators._rows"),
     ("bench.exkmc", "estimators._rows"),
-    ("cli._report", "estimators._document"),
+    ("cli.fitted", "estimators._document"),
     ("cli.curve", "plot._base"),
     ("cli.report", "estimators._report"),
 }

@@ -6,8 +6,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from cutwise.cli._cells import find_decimal
-from cutwise.cli._files import read_source
+from cutwise.cli.cells import find_decimal
+from cutwise.cli.tables import read_source
 from cutwise.exceptions import InvalidInputError
 
 NAN = np.nan

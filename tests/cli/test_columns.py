@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cutwise.cli._columns import choose_columns, columns_to_leave_out, complete_rows, numeric_columns
-from cutwise.cli._files import Source
+from cutwise.cli.columns import choose_columns, columns_to_leave_out, complete_rows, numeric_columns
+from cutwise.cli.tables import Source
 from cutwise.exceptions import InvalidInputError
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from cutwise.cli._files import read_source
+from cutwise.cli.tables import read_source
 from cutwise.exceptions import InvalidInputError, MissingDependencyError
 
 TEXT = b"a,b\n1,2\n3,4\n"

@@ -4,9 +4,8 @@ from collections import defaultdict
 
 import typer
 
-from cutwise.cli._app import COMMANDS, app
-from cutwise.cli._groups import flattened
-from cutwise.cli._options import GrowthOptions, TableOptions
+from cutwise.cli.app import COMMANDS, app, flattened
+from cutwise.cli.options import GrowthOptions, TableOptions
 
 # What the same word means elsewhere: another file to write, another default that depends on other options.
 OWN = {"out", "table", "labels_from", "model", "scale", "max_leaves", "algorithm", "as_json", "dialect", "drop_missing"}

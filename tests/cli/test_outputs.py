@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from cutwise.cli._outputs import Outputs
+from cutwise.cli.screen import Outputs
 from cutwise.exceptions import InvalidInputError
 
 

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from cutwise.cli._screen import one_line, print_line, print_table, working
+from cutwise.cli.screen import one_line, print_line, print_table, working
 
 
 class Terminal(io.StringIO):

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from cutwise.cli._text import find_layout, read_text
+from cutwise.cli.text import find_layout, read_text
 from cutwise.exceptions import InvalidInputError
 
 

@@ -1,8 +1,8 @@
 """The command line: thin commands over the public API.
 
-One file per command; those with an underscore hold what they share: options (``_options``, ``_groups``), reading files
-(``_files``, ``_text``), choosing columns and rows (``_columns``, ``_task``), the bundled examples (``_examples``),
-writing results (``_outputs``), the screen (``_screen``) and one-line errors (``_errors``).
+One file per command, and what they share: the application and how a run ends (``app``), options (``options``), files
+(``tables``, ``text``, ``cells``), choosing columns and rows (``columns``), saved models (``models``), what is said
+about them (``fitted``), and the screen and other outputs (``screen``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main(args: Sequence[str] | None = None) -> int:
     _replace_closed_streams()
     try:
         # typer and rich are optional: `import cutwise` never touches them, and who lacks them is told what to do.
-        from cutwise.cli._app import run
+        from cutwise.cli.app import run
     except KeyboardInterrupt:
         return 130
     except ModuleNotFoundError as error:

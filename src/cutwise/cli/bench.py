@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cutwise.cli._screen import note, print_line
+from cutwise.cli.screen import note, print_line
 
 __all__ = ["EXAMPLES", "command"]
 

@@ -8,8 +8,8 @@ import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from cutwise.cli._errors import warnings_name
-from cutwise.cli._options import (
+from cutwise.cli.columns import Task, find_source, prepare
+from cutwise.cli.options import (
     AsJson,
     Clusters,
     GrowthOptions,
@@ -18,10 +18,9 @@ from cutwise.cli._options import (
     Scale,
     TableOptions,
     estimator_of,
+    scaler_of,
 )
-from cutwise.cli._scaling import scaler_of
-from cutwise.cli._screen import print_line, print_table, working
-from cutwise.cli._task import Task, find_source, prepare
+from cutwise.cli.screen import print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning
 from cutwise.readouts.explained import table_notes
 from cutwise.readouts.words import finite, percent

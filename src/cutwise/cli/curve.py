@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cutwise.cli._errors import warnings_name
-from cutwise.cli._options import (
+from cutwise.cli.columns import find_source, prepare
+from cutwise.cli.fitted import print_rules
+from cutwise.cli.options import (
     OUTPUT,
     TREE,
     AsJson,
@@ -21,12 +22,9 @@ from cutwise.cli._options import (
     Scale,
     TableOptions,
     estimator_of,
+    scaler_of,
 )
-from cutwise.cli._outputs import Outputs
-from cutwise.cli._report import print_rules
-from cutwise.cli._scaling import scaler_of
-from cutwise.cli._screen import note, print_line, print_table, working
-from cutwise.cli._task import find_source, prepare
+from cutwise.cli.screen import Outputs, note, print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 from cutwise.readouts.explained import table_notes
 from cutwise.readouts.words import percent

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutwise.cli._columns import numeric_columns
-from cutwise.cli._files import Source, read_source
-from cutwise.cli._fitted import as_fitted, read_model, tested_columns
-from cutwise.cli._names import name_clusters
-from cutwise.cli._options import AsJson, Header, ModelFile, Names, Separator, TableFile
-from cutwise.cli._screen import print_document, print_line, working
+from cutwise.cli.columns import numeric_columns
+from cutwise.cli.models import as_fitted, name_clusters, read_model, tested_columns
+from cutwise.cli.options import AsJson, Header, ModelFile, Names, Separator, TableFile
+from cutwise.cli.screen import print_document, print_line, working
+from cutwise.cli.tables import Source, read_source
 from cutwise.exceptions import InvalidInputError
 
 if TYPE_CHECKING:

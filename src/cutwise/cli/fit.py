@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutwise.cli._kernel import KERNEL_NAMES, KernelOptions
-from cutwise.cli._labels import label_lines, labels_path
-from cutwise.cli._names import name_clusters
-from cutwise.cli._options import (
+from cutwise.cli.columns import Task, find_labeled, find_source, prepare
+from cutwise.cli.fitted import print_fit, print_json
+from cutwise.cli.models import label_lines, labels_path, name_clusters
+from cutwise.cli.options import (
+    KERNEL_NAMES,
     OUTPUT,
+    SCALES,
     TREE,
     AsJson,
     Clusters,
     GrowthOptions,
+    KernelOptions,
     MaxLeaves,
     Names,
     Objective,
     TableOptions,
     check_objective,
     estimator_of,
+    scaler_of,
 )
-from cutwise.cli._outputs import Outputs
-from cutwise.cli._report import print_fit, print_json
-from cutwise.cli._scaling import SCALES, scaler_of
-from cutwise.cli._screen import note, working
-from cutwise.cli._task import Task, find_labeled, find_source, prepare
+from cutwise.cli.screen import Outputs, note, working
 from cutwise.exceptions import InvalidInputError
 
 if TYPE_CHECKING:

@@ -7,13 +7,11 @@ from typing import Annotated
 
 import typer
 
-from cutwise.cli._columns import complete_rows, numeric_columns
-from cutwise.cli._files import read_source
-from cutwise.cli._fitted import as_fitted, read_model, tested_columns
-from cutwise.cli._labels import label_lines, labels_path
-from cutwise.cli._options import Header, ModelFile, Separator, TableFile
-from cutwise.cli._outputs import Outputs, file_or_stdout
-from cutwise.cli._screen import note, working
+from cutwise.cli.columns import complete_rows, numeric_columns
+from cutwise.cli.models import as_fitted, label_lines, labels_path, read_model, tested_columns
+from cutwise.cli.options import Header, ModelFile, Separator, TableFile
+from cutwise.cli.screen import Outputs, file_or_stdout, note, working
+from cutwise.cli.tables import read_source
 
 __all__ = ["EXAMPLES", "command"]
 

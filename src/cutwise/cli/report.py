@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutwise.cli._columns import complete_rows, need_column, numeric_columns
-from cutwise.cli._files import Source, read_source
-from cutwise.cli._fitted import as_fitted, other_columns, read_model, tested_columns
-from cutwise.cli._names import name_clusters
-from cutwise.cli._options import DropMissing, GrowthOptions, Header, ModelFile, Names, Separator, TableFile, Weights
-from cutwise.cli._outputs import Outputs
-from cutwise.cli._scaling import SCALES, scaler_of
-from cutwise.cli._screen import note, working
+from cutwise.cli.columns import complete_rows, need_column, numeric_columns
+from cutwise.cli.models import as_fitted, name_clusters, other_columns, read_model, tested_columns
+from cutwise.cli.options import (
+    SCALES,
+    DropMissing,
+    GrowthOptions,
+    Header,
+    ModelFile,
+    Names,
+    Separator,
+    TableFile,
+    Weights,
+    scaler_of,
+)
+from cutwise.cli.screen import Outputs, note, working
+from cutwise.cli.tables import Source, read_source
 from cutwise.readouts.sql import DIALECTS
 
 if TYPE_CHECKING:

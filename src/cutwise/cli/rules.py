@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutwise.cli._names import name_clusters
-from cutwise.cli._options import ModelFile, Names
-from cutwise.cli._outputs import Outputs, file_or_stdout
-from cutwise.cli._report import print_certificate, print_rules
-from cutwise.cli._screen import note, print_document
+from cutwise.cli.fitted import print_certificate, print_rules
+from cutwise.cli.models import name_clusters
+from cutwise.cli.options import ModelFile, Names
+from cutwise.cli.screen import Outputs, file_or_stdout, note, print_document
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.sql import DIALECTS
 from cutwise.table import check_option

@@ -14,14 +14,15 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli._cells import Reading
-from cutwise.cli._text import check_names_differ, read_text
+from cutwise.cli.cells import Reading
+from cutwise.cli.text import check_names_differ, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
+from cutwise.table import check_option
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Source", "read_source"]
+__all__ = ["EXAMPLE_TABLES", "Source", "clusters_of_example", "read_example", "read_source"]
 
 STANDARD_INPUT = "-"
 
@@ -200,3 +201,34 @@ def _need(package: str, purpose: str) -> None:
 
     if find_spec(package) is None:
         raise MissingDependencyError.of(package, purpose=purpose, extra="files")
+
+
+# Name -> number of kinds that the data's publishers tell apart: the clusters asked for unless -k says otherwise.
+EXAMPLE_TABLES = {"wine": 3, "iris": 3, "breast_cancer": 2, "digits": 10}
+
+
+def clusters_of_example(name: str) -> int:
+    """How many kinds the data of an example are of.
+
+    Raises
+    ------
+    UnknownOptionError
+        No such example.
+    """
+    return EXAMPLE_TABLES[check_option("--example", name, tuple(EXAMPLE_TABLES))]
+
+
+def read_example(name: str) -> Source:
+    """A bundled table with its column names, without the column that says the kind.
+
+    Raises
+    ------
+    UnknownOptionError
+        No such example.
+    """
+    check_option("--example", name, tuple(EXAMPLE_TABLES))
+    import pandas as pd
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    return Source(pd.DataFrame(bunch.data, columns=list(bunch.feature_names)), f"example {name}")

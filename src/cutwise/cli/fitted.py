@@ -6,8 +6,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from cutwise.cli._scaling import SCALES
-from cutwise.cli._screen import print_document, print_line, print_table
+from cutwise.cli.options import SCALES
+from cutwise.cli.screen import print_document, print_line, print_table
 from cutwise.estimators import certificate_line
 from cutwise.readouts.explained import explained_words, ratio_words
 from cutwise.readouts.words import percent, quoted

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli._cells import Reading, find_decimal, holds_codes, is_number, read_cells
-from cutwise.cli._screen import note
+from cutwise.cli.cells import Reading, find_decimal, holds_codes, is_number, read_cells
+from cutwise.cli.screen import note
 from cutwise.exceptions import InvalidInputError, listed
 
 if TYPE_CHECKING:

@@ -1,0 +1,166 @@
+"""The typer application: which commands there are, how their options are grouped, and how a run ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+import cutwise
+from cutwise.cli import bench, compare, curve, explain, fit, predict, report, rules
+from cutwise.cli.screen import note
+from cutwise.exceptions import CutwiseError, CutwiseWarning
+
+__all__ = ["BAD_INPUT", "INTERRUPTED", "exit_code_of", "flattened", "run"]
+
+
+def flattened(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each field of the dataclasses that it takes, in their place.
+
+    Parameters
+    ----------
+    command : callable
+        Its arguments are given by name. Fields have defaults, and are annotated as typer asks for.
+
+    Returns
+    -------
+    flat : callable
+        Has the command's name and docstring.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, type[Any]] = {}
+    options: list[Parameter] = []
+    for name, parameter in signature(command).parameters.items():
+        group = hints[name]
+        if isinstance(group, type) and is_dataclass(group):
+            groups[name] = group
+            of_field = get_type_hints(group, include_extras=True)
+            options += [
+                Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=of_field[field.name])
+                for field in fields(group)
+            ]
+        else:
+            options.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=group))
+
+    def flat(**given: Any) -> None:
+        made = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**made, **given)
+
+    flat.__name__, flat.__doc__ = command.__name__, command.__doc__
+    flat.__annotations__ = {option.name: option.annotation for option in options}
+    flat.__signature__ = Signature(options)  # type: ignore[attr-defined]
+    return flat
+
+
+app = typer.Typer(
+    name="cutwise",
+    help="Clusters that can be said in words: small threshold trees whose leaves are clusters.",
+    epilog="Try it without a file: cutwise fit --example wine",
+    invoke_without_command=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+COMMANDS = {
+    "fit": fit,
+    "predict": predict,
+    "rules": rules,
+    "explain": explain,
+    "report": report,
+    "compare": compare,
+    "curve": curve,
+    "bench": bench,
+}
+for name, module in COMMANDS.items():
+    # An empty line between two: typer joins lines that follow one another.
+    # Lines of a docstring are longer than those of a terminal: what belongs together is joined, to be wrapped anew.
+    told = "\n\n".join(" ".join(paragraph.split()) for paragraph in (module.command.__doc__ or "").split("\n\n"))
+    app.command(name, help=told, epilog="\n\n".join(["Examples:", *module.EXAMPLES]))(flattened(module.command))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"cutwise {cutwise.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code; bad input ends as one line on standard error."""
+    program = typer.main.get_command(app)
+    # standalone_mode=False hands every error to us instead of printing usage over several lines.
+    return exit_code_of(
+        lambda: program.main(args=None if args is None else list(args), prog_name="cutwise", standalone_mode=False)
+    )
+
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+BROKEN_PIPE = 1
+
+# typer carries its own click in newer versions and uses the click package in older ones: this is the parent of its
+# usage errors in both.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+def exit_code_of(job: Callable[[], Any]) -> int:
+    """Run ``job``; return 0, or the exit code its error asks for after saying it in one line."""
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal's encoding lacks must not end a run whose work is done.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            warnings.simplefilter("default", CutwiseWarning)
+            code = job()
+        sys.stdout.flush()
+    except UsageError as error:
+        return _fail(error.format_message() if hasattr(error, "format_message") else str(error))
+    except CutwiseError as error:
+        return _fail(str(error))
+    except BrokenPipeError:
+        # `cutwise rules model.json | head -1`: the reader has what it wanted. Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except OSError as error:
+        return _fail(_what_the_system_said(error))
+    except MemoryError as error:
+        return _fail(f"not enough memory{f': {error}' if str(error) else ''}")
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    if code == INTERRUPTED:  # newer versions of typer turn an interrupt into this code themselves
+        note("interrupted")
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str) -> int:
+    note(message)
+    return BAD_INPUT
+
+
+def _what_the_system_said(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason[:1].lower()}{reason[1:]}" if error.filename else reason
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    note(f"warning: {message}")

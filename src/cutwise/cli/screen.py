@@ -1,0 +1,197 @@
+"""What a run prints and writes: tables for people, plain lines for pipes, notes on standard error, whole files."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from cutwise._whole import place_of, whole_file
+from cutwise.exceptions import InvalidInputError
+
+__all__ = [
+    "Outputs",
+    "file_or_stdout",
+    "note",
+    "one_line",
+    "print_document",
+    "print_line",
+    "print_table",
+    "warnings_name",
+    "working",
+]
+
+# Column and cluster names come from files: a terminal must not obey what stands in them.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def harmless(text: str) -> str:
+    """The text with control characters, but for line breaks and tabs, spelled out."""
+    return _CONTROL.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    """The text on one line."""
+    return " ".join(harmless(text).split())
+
+
+def note(text: str) -> None:
+    """One line on standard error, beside the results; what cannot be written there ends no run."""
+    with suppress(OSError):
+        sys.stderr.write(f"cutwise: {one_line(text)}\n")
+
+
+def print_line(text: str = "") -> None:
+    """A line of the results."""
+    sys.stdout.write(harmless(text) + "\n")
+
+
+def print_document(text: str) -> None:
+    """A text for a file or another program, to the byte; what a terminal would obey is spelled out on one."""
+    sys.stdout.write(harmless(text) if sys.stdout.isatty() else text)
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
+    """A table of the results: ruled and wrapped on a terminal, aligned plain text elsewhere.
+
+    Parameters
+    ----------
+    header : sequence of str
+    rows : sequence of sequences of str
+        A cell may hold several lines.
+    right : sequence of int
+        The columns to set flush right.
+    """
+    cells = [[harmless(cell) for cell in row] for row in [header, *rows]]
+    if sys.stdout.isatty():
+        _print_ruled(cells[0], cells[1:], right)
+    else:
+        _print_plain(cells, right)
+
+
+def _print_ruled(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, show_lines=any("\n" in cell for row in rows for cell in row))
+    for column, name in enumerate(header):
+        flush = column in right
+        table.add_column(Text(name), justify="right" if flush else "left", no_wrap=flush, overflow="fold")
+    for row in rows:
+        # Text, not str: square brackets in a name are no markup.
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)
+
+
+def _print_plain(cells: Sequence[Sequence[str]], right: Sequence[int]) -> None:
+    lines = [[cell.split("\n") for cell in row] for row in cells]
+    widths = [max(len(line) for row in lines for line in row[column]) for column in range(len(cells[0]))]
+    for row in lines:
+        for level in range(max(len(cell) for cell in row)):
+            parts = []
+            for column, cell in enumerate(row):
+                text = cell[level] if level < len(cell) else ""
+                parts.append(text.rjust(widths[column]) if column in right else text.ljust(widths[column]))
+            sys.stdout.write("  ".join(parts).rstrip() + "\n")
+
+
+@contextmanager
+def working(what: str, *, silent: bool = False) -> Iterator[None]:
+    """Show on standard error that something long is being done, where a person is watching; silent elsewhere."""
+    if silent or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status(escape(one_line(what))):
+        yield
+
+
+@contextmanager
+def warnings_name(what: str) -> Iterator[None]:
+    """Let warnings say which of several trees they are about."""
+    usual = warnings.showwarning
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *rest, **named: usual(f"{what}: {message}", *rest, **named)
+        yield
+
+
+def file_or_stdout(path: str | None) -> str | None:
+    """The file to write what a command else prints, or None for standard output, which ``-`` asks for too."""
+    return None if path == "-" else path
+
+
+class Outputs:
+    """Files to write in one go, as a context: on leaving it well all of them appear, on an error or interrupt none.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with Outputs(str(folder / "a.txt")) as outputs:
+    ...     outputs.write(str(folder / "a.txt"), lambda part: part.write_text("whole"))
+    ...     (folder / "a.txt").exists()
+    False
+    >>> (folder / "a.txt").read_text()
+    'whole'
+    """
+
+    def __init__(self, *paths: str | None, inputs: Sequence[str | None] = ()) -> None:
+        """Check before any work that the files (None: none wanted) can be written, and are not among ``inputs``.
+
+        Raises
+        ------
+        InvalidInputError
+            Their folder is missing or closed, a folder stands in their place, two are the same, or one is read too.
+        """
+        self._files = ExitStack()
+        if "-" in paths:
+            raise InvalidInputError(
+                '"-" is no name of a file to write, and standard output holds what this command prints. '
+                "Give another name."
+            )
+        wanted = [place_of(path) for path in paths if path is not None]
+        for place in wanted:
+            _check(place)
+        read = [Path(path) for path in inputs if path is not None and os.path.isfile(path)]
+        for place in wanted:
+            if place.is_file() and any(place.samefile(path) for path in read):
+                raise InvalidInputError(
+                    f"{place.name} is read by this command, and writing to it would destroy it. "
+                    "Give another name to write to."
+                )
+        if len(set(wanted)) < len(wanted):
+            raise InvalidInputError(f"Two outputs would go to {wanted[0]}. Give each a file of its own.")
+
+    def write(self, path: str, writer: Callable[[Path], object]) -> None:
+        """Let ``writer`` fill the file that will appear as ``path``."""
+        writer(self._files.enter_context(whole_file(path)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._files.__exit__(kind, error, trace)
+
+
+def _check(place: Path) -> None:
+    folder = place.parent
+    if place.is_dir():
+        raise InvalidInputError(f"{place} is a folder. Give the name of a file to write.")
+    if not folder.is_dir():
+        raise InvalidInputError(
+            f"The folder {folder} does not exist, so {place.name} cannot be written there. Create it first."
+        )
+    if not os.access(folder, os.W_OK) and not (place.exists() and not place.is_file()):
+        raise InvalidInputError(f"No permission to write {place.name} in {folder}.")
