@@ -57,6 +57,7 @@ CORE = {
     "cuts": {"base", "encoding", "nodes"},
     "clustering": {"base"},
     "optimal_cut": {"base"},
+    "refine": {"base"},
 }
 
 

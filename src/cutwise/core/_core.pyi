@@ -801,3 +801,145 @@ def best_medians_cut(
     compared exactly, as sums of the float64 values (for a million rows of 20 columns to 140 bits below the largest value of a
     column that varies); of equals the lowest column's, then the lowest. In as much time for equal weights, and 32 bytes a value.
     """
+
+def row_hashes(matrix: Matrix, n_jobs: int) -> NDArray[numpy.uint64]:
+    """
+    A number for every row, the same for equal rows of any dtype and layout.
+    """
+
+def gather_rows(matrix: Matrix, rows: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
+    """Some rows of a matrix, dense, as float64."""
+
+def grid_rows(
+    matrix: Matrix,
+    weights: NDArray[numpy.int64] | None,
+    origin: NDArray[numpy.float64],
+    reach: float,
+    scale: float,
+    weigh_first: bool,
+    directions: NDArray[numpy.float64] | None,
+) -> NDArray[numpy.float64]:
+    """
+    Rows as whole numbers: the weight, then the coordinates from an origin times the scale, rounded, times the weight.
+
+    Coordinates beyond the reach count as the reach. weigh_first: rounded after the weight is multiplied. With directions, a row
+    has one coordinate along each. Zeros fill a row up to a multiple of four.
+    """
+
+def main_directions(
+    points: NDArray[numpy.float64],
+    weights: NDArray[numpy.float64],
+    n_directions: int,
+) -> NDArray[numpy.float64]:
+    """
+    Directions of unit length along which the weighted points scatter most, about; zeros where they do not scatter.
+    """
+
+def sample_bins(
+    values: NDArray[numpy.float64],
+    weights: NDArray[numpy.float64],
+    cut_columns: NDArray[numpy.int32],
+    cuts: NDArray[numpy.float64],
+    max_bins: int,
+    n_jobs: int,
+) -> tuple[NDArray[numpy.uint8], NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int32]]:
+    """
+    Put rows in bins, about max_bins a column, with an edge wherever a cut is.
+
+    Gives codes of the shape of the values, the edges of all columns, where those of each begin, and the last bin on the left of
+    every cut (-1: none). A value is in bin b or below when it is at most edge b of its column.
+    """
+
+class TreeSearch:
+    """
+    Searches for better trees on rows in few bins.
+
+    rows (n, w) are whole numbers, w a multiple of four: the weight, then what leaf_cost needs ("squares": coordinates, "counts":
+    a weight in the entry of the row's label). Trees are (column, bin, right) in preorder: a row goes left, to the next node, when
+    its code is at most bin; column is -1 at leaves. Changes by less than threshold do not count; a condition in the rule of
+    weight 1 costs size_price, a level of depth a quarter of it.
+    """
+
+    def __init__(
+        self,
+        codes: NDArray[numpy.uint8],
+        n_bins: NDArray[numpy.int32],
+        rows: NDArray[numpy.float64],
+        leaf_cost: str,
+        threshold: float,
+        size_price: float,
+    ) -> None: ...
+
+    def run(
+        self,
+        starts: Sequence[tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]]],
+        n_leaves: int,
+        swaps: bool,
+        n_deletions: int,
+        n_insertions: int,
+        tolerance: float,
+        work: int,
+        seed: int,
+        n_jobs: int,
+    ) -> list[tuple[int, list[tuple[int, float, tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]]]]]]:
+        """
+        Improve trees: for each the work done, and every better tree with the work and its value then.
+
+        Leaves without rows give way to others, every cut is chosen anew; with swaps, leaves are moved elsewhere; with work,
+        all this again and again from the best tree with some leaves moved at random. No step for a tree that cannot have n_leaves.
+        """
+
+    def value(self, cuts: tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]]) -> float:
+        """What the tree's leaves cost, infinite where one has no rows."""
+
+    def best_recut(
+        self,
+        cuts: tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]],
+        node: int,
+    ) -> tuple[float, int, int]:
+        """
+        The best cut of an inner node: what it changes the value by, its column and bin.
+        """
+
+    def best_insertion(
+        self,
+        cuts: tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]],
+        node: int,
+    ) -> tuple[float, int, int, bool]:
+        """
+        The best new leaf above a node: what it changes the value by, column, bin, and whether the leaf is on the left.
+        """
+
+    def deletion_change(
+        self,
+        cuts: tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]],
+        leaf: int,
+    ) -> float:
+        """
+        What the value changes by when the leaf's sibling takes its parent's place.
+        """
+
+def polish(
+    matrix: Matrix,
+    metric: Matrix,
+    weights: NDArray[numpy.int64] | None,
+    origin: NDArray[numpy.float64],
+    reach: float,
+    scale: float,
+    weigh_first: bool,
+    directions: NDArray[numpy.float64] | None,
+    column: NDArray[numpy.int32],
+    threshold: NDArray[numpy.float64],
+    right: NDArray[numpy.int32],
+    edges: NDArray[numpy.float64] | None,
+    edge_begin: NDArray[numpy.int32] | None,
+    least_gain: float,
+    n_jobs: int,
+) -> NDArray[numpy.float64]:
+    """
+    Choose the threshold of every node anew, in its own column, on all rows.
+
+    The tree is (column, threshold, right) in preorder; matrix has the columns that it cuts, metric the coordinates that costs are
+    made of, as in grid_rows. With edges, thresholds move among the few bins next to them; otherwise anywhere. Gives the
+    thresholds: each a value of the rows on its left.
+    """

@@ -26,6 +26,12 @@ void bind_intervals(nb::module_ &m);
 void bind_feature_table(nb::module_ &m);
 void bind_feature_cuts(nb::module_ &m);
 void bind_optimal_cut(nb::module_ &m);
+void bind_row_hashes(nb::module_ &m);
+void bind_grid_rows(nb::module_ &m);
+void bind_directions(nb::module_ &m);
+void bind_sample_bins(nb::module_ &m);
+void bind_tree_search(nb::module_ &m);
+void bind_polish(nb::module_ &m);
 
 NB_MODULE(_core, m) {
   using cutwise::Matrix;
@@ -58,4 +64,10 @@ NB_MODULE(_core, m) {
   bind_feature_table(m);
   bind_feature_cuts(m);
   bind_optimal_cut(m);
+  bind_row_hashes(m);
+  bind_grid_rows(m);
+  bind_directions(m);
+  bind_sample_bins(m);
+  bind_tree_search(m);
+  bind_polish(m);
 }

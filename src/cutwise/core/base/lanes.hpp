@@ -18,6 +18,7 @@ typedef int64_t LaneBits __attribute__((vector_size(32)));
 
 CUTWISE_INLINE void subtract_from(Lanes &out, double x, const Lanes &c) { out = x - c; }
 CUTWISE_INLINE void square(Lanes &v) { v = v * v; }
+CUTWISE_INLINE void multiply(Lanes &v, const Lanes &by) { v = v * by; }
 CUTWISE_INLINE void absolute(Lanes &v) { v = (Lanes)((LaneBits)v & 0x7fffffffffffffff); }
 CUTWISE_INLINE void add(Lanes &sum, const Lanes &v) { sum = sum + v; }
 CUTWISE_INLINE void subtract(Lanes &out, const Lanes &v) { out = out - v; }
@@ -36,6 +37,7 @@ struct Lanes {
 #define CUTWISE_EACH_LANE for (int i = 0; i < kLanes; ++i)
 CUTWISE_INLINE void subtract_from(Lanes &out, double x, const Lanes &c) { CUTWISE_EACH_LANE out.v[i] = x - c.v[i]; }
 CUTWISE_INLINE void square(Lanes &a) { CUTWISE_EACH_LANE a.v[i] = a.v[i] * a.v[i]; }
+CUTWISE_INLINE void multiply(Lanes &a, const Lanes &by) { CUTWISE_EACH_LANE a.v[i] = a.v[i] * by.v[i]; }
 CUTWISE_INLINE void absolute(Lanes &a) { CUTWISE_EACH_LANE a.v[i] = std::fabs(a.v[i]); }
 CUTWISE_INLINE void add(Lanes &sum, const Lanes &a) { CUTWISE_EACH_LANE sum.v[i] = sum.v[i] + a.v[i]; }
 CUTWISE_INLINE void subtract(Lanes &out, const Lanes &a) { CUTWISE_EACH_LANE out.v[i] = out.v[i] - a.v[i]; }

@@ -1,0 +1,136 @@
+// Few bins a column for a sample: half of the edges by quantiles, half by equal width, and those where some tree cuts.
+//
+// Quantiles alone leave far rows of a table in one bin with others; equal widths alone leave most rows in few bins.
+#include <algorithm>
+#include <vector>
+
+#include "base/arrays.hpp"
+#include "base/parallel.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr size_t kMostEdges = 254;  // codes fit a byte
+
+struct Placed {
+  double value;
+  int32_t row;
+};
+
+struct ColumnBins {
+  std::vector<double> edges;      // a value at most edges[b] is in bin b or below
+  std::vector<int32_t> cut_bins;  // the last bin on the left of each cut, -1 where all bins are on the right
+};
+
+// Fills the codes of one column, which are n_cols apart. `cuts` are where trees cut it, the most important first.
+ColumnBins choose(std::vector<Placed> &placed, const double *weights, const std::vector<double> &cuts, size_t max_bins,
+                  uint8_t *codes, int64_t n_cols) {
+  std::sort(placed.begin(), placed.end(), [](const Placed &a, const Placed &b) { return a.value < b.value; });
+  std::vector<double> value, reached;  // distinct values, and the weight of the rows at or below each
+  std::vector<int32_t> first;
+  double total = 0.0;
+  for (size_t i = 0; i < placed.size(); ++i) {
+    if (i == 0 || placed[i].value != placed[i - 1].value) {
+      value.push_back(placed[i].value);
+      reached.push_back(0.0);
+      first.push_back(static_cast<int32_t>(i));
+    }
+    total += weights[placed[i].row];
+    reached.back() = total;
+  }
+  first.push_back(static_cast<int32_t>(placed.size()));
+  const size_t n = value.size();
+  std::vector<uint8_t> is_edge(n, 0);  // after which values a bin ends
+  std::vector<double> edge(n);
+  for (size_t v = 0; v + 1 < n; ++v) {
+    edge[v] = value[v] + (value[v + 1] - value[v]) / 2;
+    if (!(edge[v] < value[v + 1])) edge[v] = value[v];
+  }
+  size_t n_edges = 0;
+  for (double cut : cuts) {
+    const size_t above = std::upper_bound(value.begin(), value.end(), cut) - value.begin();
+    if (above == 0 || above == n || is_edge[above - 1] || n_edges == kMostEdges) continue;
+    is_edge[above - 1] = 1;
+    edge[above - 1] = cut;
+    ++n_edges;
+  }
+  auto mark = [&](size_t v) {
+    if (v + 1 >= n || is_edge[v] || n_edges >= kMostEdges) return;
+    is_edge[v] = 1;
+    ++n_edges;
+  };
+  if (n <= max_bins) {
+    for (size_t v = 0; v + 1 < n; ++v) mark(v);
+  } else {
+    const size_t half = max_bins / 2;
+    for (size_t q = 1; q < half; ++q) {
+      const double share = static_cast<double>(q) / static_cast<double>(half);
+      mark(std::lower_bound(reached.begin(), reached.end(), share * total) - reached.begin());
+      const double at = value.front() + share * (value.back() - value.front());
+      mark(std::upper_bound(value.begin(), value.end(), at) - value.begin() - 1);
+    }
+  }
+  ColumnBins bins;
+  uint8_t code = 0;
+  std::vector<int32_t> code_of(n);
+  for (size_t v = 0; v < n; ++v) {
+    code_of[v] = code;
+    for (int32_t i = first[v]; i < first[v + 1]; ++i) codes[placed[i].row * n_cols] = code;
+    if (!is_edge[v]) continue;
+    bins.edges.push_back(edge[v]);
+    ++code;
+  }
+  for (double cut : cuts) {
+    const size_t above = std::upper_bound(value.begin(), value.end(), cut) - value.begin();
+    bins.cut_bins.push_back(above == 0 ? -1 : code_of[above - 1]);
+  }
+  return bins;
+}
+
+}  // namespace
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_sample_bins(nb::module_ &m) {
+  m.def(
+      "sample_bins",
+      [](In2<double> values, In1<double> weights, In1<int32_t> cut_columns, In1<double> cuts, int64_t max_bins, int n_jobs) {
+        const int64_t n = static_cast<int64_t>(values.shape(0)), d = static_cast<int64_t>(values.shape(1));
+        require(n > 0 && static_cast<int64_t>(weights.size()) == n, "there is one weight for each row");
+        require(cut_columns.size() == cuts.size(), "every cut is of one column");
+        require(max_bins >= 2 && max_bins <= 255, "a column has 2 to 255 bins");
+        // Of each column in the order given.
+        std::vector<std::vector<double>> cuts_of(d);
+        for (size_t i = 0; i < cuts.size(); ++i) {
+          require(cut_columns(i) >= 0 && cut_columns(i) < d, "a cut is of one of the columns");
+          cuts_of[cut_columns(i)].push_back(cuts(i));
+        }
+        NewArray<uint8_t, 2> codes(n, d);
+        uint8_t *to = codes.data();
+        std::vector<ColumnBins> bins(d);
+        {
+          nb::gil_scoped_release release;
+          parallel_for(n_jobs, d, [&](int64_t c) {
+            std::vector<Placed> placed(n);
+            for (int64_t i = 0; i < n; ++i) placed[i] = {values.data()[i * d + c], static_cast<int32_t>(i)};
+            bins[c] = choose(placed, weights.data(), cuts_of[c], static_cast<size_t>(max_bins), to + c, d);
+          });
+        }
+        std::vector<int32_t> begin{0};
+        std::vector<double> edges;
+        for (const ColumnBins &column : bins) {
+          edges.insert(edges.end(), column.edges.begin(), column.edges.end());
+          begin.push_back(static_cast<int32_t>(edges.size()));
+        }
+        std::vector<int32_t> cut_bins(cuts.size()), seen(d, 0);
+        for (size_t i = 0; i < cuts.size(); ++i) cut_bins[i] = bins[cut_columns(i)].cut_bins[seen[cut_columns(i)]++];
+        return std::make_tuple(codes.to_numpy(), to_numpy(std::move(edges)), to_numpy(std::move(begin)),
+                               to_numpy(std::move(cut_bins)));
+      },
+      nb::arg("values"), nb::arg("weights"), nb::arg("cut_columns"), nb::arg("cuts"), nb::arg("max_bins"), nb::arg("n_jobs"),
+      R"(Put rows in bins, about max_bins a column, with an edge wherever a cut is.
+
+Gives codes of the shape of the values, the edges of all columns, where those of each begin, and the last bin on the left of
+every cut (-1: none). A value is in bin b or below when it is at most edge b of its column.)");
+}

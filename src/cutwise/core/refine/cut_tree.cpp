@@ -1,0 +1,314 @@
+#include "refine/cut_tree.hpp"
+
+#include <algorithm>
+
+namespace cutwise {
+
+CutTree::CutTree(const Sample &sample, const TreeCuts &cuts) : sample_(&sample) {
+  const int32_t n_nodes = static_cast<int32_t>(cuts.column.size());
+  nodes_.resize(n_nodes);
+  sums_.resize(static_cast<size_t>(n_nodes) * sample.width());
+  cost_.resize(n_nodes, kInfinite);
+  tables_.resize(n_nodes);
+  for (int32_t id = 0; id < n_nodes; ++id) {
+    if (cuts.column[id] < 0) {
+      ++n_leaves_;
+      continue;
+    }
+    CutNode &node = nodes_[id];
+    node.column = cuts.column[id];
+    node.bin = cuts.bin[id];
+    node.left = id + 1;
+    node.right = cuts.right[id];
+    nodes_[node.left].parent = nodes_[node.right].parent = id;
+  }
+  order_.resize(sample.n_rows);
+  std::vector<int32_t> leaf_of(sample.n_rows);
+  for (int64_t row = 0; row < sample.n_rows; ++row) {
+    order_[row] = static_cast<int32_t>(row);
+    leaf_of[row] = route(row, root_);
+  }
+  nodes_[root_].end = static_cast<int32_t>(sample.n_rows);
+  place_rows(root_, 0, leaf_of);
+}
+
+std::vector<int32_t> CutTree::nodes_below(int32_t id) const {
+  std::vector<int32_t> found, pending{id};
+  while (!pending.empty()) {
+    const int32_t at = pending.back();
+    pending.pop_back();
+    found.push_back(at);
+    if (is_leaf(at)) continue;
+    pending.push_back(nodes_[at].right);
+    pending.push_back(nodes_[at].left);
+  }
+  return found;
+}
+
+std::vector<int32_t> CutTree::leaves_below(int32_t id) const {
+  std::vector<int32_t> found = nodes_below(id);
+  found.erase(std::remove_if(found.begin(), found.end(), [&](int32_t at) { return !is_leaf(at); }), found.end());
+  return found;
+}
+
+int32_t CutTree::route(int64_t row, int32_t id) const {
+  while (!is_leaf(id)) {
+    const CutNode &node = nodes_[id];
+    id = sample_->code(row, node.column) <= node.bin ? node.left : node.right;
+  }
+  return id;
+}
+
+// Of a width known to the compiler, or of any where it is 0.
+template <int32_t known_width>
+CUTWISE_INLINE void add_rows(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first, int32_t last) {
+  const int32_t width = known_width > 0 ? known_width : sample.width();
+  const int32_t *bin_begin = sample.bin_begin.data();
+  const int32_t begin = bin_begin[first];
+  for (int64_t i = 0; i < n; ++i) {
+    const double *row = sample.rows + static_cast<int64_t>(rows[i]) * width;
+    const uint8_t *codes = sample.codes + static_cast<int64_t>(rows[i]) * sample.n_cols;
+    for (int32_t column = first; column < last; ++column)
+      add_row(table + static_cast<int64_t>(bin_begin[column] - begin + codes[column]) * width, row, width);
+  }
+}
+
+CUTWISE_CLONES void add_to_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first,
+                                 int32_t last) {
+  if (sample.width() == 8) add_rows<8>(sample, rows, n, table, first, last);
+  else add_rows<0>(sample, rows, n, table, first, last);
+}
+
+const LeafTable &CutTree::table(int32_t leaf, int64_t &work) const {
+  std::shared_ptr<LeafTable> &table = tables_[leaf];
+  if (!table) {
+    table = std::make_shared<LeafTable>();
+    table->sums.assign(static_cast<size_t>(sample_->n_bins()) * sample_->width(), 0.0);
+    const int32_t n = n_rows(leaf);
+    add_to_table(*sample_, rows(leaf), n, table->sums.data(), 0, sample_->n_cols);
+    work += static_cast<int64_t>(n) * sample_->n_cols;
+  }
+  return *table;
+}
+
+CUTWISE_CLONES static void costs_of_parts(const Sample &sample, const double *leaf_sums, LeafTable &table) {
+  const int32_t width = sample.width();
+  std::vector<double> below(width), above(width);
+  for (int32_t column = 0; column < sample.n_cols; ++column) {
+    std::copy(leaf_sums, leaf_sums + width, above.begin());
+    std::fill(below.begin(), below.end(), 0.0);
+    double cost_above = sample.cost(above.data()), cost_below = kInfinite;
+    for (int32_t at = sample.bin_begin[column]; at < sample.bin_begin[column + 1]; ++at) {
+      const double *bin = table.sums.data() + static_cast<size_t>(at) * width;
+      if (bin[0] != 0.0) {
+        add_row(below.data(), bin, width);
+        subtract_row(above.data(), bin, width);
+        cost_below = sample.cost(below.data());
+        cost_above = sample.cost(above.data());
+      }
+      table.below[at] = cost_below;
+      table.above[at] = cost_above;
+    }
+  }
+}
+
+const LeafTable &CutTree::table_with_costs(int32_t leaf, int64_t &work) const {
+  table(leaf, work);
+  LeafTable &table = *tables_[leaf];
+  if (table.above.empty()) {
+    table.above.resize(sample_->n_bins());
+    table.below.resize(sample_->n_bins());
+    costs_of_parts(*sample_, sums(leaf), table);
+    work += 2 * static_cast<int64_t>(sample_->n_bins());
+  }
+  return table;
+}
+
+double CutTree::value() const { return value_below(root_); }
+
+double CutTree::value_below(int32_t id) const {
+  double value = 0.0, size = 0.0;
+  for (int32_t leaf : leaves_below(id)) {
+    value += cost_[leaf];
+    if (sample_->size_price > 0.0) size += sums(leaf)[0] * (conditions(leaf, -1, true, nullptr) + 0.25 * depth(leaf));
+  }
+  return value + sample_->size_price * size;
+}
+
+int32_t CutTree::depth(int32_t id) const {
+  int32_t depth = 0;
+  while ((id = nodes_[id].parent) >= 0) ++depth;
+  return depth;
+}
+
+int32_t CutTree::conditions(int32_t id, int32_t left_out, bool on_left, uint8_t *has) const {
+  std::vector<int32_t> kinds;
+  for (int32_t child = id, at = nodes_[id].parent; at >= 0; child = at, at = nodes_[at].parent) {
+    if (at == left_out) continue;
+    const bool left = nodes_[at].left == child;
+    kinds.push_back(2 * nodes_[at].column + left);
+    if (has != nullptr && left == on_left) has[nodes_[at].column] = 1;
+  }
+  std::sort(kinds.begin(), kinds.end());
+  return static_cast<int32_t>(std::unique(kinds.begin(), kinds.end()) - kinds.begin());
+}
+
+void CutTree::drop_empty_leaves() {
+  // The removed leaf's parent goes as well, and the last leaf of all has rows.
+  for (bool found = true; found && n_leaves_ > 1;) {
+    found = false;
+    for (int32_t leaf : leaves_below(root_)) {
+      if (sums(leaf)[0] > 0.0) continue;
+      remove_leaf(leaf);
+      found = true;
+      break;
+    }
+  }
+}
+
+void CutTree::change_cut(int32_t id, int32_t column, int32_t bin) {
+  nodes_[id].column = column;
+  nodes_[id].bin = bin;
+  const int32_t *row = rows(id);
+  std::vector<int32_t> leaf_of(n_rows(id));
+  // The subtrees stay as they are, so a row that stays on its side stays in its leaf.
+  for (int32_t leaf : leaves_below(id)) {
+    const CutNode &at = nodes_[leaf];
+    const bool was_left = at.end <= nodes_[nodes_[id].left].end;
+    for (int32_t i = at.begin - nodes_[id].begin; i < at.end - nodes_[id].begin; ++i) {
+      const bool goes_left = sample_->code(row[i], column) <= bin;
+      leaf_of[i] = goes_left == was_left ? leaf : route(row[i], goes_left ? nodes_[id].left : nodes_[id].right);
+    }
+  }
+  place_rows(id, nodes_[id].begin, leaf_of);
+  mark_above(id);
+  nodes_[id].changed = false;
+}
+
+void CutTree::remove_leaf(int32_t leaf) {
+  const int32_t parent = nodes_[leaf].parent;
+  const int32_t sibling = nodes_[parent].left == leaf ? nodes_[parent].right : nodes_[parent].left;
+  std::vector<int32_t> leaf_of(n_rows(parent));
+  const int32_t begin = nodes_[parent].begin;
+  for (int32_t below : leaves_below(parent))
+    for (int32_t i = nodes_[below].begin; i < nodes_[below].end; ++i)
+      leaf_of[i - begin] = below == leaf ? route(order_[i], sibling) : below;
+  put_in_place_of(parent, sibling);
+  tables_[leaf].reset();
+  unused_.push_back(leaf);
+  unused_.push_back(parent);
+  --n_leaves_;
+  place_rows(sibling, begin, leaf_of);
+  mark_above(sibling);
+}
+
+void CutTree::insert_leaf(int32_t above, int32_t column, int32_t bin, bool new_on_left) {
+  const int32_t inner = new_node(), leaf = new_node();
+  put_in_place_of(above, inner);
+  CutNode &node = nodes_[inner];
+  node.column = column;
+  node.bin = bin;
+  node.left = new_on_left ? leaf : above;
+  node.right = new_on_left ? above : leaf;
+  node.begin = nodes_[above].begin;
+  node.end = nodes_[above].end;
+  nodes_[leaf].parent = nodes_[above].parent = inner;
+  ++n_leaves_;
+  std::vector<int32_t> leaf_of(n_rows(inner));
+  for (int32_t below : leaves_below(above))
+    for (int32_t i = nodes_[below].begin; i < nodes_[below].end; ++i)
+      leaf_of[i - node.begin] = (sample_->code(order_[i], column) <= bin) == new_on_left ? leaf : below;
+  place_rows(inner, node.begin, leaf_of);
+  mark_above(inner);
+  nodes_[inner].changed = true;
+}
+
+int32_t CutTree::new_node() {
+  int32_t id;
+  if (unused_.empty()) {
+    id = static_cast<int32_t>(nodes_.size());
+    nodes_.emplace_back();
+    sums_.resize(sums_.size() + sample_->width());
+    cost_.emplace_back();
+    tables_.emplace_back();
+  } else {
+    id = unused_.back();
+    unused_.pop_back();
+    nodes_[id] = CutNode{};
+    tables_[id].reset();
+    std::fill_n(sums_.begin() + static_cast<int64_t>(id) * sample_->width(), sample_->width(), 0.0);
+  }
+  cost_[id] = kInfinite;
+  return id;
+}
+
+void CutTree::put_in_place_of(int32_t old_child, int32_t new_child) {
+  const int32_t parent = nodes_[old_child].parent;
+  nodes_[new_child].parent = parent;
+  if (parent < 0) root_ = new_child;
+  else if (nodes_[parent].left == old_child) nodes_[parent].left = new_child;
+  else nodes_[parent].right = new_child;
+}
+
+void CutTree::place_rows(int32_t id, int32_t begin, const std::vector<int32_t> &leaf_of) {
+  const std::vector<int32_t> below = nodes_below(id);
+  std::vector<int32_t> count(nodes_.size(), 0), next(nodes_.size());
+  for (int32_t leaf : leaf_of) ++count[leaf];
+  // A leaf has other rows when it has more or fewer, or when one of those it had is elsewhere now.
+  std::vector<uint8_t> moved(nodes_.size(), 0);
+  int32_t at = begin;
+  for (int32_t leaf : below) {
+    if (!is_leaf(leaf)) continue;
+    CutNode &node = nodes_[leaf];
+    moved[leaf] = node.end - node.begin != count[leaf];
+    for (int32_t i = node.begin; i < node.end && !moved[leaf]; ++i) moved[leaf] = leaf_of[i - begin] != leaf;
+    next[leaf] = at;
+    at += count[leaf];
+  }
+  const std::vector<int32_t> old(order_.begin() + begin, order_.begin() + begin + static_cast<int32_t>(leaf_of.size()));
+  for (size_t i = 0; i < leaf_of.size(); ++i) order_[next[leaf_of[i]]++] = old[i];
+  for (auto it = below.rbegin(); it != below.rend(); ++it) {
+    CutNode &node = nodes_[*it];
+    if (node.left < 0) {
+      node.begin = next[*it] - count[*it];
+      node.end = next[*it];
+      if (moved[*it]) add_up(*it);
+    } else {
+      node.begin = nodes_[node.left].begin;
+      node.end = nodes_[node.right].end;
+      moved[*it] = moved[node.left] || moved[node.right];
+      if (moved[*it]) node.changed = true;
+    }
+  }
+}
+
+void CutTree::mark_above(int32_t id) {
+  for (int32_t at = nodes_[id].parent; at >= 0; at = nodes_[at].parent) nodes_[at].changed = true;
+  // The length of a rule depends on all tests above, and what a test would add to it on those below.
+  if (sample_->size_price > 0.0)
+    for (int32_t at : nodes_below(id)) nodes_[at].changed = true;
+}
+
+void CutTree::add_up(int32_t leaf) {
+  const int32_t width = sample_->width();
+  double *sums = sums_.data() + static_cast<size_t>(leaf) * width;
+  std::fill(sums, sums + width, 0.0);
+  for (int32_t i = nodes_[leaf].begin; i < nodes_[leaf].end; ++i) add_row(sums, sample_->row(order_[i]), width);
+  cost_[leaf] = sample_->cost(sums);
+  tables_[leaf].reset();
+}
+
+TreeCuts CutTree::cuts() const {
+  const std::vector<int32_t> order = nodes_below(root_);
+  std::vector<int32_t> number(nodes_.size(), -1);
+  for (size_t i = 0; i < order.size(); ++i) number[order[i]] = static_cast<int32_t>(i);
+  TreeCuts cuts;
+  for (int32_t id : order) {
+    cuts.column.push_back(is_leaf(id) ? -1 : nodes_[id].column);
+    cuts.bin.push_back(is_leaf(id) ? -1 : nodes_[id].bin);
+    cuts.right.push_back(is_leaf(id) ? -1 : number[nodes_[id].right]);
+  }
+  return cuts;
+}
+
+}  // namespace cutwise

@@ -1,0 +1,93 @@
+// A tree whose tests compare bins, with its rows in the order of its leaves.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "refine/sample.hpp"
+
+namespace cutwise {
+
+// A tree as it comes and goes: nodes in preorder, the left child right after its parent. A row goes left when its bin is at
+// most `bin`, which may be -1; column is -1 at leaves.
+struct TreeCuts {
+  std::vector<int32_t> column, bin, right;
+};
+
+// The sums of a leaf's rows by column and bin. Kept while the leaf has the same rows, and shared by copies of the tree.
+struct LeafTable {
+  std::vector<double> sums;  // (n_bins, width)
+  // What the leaf's rows cost that lie above each bin, and those that do not: (n_bins,); empty until asked for.
+  std::vector<double> above, below;
+};
+
+struct CutNode {
+  int32_t parent = -1, left = -1, right = -1;
+  int32_t column = -1, bin = -1;
+  int32_t begin = 0, end = 0;  // its rows, in the tree's order
+  bool changed = true;         // since its cut was last chosen: its rows, or a test below
+};
+
+class CutTree {
+ public:
+  CutTree(const Sample &sample, const TreeCuts &cuts);
+
+  const Sample &sample() const { return *sample_; }
+  int32_t root() const { return root_; }
+  int32_t n_leaves() const { return n_leaves_; }
+  const CutNode &node(int32_t id) const { return nodes_[id]; }
+  bool is_leaf(int32_t id) const { return nodes_[id].left < 0; }
+  const int32_t *rows(int32_t id) const { return order_.data() + nodes_[id].begin; }
+  int32_t n_rows(int32_t id) const { return nodes_[id].end - nodes_[id].begin; }
+
+  // In tree order.
+  std::vector<int32_t> nodes_below(int32_t id) const;  // preorder, with id itself
+  std::vector<int32_t> leaves_below(int32_t id) const;
+  // The leaf below `id` that a row reaches.
+  int32_t route(int64_t row, int32_t id) const;
+
+  const double *sums(int32_t leaf) const { return sums_.data() + static_cast<size_t>(leaf) * sample_->width(); }
+  double leaf_cost(int32_t leaf) const { return cost_[leaf]; }
+  const LeafTable &table(int32_t leaf, int64_t &work) const;
+  const LeafTable &table_with_costs(int32_t leaf, int64_t &work) const;
+
+  // The leaves' costs, added up in tree order, and what the length of rules costs.
+  double value() const;
+  double value_below(int32_t id) const;
+  int32_t depth(int32_t id) const;
+  // Conditions on the path to a node, the tests of one node left out. Marks in has[column] the columns that are
+  // tested with the row on the left (or on the right); has may be null.
+  int32_t conditions(int32_t id, int32_t left_out, bool on_left, uint8_t *has) const;
+
+  // Changes. Each keeps rows, sums and marks in step.
+  void drop_empty_leaves();
+  void change_cut(int32_t id, int32_t column, int32_t bin);
+  void remove_leaf(int32_t leaf);
+  void insert_leaf(int32_t above, int32_t column, int32_t bin, bool new_on_left);
+  void mark_done(int32_t id) { nodes_[id].changed = false; }
+
+  TreeCuts cuts() const;
+
+ private:
+  int32_t new_node();
+  void put_in_place_of(int32_t old_child, int32_t new_child);
+  // Gives the rows that stand in order from `begin` on to leaves below a node, which has these rows from now on. Leaves still
+  // say which of them they had.
+  void place_rows(int32_t id, int32_t begin, const std::vector<int32_t> &leaf_of);
+  void mark_above(int32_t id);
+  void add_up(int32_t leaf);
+
+  const Sample *sample_;
+  int32_t root_ = 0, n_leaves_ = 0;
+  std::vector<CutNode> nodes_;
+  std::vector<int32_t> unused_;
+  std::vector<int32_t> order_;
+  std::vector<double> sums_, cost_;
+  mutable std::vector<std::shared_ptr<LeafTable>> tables_;
+};
+
+// Adds the rows' payloads at their bins, for columns first .. last - 1; the table begins with the bins of column first.
+void add_to_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first, int32_t last);
+
+}  // namespace cutwise

@@ -1,0 +1,114 @@
+// Rows as whole numbers, whose sums are exact.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/arrays.hpp"
+#include "base/exact_sums.hpp"
+#include "base/rows.hpp"
+#include "refine/sample.hpp"
+
+namespace cutwise {
+
+// Entry 0 of a row is its weight, the others are its coordinates from an origin times `scale`, rounded, times the weight (or
+// rounded after that, for weights that are no counts). Coordinates beyond the reach count as the reach. They are those along
+// directions where there are any, else one a column. Zeros fill the row up to a multiple of four numbers.
+class GridRows {
+ public:
+  GridRows(const Matrix &matrix, const int64_t *weights, const In1<double> &origin, double reach, double scale,
+           bool weigh_first, const std::optional<In2<double>> &directions)
+      : reader_(RowReader::of(matrix)),
+        weights_(weights),
+        origin_(origin.data()),
+        reach_(reach),
+        scale_(scale),
+        weigh_first_(weigh_first) {
+    n_cols_ = matrix.n_cols();
+    n_lanes_ = directions ? static_cast<int64_t>(directions->shape(0)) : n_cols_;
+    cost_.width = static_cast<int32_t>((n_lanes_ + kLanes) / kLanes * kLanes);
+    require(static_cast<int64_t>(origin.size()) == n_cols_, "an origin has one coordinate for each column");
+    if (!directions) {
+      require(!matrix.is_sparse(), "rows of a sparse matrix are added up along directions");
+      return;
+    }
+    require(static_cast<int64_t>(directions->shape(1)) == n_cols_, "directions have one entry for each column");
+    directions_ = directions->data();
+    by_column_.resize(n_cols_ * n_lanes_);
+    zero_.assign(n_lanes_, 0.0);
+    for (int64_t j = 0; j < n_cols_; ++j)
+      for (int64_t p = 0; p < n_lanes_; ++p) {
+        by_column_[j * n_lanes_ + p] = directions_[p * n_cols_ + j];
+        zero_[p] += directions_[p * n_cols_ + j] * clamped(j, 0.0);
+      }
+  }
+
+  int32_t width() const { return cost_.width; }
+  int64_t n_rows() const { return reader_->n_rows(); }
+
+  // What a leaf costs, up to a constant; in units of scale^-2.
+  CUTWISE_INLINE double cost(const double *sums) const { return cost_(sums); }
+
+  void read(const int64_t *rows, int64_t n, double *to, std::vector<double> &scratch) const {
+    if (reader_->is_sparse()) {
+      for (int64_t i = 0; i < n; ++i) read_sparse(rows[i], to + i * width(), scratch);
+      return;
+    }
+    scratch.resize(n * n_cols_);
+    reader_->gather(rows, n, scratch.data());
+    for (int64_t i = 0; i < n; ++i) place(scratch.data() + i * n_cols_, weight(rows[i]), to + i * width());
+  }
+
+ private:
+  double weight(int64_t row) const { return weights_ != nullptr ? static_cast<double>(weights_[row]) : 1.0; }
+
+  CUTWISE_INLINE double clamped(int64_t column, double value) const {
+    return std::min(std::max(value - origin_[column], -reach_), reach_);
+  }
+
+  // No product reaches 2^51, where kMagic would fail to round.
+  CUTWISE_INLINE double on_grid(double x, double weight) const {
+    return weigh_first_ ? (x * scale_ * weight + kMagic) - kMagic : weight * ((x * scale_ + kMagic) - kMagic);
+  }
+
+  void place(const double *x, double weight, double *to) const {
+    std::fill(to, to + width(), 0.0);
+    to[0] = weight;
+    if (directions_ == nullptr) {
+      for (int64_t j = 0; j < n_cols_; ++j) to[j + 1] = on_grid(clamped(j, x[j]), weight);
+      return;
+    }
+    for (int64_t p = 0; p < n_lanes_; ++p) {
+      double along = 0.0;
+      for (int64_t j = 0; j < n_cols_; ++j) along += directions_[p * n_cols_ + j] * clamped(j, x[j]);
+      to[p + 1] = on_grid(along, weight);
+    }
+  }
+
+  void read_sparse(int64_t row, double *to, std::vector<double> &scratch) const {
+    std::vector<double> along = zero_;
+    const StoredRow stored = reader_->stored(row, scratch);
+    for (int64_t s = 0; s < stored.n; ++s) {
+      const int32_t j = stored.columns[s];
+      const double change = clamped(j, stored.values[s]) - clamped(j, 0.0);
+      for (int64_t p = 0; p < n_lanes_; ++p) along[p] += by_column_[j * n_lanes_ + p] * change;
+    }
+    std::fill(to, to + width(), 0.0);
+    to[0] = weight(row);
+    for (int64_t p = 0; p < n_lanes_; ++p) to[p + 1] = on_grid(along[p], to[0]);
+  }
+
+  std::unique_ptr<RowReader> reader_;
+  const int64_t *weights_;
+  const double *origin_;
+  const double reach_, scale_;
+  const bool weigh_first_;
+  LeafCost cost_;
+  const double *directions_ = nullptr;
+  int64_t n_cols_ = 0, n_lanes_ = 0;
+  std::vector<double> by_column_, zero_;
+};
+
+}  // namespace cutwise

@@ -1,0 +1,410 @@
+// Which changes a search makes, and in which order: see README.md for the pieces.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "base/arrays.hpp"
+#include "base/parallel.hpp"
+#include "refine/changes.hpp"
+
+namespace cutwise {
+namespace {
+
+// Ends all threads of a search soon after Ctrl-C.
+class Interrupt {
+ public:
+  void check() {
+    if (stop_) throw std::runtime_error("interrupted");
+    if (std::this_thread::get_id() != caller_) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(20)) return;
+    last_ = now;
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) {
+      stop_ = true;
+      throw std::runtime_error("interrupted");
+    }
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  const std::thread::id caller_ = std::this_thread::get_id();
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+struct Limits {
+  int32_t n_deletions, n_insertions;
+  double
+      tolerance;  // a pair of changes is tried when it is estimated to raise the value by less, and given up when it still does
+  int32_t n_leaves;
+};
+
+// A tree that a search accepted, after so much work.
+struct Step {
+  int64_t work;
+  double value;
+  TreeCuts cuts;
+};
+
+// Always the same numbers for a seed (SplitMix64).
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t next() {
+    uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  int64_t below(int64_t n) { return static_cast<int64_t>(next() % static_cast<uint64_t>(n)); }
+  // Of an exponential distribution with mean 2, rounded down: e^(-1/2) is the chance to go on.
+  int64_t rank() {
+    int64_t rank = 0;
+    while (next() % 1000000 < 606531) ++rank;
+    return rank;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+class Search {
+ public:
+  Search(const Limits &limits, Interrupt &interrupt) : limits_(limits), interrupt_(interrupt) {}
+
+  int64_t work() const { return scratch_.work; }
+  std::vector<Step> steps;
+
+  void record(const CutTree &tree, double value) { steps.push_back({scratch_.work, value, tree.cuts()}); }
+
+  // Leaves without rows go, and new ones come where they gain most. False when no leaf can be divided any more.
+  bool complete(CutTree &tree) {
+    tree.drop_empty_leaves();
+    while (tree.n_leaves() < limits_.n_leaves) {
+      const std::vector<Insertion> found = insertions(tree, nullptr, 1);
+      if (found.empty()) return false;
+      tree.insert_leaf(found[0].above, found[0].column, found[0].bin, found[0].new_on_left);
+    }
+    return true;
+  }
+
+  // Chooses every cut anew, from the root down and back up, until nothing changes.
+  //
+  // Gives up, and returns false, once the value is above a limit after a pass.
+  bool reoptimize(CutTree &tree, double limit = kInfinite) {
+    for (bool down = true, changed = true; changed; down = !down) {
+      changed = false;
+      std::vector<int32_t> nodes = tree.nodes_below(tree.root());
+      if (!down) std::reverse(nodes.begin(), nodes.end());
+      for (int32_t node : nodes) {
+        if (tree.is_leaf(node) || !tree.node(node).changed) continue;
+        interrupt_.check();
+        changed |= recut(tree, node, scratch_);
+      }
+      if (limit < kInfinite && tree.value() > limit) return false;
+    }
+    return true;
+  }
+
+  // Moves leaves elsewhere as long as that gains.
+  void swap(CutTree &tree) {
+    double value = tree.value();
+    while (swap_once(tree, value)) record(tree, value);
+  }
+
+  // From the best tree again and again with some leaves moved at random; ends when the work is done.
+  void iterate(CutTree &tree, int64_t work, uint64_t seed) {
+    Random random(seed);
+    double value = tree.value();
+    while (scratch_.work < work) {
+      const int64_t before = scratch_.work;
+      CutTree other = tree;
+      if (!perturb(other, random)) break;
+      reoptimize(other);
+      double other_value = other.value();
+      while (swap_once(other, other_value)) continue;
+      if (other_value < value - tree.sample().threshold) {
+        tree = std::move(other);
+        value = other_value;
+        record(tree, value);
+      }
+      if (scratch_.work == before) break;
+    }
+  }
+
+ private:
+  // The best insertion above every node, the best first, at most n. What is known already of a node is taken from there.
+  std::vector<Insertion> insertions(const CutTree &tree, const std::vector<Insertion> *known, size_t n) {
+    std::vector<Insertion> found;
+    for (int32_t node : tree.nodes_below(tree.root())) {
+      interrupt_.check();
+      const bool is_known = known != nullptr && (*known)[node].above == node;
+      const Insertion best = is_known ? (*known)[node] : best_insertion(tree, node, scratch_);
+      if (best.change < kInfinite) found.push_back(best);
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Insertion &a, const Insertion &b) { return a.change < b.change; });
+    if (found.size() > n) found.resize(n);
+    return found;
+  }
+
+  bool swap_once(CutTree &tree, double &value) {
+    if (tree.n_leaves() < 3) return false;
+    const double threshold = tree.sample().threshold;
+    struct Deletion {
+      double change;
+      int32_t leaf;
+    };
+    std::vector<Deletion> deletions;
+    for (int32_t leaf : tree.leaves_below(tree.root())) deletions.push_back({deletion_change(tree, leaf, scratch_), leaf});
+    std::stable_sort(deletions.begin(), deletions.end(),
+                     [](const Deletion &a, const Deletion &b) { return a.change < b.change; });
+    if (deletions.size() > static_cast<size_t>(limits_.n_deletions)) deletions.resize(limits_.n_deletions);
+    struct Pair {
+      double estimate;
+      size_t deletion;
+      Insertion insertion;
+    };
+    std::vector<Pair> pairs;
+    std::vector<CutTree> shorter;
+    std::vector<Insertion> of_tree;
+    for (size_t i = 0; i < deletions.size(); ++i) {
+      shorter.push_back(tree);
+      shorter.back().remove_leaf(deletions[i].leaf);
+      const auto *known = known_after(tree, deletions[i].leaf, of_tree);
+      for (const Insertion &insertion : insertions(shorter.back(), known, limits_.n_insertions)) {
+        const double estimate = deletions[i].change + insertion.change;
+        // A change of nothing is the same tree again.
+        if (estimate < limits_.tolerance && std::fabs(estimate) > threshold) pairs.push_back({estimate, i, insertion});
+      }
+    }
+    std::stable_sort(pairs.begin(), pairs.end(), [](const Pair &a, const Pair &b) { return a.estimate < b.estimate; });
+    for (const Pair &pair : pairs) {
+      CutTree other = shorter[pair.deletion];
+      other.insert_leaf(pair.insertion.above, pair.insertion.column, pair.insertion.bin, pair.insertion.new_on_left);
+      if (!reoptimize(other, value + limits_.tolerance)) continue;
+      const double other_value = other.value();
+      if (!(other_value < value - threshold)) continue;
+      tree = std::move(other);
+      value = other_value;
+      return true;
+    }
+    return false;
+  }
+
+  // What is known of insertions above the nodes that a deletion leaves alone: neither above the leaf nor in its sibling's
+  // subtree. By node; `above` is -1 where nothing is known.
+  const std::vector<Insertion> *known_after(const CutTree &tree, int32_t leaf, std::vector<Insertion> &of_tree) {
+    if (tree.sample().size_price > 0.0) return nullptr;  // rules get shorter elsewhere
+    const std::vector<int32_t> nodes = tree.nodes_below(tree.root());
+    const size_t n_ids = static_cast<size_t>(*std::max_element(nodes.begin(), nodes.end())) + 1;
+    of_tree.resize(std::max(of_tree.size(), n_ids), {kInfinite, -1, -1, -1, true});
+    std::vector<uint8_t> touched(of_tree.size(), 0);
+    const int32_t parent = tree.node(leaf).parent;
+    for (int32_t at : tree.nodes_below(parent)) touched[at] = 1;
+    for (int32_t at = parent; at >= 0; at = tree.node(at).parent) touched[at] = 1;
+    known_.assign(of_tree.size(), {kInfinite, -1, -1, -1, true});
+    for (int32_t at : nodes) {
+      if (touched[at]) continue;
+      interrupt_.check();
+      if (of_tree[at].above < 0) of_tree[at] = best_insertion(tree, at, scratch_);
+      known_[at] = of_tree[at];
+    }
+    return &known_;
+  }
+
+  bool perturb(CutTree &tree, Random &random) {
+    const int64_t n = std::min<int64_t>(1 + random.below(3), tree.n_leaves() - 2);
+    for (int64_t i = 0; i < n; ++i) {
+      const std::vector<int32_t> leaves = tree.leaves_below(tree.root());
+      tree.remove_leaf(leaves[random.below(static_cast<int64_t>(leaves.size()))]);
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      const std::vector<Insertion> found = insertions(tree, nullptr, 12);
+      if (found.empty()) return false;
+      const Insertion &at = found[std::min<size_t>(random.rank(), found.size() - 1)];
+      tree.insert_leaf(at.above, at.column, at.bin, at.new_on_left);
+    }
+    return n > 0;
+  }
+
+  const Limits limits_;
+  Interrupt &interrupt_;
+  Scratch scratch_;
+  std::vector<Insertion> known_;
+};
+
+using CutArrays = std::tuple<In1<int32_t>, In1<int32_t>, In1<int32_t>>;
+
+TreeCuts read_cuts(const CutArrays &arrays, const Sample &sample) {
+  const auto &[column, bin, right] = arrays;
+  const int32_t n = static_cast<int32_t>(column.size());
+  require(n > 0 && bin.size() == column.size() && right.size() == column.size(), "the arrays of a tree have one length");
+  TreeCuts cuts{{column.data(), column.data() + n}, {bin.data(), bin.data() + n}, {right.data(), right.data() + n}};
+  // Every node but the root is one child, and all children come after their parents: so it is one tree, in preorder.
+  std::vector<int32_t> ends{n};
+  for (int32_t node = 0; node < n; ++node) {
+    require(!ends.empty(), "the nodes of a tree are in preorder");
+    const int32_t end = ends.back();
+    require(node < end, "the nodes of a tree are in preorder");
+    if (cuts.column[node] < 0) {
+      require(node + 1 == end, "the nodes of a tree are in preorder");
+      ends.pop_back();
+      continue;
+    }
+    require(cuts.column[node] < sample.n_cols, "a cut is of one of the columns");
+    require(cuts.right[node] > node + 1 && cuts.right[node] < end, "the nodes of a tree are in preorder");
+    ends.push_back(cuts.right[node]);
+  }
+  require(ends.empty(), "the nodes of a tree are in preorder");
+  return cuts;
+}
+
+using Numbers = nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>;
+using StepTaken = std::tuple<int64_t, double, std::tuple<Numbers, Numbers, Numbers>>;
+using Result = std::tuple<int64_t, std::vector<StepTaken>>;
+
+StepTaken to_python(Step step) {
+  TreeCuts &cuts = step.cuts;
+  return {step.work,
+          step.value,
+          {to_numpy(std::move(cuts.column)), to_numpy(std::move(cuts.bin)), to_numpy(std::move(cuts.right))}};
+}
+
+// Keeps the caller's arrays alive while a search reads them.
+class TreeSearch {
+ public:
+  TreeSearch(In2<uint8_t> codes, In1<int32_t> n_bins, In2<double> rows, const std::string &leaf_cost, double threshold,
+             double size_price)
+      : codes_(std::move(codes)), rows_(std::move(rows)) {
+    sample_.n_rows = static_cast<int64_t>(codes_.shape(0));
+    sample_.n_cols = static_cast<int32_t>(codes_.shape(1));
+    sample_.codes = codes_.data();
+    sample_.rows = rows_.data();
+    require(rows_.shape(0) == codes_.shape(0), "there are as many rows as codes");
+    require(n_bins.size() == codes_.shape(1), "there is one number of bins a column");
+    require(rows_.shape(1) > 0 && rows_.shape(1) % kLanes == 0, "a row has a multiple of four numbers");
+    require(leaf_cost == "squares" || leaf_cost == "counts", "the cost of a leaf is \"squares\" or \"counts\"");
+    sample_.cost = {leaf_cost == "squares" ? LeafCostKind::squares : LeafCostKind::counts,
+                    static_cast<int32_t>(rows_.shape(1))};
+    sample_.threshold = threshold;
+    sample_.size_price = size_price;
+    sample_.bin_begin.push_back(0);
+    for (int32_t c = 0; c < sample_.n_cols; ++c) {
+      require(n_bins(c) >= 1 && n_bins(c) <= 256, "a column has 1 to 256 bins");
+      sample_.bin_begin.push_back(sample_.bin_begin.back() + n_bins(c));
+    }
+    for (int64_t i = 0; i < sample_.n_rows; ++i)
+      for (int32_t c = 0; c < sample_.n_cols; ++c)
+        require(sample_.code(i, c) < sample_.n_bins(c), "codes are below the number of bins of their column");
+  }
+
+  std::vector<Result> run(const std::vector<CutArrays> &starts, int32_t n_leaves, bool swaps, int32_t n_deletions,
+                          int32_t n_insertions, double tolerance, int64_t work, uint64_t seed, int n_jobs) const {
+    std::vector<TreeCuts> cuts;
+    for (const CutArrays &start : starts) cuts.push_back(read_cuts(start, sample_));
+    const Limits limits{n_deletions, n_insertions, tolerance, n_leaves};
+    std::vector<std::vector<Step>> steps(starts.size());
+    std::vector<int64_t> done(starts.size(), 0);
+    {
+      nb::gil_scoped_release release;
+      Interrupt interrupt;
+      try {
+        parallel_for(n_jobs, static_cast<int64_t>(starts.size()), [&](int64_t i) {
+          Search search(limits, interrupt);
+          CutTree tree(sample_, cuts[i]);
+          if (search.complete(tree)) {
+            search.record(tree, tree.value());
+            search.reoptimize(tree);
+            search.record(tree, tree.value());
+            if (swaps) search.swap(tree);
+            if (work > 0) search.iterate(tree, work, seed);
+          }
+          steps[i] = std::move(search.steps);
+          done[i] = search.work();
+        });
+      } catch (const std::runtime_error &) {
+        nb::gil_scoped_acquire acquire;
+        if (PyErr_Occurred() != nullptr) throw nb::python_error();
+        throw;
+      }
+    }
+    std::vector<Result> results;
+    for (size_t i = 0; i < starts.size(); ++i) {
+      std::vector<StepTaken> path;
+      for (Step &step : steps[i]) path.push_back(to_python(std::move(step)));
+      results.emplace_back(done[i], std::move(path));
+    }
+    return results;
+  }
+
+  // For tests, and for whoever wants to see what a search sees.
+  double value(const CutArrays &cuts) const { return CutTree(sample_, read_cuts(cuts, sample_)).value(); }
+
+  std::tuple<double, int32_t, int32_t> best_recut(const CutArrays &cuts, int32_t node) const {
+    const CutTree tree(sample_, read_cuts(cuts, sample_));
+    require(node >= 0 && node < static_cast<int32_t>(std::get<0>(cuts).size()) && !tree.is_leaf(node),
+            "a cut is of an inner node");
+    Scratch scratch;
+    const Recut best = cutwise::best_recut(tree, node, scratch);
+    return {best.value - tree.value_below(node), best.column, best.bin};
+  }
+
+  std::tuple<double, int32_t, int32_t, bool> best_insertion(const CutArrays &cuts, int32_t node) const {
+    const CutTree tree(sample_, read_cuts(cuts, sample_));
+    require(node >= 0 && node < static_cast<int32_t>(std::get<0>(cuts).size()), "a leaf is inserted above a node");
+    Scratch scratch;
+    const Insertion best = cutwise::best_insertion(tree, node, scratch);
+    return {best.change, best.column, best.bin, best.new_on_left};
+  }
+
+  double deletion_change(const CutArrays &cuts, int32_t leaf) const {
+    const CutTree tree(sample_, read_cuts(cuts, sample_));
+    require(leaf > 0 && leaf < static_cast<int32_t>(std::get<0>(cuts).size()) && tree.is_leaf(leaf), "a leaf is deleted");
+    Scratch scratch;
+    return cutwise::deletion_change(tree, leaf, scratch);
+  }
+
+ private:
+  In2<uint8_t> codes_;
+  In2<double> rows_;
+  Sample sample_;
+};
+
+}  // namespace
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_tree_search(nb::module_ &m) {
+  nb::class_<TreeSearch>(m, "TreeSearch", R"(Searches for better trees on rows in few bins.
+
+rows (n, w) are whole numbers, w a multiple of four: the weight, then what leaf_cost needs ("squares": coordinates, "counts":
+a weight in the entry of the row's label). Trees are (column, bin, right) in preorder: a row goes left, to the next node, when
+its code is at most bin; column is -1 at leaves. Changes by less than threshold do not count; a condition in the rule of
+weight 1 costs size_price, a level of depth a quarter of it.)")
+      .def(nb::init<In2<uint8_t>, In1<int32_t>, In2<double>, const std::string &, double, double>(), nb::arg("codes"),
+           nb::arg("n_bins"), nb::arg("rows"), nb::arg("leaf_cost"), nb::arg("threshold"), nb::arg("size_price"))
+      .def("run", &TreeSearch::run, nb::arg("starts"), nb::arg("n_leaves"), nb::arg("swaps"), nb::arg("n_deletions"),
+           nb::arg("n_insertions"), nb::arg("tolerance"), nb::arg("work"), nb::arg("seed"), nb::arg("n_jobs"),
+           R"(Improve trees: for each the work done, and every better tree with the work and its value then.
+
+Leaves without rows give way to others, every cut is chosen anew; with swaps, leaves are moved elsewhere; with work,
+all this again and again from the best tree with some leaves moved at random. No step for a tree that cannot have n_leaves.)")
+      .def("value", &TreeSearch::value, nb::arg("cuts"), "What the tree's leaves cost, infinite where one has no rows.")
+      .def("best_recut", &TreeSearch::best_recut, nb::arg("cuts"), nb::arg("node"),
+           "The best cut of an inner node: what it changes the value by, its column and bin.")
+      .def("best_insertion", &TreeSearch::best_insertion, nb::arg("cuts"), nb::arg("node"),
+           "The best new leaf above a node: what it changes the value by, column, bin, and whether the leaf is on the left.")
+      .def("deletion_change", &TreeSearch::deletion_change, nb::arg("cuts"), nb::arg("leaf"),
+           "What the value changes by when the leaf's sibling takes its parent's place.");
+}

@@ -1,0 +1,339 @@
+"""Better trees than those that were grown: every cut chosen anew, leaves moved elsewhere, from several starts.
+
+Trees are searched on a sample of the rows, in few bins a column and few numbers a row; their thresholds are then
+chosen on all rows, and by what they cost there the cheapest is taken, of these trees and of those that were grown. So
+the result never costs more than any tree that was given, however much the sample has misled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
+
+from cutwise import core
+from cutwise.reference import KMEANS, fixed_costs
+from cutwise.table import EncodedTable
+
+from .grower import GrownTree, finish, grow_tree
+from .growing import GrowingTree
+from .refine_sample import (
+    MOST_COLUMNS,
+    ROWS_A_CLUSTER,
+    SAMPLED_ROWS,
+    Cuts,
+    SampledRows,
+    SearchSample,
+    Tests,
+    draw_sample,
+    encode_sample,
+)
+
+__all__ = ["Effort", "Judged", "Judgement", "SearchRecord", "refine"]
+
+Int32 = npt.NDArray[np.int32]
+Float64 = npt.NDArray[np.float64]
+Path = list[tuple[int, float, Cuts]]
+"""Every better tree that a search found: the work done by then, its value, and the tree."""
+
+SIZE_PRICES = (0.005, 0.01, 0.02, 0.04, 0.08)
+"""Prices of a condition, as shares of the reference's cost, at which trees are searched where their size is bounded."""
+LEAST_WORK = 100_000
+"""What repeated searches count the work before as, at least: a millisecond on the smallest tables."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to search: counted in things done, never in seconds, so it ends at the same tree everywhere.
+
+    Attributes
+    ----------
+    n_starts : int
+        Trees whose cuts are chosen anew.
+    n_swapped : int
+        The best of these, in which leaves are moved.
+    n_deletions, n_insertions : int
+        Leaves that may go, and places where a new one may come, of which every pair is tried.
+    tolerance : float
+        A pair is tried where it is estimated to raise the cost by less than this share of the reference's.
+    repeated : float
+        Searches from the best tree with some leaves moved at random, as a multiple of the work done before.
+    """
+
+    n_starts: int = 12
+    n_swapped: int = 3
+    n_deletions: int = 5
+    n_insertions: int = 3
+    tolerance: float = 0.006
+    repeated: float = 0.0
+
+    @classmethod
+    def of(cls, effort: float) -> Effort:
+        """The effort of a number: 1 is the default, 0.3 about a third of its time; from 1 on time is in proportion."""
+        if effort >= 1.0:
+            return cls(repeated=effort - 1.0)
+        return cls(n_starts=2 + round(10 * effort), n_swapped=1 + round(2 * effort))
+
+
+@dataclass(frozen=True)
+class SearchRecord:
+    """What a search did.
+
+    Attributes
+    ----------
+    start_cost, cost : float
+        Of the cheapest tree that was grown, and of the result.
+    n_starts : int
+        Trees that the search started from.
+    n_steps : int
+        Better trees on the way from one of these to the result; 0 where a grown tree was taken.
+    path : list of (int, float)
+        The work done (additions of a row, or of a bin, to the sums of a column) and the cost then, step by step: that
+        of the rows that the search looked at, as far as it saw it.
+    """
+
+    start_cost: float
+    cost: float
+    n_starts: int
+    n_steps: int
+    path: list[tuple[int, float]] = field(default_factory=list)
+
+
+class Judgement(NamedTuple):
+    """What a tree costs on all rows, and how long its rules are: conditions, and tests, of a row in the mean."""
+
+    cost: float
+    waes: float
+    wad: float
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A tree, what all rows say of it, and the steps that led to it (none for one that was grown)."""
+
+    grown: GrownTree
+    judgement: Judgement
+    path: Path
+
+
+def refine(
+    table: EncodedTable,
+    metric: core.Matrix,
+    runs: Sequence[Float64],
+    labels: Int32,
+    coordinates: Float64,
+    starts: Sequence[GrownTree],
+    judge: Callable[[Int32], float],
+    *,
+    n_leaves: int,
+    effort: Effort,
+    depth_penalty: float = 0.03,
+    size_penalty: float = 0.0,
+    max_size: tuple[float, float] | None = None,
+    n_jobs: int = 1,
+) -> tuple[GrownTree, SearchRecord, list[Judged]]:
+    """Search for a tree that costs less, by squared distances to the means of its leaves.
+
+    Parameters
+    ----------
+    table : EncodedTable
+        The m rows, in the columns that are cut.
+    metric : Matrix
+        The same rows where distances are measured; the table's own matrix where that is the same.
+    runs : sequence of ndarray of shape (k, p), float64
+        Centers of the reference, then of other clusterings of the same rows: a further start each.
+    labels : ndarray of shape (m,), int32
+        Reference clusters, which the leaves of the result are named after.
+    coordinates : ndarray of shape (k, d), float64
+        Where these are in the columns that are cut.
+    starts : sequence of GrownTree
+        Trees of all rows.
+    judge : callable
+        What a partition of the m rows costs, from the leaf of each.
+    n_leaves : int
+        Of the result; those of the starts that have rows may be fewer.
+    effort : Effort
+    depth_penalty : float
+        Of the further starts, which "exshallow" grows.
+    size_penalty : float
+        What one condition in every rule costs, as a share of the reference's cost; a level of depth costs a quarter.
+    max_size : tuple of two floats, optional
+        Bounds on the weighted average of conditions and of tests. Trees are then searched at several prices of size.
+    n_jobs : int
+        Threads; the result does not depend on it.
+
+    Returns
+    -------
+    grown : GrownTree
+        The same, bit for bit, for any order of rows and number of threads, and for weights as for repeated rows. Where
+        no tree keeps the bounds, the one that comes closest.
+    record : SearchRecord
+    judged : list of Judged
+        All trees that were measured on all rows.
+    """
+    n_sampled = max(SAMPLED_ROWS, ROWS_A_CLUSTER * n_leaves)
+    rows = draw_sample(table, metric, runs[0], coordinates, [grown.tree for grown in starts], n_sampled, n_jobs)
+    trees = [rows.tests(grown.tree) for grown in starts]
+    further = runs[1 : 1 + max(0, effort.n_starts - len(trees))]
+    trees += [_grow_on_sample(rows, centers, depth_penalty, n_jobs) for centers in further]
+    total_weight = table.n_rows if table.weights is None else int(table.weights.sum())
+    sample, cuts = encode_sample(rows, runs, trees, total_weight, n_jobs)
+    paths = _search(sample, cuts, n_leaves, effort, size_penalty, n_jobs)
+    if max_size is not None:
+        for price in (price for price in SIZE_PRICES if price > size_penalty):
+            paths += _search(sample, [path[-1][2] for path in paths[-1:]], n_leaves, effort, price, n_jobs)
+
+    def judged_tree(grown: GrownTree, path: Path) -> Judged:
+        return Judged(grown, Judgement(judge(grown.leaf_of_row), *_sizes(grown, table.weights)), path)
+
+    judged = [judged_tree(grown, []) for grown in starts]
+    for path in paths:
+        grown = _grow_again(table, *_polish(table, metric, sample, path[-1][2], n_jobs), labels)
+        judged.append(judged_tree(grown, path))
+    price = size_penalty * sample.cost / sample.weight * total_weight
+
+    def rank(tree: Judged) -> tuple[float, float, float, float]:
+        cost, waes, wad = tree.judgement
+        beyond = 0.0 if max_size is None else max(waes - max_size[0], 0.0) + max(wad - max_size[1], 0.0)
+        return beyond, cost + price * (waes + wad / 4), waes, wad
+
+    taken = min(judged, key=rank)
+    steps = [(work, sample.cost_of(value)) for work, value, _ in taken.path]
+    start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
+    return taken.grown, SearchRecord(start_cost, taken.judgement.cost, len(trees), len(steps), steps), judged
+
+
+def _search(
+    sample: SearchSample, starts: Sequence[Cuts], n_leaves: int, effort: Effort, size_penalty: float, n_jobs: int
+) -> list[Path]:
+    """The ways to the best trees of the sample, the best one last."""
+    unit = sample.grid.scale**2
+    search = core.TreeSearch(
+        sample.codes,
+        sample.n_bins,
+        sample.payload,
+        "squares",
+        sample.least_gain * unit,
+        size_penalty * sample.cost * unit / sample.weight,
+    )
+
+    def run(trees: Sequence[Cuts], *, swaps: bool, work: int = 0) -> tuple[int, list[Path]]:
+        found = search.run(
+            list(trees),
+            n_leaves=n_leaves,
+            swaps=swaps,
+            n_deletions=effort.n_deletions,
+            n_insertions=effort.n_insertions,
+            tolerance=effort.tolerance * sample.cost * unit,
+            work=work,
+            seed=0,
+            n_jobs=n_jobs,
+        )
+        return sum(done for done, _ in found), [path for _, path in found if path]
+
+    done, paths = run(starts, swaps=False)
+    ranked = sorted((path[-1] for path in paths), key=lambda step: step[1])
+    # Starts often end in the same tree.
+    distinct = [s for i, s in enumerate(ranked) if i == 0 or s[1] - ranked[i - 1][1] > sample.least_gain * unit]
+    further, paths = run([cuts for _, _, cuts in distinct[: effort.n_swapped]], swaps=True)
+    paths.sort(key=lambda path: -path[-1][1])
+    if effort.repeated > 0.0 and paths:
+        work = int(effort.repeated * max(done + further, LEAST_WORK))
+        paths += run([paths[-1][-1][2]], swaps=True, work=work)[1]
+    return paths
+
+
+def _sizes(grown: GrownTree, weights: npt.NDArray[np.int64] | None) -> tuple[float, float]:
+    """Conditions in the rule of a row, one a column and direction, and tests on its way: both in the mean."""
+    tree = grown.tree
+    kinds: list[frozenset[tuple[int, bool]]] = [frozenset()] * tree.n_nodes
+    for node, parent in enumerate(tree.parents.tolist()):  # parents come first in preorder
+        if parent >= 0:
+            kinds[node] = kinds[parent] | {(int(tree.feature[parent]), bool(tree.children_left[parent] == node))}
+    conditions = np.array([len(kind) for kind in kinds])
+    count = np.bincount(grown.leaf_of_row, weights=weights, minlength=tree.n_nodes)
+    total = count.sum()
+    return float(count @ conditions / total), float(count @ tree.node_depth / total)
+
+
+def _grow_on_sample(rows: SampledRows, all_centers: Float64, depth_penalty: float, n_jobs: int) -> Tests:
+    """The tree of "exshallow" on sampled rows, against the centers of one clustering."""
+    table = rows.table
+    centers = np.ascontiguousarray(all_centers[:, rows.metric_columns])
+    labels = KMEANS.assign(rows.metric, centers, n_jobs)[0]
+    costs = fixed_costs(rows.metric, centers, weights=table.weights, n_jobs=n_jobs)
+    coordinates = centers
+    if rows.metric is not table.matrix:
+        means, _ = core.cluster_means(table.matrix, labels, len(centers), table.weights, n_jobs)
+        coordinates = np.where(np.isnan(means), rows.values[0], means)
+    tree = grow_tree(
+        table,
+        labels,
+        coordinates,
+        lambda: costs,
+        algorithm="exshallow",
+        max_leaves=len(centers),
+        depth_penalty=depth_penalty,
+        n_jobs=n_jobs,
+    ).tree
+    return tree.feature, tree.threshold, tree.children_right
+
+
+def _polish(
+    table: EncodedTable, metric: core.Matrix, sample: SearchSample, cuts: Cuts, n_jobs: int
+) -> tuple[Int32, Float64, Int32]:
+    """Thresholds chosen anew on all rows, each in its own column: of the table, from here on."""
+    searched, _, right = cuts
+    columns = sample.rows.columns
+    column = np.where(searched >= 0, columns[searched], -1).astype(np.int32)
+    n_edges = np.zeros(table.matrix.n_cols, dtype=np.int32)
+    n_edges[columns] = np.diff(sample.edge_begin)
+    edge_begin = np.concatenate([[0], np.cumsum(n_edges)]).astype(np.int32)
+    directions = None
+    if metric.is_sparse or metric.n_cols > MOST_COLUMNS:
+        directions = np.eye(metric.n_cols) if sample.directions is None else sample.directions
+    grid = sample.grid
+    thresholds = core.polish(
+        table.matrix,
+        metric,
+        table.weights,
+        grid.origin,
+        grid.reach,
+        grid.scale,
+        grid.weigh_first,
+        directions,
+        column,
+        sample.thresholds(cuts),
+        right,
+        None if sample.rows.is_whole else sample.edges,
+        None if sample.rows.is_whole else edge_begin,
+        sample.least_gain * grid.scale**2,
+        n_jobs,
+    )
+    return column, thresholds, right
+
+
+def _grow_again(table: EncodedTable, column: Int32, thresholds: Float64, right: Int32, labels: Int32) -> GrownTree:
+    """The tree with these cuts, as if it had been grown: thresholds in their gaps, leaves named after clusters.
+
+    Leaves have left the reference. Each is named after a cluster of its own, so that most weight keeps its name.
+    """
+    tree = GrowingTree(table)
+    number = {0: 0}
+    for node in np.flatnonzero(column >= 0).tolist():
+        left_child, right_child, _ = tree.split(number[node], int(column[node]), float(thresholds[node]))
+        number[node + 1], number[int(right[node])] = left_child, right_child
+    leaves = [number[node] for node in np.flatnonzero(column < 0).tolist()]
+    n_clusters = max(int(labels.max()) + 1, len(leaves))
+    common = np.zeros((len(leaves), n_clusters))
+    for i, leaf in enumerate(leaves):
+        rows = tree.rows(leaf)
+        weights = None if table.weights is None else table.weights[rows]
+        common[i] = np.bincount(labels[rows], weights=weights, minlength=n_clusters)
+    for leaf, cluster in zip(leaves, linear_sum_assignment(common, maximize=True)[1].tolist(), strict=True):
+        tree.label(leaf, cluster)
+    return finish(tree, [])

@@ -1,0 +1,334 @@
+"""What a search for better trees reads: a sample of the rows, few bins a column, few numbers a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise import core
+from cutwise.reference import KMEANS
+from cutwise.table import EncodedTable
+
+from .threshold_tree import ThresholdTree
+
+__all__ = ["Cuts", "Grid", "SampledRows", "SearchSample", "Tests", "draw_sample", "encode_sample"]
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+Cuts = tuple[Int32, Int32, Int32]
+"""A tree on codes, nodes in preorder: column (-1: leaf), the last bin that goes left, and the right child's number."""
+Tests = tuple[Int32, Float64, Int32]
+"""The same with thresholds in place of bins. Both number the columns that are searched."""
+
+SAMPLED_ROWS = 4_000
+ROWS_A_CLUSTER = 150
+MOST_BINS = 96
+MOST_COLUMNS = 1024
+FEW_DIRECTIONS, MORE_DIRECTIONS = 7, 15
+COVARIANCE_ROWS = 256
+COVARIANCE_SHARE = 0.001
+"""What the rows' own scatter counts in the choice of directions, beside that of the centers."""
+GRID_BITS = 51
+FAR_DIGITS = 20
+"""Rows are at most so many binary orders farther than others are from their centers: squares have twice the digits."""
+COUNTED_WEIGHT = 2**26
+"""Weights that add up to no more are counts: a weight is a repeated row to the bit."""
+
+
+class Grid(NamedTuple):
+    """How coordinates become whole numbers, whose sums are exact.
+
+    Attributes
+    ----------
+    origin : ndarray of shape (p,), float64
+    reach : float
+        Coordinates farther from the origin count as this far.
+    scale : float
+        Units per unit of distance, a power of two.
+    weigh_first : bool
+        Whether rows are rounded after they are multiplied by their weight.
+    """
+
+    origin: Float64
+    reach: float
+    scale: float
+    weigh_first: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SampledRows:
+    """Distinct rows of a table, in an order that depends on their values alone.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (d,), int64
+        The columns of the table that are searched, increasing: all of them, unless there are very many.
+    metric_columns : ndarray of shape (p,), int64
+        The same where distances are measured.
+    values, coordinates : ndarray of shape (m, d) and (m, p), float64
+        The rows in these columns.
+    weights : ndarray of shape (m,), int64
+    is_whole : bool
+        Whether all distinct rows of the table are here.
+    table : EncodedTable
+        The rows as the growers of trees want them.
+    metric : Matrix
+        The coordinates; the table's matrix where they are the values.
+    """
+
+    columns: Int64
+    metric_columns: Int64
+    values: Float64
+    coordinates: Float64
+    weights: Int64
+    is_whole: bool
+    table: EncodedTable
+    metric: core.Matrix
+
+    def tests(self, tree: ThresholdTree) -> Tests:
+        """A tree of the whole table, whose columns are all searched."""
+        place = np.full(tree.n_features + 1, -1, dtype=np.int32)  # the last entry answers for leaves
+        place[self.columns] = np.arange(len(self.columns), dtype=np.int32)
+        return place[tree.feature], tree.threshold, tree.children_right
+
+
+def draw_sample(
+    table: EncodedTable,
+    metric: core.Matrix,
+    centers: Float64,
+    coordinates: Float64,
+    trees: Sequence[ThresholdTree],
+    n_wanted: int,
+    n_jobs: int,
+) -> SampledRows:
+    """Draw so many distinct rows, where there are: the same ones in any order, and for weights as for repeated rows.
+
+    Parameters
+    ----------
+    table : EncodedTable
+    metric : Matrix
+        Its rows where distances are measured.
+    centers, coordinates : ndarray of shape (k, n_columns), float64
+        The reference clusters there, and in the columns that are cut.
+    trees : sequence of ThresholdTree
+        Columns that they cut are searched.
+    n_wanted, n_jobs : int
+    """
+    hashes = core.row_hashes(table.matrix, n_jobs)
+    drawn = _draw_rows(hashes, n_wanted)
+    order, group = np.unique(hashes[drawn], return_inverse=True)
+    first = np.full(len(order), table.n_rows, dtype=np.int64)
+    np.minimum.at(first, group, drawn)
+    own = np.ones(len(drawn)) if table.weights is None else table.weights[drawn].astype(np.float64)
+    weights = np.bincount(group, weights=own, minlength=len(order)).astype(np.int64)  # below 2**53, so exact
+    is_same = metric is table.matrix
+    columns = _searched_columns(coordinates, np.concatenate([tree.feature for tree in trees]))
+    metric_columns = columns if is_same else _searched_columns(centers, np.empty(0, dtype=np.int32))
+    values = _gather(table.matrix, first, columns)
+    in_metric = values if is_same else _gather(metric, first, metric_columns)
+    matrix = core.as_matrix(values)
+    return SampledRows(
+        columns=columns,
+        metric_columns=metric_columns,
+        values=values,
+        coordinates=in_metric,
+        weights=weights,
+        is_whole=len(drawn) == table.n_rows,
+        table=EncodedTable(
+            encoded=core.encode(matrix, n_jobs=n_jobs),
+            matrix=matrix,
+            is_integer=table.is_integer[columns],
+            weights=weights,
+            copies=None,
+            row_of=None,
+            position=None,
+        ),
+        metric=matrix if is_same else core.as_matrix(in_metric),
+    )
+
+
+def _draw_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> npt.NDArray[np.intp]:
+    """The rows of the ``n_wanted`` smallest different hashes: all rows that are equal, or none of them."""
+    n_seen = 2 * n_wanted
+    while n_seen < len(hashes):
+        last = np.partition(hashes, n_seen - 1)[n_seen - 1]
+        distinct = np.unique(hashes[hashes <= last])
+        if len(distinct) >= n_wanted:
+            return np.flatnonzero(hashes <= distinct[n_wanted - 1])
+        n_seen *= 2
+    distinct = np.unique(hashes)
+    return np.flatnonzero(hashes <= distinct[min(n_wanted, len(distinct)) - 1])
+
+
+def _searched_columns(centers: Float64, needed: Int32) -> Int64:
+    """All columns, or those that are needed and the ones in which the centers differ most."""
+    n_columns = centers.shape[1]
+    if n_columns <= MOST_COLUMNS:
+        return np.arange(n_columns)
+    spread = ((centers - centers.mean(axis=0)) ** 2).sum(axis=0)
+    spread[needed[needed >= 0]] = np.inf
+    return np.sort(np.argsort(-spread, kind="stable")[:MOST_COLUMNS])
+
+
+def _gather(matrix: core.Matrix, rows: Int64, columns: Int64) -> Float64:
+    """Some rows and columns, without all columns of all these rows at a time."""
+    if len(columns) == matrix.n_cols:
+        return core.gather_rows(matrix, rows)
+    blocks = [core.gather_rows(matrix, rows[i : i + 256])[:, columns] for i in range(0, len(rows), 256)]
+    return np.concatenate(blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchSample:
+    """Sampled rows, in few bins a column and few numbers a row.
+
+    Attributes
+    ----------
+    rows : SampledRows
+    codes : ndarray of shape (m, d), uint8
+    edges, edge_begin : ndarray of shape (n_edges,), float64, and (d + 1,), int32
+        A value is in bin b of column c or below where it is at most ``edges[edge_begin[c] + b]``.
+    payload : ndarray of shape (m, w), float64
+        Weight and coordinates along the main directions, on the grid.
+    grid : Grid
+    directions : ndarray of shape (w - 1, n_columns), float64, or None
+        In all columns, zero where they are not looked at; None where the payload has all coordinates.
+    weight, cost : float
+        Of the sampled rows, in the weights of the table; the cost is the reference's.
+    scatter : float
+        Squared distances of the sampled rows to the origin.
+    """
+
+    rows: SampledRows
+    codes: npt.NDArray[np.uint8]
+    edges: Float64
+    edge_begin: Int32
+    payload: Float64
+    grid: Grid
+    directions: Float64 | None
+    weight: float
+    cost: float
+    scatter: float
+
+    @property
+    def n_bins(self) -> Int32:
+        """Bins of every column."""
+        return np.diff(self.edge_begin) + np.int32(1)
+
+    @property
+    def least_gain(self) -> float:
+        """Changes of the cost by less are not told from rounding."""
+        return max(1e-9 * self.cost, 2.0**-50 * self.scatter)
+
+    def cost_of(self, value: float) -> float:
+        """The cost of a tree from the value that a search gives it; too much where directions leave something out."""
+        return self.scatter + value / self.grid.scale**2
+
+    def thresholds(self, cuts: Cuts) -> Float64:
+        """A number in the gap of every cut, nan at leaves."""
+        column, last_bin, _ = cuts
+        thresholds = np.full(len(column), np.nan)
+        inner = column >= 0
+        thresholds[inner] = self.edges[self.edge_begin[column[inner]] + last_bin[inner]]
+        return thresholds
+
+
+def encode_sample(
+    rows: SampledRows, runs: Sequence[Float64], trees: Sequence[Tests], total_weight: int, n_jobs: int
+) -> tuple[SearchSample, list[Cuts]]:
+    """Make what a search reads of sampled rows, and the trees that it starts from.
+
+    Parameters
+    ----------
+    rows : SampledRows
+    runs : sequence of ndarray of shape (k, p), float64
+        The centers of the reference, then of other clusterings.
+    trees : sequence of Tests
+        All their cuts lie between bins; the most important tree first.
+    total_weight : int
+        Of all rows of the table.
+    n_jobs : int
+    """
+    centers = runs[0][:, rows.metric_columns]
+    labels, own_costs = KMEANS.assign(rows.metric, centers, n_jobs)[:2]
+    cost = core.exact_sum(own_costs, rows.weights)
+    # Near most rows: far ones shall not cost them their digits.
+    origin = runs[0][np.bincount(labels, weights=rows.weights, minlength=len(centers)).argmax()]
+    from_origin = rows.coordinates - origin[rows.metric_columns]
+    farthest = float(np.abs(from_origin).max(initial=0.0))
+    grid = choose_grid(origin, farthest, cost / int(rows.weights.sum()), total_weight)
+    from_origin = np.clip(from_origin, -grid.reach, grid.reach)
+    directions = _directions(from_origin, rows, origin, runs)
+    column = np.concatenate([feature for feature, _, _ in trees])
+    inner = column >= 0
+    codes, edges, edge_begin, cut_bins = core.sample_bins(
+        rows.values,
+        rows.weights.astype(np.float64),
+        column[inner],
+        np.concatenate([threshold for _, threshold, _ in trees])[inner],
+        MOST_BINS,
+        n_jobs,
+    )
+    last_bin = np.full(len(column), -1, dtype=np.int32)
+    last_bin[inner] = cut_bins
+    ends = np.cumsum([len(feature) for feature, _, _ in trees])
+    starts: list[Cuts] = [
+        (feature, last_bin[end - len(feature) : end], right)
+        for (feature, _, right), end in zip(trees, ends, strict=True)
+    ]
+    sample = SearchSample(
+        rows=rows,
+        codes=codes,
+        edges=edges,
+        edge_begin=edge_begin,
+        payload=core.grid_rows(
+            rows.metric,
+            rows.weights,
+            origin[rows.metric_columns],
+            grid.reach,
+            grid.scale,
+            grid.weigh_first,
+            None if directions is None else np.ascontiguousarray(directions[:, rows.metric_columns]),
+        ),
+        grid=grid,
+        directions=directions,
+        weight=float(rows.weights.sum()),
+        cost=cost,
+        scatter=core.exact_sum(np.einsum("ij,ij->i", from_origin, from_origin), rows.weights),
+    )
+    return sample, starts
+
+
+def choose_grid(origin: Float64, farthest: float, mean_cost: float, total_weight: int) -> Grid:
+    """As fine as exact sums allow. Far rows are brought nearer where they would take all digits from the others."""
+    reach = farthest if mean_cost == 0.0 else min(farthest, 2.0**FAR_DIGITS * math.sqrt(mean_cost))
+    # The norm of a row is at most the root of the number of columns times its farthest coordinate.
+    room = 2.0**GRID_BITS / (total_weight * math.sqrt(len(origin)))
+    scale = _power_of_two(room / reach) if reach > 0.0 else 1.0
+    return Grid(origin, room / scale, scale, weigh_first=total_weight > COUNTED_WEIGHT)
+
+
+def _power_of_two(largest: float) -> float:
+    """The largest power of two at most this."""
+    return math.ldexp(1.0, max(-1000, min(math.frexp(largest)[1] - 1, 1000)))
+
+
+def _directions(from_origin: Float64, rows: SampledRows, origin: Float64, runs: Sequence[Float64]) -> Float64 | None:
+    """Main directions of the centers of all runs, and a little of the rows' own; None where few columns need none."""
+    columns = rows.metric_columns
+    n_directions = MORE_DIRECTIONS if len(runs[0]) > 16 and len(columns) > 32 else FEW_DIRECTIONS
+    if len(columns) <= n_directions:
+        return None
+    centers = np.concatenate([run[:, columns] - origin[columns] for run in runs])
+    some = rows.weights[:COVARIANCE_ROWS]
+    points = np.concatenate([centers, from_origin[:COVARIANCE_ROWS]])
+    shares = np.concatenate([np.full(len(centers), 1 / len(centers)), COVARIANCE_SHARE * some / some.sum()])
+    directions = np.zeros((n_directions, len(origin)))
+    directions[:, columns] = core.main_directions(points, shares, n_directions)
+    return directions
