@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from cutwise import core
-from tests.core.encoding_twin import check, decode, encode, same
+from tests.core.encoding_twin import check, encode, same
 
 DTYPES = [np.float32, np.float64, np.int32, np.int64, np.uint8]
 
@@ -126,7 +126,7 @@ def test_zeros_of_either_sign_are_one_value():
     encoded = encode(X)
     check(X, encoded)
     np.testing.assert_array_equal(encoded.n_bins, [2, 3])
-    merged = core.merge_duplicates(core.as_matrix(X[[0, 0]] * [[1], [-1]]), encode(X[[0, 0]] * [[1], [-1]]))
+    merged = core.group_rows(core.as_matrix(X[[0, 0]] * [[1], [-1]]))
     assert merged is not None
     np.testing.assert_array_equal(merged[1], [0, 0])
 
@@ -243,20 +243,6 @@ def test_stored_zeros_and_empty_tables_are_refused():
         encode(stored)
     with pytest.raises(ValueError, match="rows and columns"):
         encode(np.zeros((0, 3)))
-
-
-def test_take_gives_the_same_codes_of_some_rows():
-    X = mixed(9000)
-    for values in (X, sparse.csr_array(np.where(np.abs(X) > 1, X, 0))):
-        encoded = encode(values)
-        rows = np.random.default_rng(11).integers(0, 9000, 700).astype(np.int32)
-        taken = encoded.take(rows)
-        assert taken.n_rows == 700
-        np.testing.assert_array_equal(taken.low, encoded.low)
-        np.testing.assert_array_equal(decode(taken), decode(encoded)[rows])
-        assert encoded.take(rows[:0]).n_rows == 0
-        with pytest.raises(ValueError, match="outside"):
-            encoded.take(np.array([9000], dtype=np.int32))
 
 
 VALUES = st.sampled_from([0.0, -0.0, 1.0, 2.0, 2.5, -1.0, 1e300, -1e300, 5e-324, 1e8, 1e8 + 1, 16777217.0])

@@ -36,8 +36,7 @@ class Encoded:
 
     Per column f: n_bins, exact, low and high from value_begin[f], slot_begin, and default_bin (-1: none), the one bin that
     has no slot. Dense: codes of shape (n_rows, n_groups), uint8; the slot is group_begin[g] + code. CSR:
-    slots[indptr[i]:indptr[i + 1]] of the stored values of row i. take(rows) gives the same columns over some rows: bins and
-    their ends stay those of all rows, so a bin may be empty there.
+    slots[indptr[i]:indptr[i + 1]] of the stored values of row i.
     """
 
     @property
@@ -91,8 +90,6 @@ class Encoded:
     @property
     def exact(self) -> NDArray[numpy.bool_]: ...
 
-    def take(self, rows: NDArray[numpy.int32]) -> Encoded: ...
-
 def encode(matrix: Matrix, bundle: bool = True, n_jobs: int = 1) -> Encoded:
     """
     A table of finite values as small codes: every column in bins, every row as slots of one flat histogram.
@@ -104,12 +101,18 @@ def encode(matrix: Matrix, bundle: bool = True, n_jobs: int = 1) -> Encoded:
     on a sample of rows that depends on the shape alone, and made true while all rows are read.
     """
 
-def merge_duplicates(matrix: Matrix, encoded: Encoded) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]] | None:
+def group_rows(matrix: Matrix) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]] | None:
     """
     Groups of equal rows, where at most half of the rows are distinct; None elsewhere.
 
-    Gives the first row of every group, increasing, (n_groups,), and the group of every row, (n_rows,). On more than 4096 rows
-    a sample of 4 * sqrt(n_rows) rows is asked first, and a table without repeats is told from it alone.
+    Values are compared as float64, and -0.0 equals 0.0. Gives the first row of every group, increasing, (n_groups,), and the group
+    of every row, (n_rows,). On more than 4096 rows a sample of 4 * sqrt(n_rows) rows is asked first, and a table without repeats
+    is told from it alone.
+    """
+
+def count_distinct_rows(matrix: Matrix, limit: int, weights: NDArray[numpy.float64] | None = None) -> int:
+    """
+    The number of distinct rows of positive weight, as far as the limit; rows are compared as by group_rows.
     """
 
 def assign(

@@ -6,6 +6,7 @@
 namespace nb = nanobind;
 
 void bind_encode(nb::module_ &m);
+void bind_group_rows(nb::module_ &m);
 void bind_distances(nb::module_ &m);
 void bind_sums(nb::module_ &m);
 void bind_means(nb::module_ &m);
@@ -44,6 +45,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("n_cols", &Matrix::n_cols)
       .def_prop_ro("is_sparse", &Matrix::is_sparse);
   bind_encode(m);
+  bind_group_rows(m);
   bind_distances(m);
   bind_sums(m);
   bind_means(m);

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.table import count_distinct_rows, read_table
+from cutwise.core import as_matrix, count_distinct_rows
+from cutwise.table import read_table
 
 from .feature_space import FeatureSpace
 from .gram import FeatureGram
@@ -141,7 +142,7 @@ def kernel_kmeans(
 
 def _tells_apart(gram: FeatureGram, k: int) -> bool:
     """Whether the features of at least k rows differ."""
-    return count_distinct_rows(gram.features, k) >= k
+    return count_distinct_rows(as_matrix(gram.features), k) >= k
 
 
 def _seeded(space: FeatureSpace, k: int, rng: np.random.Generator) -> Int32:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core import Matrix, as_matrix, encode, exact_sum, lloyd, merge_duplicates
-from cutwise.table import Table, count_distinct_rows
+from cutwise.core import Matrix, as_matrix, exact_sum, group_rows, lloyd
+from cutwise.table import Table
 
 from .objective import Objective
 from .weights import integer_weights
@@ -94,24 +94,10 @@ def distinct_points(table: Table, sample_weight: npt.NDArray[np.float64] | None,
         kept = np.flatnonzero(weights)
         values, weights = values[kept], weights[kept]
         matrix = as_matrix(values)
-    if not _repeats(values):
-        return Points(values, weights, objective)
-    groups = merge_duplicates(matrix, encode(matrix))
+    groups = group_rows(matrix)
     if groups is None:
         return Points(values, weights, objective)
     first_row, group_of_row = groups
     # float64 counts are exact: integer weights add up to far less than 2**53.
     merged = np.bincount(group_of_row, weights, minlength=len(first_row)).astype(np.int64)
     return Points(values[first_row], merged, objective)
-
-
-def _repeats(values: Values) -> bool:
-    """Whether a sample of 4 sqrt(n) rows holds a few equal ones, as it does when at most half of the rows are distinct.
-
-    It would hold 16 pairs or more in the mean. Rows far apart in the table are taken: files are often sorted.
-    """
-    n_rows = int(values.shape[0])
-    size = min(n_rows, 4 * int(np.sqrt(n_rows)) + 64)
-    # A fixed seed, for the outcome must be the same in every fit: starts are drawn from the rows that are left.
-    numbers = np.sort(np.random.default_rng(0).choice(n_rows, size, replace=False, shuffle=False))
-    return size - count_distinct_rows(values[numbers], size) >= 4

@@ -11,7 +11,6 @@ from .checks import (
     read_random_state,
 )
 from .columns import Columns, HasColumns, check_same_columns
-from .distinct import count_distinct_rows
 from .encoding import EncodedTable, encode_table
 from .intake import read_table, take_rows
 from .labels import Labels, read_labels
@@ -34,7 +33,6 @@ __all__ = [
     "check_number",
     "check_option",
     "check_same_columns",
-    "count_distinct_rows",
     "encode_table",
     "read_labels",
     "read_random_state",

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from cutwise.core import count_distinct_rows
 from cutwise.exceptions import InvalidInputError, UnknownOptionError, shown
 
-from .distinct import count_distinct_rows
 from .sparse import as_dense
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def check_n_clusters(
     """
     number = check_integer("n_clusters", n_clusters, minimum=1)
     if table is not None:
-        distinct = count_distinct_rows(table.values, number, weights)
+        distinct = count_distinct_rows(table.matrix, number, weights)
         if distinct < number:
             rows = "row" if distinct == 1 else "rows"
             if table.is_integer.any() and np.abs(as_dense(table.values)[:, table.is_integer]).max() > 2**53:

@@ -106,10 +106,9 @@ def encode_table(
         values = values[row_of]
         weights = None if weights is None else weights[row_of]
     matrix = table.matrix if row_of is None else core.as_matrix(values)
-    encoded = core.encode(matrix, n_jobs=n_jobs)
     copies: Int64 | None = None
     group: Int32 | None = None
-    merged = core.merge_duplicates(matrix, encoded) if merge else None
+    merged = core.group_rows(matrix) if merge else None
     if merged is not None:
         first_row, group = merged
         copies = np.bincount(group, minlength=len(first_row))
@@ -121,8 +120,8 @@ def encode_table(
             weights = summed
         values = values[first_row]
         matrix = core.as_matrix(values)
-        encoded = encoded.take(first_row)
         row_of = first_row if row_of is None else row_of[first_row]
+    encoded = core.encode(matrix, n_jobs=n_jobs)
     position: Int32 | None = None
     if row_of is not None:
         position = np.full(table.n_rows, -1, dtype=np.int32)

@@ -1,9 +1,7 @@
 // Encoding as Python sees it.
 #include <limits>
-#include <optional>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/arrays.hpp"
@@ -11,7 +9,6 @@
 #include "encoding/encode_dense.hpp"
 #include "encoding/encode_sparse.hpp"
 #include "encoding/encoded.hpp"
-#include "encoding/merge.hpp"
 
 namespace cutwise {
 namespace {
@@ -23,11 +20,6 @@ Encoded encode(const Matrix &matrix, bool bundle, int n_jobs) {
                                 std::to_string(matrix.n_rows()) + " x " + std::to_string(matrix.n_cols()));
   nb::gil_scoped_release release;
   return matrix.is_sparse() ? encode_sparse(matrix, n_jobs) : encode_dense(matrix, bundle, n_jobs);
-}
-
-Encoded take(const Encoded &encoded, const In1<int32_t> &rows) {
-  nb::gil_scoped_release release;
-  return encoded.take(rows.data(), static_cast<int64_t>(rows.shape(0)));
 }
 
 template <class T, class Allocator, size_t N>
@@ -46,16 +38,6 @@ auto per_column(const Encoded &encoded, T Column::*field) {
   return values.to_numpy();
 }
 
-std::optional<std::tuple<Owned<int32_t, 1>, Owned<int32_t, 1>>> merge(const Matrix &matrix, const Encoded &encoded) {
-  std::optional<MergedRows> merged;
-  {
-    nb::gil_scoped_release release;
-    merged = merge_duplicates(matrix, encoded);
-  }
-  if (!merged) return std::nullopt;
-  return std::make_tuple(to_numpy(std::move(merged->first_row)), to_numpy(std::move(merged->group_of_row)));
-}
-
 }  // namespace
 }  // namespace cutwise
 
@@ -68,8 +50,7 @@ void bind_encode(nanobind::module_ &m) {
 
 Per column f: n_bins, exact, low and high from value_begin[f], slot_begin, and default_bin (-1: none), the one bin that
 has no slot. Dense: codes of shape (n_rows, n_groups), uint8; the slot is group_begin[g] + code. CSR:
-slots[indptr[i]:indptr[i + 1]] of the stored values of row i. take(rows) gives the same columns over some rows: bins and
-their ends stay those of all rows, so a bin may be empty there.)")
+slots[indptr[i]:indptr[i + 1]] of the stored values of row i.)")
       .def_ro("n_rows", &Encoded::n_rows)
       .def_ro("n_slots", &Encoded::n_slots)
       .def_ro("n_groups", &Encoded::n_groups)
@@ -101,9 +82,7 @@ their ends stay those of all rows, so a bin may be empty there.)")
           "default_bin", [](const Encoded &e) { return per_column<int32_t>(e, &Column::default_bin); }, own)
       .def_prop_ro(
           "value_begin", [](const Encoded &e) { return per_column<int64_t>(e, &Column::value_begin); }, own)
-      .def_prop_ro(
-          "exact", [](const Encoded &e) { return per_column<bool>(e, &Column::exact); }, own)
-      .def("take", &take, nb::arg("rows"));
+      .def_prop_ro("exact", [](const Encoded &e) { return per_column<bool>(e, &Column::exact); }, own);
   m.def("encode", &encode, nb::arg("matrix"), nb::arg("bundle") = true, nb::arg("n_jobs") = 1,
         R"(A table of finite values as small codes: every column in bins, every row as slots of one flat histogram.
 
@@ -112,9 +91,4 @@ most 256 distinct values is exact: one value a bin. Others get up to 256 bins of
 compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its
 default value in any row (one-hot groups), share one byte a row; this changes the layout, never the bins. Bins are planned
 on a sample of rows that depends on the shape alone, and made true while all rows are read.)");
-  m.def("merge_duplicates", &merge, nb::arg("matrix"), nb::arg("encoded"),
-        R"(Groups of equal rows, where at most half of the rows are distinct; None elsewhere.
-
-Gives the first row of every group, increasing, (n_groups,), and the group of every row, (n_rows,). On more than 4096 rows
-a sample of 4 * sqrt(n_rows) rows is asked first, and a table without repeats is told from it alone.)");
 }

@@ -87,10 +87,6 @@ struct Encoded {
     if (slot < column.slot_begin || slot >= column.slot_begin + column.n_slots()) return column.default_bin;
     return column.bin_of(slot);
   }
-
-  // The same columns over the given rows, in their order; repeated rows are fine. Bins, low and high stay those of all rows:
-  // a bin may be empty among the rows taken, and its ends need not occur there.
-  Encoded take(const int32_t *rows, int64_t n) const;
 };
 
 }  // namespace cutwise

@@ -1,7 +1,7 @@
 // Laber, Murtinho, Oliveira (2023) cut where each side keeps as many points as centers; here they are counted by content.
 #include "nodes/valid_cuts.hpp"
 
-#include "encoding/equal_rows.hpp"
+#include "encoding/distinct_rows.hpp"
 #include "nodes/node.hpp"
 
 namespace cutwise {
@@ -11,12 +11,9 @@ constexpr size_t kFirstSlots = 64;
 
 }  // namespace
 
-ValidCuts::ValidCuts(const Encoded &encoded, const Matrix &matrix, const int32_t *rows, int64_t n)
-    : encoded_(encoded), matrix_(matrix), rows_(rows), n_(n), coarse_(coarse_columns(encoded)) {}
-
 bool ValidCuts::has_distinct(size_t wanted) const {
   return matrix_.visit([&](auto values) {
-    const EqualRows equal(values, encoded_, coarse_);
+    const RowValues equal(values);
     DistinctRows distinct(equal, kFirstSlots);
     for (int64_t i = 0; i < n_ && distinct.size() < wanted; ++i) distinct.add(rows_[i]);
     return distinct.size() >= wanted;
@@ -30,7 +27,7 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
   const double *high = encoded_.high.data() + column.value_begin;
   const BinReader bin_of(encoded_, column);
   return matrix_.visit([&](auto values) {
-    const EqualRows equal(values, encoded_, coarse_);
+    const RowValues equal(values);
     DistinctRows left(equal, kFirstSlots), right(equal, kFirstSlots);
     // Rows that lie left, or right, of every cut.
     const auto is_left = [&](int32_t row, int32_t bin) {

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "base/matrix.hpp"
 #include "encoding/encoded.hpp"
@@ -23,7 +22,8 @@ struct ValidRange {
 // a count most often ends after a handful.
 class ValidCuts {
  public:
-  ValidCuts(const Encoded &encoded, const Matrix &matrix, const int32_t *rows, int64_t n);
+  ValidCuts(const Encoded &encoded, const Matrix &matrix, const int32_t *rows, int64_t n)
+      : encoded_(encoded), matrix_(matrix), rows_(rows), n_(n) {}
 
   bool has_distinct(size_t wanted) const;
   // Of the cuts begin <= threshold < end of a column, those with at least so many distinct rows on either side.
@@ -34,7 +34,6 @@ class ValidCuts {
   const Matrix &matrix_;
   const int32_t *rows_;
   int64_t n_;
-  std::vector<int32_t> coarse_;
 };
 
 }  // namespace cutwise

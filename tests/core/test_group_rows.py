@@ -1,4 +1,6 @@
-"""Counting distinct rows equals making a set of them, for any layout, and stops at the limit."""
+"""Equal rows, and only those, are one group; counting them equals making a set of them, and stops at the limit."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
@@ -7,12 +9,67 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from cutwise.table import count_distinct_rows, distinct, read_table
+from cutwise import core
+from cutwise.table import read_table
+
+
+def merge(values):
+    return core.group_rows(core.as_matrix(values))
+
+
+def test_duplicates_are_merged_in_order_of_first_occurrence():
+    rng = np.random.default_rng(12)
+    distinct = np.column_stack([rng.normal(size=(500, 3)), rng.integers(0, 3, (500, 9))])
+    X = distinct[rng.integers(0, 500, 30000)]
+    for values in (X, sparse.csr_array(np.where(np.abs(X) > 0.1, X, 0))):
+        raw = values.toarray() if sparse.issparse(values) else values
+        merged = merge(values)
+        assert merged is not None
+        first_row, group_of_row = merged
+        assert first_row.dtype == group_of_row.dtype == np.int32
+        assert (np.diff(first_row) > 0).all()
+        np.testing.assert_array_equal(raw[first_row[group_of_row]], raw)
+        assert np.unique(raw[first_row], axis=0).shape[0] == first_row.size
+
+
+def test_rows_of_equal_codes_and_different_values_stay_apart():
+    rng = np.random.default_rng(13)
+    X = rng.normal(size=(20000, 1))
+    assert merge(X) is None
+    X = np.repeat(X, 3, axis=0)
+    first_row, group_of_row = merge(X)
+    np.testing.assert_array_equal(first_row, np.arange(0, 60000, 3))
+    np.testing.assert_array_equal(group_of_row, np.repeat(np.arange(20000), 3))
+
+
+def test_a_table_that_repeats_itself_too_little_is_left_alone():
+    rng = np.random.default_rng(14)
+    X = rng.normal(size=(30000, 2))
+    X[rng.random(30000) < 0.2] = 7  # one row in five is the same, the others are distinct
+    assert merge(X) is None
+    X[rng.random(30000) < 0.8] = 7
+    first_row, group_of_row = merge(X)
+    np.testing.assert_array_equal(X[first_row[group_of_row]], X)
+
+
+def test_a_few_rows_are_merged_at_half():
+    X = np.array([[1.0], [2.0], [1.0], [2.0]])
+    first_row, group_of_row = merge(X)
+    np.testing.assert_array_equal(first_row, [0, 1])
+    np.testing.assert_array_equal(group_of_row, [0, 1, 0, 1])
+    assert merge(X[:3]) is None
+
+
+# ---- counting
 
 
 def by_set(X, weights=None):
     rows = np.asarray(X, dtype=np.float64) + 0.0
     return len({row.tobytes() for i, row in enumerate(rows) if weights is None or weights[i] > 0})
+
+
+def count_distinct_rows(values, limit, weights=None):
+    return core.count_distinct_rows(core.as_matrix(values), limit, weights)
 
 
 small = hnp.arrays(
@@ -51,14 +108,6 @@ def test_rare_rows_at_the_end_of_a_long_table_are_found(storage):
     values = read_table(storage(X)).values
     assert count_distinct_rows(values, 3) == 3
     assert count_distinct_rows(values, 50) == 3
-
-
-@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
-def test_rows_with_one_hash_are_told_apart_by_their_values(monkeypatch, storage):
-    monkeypatch.setattr(distinct, "_hash_rows", lambda block: np.zeros(block.shape[0], dtype=np.uint64))
-    monkeypatch.setattr(distinct, "_BLOCK", 64)
-    X = np.random.default_rng(0).integers(3, size=(200, 3)).astype(float)
-    assert count_distinct_rows(read_table(storage(X)).values, 1000) == by_set(X)
 
 
 def test_values_next_to_each_other_are_distinct():

@@ -1,0 +1,125 @@
+// Equal rows as groups, where that pays, and how many rows are distinct.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "base/arrays.hpp"
+#include "base/matrix.hpp"
+#include "encoding/distinct_rows.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr int64_t kAlwaysTried = 4096;  // rows; fewer are grouped without asking a sample
+
+// About 4 sqrt(n) rows, increasing. Drawn over the whole table, not one from each stretch: repeats often stand side by side.
+std::vector<int64_t> sample_rows(int64_t n) {
+  std::vector<int64_t> rows(static_cast<size_t>(4 * std::sqrt(static_cast<double>(n))));
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(mix(i + 1) % static_cast<uint64_t>(n));
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
+
+// Whether at most about half of the rows are distinct, from how often a small sample repeats itself. Rows seen once stand for
+// a share of all rows; the pairs among them, those seen twice, tell how often such a row occurs: with c copies of each, two
+// of n rows are equal with probability (c - 1) / n.
+template <class Table>
+bool seems_to_pay(const RowValues<Table> &rows, int64_t n) {
+  const std::vector<int64_t> sampled = sample_rows(n);
+  DistinctRows<Table> groups(rows);
+  std::vector<int32_t> count;
+  for (const int64_t row : sampled) {
+    const size_t group = static_cast<size_t>(groups.add(row));
+    if (group == count.size()) count.push_back(0);
+    ++count[group];
+  }
+  const double once = static_cast<double>(std::count(count.begin(), count.end(), 1));
+  const double twice = static_cast<double>(std::count(count.begin(), count.end(), 2));
+  if (once == 0) return true;
+  const double share = once / static_cast<double>(sampled.size());
+  const double copies = 1 + 2 * twice * share * static_cast<double>(n) / (once * once);
+  return share <= 0.55 * copies;
+}
+
+struct Groups {
+  std::vector<int32_t> first_row;  // of every group of equal rows, increasing
+  std::vector<int32_t> group_of_row;
+};
+
+struct FindGroups {
+  template <class Table>
+  std::optional<Groups> operator()(const Table &x) const {
+    const RowValues<Table> rows(x);
+    if (x.n_rows > kAlwaysTried && !seems_to_pay(rows, x.n_rows)) return std::nullopt;
+    DistinctRows<Table> distinct(rows);
+    Groups groups;
+    groups.group_of_row.resize(x.n_rows);
+    for (int64_t row = 0; row < x.n_rows; ++row) {
+      groups.group_of_row[row] = distinct.add(row);
+      if (2 * static_cast<int64_t>(distinct.size()) > x.n_rows) return std::nullopt;
+    }
+    groups.first_row = distinct.take_first_rows();
+    return groups;
+  }
+};
+
+struct CountRows {
+  size_t limit;
+  const double *weights;
+
+  template <class Table>
+  size_t operator()(const Table &x) const {
+    const RowValues<Table> rows(x);
+    DistinctRows<Table> distinct(rows, 64);
+    const auto add = [&](int64_t row) {
+      if (distinct.size() < limit && (weights == nullptr || weights[row] > 0.0)) distinct.add(row);
+    };
+    // A sample has enough of them where few are wanted, also in tables that are sorted.
+    for (const int64_t row : sample_rows(x.n_rows)) add(row);
+    for (int64_t row = 0; row < x.n_rows && distinct.size() < limit; ++row) add(row);
+    return distinct.size();
+  }
+};
+
+void check_rows(const Matrix &matrix) {
+  require(matrix.n_rows() <= std::numeric_limits<int32_t>::max(), "rows are told apart among at most 2**31 - 1");
+}
+
+std::optional<std::tuple<Owned<int32_t, 1>, Owned<int32_t, 1>>> group_rows(const Matrix &matrix) {
+  check_rows(matrix);
+  std::optional<Groups> groups;
+  {
+    nb::gil_scoped_release release;
+    groups = matrix.visit(FindGroups{});
+  }
+  if (!groups) return std::nullopt;
+  return std::make_tuple(to_numpy(std::move(groups->first_row)), to_numpy(std::move(groups->group_of_row)));
+}
+
+size_t count_distinct_rows(const Matrix &matrix, size_t limit, const std::optional<In1<double>> &weights) {
+  check_rows(matrix);
+  require(!weights || static_cast<int64_t>(weights->size()) == matrix.n_rows(), "there is one weight for each row");
+  const double *w = weights ? weights->data() : nullptr;
+  nb::gil_scoped_release release;
+  return matrix.visit(CountRows{limit, w});
+}
+
+}  // namespace
+}  // namespace cutwise
+
+void bind_group_rows(nanobind::module_ &m) {
+  using nanobind::literals::operator""_a;
+  m.def("group_rows", &cutwise::group_rows, "matrix"_a,
+        R"(Groups of equal rows, where at most half of the rows are distinct; None elsewhere.
+
+Values are compared as float64, and -0.0 equals 0.0. Gives the first row of every group, increasing, (n_groups,), and the group
+of every row, (n_rows,). On more than 4096 rows a sample of 4 * sqrt(n_rows) rows is asked first, and a table without repeats
+is told from it alone.)");
+  m.def("count_distinct_rows", &cutwise::count_distinct_rows, "matrix"_a, "limit"_a, "weights"_a.none() = nanobind::none(),
+        "The number of distinct rows of positive weight, as far as the limit; rows are compared as by group_rows.");
+}
