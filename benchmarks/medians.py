@@ -19,9 +19,9 @@ from typing import Any
 
 from shapes import SHAPES, make_shape
 
-from cutwise.reference import KMEANS, KMEDIANS, find_clustering, fixed_costs
+from cutwise.reference import KMEANS, KMEDIANS, LazyCosts, find_clustering
 from cutwise.table import encode_table, read_table
-from cutwise.tree.grower import grow_tree
+from cutwise.tree.recipes import grow_tree
 
 RECIPES = (("imm", 1), ("exgreedy", 1), ("exshallow", 1), ("exkmc", 2))
 
@@ -40,7 +40,7 @@ def tree_of(X: Any, reference: Any, objective: Any, algorithm: str, leaves_per_c
         table,
         reference.labels if table.row_of is None else reference.labels[table.row_of],
         reference.centers,
-        lambda: fixed_costs(table.matrix, reference.centers, objective, weights=table.weights),
+        LazyCosts(table.matrix, reference.centers, objective, weights=table.weights),
         algorithm=algorithm,
         max_leaves=leaves_per_cluster * reference.n_clusters,
     )

@@ -18,7 +18,6 @@ LAYERS = [
     {"core"},
     {"table"},
     {"reference"},
-    {"split"},
     {"tree"},
     {"readouts"},
     {"estimators", "datasets"},

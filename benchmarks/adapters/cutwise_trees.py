@@ -28,9 +28,9 @@ _FITTED = ("imm", "exshallow", "exkmc")
 
 def _tree(algorithm: str, leaves_per_cluster: int, jobs: int) -> Callable[[Task], Callable[[], Any]]:
     def prepare(task: Task) -> Callable[[], Any]:
-        from cutwise.reference import fixed_costs
+        from cutwise.reference import LazyCosts
         from cutwise.table import encode_table, read_table
-        from cutwise.tree.grower import grow_tree
+        from cutwise.tree.recipes import grow_tree
 
         def work() -> Any:
             table = encode_table(read_table(task.X), n_jobs=jobs)
@@ -38,7 +38,7 @@ def _tree(algorithm: str, leaves_per_cluster: int, jobs: int) -> Callable[[Task]
                 table,
                 task.labels if table.row_of is None else task.labels[table.row_of],
                 task.centers,
-                lambda: fixed_costs(table.matrix, task.centers, weights=table.weights, n_jobs=jobs),
+                LazyCosts(table.matrix, task.centers, weights=table.weights, n_jobs=jobs),
                 algorithm=algorithm,
                 max_leaves=leaves_per_cluster * task.n_clusters,
                 n_jobs=jobs,
@@ -103,7 +103,7 @@ def _contestants(jobs: int) -> list[Contestant]:
 
 def contestants() -> list[Contestant]:
     try:
-        import cutwise.tree.grower  # noqa: F401
+        import cutwise.tree.recipes  # noqa: F401
     except ImportError as error:
         raise UnavailableError(
             f"cutwise cannot be imported ({error}); `pip install .` in the project's root"

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from cutwise import core
-from cutwise.split.separation import new_states
+from cutwise.tree.criteria.induced import new_states
 
 
 @dataclass

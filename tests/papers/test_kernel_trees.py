@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from cutwise.reference import fixed_costs_from_array
-from cutwise.split import surrogate_features
 from cutwise.table import encode_table, read_table
-from cutwise.tree.grower import grow_tree
-from cutwise.tree.kernel_imm import grow_kernel_imm
+from cutwise.tree.recipes import grow_tree
+from cutwise.tree.surrogate_features import surrogate_features
 from tests.papers.test_table2 import DATA
 
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason=f"the data folder {DATA} is not here")
@@ -62,8 +61,11 @@ class Problem:
     def kernel_imm(self, kind, **options):
         # The published runs take the columns unshifted.
         features = surrogate_features(self.kernel, gamma=self.gamma, shift=False)[kind]
-        options = {"max_leaves": self.k} | options
-        return grow_kernel_imm(self.table, self.labels, self.k, features, lambda: self.costs, **options)
+        options = {"max_leaves": self.k, "cuts": "interval"} | options
+        nowhere = np.zeros((self.k, self.table.encoded.n_cols))
+        return grow_tree(
+            self.table, self.labels, nowhere, self.costs, algorithm="kernel_imm", features=features, **options
+        )
 
 
 problem = cache(Problem)
@@ -110,7 +112,7 @@ def test_pathbased_needs_intervals(algorithm):
                 given.table,
                 given.labels,
                 np.zeros((3, 2)),
-                lambda: given.costs,
+                given.costs,
                 algorithm=algorithm,
                 max_leaves=6,
                 cuts=cuts,

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from cutwise.reference import fixed_costs_from_array
-from cutwise.split import DistanceFeatures, TaylorFeatures
 from cutwise.table import encode_table, read_table
-from cutwise.tree.grower import grow_tree
-from cutwise.tree.kernel_imm import grow_kernel_imm
+from cutwise.tree.recipes import grow_tree
+from cutwise.tree.surrogate_features import DistanceFeatures, TaylorFeatures
 from cutwise.tree.threshold_tree import ThresholdTree
 from cutwise.tree.thresholds import choose_threshold
 
@@ -42,7 +41,7 @@ def grow(X, labels, costs, weights, k, algorithm, max_leaves, *, cuts="interval"
     table = encode(X, weights)
     fixed = fixed_costs_from_array(costs.astype(np.float64), weights=table.weights)
     return grow_tree(
-        table, labels, np.zeros((k, X.shape[1])), lambda: fixed, algorithm=algorithm, max_leaves=max_leaves,
+        table, labels, np.zeros((k, X.shape[1])), fixed, algorithm=algorithm, max_leaves=max_leaves,
         cuts=cuts, n_jobs=n_jobs,
     )  # fmt: skip
 
@@ -118,9 +117,10 @@ def kernel_tree(X, labels, costs, weights, k, *, features=None, n_jobs=1, merge=
     table = encode(X, weights, merge=merge)
     taken = slice(None) if table.row_of is None else table.row_of
     fixed = fixed_costs_from_array(costs[taken].astype(np.float64), weights=table.weights)
-    return grow_kernel_imm(
-        table, labels[taken], k, features or DistanceFeatures.rbf(0.5), lambda: fixed,
-        **{"max_leaves": k + 3, "n_jobs": n_jobs} | options,
+    return grow_tree(
+        table, labels[taken], np.zeros((k, X.shape[1])), fixed, algorithm="kernel_imm",
+        features=features or DistanceFeatures.rbf(0.5),
+        **{"max_leaves": k + 3, "n_jobs": n_jobs, "cuts": "interval"} | options,
     )  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def test_features_that_do_not_fit_in_memory_together_give_the_same_tree(monkeypa
         for ties in ("position", "cost"):
             grown = kernel_tree(*given, ties=ties)
             with monkeypatch.context() as patch:
-                patch.setattr("cutwise.split.feature_cuts._FEATURE_BYTES", 100)
+                patch.setattr("cutwise.tree.criteria.feature_mistakes._FEATURE_BYTES", 100)
                 assert kernel_tree(*given, ties=ties).tree.equals(grown.tree)
 
 

@@ -9,7 +9,9 @@ import pytest
 
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference import fixed_costs_from_array
-from cutwise.split import (
+from cutwise.table import encode_table, read_table
+from cutwise.tree.recipes import grow_tree
+from cutwise.tree.surrogate_features import (
     ChiSquaredFeatures,
     DistanceFeatures,
     HellingerFeatures,
@@ -17,8 +19,6 @@ from cutwise.split import (
     TaylorFeatures,
     surrogate_features,
 )
-from cutwise.table import encode_table, read_table
-from cutwise.tree.kernel_imm import grow_kernel_imm
 
 
 class ValleysAndWaves:
@@ -186,8 +186,9 @@ def problem(seed, *, non_negative, n=40):
 def grow(X, labels, weights, costs, k, family, **options):
     table = encode_table(read_table(X), weights=None if (weights == 1).all() else weights, merge=False)
     fixed = fixed_costs_from_array(costs.astype(np.float64), weights=table.weights)
-    options = {"max_leaves": k, "ties": "cost"} | options
-    return grow_kernel_imm(table, labels, k, family, lambda: fixed, **options)
+    options = {"max_leaves": k, "ties": "cost", "cuts": "interval"} | options
+    nowhere = np.zeros((k, X.shape[1]))
+    return grow_tree(table, labels, nowhere, fixed, algorithm="kernel_imm", features=family, **options)
 
 
 @pytest.mark.parametrize(("cuts", "ties"), [("interval", "cost"), ("interval", "position"), ("threshold", "cost")])

@@ -9,7 +9,7 @@ from scipy import sparse
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference import KMEANS, fixed_costs
 from cutwise.table import encode_table, read_table
-from cutwise.tree.grower import grow_tree
+from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine import Effort, refine
 
 
@@ -51,7 +51,7 @@ class Fit:
             coordinates = KMEANS.centers(encoded.matrix, labels, len(runs[0]), encoded.weights, 1)[0]
         costs = fixed_costs(metric, runs[0], weights=encoded.weights)
         self.starts = [
-            grow_tree(encoded, labels, coordinates, lambda: costs, algorithm=algorithm, max_leaves=len(runs[0]))
+            grow_tree(encoded, labels, coordinates, costs, algorithm=algorithm, max_leaves=len(runs[0]))
             for algorithm in ("exgreedy", "imm")
         ]
         points = self.X if Z is None else Z[rows]

@@ -9,7 +9,7 @@ from scipy import sparse
 from cutwise import ExplainableKMeans
 from cutwise.reference import KMEANS, fixed_costs
 from cutwise.table import encode_table, read_table
-from cutwise.tree.grower import grow_tree
+from cutwise.tree.recipes import grow_tree
 
 RECIPES = [("exgreedy", 0.0), ("exshallow", 0.03), ("exshallow", 0.1)]
 
@@ -64,7 +64,7 @@ def test_rows_are_counted_by_content_whether_equal_ones_are_merged_or_not(algori
                 rows,
                 labels,
                 centers,
-                lambda costs=costs: costs,
+                costs,
                 algorithm=algorithm,
                 max_leaves=7,
                 depth_penalty=penalty,

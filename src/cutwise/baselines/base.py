@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -24,8 +24,9 @@ from cutwise.table import (
     check_n_jobs,
     read_random_state,
 )
-from cutwise.tree.grower import GrownTree
-from cutwise.tree.growing import GrowingTree
+from cutwise.tree.growing import GrowingTree, GrownTree
+from cutwise.tree.node_test import NodeTest
+from cutwise.tree.provider import MemoryProvider
 
 __all__ = ["Baseline", "Sketch", "Task", "finish_tree", "label_by_surrogate_cost"]
 
@@ -145,13 +146,12 @@ class Baseline(TreeClusterer):
 def label_by_surrogate_cost(tree: GrowingTree, task: Task) -> None:
     """Give every leaf the reference cluster whose center serves its rows at the lowest cost."""
     for leaf in tree.leaves():
-        tree.label(leaf, task.best_cluster(tree.rows(leaf)))
+        tree.label(leaf, task.best_cluster(tree.provider.rows(leaf)))
 
 
 def finish_tree(tree: GrowingTree) -> GrownTree:
-    """The finished tree as the estimators take it."""
-    finished, leaf_of_row, gaps = tree.finish()
-    return GrownTree(finished, leaf_of_row, [], gaps)
+    """The finished tree as the estimators take it: with fewer leaves it would have been another."""
+    return replace(tree.finish(), split_order=None, leaf_clusters=None)
 
 
 @dataclass
@@ -226,7 +226,7 @@ class Sketch:
             if self.left[node] >= 0:
                 stays[node] |= stays[self.left[node]] | stays[self.right[node]]
         is_leaf = set(leaves)
-        tree = GrowingTree(task.rows.encoded)
+        tree = GrowingTree(MemoryProvider(task.rows.encoded))
         leaf_of: dict[int, int] = {}
         pending = [(0, 0)]
         while pending:
@@ -236,7 +236,7 @@ class Sketch:
                 continue
             left, right = self.left[node], self.right[node]
             if stays[left] and stays[right]:
-                drawn_left, drawn_right, _ = tree.split(drawn, self.feature[node], self.cut[node])
+                drawn_left, drawn_right = tree.split(drawn, NodeTest(self.feature[node], self.cut[node]))
                 pending += [(right, drawn_right), (left, drawn_left)]
             else:
                 pending.append((left if stays[left] else right, drawn))

@@ -8,7 +8,7 @@ from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Task
 from cutwise.table import Seed
 from cutwise.tree.cart import cart_trees
-from cutwise.tree.grower import GrownTree
+from cutwise.tree.growing import GrownTree
 
 __all__ = ["CART"]
 

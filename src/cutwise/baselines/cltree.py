@@ -12,7 +12,7 @@ from scipy.special import xlogy
 from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Sketch, Task, finish_tree, label_by_surrogate_cost
 from cutwise.table import Seed, check_integer, check_number
-from cutwise.tree.grower import GrownTree
+from cutwise.tree.growing import GrownTree
 
 __all__ = [
     "CLTREE_GRID",

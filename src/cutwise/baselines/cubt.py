@@ -15,7 +15,7 @@ from scipy.spatial.distance import cdist
 from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Sketch, Task, finish_tree
 from cutwise.table import Seed, check_integer, check_number
-from cutwise.tree.grower import GrownTree
+from cutwise.tree.growing import GrownTree
 
 __all__ = [
     "CUBT",

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Task, finish_tree, label_by_surrogate_cost
 from cutwise.table import Seed, check_integer
-from cutwise.tree.grower import GrownTree
-from cutwise.tree.growing import GrowingTree
+from cutwise.tree.growing import GrowingTree, GrownTree
+from cutwise.tree.node_test import NodeTest
+from cutwise.tree.provider import MemoryProvider
 
 __all__ = ["KDTree"]
 
@@ -81,7 +82,7 @@ class KDTree(Baseline):
             check_integer("leaf_size", self.leaf_size, minimum=1)
 
     def _grow(self, task: Task) -> GrownTree:
-        tree = GrowingTree(task.rows.encoded)
+        tree = GrowingTree(MemoryProvider(task.rows.encoded))
         total = int(task.weights.sum())
         leaf_size = max(1, total // task.max_leaves) if self.leaf_size is None else self.leaf_size
         largest = [(-total, 0)]
@@ -90,14 +91,14 @@ class KDTree(Baseline):
             weight, node = heapq.heappop(largest)
             if -weight < 2 * leaf_size:
                 break
-            rows = tree.rows(node)
+            rows = tree.provider.rows(node)
             found = median_cut(task.values[rows], task.weights[rows])
             if found is None:
                 continue
-            left, right, _ = tree.split(node, *found)
+            left, right = tree.split(node, NodeTest(*found))
             n_leaves += 1
             for child in (left, right):
-                heapq.heappush(largest, (-int(task.weights[tree.rows(child)].sum()), child))
+                heapq.heappush(largest, (-int(task.weights[tree.provider.rows(child)].sum()), child))
         label_by_surrogate_cost(tree, task)
         return finish_tree(tree)
 

@@ -447,6 +447,22 @@ def best_disagreement_cut(
     (disagreement, impurity, feature, threshold, left label, right label), or None when no cut parts the rows.
     """
 
+def best_clique_cuts(
+    encoded: Encoded,
+    matrix: Matrix,
+    rows: NDArray[numpy.int32],
+    labels: NDArray[numpy.int32],
+    weights: NDArray[numpy.int64] | None,
+    sizes: NDArray[numpy.int64],
+    n_jobs: int = 1,
+) -> list[tuple[int, int, int, int, int, float, int, int]]:
+    """
+    The cuts that may part the fewest pairs of rows of one cluster, for the size of their sides; sizes (k,) are those of all rows.
+
+    One tuple for each: parted pairs and degree of the left side, the same of the right, feature, threshold (the left end of the
+    gap), left label, right label; by column, then by threshold. Their scores differ by no more than rounding.
+    """
+
 @overload
 def cheapest_tied_cut(
     encoded: Encoded,

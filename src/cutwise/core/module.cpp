@@ -18,6 +18,7 @@ void bind_pack(nb::module_ &m);
 void bind_histogram(nb::module_ &m);
 void bind_mistakes(nb::module_ &m);
 void bind_surrogate(nb::module_ &m);
+void bind_cliques(nb::module_ &m);
 void bind_ties(nb::module_ &m);
 void bind_induced(nb::module_ &m);
 void bind_holding(nb::module_ &m);
@@ -57,6 +58,7 @@ NB_MODULE(_core, m) {
   bind_histogram(m);
   bind_mistakes(m);
   bind_surrogate(m);
+  bind_cliques(m);
   bind_ties(m);
   bind_induced(m);
   bind_holding(m);

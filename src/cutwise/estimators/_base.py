@@ -34,7 +34,7 @@ from cutwise.readouts.sentences import changes_in_words, explain_rows
 from cutwise.readouts.sklearn import to_decision_tree
 from cutwise.reference import KMEANS, Objective, sum_costs, sum_weights
 from cutwise.table import Table, check_n_jobs, read_weights
-from cutwise.tree.grower import GrownTree
+from cutwise.tree.growing import GrownTree
 
 __all__ = ["TreeEstimator", "fitted"]
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from cutwise import core
 from cutwise.estimators._rows import TrainingRows
 from cutwise.reference import KMEANS, Objective, Reference
-from cutwise.tree.grower import GrownTree
-from cutwise.tree.subtree import as_it_was, clusters_by_size, sizes_of_growth
+from cutwise.tree.growing import GrownTree
+from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
 
 __all__ = ["FitContext", "TreeCosts"]
 
@@ -134,13 +134,13 @@ class FitContext:
 
         Growth goes by what a leaf costs at the reference's centers, which can rise at centers of its own.
         """
-        if grown.made is None:
+        if grown.split_order is None:
             return grown
         sizes = sizes_of_growth(grown, self.n_clusters)[::-1]
         if len(sizes) == 1:
             return grown
         costs = self.cost_of_each(clusters_by_size(grown, sizes))
-        return as_it_was(grown, min(zip(costs, sizes, strict=True))[1])
+        return truncate_growth(grown, min(zip(costs, sizes, strict=True))[1])
 
     @cached_property
     def one_cluster_cost(self) -> float:

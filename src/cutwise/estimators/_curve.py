@@ -21,8 +21,8 @@ from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInp
 from cutwise.readouts.words import finite
 from cutwise.reference import OBJECTIVES
 from cutwise.table import check_integer, check_max_leaves, check_n_clusters, check_number, read_labels, read_table
-from cutwise.tree.grower import GrownTree
-from cutwise.tree.subtree import as_it_was, clusters_by_size, sizes_of_growth
+from cutwise.tree.growing import GrownTree
+from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
 
 __all__ = ["CostCurve", "cost_curve"]
 
@@ -197,14 +197,14 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     context, grown = ends[-1]
     # What is chosen among several growths by the finished tree may be another growth at another size.
     chosen = "auto" in (getattr(probe, "algorithm", None), getattr(probe, "surrogate_features", None))
-    nested = grown.made is not None and not chosen
+    nested = grown.split_order is not None and not chosen
 
     def of_size(max_leaves: int) -> TreeEstimator:
         if not nested:
             alone: TreeEstimator = clone(probe).set_params(max_leaves=max_leaves).fit(X, **fit)
             return alone
         point: TreeEstimator = copy(probe).set_params(max_leaves=max(max_leaves, k))
-        point._take_tree(context, as_it_was(grown, max_leaves))
+        point._take_tree(context, truncate_growth(grown, max_leaves))
         if isinstance(point, ClusterExplainer):
             point.candidates_ = {point.growth_: point.agreement_}
         return point

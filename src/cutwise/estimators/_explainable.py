@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from cutwise.estimators._reference import ReferenceRecipe, cut_coordinates, make
 from cutwise.estimators._rows import MetricSpace
 from cutwise.estimators._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import fixed_costs
+from cutwise.reference import LazyCosts
 from cutwise.table import (
     Seed,
     check_integer,
@@ -28,7 +28,8 @@ from cutwise.table import (
     check_option,
     read_random_state,
 )
-from cutwise.tree.grower import EXPANSIONS, GrownTree, grow_tree
+from cutwise.tree.growing import GrownTree
+from cutwise.tree.recipes import EXPANSIONS, grow_tree
 
 __all__ = ["ALGORITHMS", "ExplainableClusterer"]
 
@@ -146,15 +147,13 @@ class ExplainableClusterer(TreeClusterer):
             rows.encoded,
             reference.labels,
             cut_coordinates(rows, reference, space, self._objective),
-            cache(
-                lambda: fixed_costs(
-                    rows.metric.matrix,
-                    reference.centers,
-                    self._objective,
-                    weights=rows.weights,
-                    n_jobs=rows.n_jobs,
-                    row_costs=reference.row_costs,
-                )
+            LazyCosts(
+                rows.metric.matrix,
+                reference.centers,
+                self._objective,
+                weights=rows.weights,
+                n_jobs=rows.n_jobs,
+                row_costs=reference.row_costs,
             ),
             expansion=self.expansion,
             n_jobs=rows.n_jobs,

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from cutwise.estimators._rows import TrainingRows
 from cutwise.readouts.conditions import explanation_sizes
-from cutwise.reference import FixedCosts
+from cutwise.reference import LazyCosts
 from cutwise.tree.cart import cart_trees
-from cutwise.tree.grower import GrownTree, grow_tree
+from cutwise.tree.growing import GrownTree
 from cutwise.tree.prune import prune_to_agreement
+from cutwise.tree.recipes import grow_tree
 
 __all__ = [
     "Candidate",
@@ -39,19 +40,19 @@ class LabelProblem:
         Cluster codes of the rows that take part.
     coordinates : ndarray of shape (k, d), float64
         The clusters' centers in the columns that are cut.
-    costs : callable
-        Gives the cost of each row by each cluster, in fixed point.
+    costs : LazyCosts
+        The cost of each row by each cluster, in fixed point.
     max_leaves : int
     expansion : str
     depth_penalty : float
     progress : callable
-        Told the number of leaves.
+        Called with the number of leaves.
     """
 
     rows: TrainingRows
     labels: npt.NDArray[np.int32]
     coordinates: npt.NDArray[np.float64]
-    costs: Callable[[], FixedCosts]
+    costs: LazyCosts
     max_leaves: int
     expansion: str
     depth_penalty: float
@@ -152,7 +153,7 @@ def _grow(problem: LabelProblem, algorithm: str, max_leaves: int, expansion: str
         problem.rows.encoded,
         problem.labels,
         problem.coordinates,
-        None if algorithm == "expand" else problem.costs,
+        problem.costs,
         algorithm=algorithm,
         max_leaves=max_leaves,
         expansion=expansion,

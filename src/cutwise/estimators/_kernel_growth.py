@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ import numpy.typing as npt
 from cutwise.estimators._kernel_reference import KernelContext
 from cutwise.estimators._rows import TrainingRows
 from cutwise.exceptions import InvalidInputError, listed
-from cutwise.reference import KERNELS, FixedCosts, Kernel, fixed_costs_from_array
-from cutwise.split import SurrogateFeatures, surrogate_features
+from cutwise.reference import KERNELS, Kernel, LazyCosts
 from cutwise.table import as_dense
-from cutwise.tree.grower import GrownTree, grow_tree
-from cutwise.tree.kernel_imm import grow_kernel_imm
+from cutwise.tree.criteria.base import Features
+from cutwise.tree.growing import GrownTree
+from cutwise.tree.recipes import grow_tree
+from cutwise.tree.surrogate_features import SurrogateFeatures, surrogate_features
 
 __all__ = ["KernelGrowth", "features_of", "grow_kernel_tree", "kinds_of_features"]
 
@@ -40,7 +40,7 @@ class KernelGrowth:
         Whether the kernel reads a preprocessor's output.
     n_jobs : int
     progress : callable
-        Told the number of leaves.
+        Called with the number of leaves.
     """
 
     algorithm: str
@@ -112,38 +112,29 @@ def grow_kernel_tree(context: KernelContext, growth: KernelGrowth) -> tuple[Grow
     """
     rows, labels = context.rows, context.reference.labels
 
-    @cache
-    def costs() -> FixedCosts:
-        return fixed_costs_from_array(context.costs, weights=rows.weights, n_jobs=growth.n_jobs)
+    costs = LazyCosts(rows.metric.matrix, None, weights=rows.weights, n_jobs=growth.n_jobs, given=context.costs)
+    nowhere = np.zeros((context.n_clusters, rows.table.n_columns))  # centers have no coordinates in the columns
+
+    def grow(algorithm: str, features: Features | None = None) -> GrownTree:
+        return grow_tree(
+            rows.encoded,
+            labels,
+            nowhere,
+            costs,
+            algorithm=algorithm,
+            max_leaves=growth.max_leaves,
+            expansion=growth.expansion,
+            cuts=growth.cuts,
+            features=features,
+            n_jobs=growth.n_jobs,
+            progress=growth.progress,
+        )
 
     if growth.algorithm != "imm":
-        grown = grow_tree(
-            rows.encoded,
-            labels,
-            np.zeros((context.n_clusters, rows.table.n_columns)),
-            costs,
-            algorithm=growth.algorithm,
-            max_leaves=growth.max_leaves,
-            expansion=growth.expansion,
-            cuts=growth.cuts,
-            n_jobs=growth.n_jobs,
-            progress=growth.progress,
-        )
-        return grown, None
+        return grow(growth.algorithm), None
     trees: list[tuple[float, str, GrownTree]] = []
     for kind, features in growth.features.items():
-        grown = grow_kernel_imm(
-            rows.encoded,
-            labels,
-            context.n_clusters,
-            _of_input(features, rows) if growth.scaled else features,
-            costs,
-            max_leaves=growth.max_leaves,
-            expansion=growth.expansion,
-            cuts=growth.cuts,
-            n_jobs=growth.n_jobs,
-            progress=growth.progress,
-        )
+        grown = grow("kernel_imm", _of_input(features, rows) if growth.scaled else features)
         if len(growth.features) == 1:
             return grown, kind
         cheapest = context.cheapest_tree(grown)

@@ -11,9 +11,10 @@ from scipy import sparse
 from cutwise.core import Matrix, as_matrix
 from cutwise.estimators._context import FitContext
 from cutwise.exceptions import InvalidInputError
-from cutwise.tree.grower import GrownTree
-from cutwise.tree.growing import GrowingTree
+from cutwise.tree.growing import GrowingTree, GrownTree
+from cutwise.tree.node_test import NodeTest
 from cutwise.tree.optimal import optimal_cut
+from cutwise.tree.provider import MemoryProvider
 
 __all__ = ["check_two_leaves", "cut_in_two"]
 
@@ -71,15 +72,14 @@ def cut_in_two(context: FitContext, *, columns_apart: bool) -> GrownTree:
         raise InvalidInputError(
             "The rows that take part are equal in every column, so no cut parts them. Give rows that differ."
         )
-    tree = GrowingTree(rows.encoded)
-    left, right, _ = tree.split(0, cut[0], cut[1])
+    tree = GrowingTree(MemoryProvider(rows.encoded))
+    left, right = tree.split(0, NodeTest(cut[0], cut[1]))
     sides = np.zeros(rows.n_rows, dtype=np.int32)
-    sides[tree.rows(right)] = 1
+    sides[tree.provider.rows(right)] = 1
     agreeing, differing = rows.weight_of((sides != context.reference.labels).astype(np.int32), 2).tolist()
     tree.label(left, int(differing > agreeing))
     tree.label(right, int(differing <= agreeing))
-    finished, leaf_of_row, gaps = tree.finish()
-    return GrownTree(finished, leaf_of_row, [], gaps)
+    return tree.finish()
 
 
 def _dense(values: npt.NDArray[Any] | sparse.csr_array) -> Matrix:

@@ -11,7 +11,7 @@ import numpy as np
 
 from cutwise.estimators._rows import TrainingRows
 from cutwise.readouts.conditions import explanation_sizes
-from cutwise.tree.grower import GrownTree
+from cutwise.tree.growing import GrownTree
 
 __all__ = [
     "FIRST_PENALTY",

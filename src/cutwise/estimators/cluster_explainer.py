@@ -23,7 +23,7 @@ from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import TrainingRows, encode_rows, fit_metric_space
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.readouts.words import percent
-from cutwise.reference import KMEANS, FixedCosts, Reference, fixed_costs, fixed_costs_from_array
+from cutwise.reference import KMEANS, LazyCosts, Reference
 from cutwise.table import (
     Labels,
     Seed,
@@ -35,11 +35,11 @@ from cutwise.table import (
     read_table,
     read_weights,
 )
-from cutwise.tree.grower import EXPANSIONS
+from cutwise.tree.recipes import EXPANSIONS, RECIPES
 
 __all__ = ["ClusterExplainer"]
 
-ALGORITHMS = ("auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "cart")
+ALGORITHMS = ("auto", *(name for name in RECIPES if name != "kernel_imm"), "cart")
 
 
 class ClusterExplainer(TreeEstimator):
@@ -53,11 +53,12 @@ class ClusterExplainer(TreeEstimator):
     max_leaves : int, default=None
         Number of leaves at most, at least one a cluster. None means one leaf a cluster, and with ``"auto"`` more, at
         most two a cluster, where the tree that agrees best would leave a cluster without one.
-    algorithm : {"auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "cart"}, default="auto"
+    algorithm : {"auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"}, default="auto"
         How the tree grows. ``"auto"`` grows several, takes the one that agrees with ``y`` on most rows (of these, one
         that gives every cluster a leaf; of these, one with the shortest rules), and says in ``growth_`` which it was.
         Among them are the tree of a DecisionTreeClassifier with as many leaves, and the best subtree of a larger one.
-        ``"expand"`` minimizes the rows whose cluster differs from ``y``; ``"cart"`` is plain CART; the others are those
+        ``"expand"`` minimizes the rows whose cluster differs from ``y``; ``"spex"`` separates as few
+        pairs of one cluster as it can, for the size of the sides; ``"cart"`` is plain CART; the others are those
         of :class:`ExplainableKMeans`, on the cost of each row by each cluster.
     expansion : {"exkmc", "expand"}, default="exkmc"
         How a tree with one leaf a cluster grows to ``max_leaves``. ``"auto"`` always uses ``"expand"``.
@@ -209,7 +210,7 @@ class ClusterExplainer(TreeEstimator):
                 rows,
                 codes,
                 middles if space.preprocessor is None else rows.centers(KMEANS, codes, labels.n_clusters, raw=True)[0],
-                lambda: _fixed_costs(rows, middles, given),
+                LazyCosts(rows.metric.matrix, middles, weights=rows.weights, n_jobs=rows.n_jobs, given=given),
                 max_leaves,
                 self.expansion,
                 depth_penalty,
@@ -314,12 +315,3 @@ def _reference_cost(
 ) -> float:
     """What the given clusters cost."""
     return rows.sum(rows.costs(KMEANS, centers, codes) if costs is None else costs[np.arange(len(codes)), codes])
-
-
-def _fixed_costs(
-    rows: TrainingRows, centers: npt.NDArray[np.float64], costs: npt.NDArray[np.float64] | None
-) -> FixedCosts:
-    """The cost of each row by each cluster in fixed point."""
-    if costs is None:
-        return fixed_costs(rows.metric.matrix, centers, weights=rows.weights, n_jobs=rows.n_jobs)
-    return fixed_costs_from_array(costs, weights=rows.weights, n_jobs=rows.n_jobs)

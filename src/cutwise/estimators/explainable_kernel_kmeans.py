@@ -36,7 +36,8 @@ from cutwise.table import (
     read_table,
     read_weights,
 )
-from cutwise.tree.grower import CUTS, EXPANSIONS, GrownTree
+from cutwise.tree.growing import GrownTree
+from cutwise.tree.recipes import CUTS, EXPANSIONS
 
 __all__ = ["ExplainableKernelKMeans"]
 

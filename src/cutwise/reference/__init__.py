@@ -2,7 +2,7 @@
 
 from .feature_space import FeatureSpace, feature_space
 from .fitted import copying_clone, fitted_labels, from_estimator, unshared
-from .fixed import FixedCosts, disagreement_costs, fixed_costs, fixed_costs_from_array
+from .fixed import FixedCosts, LazyCosts, disagreement_costs, fixed_costs, fixed_costs_from_array
 from .given import from_centers, from_labels, sum_costs, wrong_number
 from .kernel_centers import KernelCenters, cost_or_zero, warn_if_negative
 from .kernel_input import check_domain, needs_nonnegative
@@ -28,6 +28,7 @@ __all__ = [
     "Found",
     "Kernel",
     "KernelCenters",
+    "LazyCosts",
     "NystroemMap",
     "Objective",
     "Partition",

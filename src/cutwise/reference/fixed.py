@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -25,7 +25,7 @@ from cutwise.exceptions import InvalidInputError
 from .objective import KMEANS, Objective
 from .result import RowCosts
 
-__all__ = ["FixedCosts", "disagreement_costs", "fixed_costs", "fixed_costs_from_array"]
+__all__ = ["FixedCosts", "LazyCosts", "disagreement_costs", "fixed_costs", "fixed_costs_from_array"]
 
 Units = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Weights = npt.NDArray[np.int64] | None
@@ -69,6 +69,42 @@ class FixedCosts:
     def n_clusters(self) -> int:
         """Number of centers."""
         return int(self.excess.shape[1])
+
+    @property
+    def fixed(self) -> FixedCosts:
+        """These costs, as :class:`LazyCosts` give theirs."""
+        return self
+
+
+@dataclass(eq=False)
+class LazyCosts:
+    """Fixed-point costs that are worked out when they are first asked for.
+
+    Parameters as in ``fixed_costs``; ``given``, of shape (n, k), takes the place of distances to the centers.
+    """
+
+    matrix: Matrix
+    centers: npt.NDArray[np.float64] | None
+    objective: Objective = KMEANS
+    weights: Weights = None
+    n_jobs: int = 1
+    row_costs: RowCosts | None = None
+    given: npt.NDArray[np.float64] | None = None
+
+    @cached_property
+    def fixed(self) -> FixedCosts:
+        """The costs."""
+        if self.given is not None:
+            return fixed_costs_from_array(self.given, weights=self.weights, n_jobs=self.n_jobs)
+        assert self.centers is not None
+        return fixed_costs(
+            self.matrix,
+            self.centers,
+            self.objective,
+            weights=self.weights,
+            n_jobs=self.n_jobs,
+            row_costs=self.row_costs,
+        )
 
 
 class _Kernel(Protocol):

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.tree.grower import GrownTree
-from cutwise.tree.subtree import as_it_was
+from cutwise.tree.growing import GrownTree
+from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
 from cutwise.tree.thresholds import choose_threshold
 
@@ -62,7 +62,7 @@ def cart_trees(
     columns = values.tocsc() if sparse.issparse(values) else values
     # Best-first growth adds two nodes with every split, so the largest tree holds all the smaller ones.
     largest = _convert(nodes, columns, len(labels), is_integer, counts)
-    return [as_it_was(largest, n) for n in max_leaves]
+    return [truncate_growth(largest, n) for n in max_leaves]
 
 
 def _grow(

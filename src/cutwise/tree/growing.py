@@ -1,25 +1,57 @@
-"""A tree under construction: nodes in the order they were made, each with its slice of the rows."""
+"""A tree under construction, and what it becomes: nodes in the order they were made."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise import core
-from cutwise.table import EncodedTable
-
+from .node_test import NodeTest
+from .provider import Gap, MemoryProvider
 from .threshold_tree import ThresholdTree, preorder
 from .thresholds import choose_threshold
 
-__all__ = ["GrowingTree"]
+__all__ = ["GrowingTree", "GrownTree"]
 
 Int32 = npt.NDArray[np.int32]
-Gap = tuple[float, float]
 
 _NO_GAP = (math.nan, math.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class GrownTree:
+    """A tree and where its rows are.
+
+    Attributes
+    ----------
+    tree : ThresholdTree
+    leaf_of_row : ndarray of shape (m,), int32
+        Node number of the leaf of every encoded row.
+    inseparable : list of tuples of int
+        Groups of clusters equal in every column that may be cut; the first of each has the leaf.
+    gaps : ndarray of shape (n_nodes, 4), float64
+        The two neighboring values that every threshold lies between (centers count as values), then those of the lower
+        end of an interval; nan at leaves, and for the lower end of one-sided tests.
+    split_order : ndarray of shape (n_nodes,), int32, or None
+        The order in which the nodes were made: 0 for the root, then two with every split.
+    leaf_clusters : ndarray of shape (n_nodes,), int32, or None
+        The cluster of every node while it was a leaf, -1 where it never was one of a complete tree.
+    """
+
+    tree: ThresholdTree
+    leaf_of_row: Int32
+    inseparable: list[tuple[int, ...]]
+    gaps: npt.NDArray[np.float64]
+    split_order: Int32 | None = None
+    leaf_clusters: Int32 | None = None
+
+    @property
+    def codes(self) -> Int32:
+        """Cluster of every encoded row, shape (m,), int32."""
+        return self.tree.cluster[self.leaf_of_row]
 
 
 class GrowingTree:
@@ -27,34 +59,20 @@ class GrowingTree:
 
     Parameters
     ----------
-    table : EncodedTable
-        The rows; every node holds a contiguous slice of an index that splits reorder in place.
+    provider : MemoryProvider
+        Has the rows of every node.
     """
 
-    def __init__(self, table: EncodedTable) -> None:
-        self._table = table
-        self._order = np.arange(table.n_rows, dtype=np.int32)
-        self._slices: list[tuple[int, int]] = [(0, table.n_rows)]
+    def __init__(self, provider: MemoryProvider) -> None:
+        self.provider = provider
         self._children: list[tuple[int, int]] = [(-1, -1)]
-        self._feature: list[int] = [-1]
-        self._threshold: list[float] = [np.nan]
+        self._test: list[NodeTest | None] = [None]
+        self._gaps: list[tuple[Gap, Gap]] = [(_NO_GAP, _NO_GAP)]
         self._cluster: list[int] = [-1]
         self._mistakes: list[int] = [0]
-        self._lower: list[float] = [-math.inf]
-        self._gaps: list[tuple[Gap, Gap]] = [(_NO_GAP, _NO_GAP)]
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns that may be cut."""
-        return int(self._table.encoded.n_cols)
-
-    def rows(self, node: int) -> Int32:
-        """All rows routed to a node: a view that the next split of the node reorders."""
-        start, stop = self._slices[node]
-        return self._order[start:stop]
 
     def cluster(self, node: int) -> int:
-        """The cluster a leaf holds; -1 before it is labelled."""
+        """The cluster of a leaf; -1 before it is labeled."""
         return self._cluster[node]
 
     def label(self, node: int, cluster: int) -> None:
@@ -62,24 +80,15 @@ class GrowingTree:
         self._cluster[node] = cluster
 
     def split(
-        self,
-        node: int,
-        feature: int,
-        cut: float,
-        *,
-        lower: float = -math.inf,
-        centers: npt.NDArray[np.float64] | None = None,
-        mistakes: int = 0,
-    ) -> tuple[int, int, float]:
-        """Cut a leaf in two.
+        self, node: int, test: NodeTest, *, centers: npt.NDArray[np.float64] | None = None, mistakes: int = 0
+    ) -> tuple[int, int]:
+        """Split a leaf in two.
 
         Parameters
         ----------
-        node, feature : int
-        cut : float
-            Any value of the gap's left side: rows with ``x[feature] <= cut`` go left.
-        lower : float
-            Of an interval: any value on the left of its lower gap; rows with ``x[feature] <= lower`` go right.
+        node : int
+        test : NodeTest
+            Its ends are any values of the left sides of their gaps.
         centers : ndarray or None
             Coordinates that bound the gap of a one-sided cut beside the rows' values.
         mistakes : int
@@ -89,61 +98,45 @@ class GrowingTree:
         -------
         left, right : int
             Numbers of the children.
-        threshold : float
-            The number placed in the gap.
         """
-        start, stop = self._slices[node]
-        table = self._table
-        rows = self._order[start:stop]
-        lower_gap = _NO_GAP
-        if lower == -math.inf:
-            n_left, left_max, right_min = core.partition(table.encoded, table.matrix, rows, feature, cut)
-            if centers is not None:
-                left_max = max(left_max, float(centers[centers <= cut].max(initial=-np.inf)))
-                right_min = min(right_min, float(centers[centers > cut].min(initial=np.inf)))
-        else:
-            n_left, below_max, inside_min, left_max, right_min = core.partition_interval(
-                table.matrix, rows, feature, lower, cut
-            )
-            lower_gap = (below_max, inside_min)
-            lower = choose_threshold(below_max, inside_min, bool(table.is_integer[feature]))
-        threshold = choose_threshold(left_max, right_min, bool(table.is_integer[feature]))
-        left, right = len(self._feature), len(self._feature) + 1
-        self._feature[node] = feature
-        self._threshold[node] = threshold
-        self._lower[node] = lower
+        (left_max, right_min), lower_gap = self.provider.partition(node, test)
+        if centers is not None:
+            left_max = max(left_max, float(centers[centers <= test.threshold].max(initial=-np.inf)))
+            right_min = min(right_min, float(centers[centers > test.threshold].min(initial=np.inf)))
+        is_integer = bool(self.provider.table.is_integer[test.feature])
+        self._test[node] = replace(
+            test,
+            threshold=choose_threshold(left_max, right_min, is_integer),
+            lower=choose_threshold(*lower_gap, is_integer) if test.is_interval else test.lower,
+        )
         self._gaps[node] = ((left_max, right_min), lower_gap)
         self._mistakes[node] = mistakes
+        left, right = len(self._test), len(self._test) + 1
         self._children[node] = (left, right)
-        for child in ((start, start + n_left), (start + n_left, stop)):
-            self._slices.append(child)
+        for _ in range(2):
             self._children.append((-1, -1))
-            self._feature.append(-1)
-            self._threshold.append(np.nan)
-            self._lower.append(-math.inf)
+            self._test.append(None)
+            self._gaps.append((_NO_GAP, _NO_GAP))
             self._cluster.append(-1)
             self._mistakes.append(0)
-            self._gaps.append((_NO_GAP, _NO_GAP))
-        return left, right, threshold
+        return left, right
 
     def leaves(self) -> Iterable[int]:
         """Numbers of the leaves, in the order they were made."""
         return [node for node, (left, _) in enumerate(self._children) if left < 0]
 
-    def finish(self) -> tuple[ThresholdTree, Int32, npt.NDArray[np.float64]]:
-        """The finished tree in preorder, every row's leaf, and the gaps of every test, as in ``GrownTree``."""
-        n_nodes = len(self._feature)
+    def finish(self, inseparable: list[tuple[int, ...]] | None = None) -> GrownTree:
+        """The finished tree, nodes in preorder."""
+        n_nodes = len(self._test)
         children = np.array(self._children, dtype=np.int32)
         order = preorder(children[:, 0], children[:, 1])
         number = np.empty(n_nodes, dtype=np.int32)
         number[order] = np.arange(n_nodes, dtype=np.int32)
-        copies = self._table.copies
         samples = np.zeros(n_nodes, dtype=np.int64)
-        leaf_of_row = np.empty(self._table.n_rows, dtype=np.int32)
+        leaf_of_row = np.empty(self.provider.n_rows, dtype=np.int32)
         for leaf in self.leaves():
-            rows = self.rows(leaf)
-            leaf_of_row[rows] = number[leaf]
-            samples[leaf] = len(rows) if copies is None else copies[rows].sum()
+            leaf_of_row[self.provider.rows(leaf)] = number[leaf]
+            samples[leaf] = self.provider.n_samples(leaf)
         for node in range(n_nodes - 1, -1, -1):  # children were made after their parents
             left, right = self._children[node]
             if left >= 0:
@@ -151,18 +144,19 @@ class GrowingTree:
         tree = ThresholdTree.from_unordered(
             children_left=children[:, 0],
             children_right=children[:, 1],
-            feature=self._feature,
-            threshold=self._threshold,
-            lower=self._lower,
+            feature=[-1 if test is None else test.feature for test in self._test],
+            threshold=[np.nan if test is None else test.threshold for test in self._test],
+            lower=[-np.inf if test is None else test.lower for test in self._test],
             cluster=self._cluster,
-            n_features=self._table.encoded.n_cols,
+            n_features=self.provider.n_columns,
             n_node_samples=samples,
             n_node_mistakes=self._mistakes,
         )
-        return tree, leaf_of_row, np.array(self._gaps).reshape(n_nodes, 4)[order]
-
-    def history(self) -> tuple[Int32, Int32]:
-        """For every node of the finished tree its number here, and the cluster that it held while it was a leaf."""
-        children = np.array(self._children, dtype=np.int32)
-        order = preorder(children[:, 0], children[:, 1])
-        return order.astype(np.int32), np.array(self._cluster, dtype=np.int32)[order]
+        return GrownTree(
+            tree,
+            leaf_of_row,
+            inseparable or [],
+            np.array(self._gaps).reshape(n_nodes, 4)[order],
+            split_order=order.astype(np.int32),
+            leaf_clusters=np.array(self._cluster, dtype=np.int32)[order],
+        )

@@ -1,16 +1,17 @@
-"""Two ways to grow: part the centers until each has a leaf; split the leaf that gains most, as often as wanted."""
+"""Two ways to grow: separate the centers until each has a leaf; split the leaf that gains most, as often as wanted."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.split import ExpansionCriterion, LeafCut, LeafSums, SeparationCriterion, SeparationNode
-
+from .criteria.base import ExpansionCriterion, LeafCut, SeparationCriterion, SeparationNode
 from .growing import GrowingTree
+from .provider import NodeSums
 
 __all__ = ["expand", "separate"]
 
@@ -25,7 +26,6 @@ _KEPT_BYTES = 128 * 2**20
 def separate(
     tree: GrowingTree,
     criterion: SeparationCriterion,
-    clusters: Int32,
     progress: Progress | None = None,
 ) -> list[tuple[int, ...]]:
     """Split until every leaf holds one center, even where no row is.
@@ -35,10 +35,8 @@ def separate(
     tree : GrowingTree
         A bare root.
     criterion : SeparationCriterion
-    clusters : ndarray, int32
-        Those whose centers are to be parted, in increasing order.
     progress : callable, optional
-        Told the number of leaves after every split.
+        Called with the number of leaves after every split.
 
     Returns
     -------
@@ -46,8 +44,8 @@ def separate(
         Groups of clusters equal in every column; the first of each has the leaf.
     """
     inseparable: list[tuple[int, ...]] = []
-    no_kills = np.zeros((2, tree.n_columns), dtype=np.uint8)
-    root = SeparationNode(tree.rows(0), clusters)
+    no_kills = np.zeros((2, tree.provider.n_columns), dtype=np.uint8)
+    root = SeparationNode(0, criterion.clusters)
     criterion.start(root)
     pending: list[tuple[int, SeparationNode, npt.NDArray[np.uint8]]] = [(0, root, no_kills)]
     n_leaves = 1
@@ -60,19 +58,17 @@ def separate(
             if len(survivors) > 1:
                 inseparable.append(tuple(survivors.tolist()))
             continue
-        left, right, _ = tree.split(
-            node, cut.feature, cut.threshold, lower=cut.lower, centers=cut.coordinates, mistakes=cut.mistakes
-        )
+        left, right = tree.split(node, cut.test, centers=cut.coordinates, mistakes=cut.mistakes)
         children = [
-            SeparationNode(tree.rows(left), survivors[cut.goes_left]),
-            SeparationNode(tree.rows(right), survivors[~cut.goes_left]),
+            SeparationNode(left, survivors[cut.goes_left]),
+            SeparationNode(right, survivors[~cut.goes_left]),
         ]
         criterion.follow(seen, children)
         for side, child in ((1, right), (0, left)):
             child_kills = kills
-            if not kills[side, cut.feature]:
+            if not kills[side, cut.test.feature]:
                 child_kills = kills.copy()
-                child_kills[side, cut.feature] = 1
+                child_kills[side, cut.test.feature] = 1
             pending.append((child, children[side], child_kills))
         n_leaves += 1
         if progress is not None:
@@ -83,7 +79,7 @@ def separate(
 class _OpenLeaf:
     """A leaf that may be split: its best cut, what the cut gains, and statistics for its children."""
 
-    def __init__(self, node: int, cut: LeafCut, gain: int, purer_by: float, sums: LeafSums | None) -> None:
+    def __init__(self, node: int, cut: LeafCut, gain: int | Fraction, purer_by: float, sums: NodeSums | None) -> None:
         self.node = node
         self.cut = cut
         self.gain = gain
@@ -104,50 +100,50 @@ def expand(tree: GrowingTree, criterion: ExpansionCriterion, max_leaves: int, pr
     criterion : ExpansionCriterion
     max_leaves : int
     progress : callable, optional
-        Told the number of leaves after every split.
+        Called with the number of leaves after every split.
     """
     queue: list[_OpenLeaf] = []
-    kept = 0
+    kept_bytes = 0
 
-    def consider(node: int, sums: LeafSums) -> None:
-        nonlocal kept
+    def consider(node: int, sums: NodeSums) -> None:
+        nonlocal kept_bytes
         cost = criterion.cost(sums, tree.cluster(node))
         impurity = criterion.impurity(sums)
-        if cost == 0 and impurity == 0.0:
+        if criterion.ends_without_gain and cost == 0 and impurity == 0.0:
             return
-        cut = criterion.best_cut(tree.rows(node), sums)
+        cut = criterion.best_cut(node, sums)
         if cut is None:
             return
         gain, purer_by = cost - cut.cost, impurity - cut.impurity
         # Impurities are floating point: a cut that only seems to purify by rounding would never end the growth.
-        if gain < 0 or (gain == 0 and purer_by <= 1e-9 * impurity):
+        if criterion.ends_without_gain and (gain < 0 or (gain == 0 and purer_by <= 1e-9 * impurity)):
             return
-        keep = kept + sums.nbytes <= _KEPT_BYTES
-        kept += sums.nbytes if keep else 0
+        keep = kept_bytes + sums.nbytes <= _KEPT_BYTES
+        kept_bytes += sums.nbytes if keep else 0
         heapq.heappush(queue, _OpenLeaf(node, cut, gain, purer_by, sums if keep else None))
 
     leaves = list(tree.leaves())
     n_leaves = len(leaves)
     if tree.cluster(leaves[0]) < 0:
-        of_all = criterion.sums(tree.rows(0))
+        of_all = criterion.sums(0)
         tree.label(0, criterion.label(of_all))
         consider(0, of_all)
     elif n_leaves < max_leaves:
         for node in leaves:
-            consider(node, criterion.sums(tree.rows(node)))
+            consider(node, criterion.sums(node))
     while n_leaves < max_leaves and queue:
         leaf = heapq.heappop(queue)
-        left, right, _ = tree.split(leaf.node, leaf.cut.feature, leaf.cut.threshold, lower=leaf.cut.lower)
+        left, right = tree.split(leaf.node, leaf.cut.test)
         tree.label(left, leaf.cut.left_label)
         tree.label(right, leaf.cut.right_label)
         n_leaves += 1
         if progress is not None:
             progress(n_leaves)
-        kept -= 0 if leaf.sums is None else leaf.sums.nbytes
+        kept_bytes -= 0 if leaf.sums is None else leaf.sums.nbytes
         if n_leaves == max_leaves:
             break
-        smaller, larger = sorted((left, right), key=lambda child: len(tree.rows(child)))
-        of_smaller = criterion.sums(tree.rows(smaller))
-        of_larger = None if leaf.sums is None else leaf.sums.less(of_smaller)
+        smaller, larger = sorted((left, right), key=tree.provider.size)
+        of_smaller = criterion.sums(smaller)
+        of_larger = None if leaf.sums is None else leaf.sums.subtract(of_smaller)
         consider(smaller, of_smaller)
-        consider(larger, criterion.sums(tree.rows(larger)) if of_larger is None else of_larger)
+        consider(larger, criterion.sums(larger) if of_larger is None else of_larger)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.tree.grower import GrownTree
+from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import cut_back
 from cutwise.tree.threshold_tree import ThresholdTree
 

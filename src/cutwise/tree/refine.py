@@ -19,8 +19,10 @@ from cutwise import core
 from cutwise.reference import KMEANS, fixed_costs
 from cutwise.table import EncodedTable
 
-from .grower import GrownTree, finish, grow_tree
-from .growing import GrowingTree
+from .growing import GrowingTree, GrownTree
+from .node_test import NodeTest
+from .provider import MemoryProvider
+from .recipes import grow_tree
 from .refine_sample import (
     MOST_COLUMNS,
     ROWS_A_CLUSTER,
@@ -274,7 +276,7 @@ def _grow_on_sample(rows: SampledRows, all_centers: Float64, depth_penalty: floa
         table,
         labels,
         coordinates,
-        lambda: costs,
+        costs,
         algorithm="exshallow",
         max_leaves=len(centers),
         depth_penalty=depth_penalty,
@@ -322,18 +324,19 @@ def _grow_again(table: EncodedTable, column: Int32, thresholds: Float64, right: 
 
     Leaves have left the reference. Each is named after a cluster of its own, so that most weight keeps its name.
     """
-    tree = GrowingTree(table)
+    tree = GrowingTree(MemoryProvider(table))
     number = {0: 0}
     for node in np.flatnonzero(column >= 0).tolist():
-        left_child, right_child, _ = tree.split(number[node], int(column[node]), float(thresholds[node]))
+        test = NodeTest(int(column[node]), float(thresholds[node]))
+        left_child, right_child = tree.split(number[node], test)
         number[node + 1], number[int(right[node])] = left_child, right_child
     leaves = [number[node] for node in np.flatnonzero(column < 0).tolist()]
     n_clusters = max(int(labels.max()) + 1, len(leaves))
     common = np.zeros((len(leaves), n_clusters))
     for i, leaf in enumerate(leaves):
-        rows = tree.rows(leaf)
+        rows = tree.provider.rows(leaf)
         weights = None if table.weights is None else table.weights[rows]
         common[i] = np.bincount(labels[rows], weights=weights, minlength=n_clusters)
     for leaf, cluster in zip(leaves, linear_sum_assignment(common, maximize=True)[1].tolist(), strict=True):
         tree.label(leaf, cluster)
-    return finish(tree, [])
+    return tree.finish()

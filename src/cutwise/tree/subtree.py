@@ -1,4 +1,4 @@
-"""Smaller trees out of a grown one: some inner nodes made leaves, or the tree as it was with fewer leaves."""
+"""Smaller trees out of a grown one: some inner nodes made leaves, or its growth truncated at fewer leaves."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .grower import GrownTree
+from .growing import GrownTree
 from .threshold_tree import ThresholdTree
 
-__all__ = ["as_it_was", "clusters_by_size", "cut_back", "sizes_of_growth"]
+__all__ = ["clusters_by_size", "cut_back", "sizes_of_growth", "truncate_growth"]
 
 
 def cut_back(
@@ -26,7 +26,7 @@ def cut_back(
     kept : ndarray of shape (n_kept,), intp
         The nodes at or above such a leaf, in preorder.
     cluster : ndarray of shape (n_nodes,), int
-        What each of these leaves holds.
+        The cluster of each of these leaves.
 
     Returns
     -------
@@ -80,31 +80,31 @@ def sizes_of_growth(grown: GrownTree, n_clusters: int) -> list[int]:
 
 
 def _base_size(grown: GrownTree) -> int:
-    """Leaves of the first complete tree of a growth, where all its leaves held a cluster."""
-    assert grown.held is not None
-    return int(np.count_nonzero(grown.held < 0)) + 1
+    """Leaves of the first complete tree of a growth, where all its leaves had a cluster."""
+    assert grown.leaf_clusters is not None
+    return int(np.count_nonzero(grown.leaf_clusters < 0)) + 1
 
 
 def clusters_by_size(grown: GrownTree, sizes: Sequence[int]) -> Iterator[npt.NDArray[np.int32]]:
     """The cluster of every row, shape (m,), in each tree of a growth; ``sizes`` decrease."""
     tree = grown.tree
-    assert grown.made is not None
-    assert grown.held is not None
+    assert grown.split_order is not None
+    assert grown.leaf_clusters is not None
     end = np.arange(1, tree.n_nodes + 1)  # one past the last node below each
     for node in range(tree.n_nodes - 1, -1, -1):
         if tree.children_right[node] >= 0:
             end[node] = end[tree.children_right[node]]
     cluster = tree.cluster.copy()
-    by_order, n_leaves = np.argsort(grown.made), tree.n_leaves
+    by_order, n_leaves = np.argsort(grown.split_order), tree.n_leaves
     for size in sizes:
         for undone in tree.parents[by_order[2 * n_leaves - 2 : 2 * size - 2 : -2]].tolist():  # a split makes two nodes
-            cluster[undone : end[undone]] = grown.held[undone]
+            cluster[undone : end[undone]] = grown.leaf_clusters[undone]
         n_leaves = size
         yield cluster[grown.leaf_of_row]
 
 
-def as_it_was(grown: GrownTree, n_leaves: int) -> GrownTree:
-    """The tree as it was when it had so many leaves.
+def truncate_growth(grown: GrownTree, n_leaves: int) -> GrownTree:
+    """The tree when it had so many leaves.
 
     Parameters
     ----------
@@ -122,25 +122,25 @@ def as_it_was(grown: GrownTree, n_leaves: int) -> GrownTree:
     Raises
     ------
     ValueError
-        A size from before all leaves held a cluster.
+        A size from before all leaves had a cluster.
     """
     tree = grown.tree
     if n_leaves >= tree.n_leaves:
         return grown
-    if grown.made is None or grown.held is None:
+    if grown.split_order is None or grown.leaf_clusters is None:
         raise ValueError("this tree does not know in which order its nodes were made")
     if n_leaves < _base_size(grown):
         raise ValueError(f"the tree had {_base_size(grown)} leaves when it was first complete, not {n_leaves}")
     n_nodes = 2 * n_leaves - 1  # every split makes two nodes
-    kept = np.flatnonzero(grown.made < n_nodes)
+    kept = np.flatnonzero(grown.split_order < n_nodes)
     # The two children of a node are made together: the left one speaks for both.
-    is_leaf = (tree.feature < 0) | (grown.made[tree.children_left] >= n_nodes)
-    smaller = cut_back(grown, is_leaf, kept, grown.held)
+    is_leaf = (tree.feature < 0) | (grown.split_order[tree.children_left] >= n_nodes)
+    smaller = cut_back(grown, is_leaf, kept, grown.leaf_clusters)
     return GrownTree(
         smaller.tree,
         smaller.leaf_of_row,
         smaller.inseparable,
         smaller.gaps,
-        made=grown.made[kept],
-        held=grown.held[kept],
+        split_order=grown.split_order[kept],
+        leaf_clusters=grown.leaf_clusters[kept],
     )

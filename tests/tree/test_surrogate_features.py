@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.split import (
+from cutwise.tree.surrogate_features import (
     ChiSquaredFeatures,
     DistanceFeatures,
     HellingerFeatures,

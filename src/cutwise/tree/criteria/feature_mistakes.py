@@ -1,18 +1,17 @@
-"""Kernel IMM's criterion: fewest rows parted from their centers by a cut of a surrogate feature."""
+"""Kernel IMM's criterion: fewest rows separated from their centers by a cut of a surrogate feature."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.reference import FixedCosts
-from cutwise.table import EncodedTable
+from cutwise.tree.node_test import NodeTest
 
-from .features import SurrogateFeatures
-from .separation import SeparatingCut, SeparationNode
+from .base import GrowthProblem, SeparatingCut, SeparationNode
+from .mistakes import drop_mistaken
 
 __all__ = ["FeatureMistakeCriterion"]
 
@@ -24,7 +23,7 @@ _FEATURE_BYTES = 256 * 2**20
 
 
 class FeatureMistakeCriterion:
-    """Fewest rows parted from their centers, both seen in a surrogate feature.
+    """Fewest rows separated from their centers, both seen in a surrogate feature.
 
     A center's coordinate in a feature is the feature's mean over its cluster's rows. A cut lies half way between two
     neighboring values of the rows that a center of the node still holds, and is tested on the feature's column, as the
@@ -34,71 +33,57 @@ class FeatureMistakeCriterion:
 
     Parameters
     ----------
-    table : EncodedTable
-    ranks : Ranks
-        Of the table.
-    labels : ndarray of shape (m,), int32
-        Reference cluster of every row, 0 to k - 1.
-    k : int
-    features : SurrogateFeatures, or a sequence of one for each column
-    costs : callable or None
-        Gives the fixed-point costs that settle ties. None: the lowest column, feature and level win.
-    one_sided : bool
-        Only cuts that are a threshold on their column.
+    problem : GrowthProblem
+        With ``features``. Its costs settle ties where its ``ties`` are those of cost; else the lowest column, feature
+        and level win. Without ``intervals`` only cuts that are a threshold on their column are made.
 
     References
     ----------
     Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*, Algorithm 1.
     """
 
-    def __init__(
-        self,
-        table: EncodedTable,
-        ranks: core.Ranks,
-        labels: Int32,
-        k: int,
-        features: SurrogateFeatures | Sequence[SurrogateFeatures],
-        costs: Callable[[], FixedCosts] | None,
-        *,
-        one_sided: bool = False,
-        n_jobs: int = 1,
-    ) -> None:
-        self._table = table
-        self._cluster = labels.copy()
-        self._excess = None if costs is None else costs().excess
-        self._one_sided = one_sided
-        self._n_jobs = n_jobs
-        self._features = core.feature_table(ranks, labels, table.weights, k, n_jobs)
-        self._k = k
-        self._means, _ = core.cluster_means(table.matrix, labels, k, table.weights, n_jobs)
-        self._family = features
+    def __init__(self, problem: GrowthProblem) -> None:
+        provider = problem.provider
+        assert problem.features is not None
+        self._provider = provider
+        self._k = problem.n_clusters
+        self._cluster = problem.labels.copy()
+        self._excess = problem.fixed_costs.excess if problem.ties == "cost" else None
+        self._one_sided = not problem.intervals
+        self._features = core.feature_table(provider.ranks, problem.labels, provider.weights, self._k, provider.n_jobs)
+        self._means, _ = core.cluster_means(
+            provider.table.matrix, problem.labels, self._k, provider.weights, provider.n_jobs
+        )
+        self._family = problem.features
         self._runs, self._loaded = self._run_up()
+        self.clusters = np.unique(problem.labels)  # one without rows has no center
 
     def start(self, root: SeparationNode) -> None:
-        """See :class:`SeparationCriterion`: the root's rows are held by their clusters from the beginning."""
+        """See :class:`SeparationCriterion`: the root's rows are with their clusters from the beginning."""
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
+        provider = self._provider
         for any_level in (False, True):
             found = []
             for run in range(len(self._runs)):
                 self._load(run)
                 best_of_run = core.fewest_feature_mistakes(
-                    self._features, node.rows, self._cluster, self._table.weights, node.survivors, self._excess,
-                    self._one_sided, any_level, self._n_jobs,
+                    self._features, provider.rows(node.number), self._cluster, provider.weights, node.survivors,
+                    self._excess, self._one_sided, any_level, provider.n_jobs,
                 )  # fmt: skip
                 if best_of_run is not None:
                     found.append(best_of_run)
             if found:
                 mistakes, _, column, _, lower, upper, left = min(found, key=lambda cut: cut[:3])
-                return SeparatingCut(column, upper, np.isin(node.survivors, left), None, mistakes, lower)
+                goes_left = np.isin(node.survivors, left)
+                return SeparatingCut(NodeTest(column, upper, lower), goes_left, mistakes=mistakes)
         return self._cut_between_means(node)
 
     def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
-        """See :class:`SeparationCriterion`: rows parted from their centers are dropped."""
+        """See :class:`SeparationCriterion`: rows separated from their centers are dropped."""
         for child in children:
-            parted, child.uncounted = core.parted_rows(child.rows, self._cluster, child.survivors, self._k)
-            self._cluster[parted] = -1
+            self._cluster[drop_mistaken(self._provider, self._cluster, child, self._k)] = -1
 
     def _run_up(self) -> tuple[list[range], int]:
         """Divide the columns into runs whose features fit in memory together: one run in all but wide tables."""
@@ -132,14 +117,12 @@ class FeatureMistakeCriterion:
         return int(values.nbytes)
 
     def _cut_between_means(self, node: SeparationNode) -> SeparatingCut | None:
-        table = self._table
+        provider = self._provider
         totals = np.zeros((self._k, 1), dtype=np.int64)
-        core.add_to_cluster_histogram(
-            table.encoded, None, node.rows, self._cluster, table.weights, None, None, totals, 1, self._n_jobs
-        )
-        mistakes, columns, thresholds = core.fewest_mistakes(
-            table.encoded, table.matrix, node.rows, self._cluster, table.weights, node.uncounted, None, totals,
-            self._means, node.survivors, core.ColumnCuts(), self._n_jobs,
+        provider.add_by_cluster(provider.rows(node.number), self._cluster, None, totals)
+        mistakes, columns, thresholds = provider.search(
+            core.fewest_mistakes, node.number, self._cluster, provider.weights, node.already_mistaken, None, totals,
+            self._means, node.survivors, core.ColumnCuts(), provider.n_jobs,
         )  # fmt: skip
         if mistakes < 0:
             return None

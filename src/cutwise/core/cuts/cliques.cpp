@@ -1,0 +1,127 @@
+// SpEx's search on the graph in which rows of one cluster are neighbors: the cut that parts fewest neighbors, by size of the
+// sides.
+//
+// SpEx: A Spectral Approach to Explainable Clustering (2025), clique graph. Scores are ratios of integers: floating point
+// leaves a handful of candidates, and their integers decide elsewhere.
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <vector>
+
+#include "base/arrays.hpp"
+#include "base/parallel.hpp"
+#include "nodes/node.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr double kSlack = 1e-12;  // relative: far above the rounding of a score, far below what tells scores apart
+
+// Edges from the rows of one side to anywhere else, and to anywhere.
+struct Side {
+  std::vector<int64_t> count;  // by cluster
+  uint64_t parted = 0, degree = 0;
+
+  void add(int32_t label, int64_t weight, int64_t size) {
+    int64_t &here = count[label];
+    parted += static_cast<uint64_t>(weight) * static_cast<uint64_t>(size - 2 * here - weight);
+    degree += static_cast<uint64_t>(weight) * static_cast<uint64_t>(size - 1);
+    here += weight;
+  }
+  double score() const { return degree == 0 ? 0.0 : static_cast<double>(parted) / static_cast<double>(degree); }
+  int32_t label() const { return static_cast<int32_t>(std::max_element(count.begin(), count.end()) - count.begin()); }
+};
+
+// Parted edges and degree of the left side, then of the right; feature, threshold, left label, right label.
+using Candidate = std::tuple<uint64_t, uint64_t, uint64_t, uint64_t, int32_t, double, int32_t, int32_t>;
+
+struct CliqueSearch {
+  const Matrix &matrix;
+  const int32_t *rows;
+  int64_t n;
+  const int32_t *labels;
+  const int64_t *weights;  // null: ones
+  const int64_t *sizes;    // of every cluster, over all rows
+  int64_t k;
+
+  struct Best {
+    double score = std::numeric_limits<double>::infinity();
+    std::vector<Candidate> cuts;
+  };
+
+  Best of_column(int32_t feature) const {
+    std::vector<PlacedRow> placed;
+    place_all(matrix, rows, n, feature, placed);
+    Side left{std::vector<int64_t>(k, 0)}, right{std::vector<int64_t>(k, 0)};
+    const auto weight_of = [&](int32_t row) { return weights ? weights[row] : int64_t{1}; };
+    for (int64_t i = 0; i < n; ++i) right.add(labels[rows[i]], weight_of(rows[i]), sizes[labels[rows[i]]]);
+    Best best;
+    for (size_t i = 0; i < placed.size();) {
+      const double value = placed[i].value;
+      for (; i < placed.size() && placed[i].value == value; ++i) {
+        const int32_t row = placed[i].row;
+        left.add(labels[row], weight_of(row), sizes[labels[row]]);
+        right.add(labels[row], -weight_of(row), sizes[labels[row]]);
+      }
+      if (i < placed.size()) offer(left, right, feature, value, best);
+    }
+    return best;
+  }
+
+  static void offer(const Side &left, const Side &right, int32_t feature, double threshold, Best &best) {
+    const double score = left.score() + right.score();
+    if (score > best.score * (1 + kSlack)) return;
+    if (score * (1 + kSlack) < best.score) best.cuts.clear();
+    best.score = std::min(best.score, score);
+    for (const Candidate &cut : best.cuts)
+      if (std::tie(std::get<0>(cut), std::get<1>(cut), std::get<2>(cut), std::get<3>(cut)) ==
+          std::tie(left.parted, left.degree, right.parted, right.degree))
+        return;  // of equals the lowest
+    best.cuts.emplace_back(left.parted, left.degree, right.parted, right.degree, feature, threshold, left.label(),
+                           right.label());
+  }
+
+  std::vector<Candidate> run(int32_t n_cols, int n_jobs) const {
+    std::vector<Best> found(n_cols);
+    parallel_for(n_jobs, n_cols, [&](int64_t f) { found[f] = of_column(static_cast<int32_t>(f)); });
+    double least = std::numeric_limits<double>::infinity();
+    for (const Best &best : found) least = std::min(least, best.score);
+    std::vector<Candidate> cuts;
+    for (const Best &best : found)
+      if (best.score <= least * (1 + kSlack)) cuts.insert(cuts.end(), best.cuts.begin(), best.cuts.end());
+    return cuts;
+  }
+};
+
+}  // namespace
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_cliques(nb::module_ &m) {
+  m.def(
+      "best_clique_cuts",
+      [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
+         In1<int64_t> sizes, int n_jobs) {
+        require(static_cast<int64_t>(labels.size()) == encoded.n_rows, "labels has one entry per encoded row");
+        require_same_table(encoded, matrix);
+        const CliqueSearch search{matrix,
+                                  rows.data(),
+                                  static_cast<int64_t>(rows.size()),
+                                  labels.data(),
+                                  checked(weights, encoded.n_rows),
+                                  sizes.data(),
+                                  static_cast<int64_t>(sizes.size())};
+        nb::gil_scoped_release release;
+        return search.run(encoded.n_cols(), n_jobs);
+      },
+      nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("sizes"),
+      nb::arg("n_jobs") = 1,
+      R"(The cuts that may part the fewest pairs of rows of one cluster, for the size of their sides; sizes (k,) are those of all rows.
+
+One tuple for each: parted pairs and degree of the left side, the same of the right, feature, threshold (the left end of the
+gap), left label, right label; by column, then by threshold. Their scores differ by no more than rounding.)");
+}

@@ -1,0 +1,71 @@
+"""SpEx's criterion on the clique graph: fewest pairs of a cluster separated, by the size of the sides."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from cutwise import core
+from cutwise.tree.node_test import NodeTest
+from cutwise.tree.provider import LabelPayload, NodeSums
+
+from .base import GrowthProblem, LeafCut
+
+__all__ = ["CliqueCriterion"]
+
+
+class CliqueCriterion:
+    """Least sum over the sides of (edges that leave a side) / (edges at it), rows of one cluster being neighbors.
+
+    A leaf is split where its best cut exceeds its own ratio by least, also where nothing is gained; one that has rows
+    of a single cluster is not split.
+
+    References
+    ----------
+    *SpEx: A Spectral Approach to Explainable Clustering* (2025), clique graph.
+    """
+
+    ends_without_gain = False
+
+    def __init__(self, problem: GrowthProblem) -> None:
+        self._provider = problem.provider
+        self._payload = LabelPayload(problem.labels, problem.n_clusters)
+        self._sizes = self._provider.totals(0, self._payload)
+
+    def sums(self, node: int) -> NodeSums:
+        """See :class:`ExpansionCriterion`; weight by label."""
+        return NodeSums(self._provider.totals(node, self._payload), None)
+
+    def label(self, sums: NodeSums) -> int:
+        """See :class:`ExpansionCriterion`."""
+        return int(np.argmax(sums.totals))
+
+    def cost(self, sums: NodeSums, label: int) -> Fraction:
+        """See :class:`ExpansionCriterion`; the leaf's own ratio."""
+        pairs = list(zip(sums.totals.tolist(), self._sizes.tolist(), strict=True))
+        return _ratio(sum(n * (size - n) for n, size in pairs), sum(n * (size - 1) for n, size in pairs))
+
+    def impurity(self, sums: NodeSums) -> float:
+        """See :class:`ExpansionCriterion`."""
+        return 0.0
+
+    def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
+        """See :class:`ExpansionCriterion`."""
+        provider = self._provider
+        if np.count_nonzero(sums.totals) < 2:
+            return None
+        candidates = provider.search(
+            core.best_clique_cuts, node, self._payload.labels, provider.weights, self._sizes, provider.n_jobs
+        )
+        if not candidates:
+            return None
+        scores = [_ratio(left, at_left) + _ratio(right, at_right) for left, at_left, right, at_right, *_ in candidates]
+        best = scores.index(min(scores))
+        feature, threshold, left_label, right_label = candidates[best][4:]
+        return LeafCut(NodeTest(feature, threshold), scores[best], 0.0, left_label, right_label)
+
+
+def _ratio(parted: int, degree: int) -> Fraction:
+    """0 where there are no edges at all: clusters of one row have none."""
+    return Fraction(parted, degree) if degree else Fraction(0)

@@ -1,0 +1,154 @@
+"""From a table, a reference and a recipe to a tree. Sees arrays only: what can be put as arrays can be explained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.reference import FixedCosts, LazyCosts
+from cutwise.table import EncodedTable
+
+from .criteria.base import ExpansionCriterion, Features, GrowthProblem, SeparationCriterion
+from .criteria.cliques import CliqueCriterion
+from .criteria.disagreement import DisagreementCriterion
+from .criteria.feature_mistakes import FeatureMistakeCriterion
+from .criteria.induced import InducedCriterion, ShallowCriterion
+from .criteria.mistakes import MistakeCriterion
+from .criteria.surrogate import SurrogateCriterion
+from .growing import GrowingTree, GrownTree
+from .policies import expand, separate
+from .provider import MemoryProvider
+
+__all__ = ["CUTS", "EXPANSIONS", "RECIPES", "Recipe", "grow_tree"]
+
+CUTS = ("interval", "threshold")
+"""What tests may be: intervals as well, or one-sided alone."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a tree grows.
+
+    Attributes
+    ----------
+    help : str
+        What is cut where, in one line.
+    base : criterion or None
+        What gives every reference cluster one leaf; None: growth starts at a single leaf.
+    expansion : criterion or None
+        What adds leaves one by one, where this recipe is the whole growth or expands a base tree.
+    needs_costs : bool
+        Whether it needs the cost of serving every row by every cluster.
+    """
+
+    help: str
+    base: Callable[[GrowthProblem], SeparationCriterion] | None = None
+    expansion: Callable[[GrowthProblem], ExpansionCriterion] | None = None
+    needs_costs: bool = False
+
+
+RECIPES = {
+    "imm": Recipe("the fewest rows are separated from their reference center", base=MistakeCriterion),
+    "exgreedy": Recipe("rows cost least by the best center on their side", base=InducedCriterion, needs_costs=True),
+    "exshallow": Recipe("the same, and the tree stays shallow", base=ShallowCriterion, needs_costs=True),
+    "kernel_imm": Recipe("the fewest rows are separated, in a surrogate feature", base=FeatureMistakeCriterion),
+    "exkmc": Recipe("a side costs least by one center", expansion=SurrogateCriterion, needs_costs=True),
+    "expand": Recipe("the fewest rows differ from their side's commonest cluster", expansion=DisagreementCriterion),
+    "spex": Recipe("the fewest pairs of a cluster are separated, by size of the sides", expansion=CliqueCriterion),
+}
+"""Every algorithm by its name. A new one is a criterion and a line here."""
+
+EXPANSIONS = ("exkmc", "expand")
+"""Recipes that users may expand a base tree by."""
+
+
+def grow_tree(
+    table: EncodedTable,
+    labels: npt.NDArray[np.int32],
+    coordinates: npt.NDArray[np.float64],
+    costs: FixedCosts | LazyCosts | None,
+    *,
+    algorithm: str,
+    max_leaves: int,
+    expansion: str = "exkmc",
+    depth_penalty: float = 0.03,
+    gini: bool = False,
+    cuts: str = "threshold",
+    features: Features | None = None,
+    ties: str = "position",
+    n_jobs: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> GrownTree:
+    """Grow a threshold tree against a fixed reference.
+
+    Parameters
+    ----------
+    table : EncodedTable
+        The m rows that grow the tree, in the columns that may be cut.
+    labels : ndarray of shape (m,), int32
+        Reference cluster of every row, 0 to k - 1.
+    coordinates : ndarray of shape (k, d), float64
+        The reference clusters' coordinates in those columns.
+    costs : FixedCosts, LazyCosts or None
+        What it costs to serve every row by every cluster; lazy ones are worked out only if the recipe needs them.
+        None: "imm" settles ties by position, and only "expand" may follow it.
+    algorithm : str
+        One of ``RECIPES``.
+    max_leaves : int
+        Leaves at most; a base tree with fewer is expanded while that gains anything.
+    expansion : {"exkmc", "expand"}
+        How a base tree is expanded.
+    depth_penalty : float
+        Lambda of "exshallow".
+    gini : bool
+        "expand" tells apart cuts that disagree equally by Gini impurity.
+    cuts : {"threshold", "interval"}
+        What "exkmc" and "expand" may test: one-sided cuts, or intervals ``lower < x <= threshold`` too. An interval is
+        taken where it costs less than every one-sided cut; of equals the one of the lowest column, then of the lowest
+        lower gap, then of the lowest upper gap. Over all pairs of gaps in columns of at most 1,000 distinct values in
+        the node; other columns are searched between 256 groups of values of equal weight, and the ends of the best
+        pair then moved to the best single values next to them.
+    features : SurrogateFeatures, or a sequence of one for each column
+        For "kernel_imm"; see ``surrogate_features``.
+    ties : {"position", "cost"}
+        Which of the cuts with the fewest mistakes "kernel_imm" takes: the lowest column, then the lowest feature, then
+        the lowest level, which gives the published trees; or first the cut whose two sides cost least, each served by
+        its best surviving cluster.
+    n_jobs : int
+        Threads; the tree does not depend on it.
+    progress : callable, optional
+        Called with the number of leaves after every split.
+
+    Returns
+    -------
+    grown : GrownTree
+        The same, bit for bit, for any order of rows and any number of threads. Each cut of a "kernel_imm" base is a
+        level of one feature, half way between neighboring values of the node's rows (mistakes of earlier cuts apart):
+        exact in columns of at most 1,000 distinct values; other columns are cut between 512 groups of values of equal
+        weight (more where single values are heavy), a feature taking the group's median, and ``DistanceFeatures`` have
+        256 of these as anchors.
+    """
+    recipe, provider = RECIPES[algorithm], MemoryProvider(table, n_jobs)
+    problem = GrowthProblem(
+        provider,
+        labels,
+        np.ascontiguousarray(coordinates, dtype=np.float64),
+        costs,
+        depth_penalty=depth_penalty,
+        gini=gini,
+        intervals=cuts == "interval",
+        features=features,
+        ties=ties,
+    )
+    tree = GrowingTree(provider)
+    inseparable: list[tuple[int, ...]] = []
+    further = recipe.expansion
+    if recipe.base is not None:
+        inseparable = separate(tree, recipe.base(problem), progress)
+        further = RECIPES[expansion].expansion if max_leaves > problem.n_clusters else None
+    if further is not None:
+        expand(tree, further(problem), max_leaves, progress)
+    return tree.finish(inseparable)
