@@ -4,7 +4,7 @@ import numpy as np
 
 from cutwise import ClusterExplainer
 from cutwise.estimators._entries import Entries, pack_array
-from cutwise.readouts.counts import count_leaves
+from cutwise.readouts.labeled_tree import count_leaves
 
 
 def model_of(tree, names, classes=None):

@@ -8,8 +8,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from cutwise import ClusterExplainer, ExplainableKMeans, load_model
-from cutwise.readouts.changes import smallest_changes
-from cutwise.readouts.sentences import changes_in_words
+from cutwise.readouts.changes import changes_in_words, smallest_changes
+from cutwise.readouts.labeled_tree import LabeledTree
 from tests.readouts.test_rules import made, small_tree
 from tests.tree.random_trees import chain, naive_apply, random_tree
 
@@ -40,7 +40,7 @@ def by_trying(tree, row, unit):
 def test_no_change_of_one_column_is_smaller(seed, intervals):
     tree, X, _, _, _ = made(seed, intervals=intervals, n_leaves=9)
     unit = np.array([0.5, 1.0, 3.0])
-    found = smallest_changes(tree, ["a", "b", "c"], X[:60], spreads=unit)
+    found = smallest_changes(LabeledTree(tree, ["a", "b", "c"]), X[:60], spreads=unit)
     for row, code, changes in zip(X, tree.predict(X), found, strict=False):
         least = by_trying(tree, row, unit)
         n_codes = int(tree.cluster.max()) + 1
@@ -64,7 +64,7 @@ def test_targets_are_exact_at_every_scale(scale):
     rng = np.random.default_rng(0)
     tree = random_tree(rng, n_leaves=10, n_features=2, n_clusters=4, values=rng.normal(size=12) * scale, intervals=0.3)
     X = rng.normal(size=(40, 2)) * scale
-    for row, changes in zip(X, smallest_changes(tree, ["a", "b"], X), strict=True):
+    for row, changes in zip(X, smallest_changes(LabeledTree(tree, ["a", "b"]), X), strict=True):
         for other, change in changes.items():
             if change is not None:
                 moved = row.copy()
@@ -78,7 +78,7 @@ def test_targets_are_exact_at_every_scale(scale):
 
 def test_the_words():
     tree = small_tree()
-    (first, second) = smallest_changes(tree, ["income", "age"], [[50000.0, 36.0], [60000.0, 20.0]])
+    (first, second) = smallest_changes(LabeledTree(tree, ["income", "age"]), [[50000.0, 36.0], [60000.0, 20.0]])
     assert str(first[2]) == "None"
     assert (
         changes_in_words(first) == "to cluster 1: no change of one column is enough; to cluster 2: no change of "
@@ -88,7 +88,7 @@ def test_the_words():
         "to cluster `the poor`: age from 20 to above 35; to cluster 1: no change of one column is enough"
     )
     assert second[0].target == np.nextafter(35.0, np.inf)
-    inside = smallest_changes(chain(3), ["x y"], [[0.5], [9.0]])
+    inside = smallest_changes(LabeledTree(chain(3), ["x y"]), [[0.5], [9.0]])
     assert str(inside[0][1]) == "`x y` from 0.5 to above 1 (at most 2)"
     assert str(inside[1][1]) == "`x y` from 9 to at most 2 (above 1)"
     assert str(inside[1][0]) == "`x y` from 9 to at most 1"
@@ -97,18 +97,18 @@ def test_the_words():
 def test_sizes_are_in_units_of_the_columns_spread():
     tree = small_tree()
     row = [[60000.0, 20.0]]
-    by_income = smallest_changes(tree, ["income", "age"], row, spreads=np.array([1e6, 1.0]))[0][0]
-    by_age = smallest_changes(tree, ["income", "age"], row, spreads=np.array([1.0, 100.0]))[0][0]
+    by_income = smallest_changes(LabeledTree(tree, ["income", "age"]), row, spreads=np.array([1e6, 1.0]))[0][0]
+    by_age = smallest_changes(LabeledTree(tree, ["income", "age"]), row, spreads=np.array([1.0, 100.0]))[0][0]
     assert (by_income.column, by_income.target) == ("income", 52000.0)
     assert by_income.size == 8000 / 1e6
     assert by_age.column == "age"
-    unknown = smallest_changes(tree, ["income", "age"], row, spreads=np.array([np.nan, 0.0]))[0][0]
-    assert unknown == smallest_changes(tree, ["income", "age"], row)[0][0]
+    unknown = smallest_changes(LabeledTree(tree, ["income", "age"]), row, spreads=np.array([np.nan, 0.0]))[0][0]
+    assert unknown == smallest_changes(LabeledTree(tree, ["income", "age"]), row)[0][0]
 
 
 def test_equally_small_changes_are_settled_by_column_and_then_downwards():
     tree, X, _, _, _ = made(11, n_leaves=14)
-    for row, changes in zip(X[:40], smallest_changes(tree, ["a", "b", "c"], X[:40]), strict=True):
+    for row, changes in zip(X[:40], smallest_changes(LabeledTree(tree, ["a", "b", "c"]), X[:40]), strict=True):
         for other, change in changes.items():
             if change is None:
                 continue
@@ -124,7 +124,9 @@ def test_equally_small_changes_are_settled_by_column_and_then_downwards():
 def test_rows_of_other_types_are_read_as_float64(dtype):
     tree, X, _, _, _ = made(2)
     X = X.clip(-100, 100).astype(dtype)
-    assert smallest_changes(tree, ["a", "b", "c"], X) == smallest_changes(tree, ["a", "b", "c"], X.astype(float))
+    assert smallest_changes(LabeledTree(tree, ["a", "b", "c"]), X) == smallest_changes(
+        LabeledTree(tree, ["a", "b", "c"]), X.astype(float)
+    )
 
 
 class TestOfAModel:

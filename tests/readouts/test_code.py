@@ -9,6 +9,7 @@ import pytest
 
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.code import tree_python
+from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.readouts.test_rules import small_tree
 from tests.readouts.test_words import NASTY
@@ -35,7 +36,7 @@ def made(seed, *, n_features=3, n_leaves=15, n_clusters=6, intervals=0.4, values
 @pytest.mark.parametrize("seed", range(4))
 def test_it_gives_what_predict_gives(seed, scale):
     tree, X = made(seed, values=np.random.default_rng(seed).normal(size=15) * scale)
-    function = loaded(tree_python(tree, ["a", "b", "c"]))
+    function = loaded(tree_python(LabeledTree(tree, ["a", "b", "c"])))
     found = [function(dict(zip("abc", row, strict=True))) for row in X.tolist()]
     assert found == tree.predict(X).tolist()
 
@@ -45,7 +46,9 @@ def test_any_names_of_columns_and_labels_are_held(start):
     names = (NASTY + NASTY)[start : start + 4]
     tree, X = made(start, n_features=4, n_clusters=len(NASTY))
     classes = np.array(NASTY, dtype=object)
-    source = tree_python(tree, names, classes=classes, cluster_names=dict(zip(NASTY, NASTY[::-1], strict=True)))
+    source = tree_python(
+        LabeledTree(tree, names, classes=classes, cluster_names=dict(zip(NASTY, NASTY[::-1], strict=True)))
+    )
     source.encode("utf-8")
     function = loaded(source)
     found = [function(dict(zip(names, row, strict=True))) for row in X.tolist()]
@@ -55,13 +58,13 @@ def test_any_names_of_columns_and_labels_are_held(start):
 def test_columns_that_read_alike_are_kept_apart():
     names = ["a b", "a_b", "a-b", "A b", "row", "float", "if", "cluster_of", "1", "", "é", "x"]
     tree, X = made(0, n_features=len(names), n_leaves=40)
-    function = loaded(tree_python(tree, names))
+    function = loaded(tree_python(LabeledTree(tree, names)))
     assert [function(dict(zip(names, row, strict=True))) for row in X.tolist()] == tree.predict(X).tolist()
 
 
 def test_columns_without_names_go_by_position():
     tree, X = made(1)
-    function = loaded(tree_python(tree, None))
+    function = loaded(tree_python(LabeledTree(tree)))
     expected = tree.predict(X).tolist()
     assert [function(row) for row in X.tolist()] == expected
     assert [function(dict(enumerate(row))) for row in X.tolist()] == expected
@@ -73,7 +76,7 @@ def test_columns_without_names_go_by_position():
 )
 def test_labels_come_in_their_own_type(classes):
     tree, X = made(2, n_clusters=3)
-    function = loaded(tree_python(tree, None, classes=classes))
+    function = loaded(tree_python(LabeledTree(tree, classes=classes)))
     found, expected = [function(row) for row in X.tolist()], classes[tree.predict(X)].tolist()
     assert found == expected
     assert [type(value) for value in found] == [type(value) for value in expected]
@@ -83,12 +86,12 @@ def test_labels_come_in_their_own_type(classes):
 def test_numbers_of_other_types_are_compared_as_float64(dtype):
     tree, X = made(3, values=[-2.5, 0.1, 0.3, 1, 2**53, 2.0**60])
     X = X.clip(-1e18, 1e18).astype(dtype)
-    function = loaded(tree_python(tree, None))
+    function = loaded(tree_python(LabeledTree(tree)))
     assert [function(row) for row in X] == tree.predict(X).tolist()
 
 
 def test_a_row_without_a_value_that_is_tested_has_no_cluster():
-    function = loaded(tree_python(small_tree(), ["income", "age"]))
+    function = loaded(tree_python(LabeledTree(small_tree(), ["income", "age"])))
     for missing in (None, math.nan, np.float32("nan"), "nan"):
         assert function({"income": missing, "age": 30}) is None
         assert function({"income": 1, "age": missing}) is None
@@ -99,23 +102,25 @@ def test_a_row_without_a_value_that_is_tested_has_no_cluster():
 
 def test_deep_and_large_trees_run():
     X = np.arange(0.5, 3001)[:, None]
-    function = loaded(tree_python(chain(3000), None))
+    function = loaded(tree_python(LabeledTree(chain(3000))))
     assert [function(row) for row in X[::100].tolist()] == list(range(0, 3001, 100))
     tree, X = made(0, n_leaves=2000, n_features=6, values=np.random.default_rng(0).normal(size=300))
-    function = loaded(tree_python(tree, None))
+    function = loaded(tree_python(LabeledTree(tree)))
     assert [function(row) for row in X.tolist()] == tree.predict(X).tolist()
 
 
 def test_it_uses_no_name_but_those_of_python():
     tree, _ = made(4, n_leaves=30)
-    definition = ast.parse(tree_python(tree, ["a", "b", "c"])).body[0]
+    definition = ast.parse(tree_python(LabeledTree(tree, ["a", "b", "c"]))).body[0]
     read = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     assert {name for name in read if hasattr(builtins, name)} == {"float"}
     assert read <= {"a", "b", "c", "row", "value", "float"}
 
 
 def test_the_form():
-    source = tree_python(small_tree(), ["income", "age (years)"], function="segment", cluster_names={2: "rich young"})
+    source = tree_python(
+        LabeledTree(small_tree(), ["income", "age (years)"], cluster_names={2: "rich young"}), function="segment"
+    )
     assert source.split('"""\n')[1].splitlines()[-8:] == [
         "    income = float(income)",
         "    age_years = float(age_years)",
@@ -132,15 +137,15 @@ def test_a_single_leaf():
     tree = ThresholdTree.from_unordered(
         children_left=[-1], children_right=[-1], feature=[-1], threshold=[math.nan], cluster=[0], n_features=1
     )
-    assert loaded(tree_python(tree, ["x"]))({}) == 0
+    assert loaded(tree_python(LabeledTree(tree, ["x"])))({}) == 0
 
 
 @pytest.mark.parametrize("function", ["", "a b", "class", "1x"])
 def test_a_function_name_that_python_does_not_take_is_refused(function):
     with pytest.raises(InvalidInputError, match="no name of a Python function"):
-        tree_python(small_tree(), ["income", "age"], function=function)
+        tree_python(LabeledTree(small_tree(), ["income", "age"]), function=function)
 
 
 def test_names_that_do_not_fit_are_refused():
     with pytest.raises(InvalidInputError, match="2 columns, and 1 names"):
-        tree_python(small_tree(), ["income"])
+        tree_python(LabeledTree(small_tree(), ["income"]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.readouts.counts import LeafCounts, count_leaves
+from cutwise.readouts.labeled_tree import LeafCounts, count_leaves
 from tests.tree.random_trees import random_tree, rows_for
 
 NAMES = ["n_rows", "n_noise", "weight", "agreeing", "cluster_weight"]

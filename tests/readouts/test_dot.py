@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.readouts.counts import count_leaves
-from cutwise.readouts.dot import tree_dot
+from cutwise.readouts.labeled_tree import LabeledTree, count_leaves
+from cutwise.readouts.tree_text import tree_dot
 from tests.readouts.reading import as_rows, read_rule, unquote
 from tests.readouts.test_rules import made, small_tree
 from tests.readouts.test_words import NASTY
@@ -50,7 +50,7 @@ def read_dot(text):
 @pytest.mark.parametrize("seed", range(5))
 def test_reading_the_text_gives_predict_on_every_row(seed, scale):
     tree, X, _, _, counts = made(seed, values=np.random.default_rng(seed).normal(size=9) * scale)
-    predict = read_dot(tree_dot(tree, ["a", "b c", 'd"'], counts))
+    predict = read_dot(tree_dot(LabeledTree(tree, ["a", "b c", 'd"'], counts)))
     assert [predict(row) for row in as_rows(X, ["a", "b c", 'd"'])] == [str(code) for code in tree.predict(X)]
 
 
@@ -59,7 +59,7 @@ def test_any_names_can_be_read_back(start):
     names = (NASTY + NASTY)[start : start + 3]
     classes = np.array([*NASTY, "&lt;b&gt; \\N \\G"], dtype=object)
     tree, X, _, _, _ = made(start, n_clusters=len(classes))
-    predict = read_dot(tree_dot(tree, names, None, classes))
+    predict = read_dot(tree_dot(LabeledTree(tree, names, None, classes)))
     assert [predict(row) for row in as_rows(X, names)] == classes[tree.predict(X)].tolist()
 
 
@@ -67,7 +67,9 @@ def test_the_form():
     tree = small_tree()
     X = np.array([[50000.0, 20], [60000, 30], [60000, 35], [70000, 36]])
     counts = count_leaves(tree, tree.apply(X), np.array([0, 2, 0, -1]), 3)
-    text = tree_dot(tree, ["income", "age"], counts, np.array(["low", "none", "rich"]), {"rich": "<b>"})
+    text = tree_dot(
+        LabeledTree(tree, ["income", "age"], counts, np.array(["low", "none", "rich"]), cluster_names={"rich": "<b>"})
+    )
     assert text.split("\n")[3:] == [
         r'  0 [label="income <= 52000\n3 rows, 100 %"];',
         '  0 -> 1 [label="yes"];',
@@ -91,7 +93,7 @@ needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz's d
 def test_graphviz_draws_names_as_they_are(start):
     names = (NASTY + NASTY + ["&amp;", "<script>", "\\l", "}"])[start : start + 6]
     tree, _, _, _, _ = made(start, n_features=6, n_leaves=12)
-    text = tree_dot(tree, names)
+    text = tree_dot(LabeledTree(tree, names))
     drawn = subprocess.run(["dot", "-Tplain"], input=text.encode(), capture_output=True, check=True)
     assert drawn.stderr == b""
     svg = subprocess.run(["dot", "-Tsvg"], input=text.encode(), capture_output=True, check=True).stdout.decode()
@@ -103,9 +105,11 @@ def test_graphviz_draws_names_as_they_are(start):
 
 @needs_dot
 def test_graphviz_draws_a_deep_tree():
-    subprocess.run(["dot", "-Tplain"], input=tree_dot(chain(150), ["x"]).encode(), capture_output=True, check=True)
+    subprocess.run(
+        ["dot", "-Tplain"], input=tree_dot(LabeledTree(chain(150), ["x"])).encode(), capture_output=True, check=True
+    )
 
 
 def test_names_that_do_not_fit_are_refused():
     with pytest.raises(InvalidInputError, match="2 columns, and 1 names"):
-        tree_dot(small_tree(), ["income"])
+        tree_dot(LabeledTree(small_tree(), ["income"]))

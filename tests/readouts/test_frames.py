@@ -8,7 +8,6 @@ import pytest
 
 from cutwise import ClusterExplainer, ExplainableKMeans, load_model
 from cutwise.exceptions import MissingDependencyError, UnknownOptionError
-from cutwise.readouts import frames
 from tests.readouts.reading import read_rule
 
 COLUMNS = [
@@ -69,7 +68,7 @@ def test_an_unknown_library_is_refused():
 
 def test_a_library_that_is_missing_is_named_with_the_extra(monkeypatch):
     rules = ExplainableKMeans(3, random_state=0).fit(X).rules()
-    monkeypatch.setattr(frames, "find_spec", lambda name: None)
+    monkeypatch.setattr("cutwise.readouts.rules.find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r'needs polars.*pip install "cutwise\[files\]"'):
         rules.to_frame("polars")
     with pytest.raises(MissingDependencyError, match="needs pandas"):

@@ -5,9 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from cutwise.readouts.counts import count_leaves
-from cutwise.readouts.markdown import rules_markdown
-from cutwise.readouts.rules import build_rules
+from cutwise.readouts.labeled_tree import LabeledTree, count_leaves
+from cutwise.readouts.rules import build_rules, rules_markdown
 from tests.readouts.reading import as_rows, read_rule, unquote
 from tests.readouts.test_rules import made, small_tree
 from tests.readouts.test_words import NASTY
@@ -50,14 +49,14 @@ def test_reading_the_table_gives_predict_on_every_row(start):
     names = (NASTY + NASTY)[start : start + 3]
     classes = np.array([*NASTY, "a|b", "\\|", "<script>", "*x*"], dtype=object)
     tree, X, _, _, counts = made(start, n_clusters=len(classes) - 1)
-    predict = read_markdown(rules_markdown(build_rules(tree, names, counts, classes)))
+    predict = read_markdown(rules_markdown(build_rules(LabeledTree(tree, names, counts, classes, has_names=False))))
     assert [predict(row) for row in as_rows(X, names)] == classes[tree.predict(X)].tolist()
 
 
 def test_bars_and_backslashes_in_columns_are_read_back():
     names = ["a|b", "\\|", "|`|"]
     tree, X, _, _, counts = made(1)
-    predict = read_markdown(rules_markdown(build_rules(tree, names, counts)))
+    predict = read_markdown(rules_markdown(build_rules(LabeledTree(tree, names, counts, has_names=False))))
     assert [predict(row) for row in as_rows(X, names)] == [str(code) for code in tree.predict(X)]
 
 
@@ -65,7 +64,9 @@ def test_the_form():
     tree = small_tree()
     X = np.array([[50000.0, 20], [60000, 30], [60000, 35], [70000, 36]])
     counts = count_leaves(tree, tree.apply(X), np.array([0, 2, 0, -1]), 3)
-    rules = build_rules(tree, ["income", "age (years)"], counts, cluster_names={2: "the | young"})
+    rules = build_rules(
+        LabeledTree(tree, ["income", "age (years)"], counts, cluster_names={2: "the | young"}, has_names=False)
+    )
     assert rules_markdown(rules).split("\n") == [
         "| cluster | name | rows | share | purity | coverage | rule |",
         "| :-- | :-- | --: | --: | --: | --: | :-- |",

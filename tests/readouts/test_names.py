@@ -7,8 +7,9 @@ import pytest
 
 from cutwise import ClusterExplainer, ExplainableKMeans, export_text, load_model
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError
-from cutwise.readouts.names import cluster_titles, read_cluster_names
+from cutwise.readouts.labeled_tree import LabeledTree, read_cluster_names
 from tests.readouts.reading import read_rules, read_tree
+from tests.readouts.test_rules import small_tree
 from tests.readouts.test_words import NASTY
 
 X = np.array([[1.0, 5], [2, 5], [8, 6], [9, 7], [30, 7], [31, 8]])
@@ -39,8 +40,9 @@ class TestWhatMayBeAName:
         assert read_cluster_names([False, True], {True: "yes"}) == {True: "yes"}
 
     def test_titles_are_names_or_else_labels(self):
-        assert cluster_titles([0, 1, 2], {1: "b"}) == [0, "b", 2]
-        assert cluster_titles([0, "x"], None) == [0, "x"]
+        tree = small_tree()
+        assert LabeledTree(tree, cluster_names={1: "b"}).titles == [0, "b", 2]
+        assert LabeledTree(tree, classes=np.array([0, "x", True], dtype=object)).titles == [0, "x", True]
 
     @pytest.mark.parametrize(
         ("labels", "names", "message"),

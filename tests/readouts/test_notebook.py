@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from cutwise import ClusterExplainer, ExplainableKMeans
-from cutwise.readouts.counts import LeafCounts
+from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts
 from cutwise.readouts.rules import build_rules
 from tests.tree.random_trees import random_tree
 
@@ -83,7 +83,9 @@ def test_a_cluster_without_a_leaf_and_very_many_rules_are_said():
     tree = random_tree(np.random.default_rng(0), n_leaves=90, n_clusters=90)
     ones = np.ones(tree.n_leaves)
     counts = LeafCounts(ones, 0 * ones, ones, ones, np.ones(95))
-    html = build_rules(tree, [f"x{i}" for i in range(tree.n_features)], counts)._repr_html_()
+    html = build_rules(
+        LabeledTree(tree, [f"x{i}" for i in range(tree.n_features)], counts, has_names=False)
+    )._repr_html_()
     assert "no leaf of the tree holds this cluster" in html
     assert "more lines: print(model.rules()) shows all" in html
     assert Parsed(html).open == []

@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError
-from cutwise.readouts.counts import count_leaves
+from cutwise.readouts.changes import explain_rows
+from cutwise.readouts.labeled_tree import LabeledTree, count_leaves
 from cutwise.readouts.rules import build_rules
-from cutwise.readouts.sentences import explain_rows
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.readouts.reading import as_rows, read_rule
 from tests.readouts.test_rules import made, small_tree
@@ -30,13 +30,13 @@ def take_apart(sentence):
 
 
 def test_the_form_of_a_sentence():
-    assert explain_rows(small_tree(), ["income", "age"], [[60000, 30.5], [0.1, 3]]) == [
+    assert explain_rows(LabeledTree(small_tree(), ["income", "age"]), [[60000, 30.5], [0.1, 3]]) == [
         "cluster 2 because income > 52000 (is 60000) and age <= 35 (is 30.5)",
         "cluster 0 because income <= 52000 (is 0.1)",
     ]
-    assert explain_rows(small_tree(), ["income", "age"], [[60000, 30]], np.array(["a", "b", "rich young"])) == [
-        "cluster `rich young` because income > 52000 (is 60000) and age <= 35 (is 30)"
-    ]
+    assert explain_rows(
+        LabeledTree(small_tree(), ["income", "age"], classes=np.array(["a", "b", "rich young"])), [[60000, 30]]
+    ) == ["cluster `rich young` because income > 52000 (is 60000) and age <= 35 (is 30)"]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -45,7 +45,7 @@ def test_every_sentence_is_true_of_its_row(seed, dtype):
     tree, X, _, _, _ = made(seed, values=[-2.5, -0.1, 0.1, 0.3, 1, 1.5, 7])
     X = X.astype(dtype)
     names = ["a", "b", "c"]
-    sentences = explain_rows(tree, names, X)
+    sentences = explain_rows(LabeledTree(tree, names), X)
     for row, code, sentence in zip(X, tree.predict(X), sentences, strict=True):
         label, reasons = take_apart(sentence)
         assert label == str(code)
@@ -68,7 +68,7 @@ def test_a_float32_is_written_short_unless_that_reads_as_a_contradiction():
         n_features=1,
     )
     X = np.array([[0.1], [0.2]], dtype=np.float32)  # float32(0.1) is more than 0.1
-    assert explain_rows(tree, ["x"], X) == [
+    assert explain_rows(LabeledTree(tree, ["x"]), X) == [
         "cluster 1 because x > 0.1 (is 0.10000000149011612)",
         "cluster 1 because x > 0.1 (is 0.2)",
     ]
@@ -76,7 +76,9 @@ def test_a_float32_is_written_short_unless_that_reads_as_a_contradiction():
 
 def test_sparse_rows_are_told_like_dense_ones():
     tree, X, _, _, _ = made(4)
-    assert explain_rows(tree, ["a", "b", "c"], sparse.csr_array(X)) == explain_rows(tree, ["a", "b", "c"], X + 0.0)
+    assert explain_rows(LabeledTree(tree, ["a", "b", "c"]), sparse.csr_array(X)) == explain_rows(
+        LabeledTree(tree, ["a", "b", "c"]), X + 0.0
+    )
 
 
 def test_a_single_leaf_gives_its_reason():
@@ -84,8 +86,8 @@ def test_a_single_leaf_gives_its_reason():
     single = ThresholdTree.from_unordered(
         children_left=[-1], children_right=[-1], feature=[-1], threshold=[np.nan], cluster=[0], n_features=1
     )
-    assert explain_rows(single, ["x"], [[1.0]]) == ["cluster 0 because every row is"]
-    assert explain_rows(tree, ["x"], [[1.0], [2.0]]) == [
+    assert explain_rows(LabeledTree(single, ["x"]), [[1.0]]) == ["cluster 0 because every row is"]
+    assert explain_rows(LabeledTree(tree, ["x"]), [[1.0], [2.0]]) == [
         "cluster 0 because x <= 1 (is 1)",
         "cluster 1 because x > 1 (is 2)",
     ]
@@ -93,15 +95,15 @@ def test_a_single_leaf_gives_its_reason():
 
 def test_a_chain_of_5000_tests_is_told():
     X = np.arange(0.5, 5001)[:, None]
-    sentences = explain_rows(chain(5000), ["x"], X)
+    sentences = explain_rows(LabeledTree(chain(5000), ["x"]), X)
     assert sentences[2500] == "cluster 2500 because 2500 < x <= 2501 (is 2500.5)"
 
 
 def test_what_does_not_fit_the_tree_is_refused():
     with pytest.raises(InvalidInputError, match="2 columns, and 1 names"):
-        explain_rows(small_tree(), ["income"], [[1.0, 2.0]])
+        explain_rows(LabeledTree(small_tree(), ["income"]), [[1.0, 2.0]])
     with pytest.raises(ColumnMismatchError):
-        explain_rows(small_tree(), ["income", "age"], [[1.0]])
+        explain_rows(LabeledTree(small_tree(), ["income", "age"]), [[1.0]])
 
 
 class TestOfAClusterAsAWhole:
@@ -109,7 +111,7 @@ class TestOfAClusterAsAWhole:
         tree = small_tree()
         X = np.array([[50000.0, 20], [60000, 30], [60000, 35], [70000, 36]])
         counts = count_leaves(tree, tree.apply(X), np.array([0, 2, 0, -1]), 3)
-        return build_rules(tree, ["income", "age (years)"], counts, **options)
+        return build_rules(LabeledTree(tree, ["income", "age (years)"], counts, has_names=False, **options))
 
     def test_the_form(self):
         assert [cluster.sentence for cluster in self.rules(cluster_names={2: "rich young"})] == [
@@ -124,7 +126,7 @@ class TestOfAClusterAsAWhole:
     def test_who_is_named_is_who_is_in_it(self, seed):
         tree, X, _, _, counts = made(seed)
         rows = as_rows(X, ["a", "b", "c"])
-        for code, cluster in enumerate(build_rules(tree, ["a", "b", "c"], counts)):
+        for code, cluster in enumerate(build_rules(LabeledTree(tree, ["a", "b", "c"], counts, has_names=False))):
             who = re.search(r"those with (.*?)\.(?: \S+ %| n/a|$)", cluster.sentence)
             read = [read_rule(rule) for rule in who[1].split(", or with ")] if who else []
             assert [any(rule(row) for rule in read) for row in rows] == (tree.predict(X) == code).tolist()
@@ -135,6 +137,6 @@ class TestOfAClusterAsAWhole:
         )
         X = np.array([[1.0], [2.0]])
         counts = count_leaves(single, single.apply(X), np.zeros(2, dtype=int), 1)
-        assert build_rules(single, ["x"], counts)[0].sentence.startswith(
+        assert build_rules(LabeledTree(single, ["x"], counts, has_names=False))[0].sentence.startswith(
             "Cluster 0 holds 2 rows (100 %): all there are."
         )

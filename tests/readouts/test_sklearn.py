@@ -7,6 +7,7 @@ from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
 
 from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans
 from cutwise.exceptions import InvalidInputError
+from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.sklearn import single_precision_thresholds, to_decision_tree
 from cutwise.table import encode_table, read_table
 from cutwise.tree.recipes import grow_tree
@@ -71,7 +72,7 @@ def test_thresholds_move_within_their_gap_where_float32_would_send_a_row_the_oth
     y = [0, 0, 1, 1]
     model = ClusterExplainer(algorithm="expand").fit(X, y)
     assert model.tree_.threshold[0] == 1.7e9 + 100
-    unmoved = to_decision_tree(model.tree_, classes=model.classes_)
+    unmoved = to_decision_tree(LabeledTree(model.tree_, classes=model.classes_))
     assert unmoved.predict(X).tolist() == [0, 1, 1, 1]
     theirs = model.to_sklearn()
     assert theirs.tree_.threshold[0] == 1.7e9 + 128
@@ -81,7 +82,7 @@ def test_thresholds_move_within_their_gap_where_float32_would_send_a_row_the_oth
 def test_a_gap_that_float32_does_not_know_is_an_error_with_the_column():
     gaps = np.array([[1.7e9, 1.7e9 + 1, np.nan, np.nan], [np.nan] * 4, [np.nan] * 4])
     with pytest.raises(InvalidInputError, match=r"(?s)1700000000\.0 and 1700000001\.0 of column 'when'.*Subtract"):
-        to_decision_tree(stump(1.7e9), classes=np.arange(2), gaps=gaps, names=["when"])
+        to_decision_tree(LabeledTree(stump(1.7e9), ["when"], classes=np.arange(2)), gaps=gaps)
 
 
 def test_a_threshold_right_in_both_stays():
@@ -92,13 +93,13 @@ def test_a_threshold_right_in_both_stays():
 
 
 def test_a_node_without_rows_shares_by_leaves():
-    theirs = to_decision_tree(stump(0.5), classes=np.array(["a", "b"]))
+    theirs = to_decision_tree(LabeledTree(stump(0.5), classes=np.array(["a", "b"])))
     assert theirs.tree_.value[0, 0].tolist() == [0.5, 0.5]
     assert theirs.predict([[0.0], [1.0]]).tolist() == ["a", "b"]
 
 
 def test_an_interval_becomes_two_thresholds():
-    theirs = to_decision_tree(stump(0.5, lower=0.0, samples=(7, 3, 4)), classes=np.array(["in", "out"]))
+    theirs = to_decision_tree(LabeledTree(stump(0.5, lower=0.0, samples=(7, 3, 4)), classes=np.array(["in", "out"])))
     assert theirs.get_n_leaves() == 3
     assert theirs.tree_.threshold[theirs.tree_.feature >= 0].tolist() == [0.5, 0.0]
     assert theirs.predict([[-1.0], [0.0], [0.1], [0.5], [0.6]]).tolist() == ["out", "out", "in", "in", "out"]
@@ -109,7 +110,7 @@ def test_an_interval_becomes_two_thresholds():
 def test_trees_with_intervals_answer_as_ours_do(seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, n_leaves=int(rng.integers(2, 12)), intervals=0.6)
-    theirs = to_decision_tree(tree, classes=np.arange(tree.n_leaves))
+    theirs = to_decision_tree(LabeledTree(tree, classes=np.arange(tree.n_leaves)))
     # scikit-learn compares in float32, where neighbors of a threshold in float64 are one with it.
     rows = rng.choice(np.arange(-4, 4.25, 0.25), (300, tree.n_features))
     assert np.array_equal(theirs.predict(rows), tree.predict(rows))
@@ -125,8 +126,8 @@ def test_training_rows_keep_their_clusters_where_float32_moves_an_interval():
     )
     assert np.isfinite(grown.tree.lower).any()
     assert np.array_equal(grown.tree.predict(X), labels)
-    unmoved = to_decision_tree(grown.tree, classes=np.arange(4))
-    theirs = to_decision_tree(grown.tree, classes=np.arange(4), gaps=grown.gaps)
+    unmoved = to_decision_tree(LabeledTree(grown.tree, classes=np.arange(4)))
+    theirs = to_decision_tree(LabeledTree(grown.tree, classes=np.arange(4)), gaps=grown.gaps)
     assert not np.array_equal(unmoved.predict(X), labels)
     assert np.array_equal(theirs.predict(X), labels)
 
@@ -143,7 +144,7 @@ def test_training_rows_keep_their_clusters_where_float32_moves_an_interval():
 def test_the_advice_fits_what_float32_cannot_tell_apart(ends, advice):
     gaps = np.array([[*ends, np.nan, np.nan], [np.nan] * 4, [np.nan] * 4])
     with pytest.raises(InvalidInputError, match=rf"(?s)of column 'x0' are the same.*{advice}.* fit again\.$"):
-        to_decision_tree(stump(ends[0]), classes=np.arange(2), gaps=gaps)
+        to_decision_tree(LabeledTree(stump(ends[0]), classes=np.arange(2)), gaps=gaps)
 
 
 # Values whose neighbors in float64 are one in float32, or that become one of two neighbors there: offsets, int64.
@@ -205,7 +206,7 @@ def reaches(tree, X, node):
 
 
 def test_a_tree_that_would_explode_is_refused(monkeypatch):
-    monkeypatch.setattr("cutwise.readouts.one_sided.MAX_NODES", 20)
+    monkeypatch.setattr("cutwise.readouts.sklearn.MAX_NODES", 20)
     tree = random_tree(np.random.default_rng(1), n_leaves=12, intervals=1.0)
     with pytest.raises(InvalidInputError, match="more than 20 nodes"):
-        to_decision_tree(tree, classes=np.arange(12))
+        to_decision_tree(LabeledTree(tree, classes=np.arange(12)))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnknownOptionError, UnsupportedInputError
-from cutwise.readouts.sql import DIALECTS, _Writer, tree_sql
-from cutwise.readouts.sql_numbers import exact_factors, sqlite_reads_exactly
+from cutwise.readouts.labeled_tree import LabeledTree
+from cutwise.readouts.sql import DIALECTS, _Writer, exact_factors, sqlite_reads_exactly, tree_sql
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.readouts.databases import quote
 from tests.readouts.test_rules import small_tree
@@ -72,7 +72,7 @@ def test_rows_on_thresholds_and_one_step_beside_are_placed_alike(database, seed,
     X = rows_on_cuts(tree, np.random.default_rng(seed), kind)
     found = answers(
         database,
-        lambda t: tree_sql(tree, names, dialect=database.dialect, table=(t,)),
+        lambda t: tree_sql(LabeledTree(tree, names), dialect=database.dialect, table=(t,)),
         tree,
         names,
         X,
@@ -88,7 +88,7 @@ def test_thresholds_of_any_size_are_the_same_number(database, scale):
     X = rows_on_cuts(tree, rng)
     found = answers(
         database,
-        lambda t: tree_sql(tree, ["a", "b", "c"], dialect=database.dialect, table=(t,)),
+        lambda t: tree_sql(LabeledTree(tree, ["a", "b", "c"]), dialect=database.dialect, table=(t,)),
         tree,
         ["a", "b", "c"],
         X,
@@ -108,7 +108,7 @@ def test_whole_numbers_beyond_2_53_are_compared_as_float64(database):
     X = 2**60 + np.array([[-200], [-1], [0], [1], [100], [128], [200], [512]])
     found = answers(
         database,
-        lambda t: tree_sql(tree, ["n"], dialect=database.dialect, table=(t,)),
+        lambda t: tree_sql(LabeledTree(tree, ["n"]), dialect=database.dialect, table=(t,)),
         tree,
         ["n"],
         X,
@@ -129,7 +129,7 @@ def test_rows_with_null_or_nan_in_a_tested_column_get_what_the_policy_says(datab
         holes += [(math.nan, 20.0, 1.0), (60000.0, math.nan, 1.0), (1.0, math.nan, 1.0), (60000.0, 36.0, math.nan)]
     found = answers(
         database,
-        lambda t: tree_sql(tree, names, dialect=database.dialect, table=(t,), nulls=nulls),
+        lambda t: tree_sql(LabeledTree(tree, names), dialect=database.dialect, table=(t,), nulls=nulls),
         tree,
         names,
         X,
@@ -152,7 +152,7 @@ def test_odd_names_of_columns_tables_and_labels_are_held(database, start):
     X = rows_on_cuts(tree, np.random.default_rng(start))
     found = answers(
         database,
-        lambda t: tree_sql(tree, names, dialect=database.dialect, table=(t,), classes=classes),
+        lambda t: tree_sql(LabeledTree(tree, names, classes=classes), dialect=database.dialect, table=(t,)),
         tree,
         names,
         X,
@@ -174,7 +174,7 @@ def test_labels_come_in_their_own_type(database, classes, spelled):
     X = rows_on_cuts(tree, np.random.default_rng(3))
     found = answers(
         database,
-        lambda t: tree_sql(tree, names, dialect=database.dialect, table=(t,), classes=classes),
+        lambda t: tree_sql(LabeledTree(tree, names, classes=classes), dialect=database.dialect, table=(t,)),
         tree,
         names,
         X,
@@ -191,7 +191,7 @@ def test_truth_values_are_labels_too(database):
     X = rows_on_cuts(tree, np.random.default_rng(3))
     found = answers(
         database,
-        lambda t: tree_sql(tree, names, dialect=database.dialect, table=(t,), classes=classes),
+        lambda t: tree_sql(LabeledTree(tree, names, classes=classes), dialect=database.dialect, table=(t,)),
         tree,
         names,
         X,
@@ -213,7 +213,9 @@ def test_deep_and_large_trees_run(database, tree):
     names = [f"x{i}" for i in range(tree.n_features)]
     rng = np.random.default_rng(0)
     X = rows_on_cuts(tree, rng, n_rows=300)
-    found = answers(database, lambda t: tree_sql(tree, names, dialect=database.dialect, table=(t,)), tree, names, X)
+    found = answers(
+        database, lambda t: tree_sql(LabeledTree(tree, names), dialect=database.dialect, table=(t,)), tree, names, X
+    )
     assert as_text(found) == as_text(tree.predict(X).tolist())
 
 
@@ -232,7 +234,12 @@ def test_a_rule_over_many_columns_runs(database):
     names = [f"x{i}" for i in range(d)]
     holes = [(None, *[1.0] * (d - 1)), (*[1.0] * (d - 1), None)]
     found = answers(
-        database, lambda t: tree_sql(tree, names, dialect=database.dialect, table=(t,)), tree, names, X, extra=holes
+        database,
+        lambda t: tree_sql(LabeledTree(tree, names), dialect=database.dialect, table=(t,)),
+        tree,
+        names,
+        X,
+        extra=holes,
     )
     assert as_text(found) == ["1", "0", "0", None, None]
 
@@ -253,15 +260,15 @@ def test_a_view_an_update_and_a_bare_expression_give_the_same(database):
     database.create(
         "rows", {**dict.fromkeys(names, "double"), "cluster": "integer"}, [(*row, None) for row in X.tolist()]
     )
-    told = {"dialect": database.dialect, "table": "rows"}
+    where = {"dialect": database.dialect, "table": "rows"}
     expected = as_text(tree.predict(X).tolist())
-    database.run(tree_sql(tree, names, form="view", column="found", **told))
+    database.run(tree_sql(LabeledTree(tree, names), form="view", column="found", **where))
     assert column(database, 'SELECT "row number", "found" FROM "rows_clusters"') == expected
-    case = tree_sql(tree, names, form="case", **told)
+    case = tree_sql(LabeledTree(tree, names), form="case", **where)
     assert column(database, f'SELECT "row number", {case} AS "found" FROM "rows"') == expected
-    bare = tree_sql(tree, names, form="case", dialect=database.dialect)
+    bare = tree_sql(LabeledTree(tree, names), form="case", dialect=database.dialect)
     assert column(database, f'SELECT "row number", {bare} AS "found" FROM "rows"') == expected
-    database.run(tree_sql(tree, names, form="update", **told))
+    database.run(tree_sql(LabeledTree(tree, names), form="update", **where))
     assert column(database, 'SELECT "row number", "cluster" FROM "rows"') == expected
 
 
@@ -273,7 +280,7 @@ def test_a_tree_without_tests_gives_its_only_label(database):
     tree = ThresholdTree.from_unordered(
         children_left=[-1], children_right=[-1], feature=[-1], threshold=[math.nan], cluster=[0], n_features=1
     )
-    sql = lambda t: tree_sql(tree, ["x"], dialect=database.dialect, table=(t,))  # noqa: E731
+    sql = lambda t: tree_sql(LabeledTree(tree, ["x"]), dialect=database.dialect, table=(t,))  # noqa: E731
     assert as_text(answers(database, sql, tree, ["x"], np.array([[1.0], [2.0]]), extra=[(None,)])) == ["0"] * 3
 
 
@@ -282,7 +289,7 @@ def test_names_can_take_the_place_of_labels(database):
     X = rows_on_cuts(tree, np.random.default_rng(5))
     known = {0: "it's", 3: "-- the rest; \n/*"}
     sql = lambda t: tree_sql(  # noqa: E731
-        tree, names, dialect=database.dialect, table=(t,), values="names", cluster_names=known, nulls="?"
+        LabeledTree(tree, names, cluster_names=known), dialect=database.dialect, table=(t,), values="names", nulls="?"
     )
     found = answers(database, sql, tree, names, X, extra=[(None, 1.0, 1.0)])
     assert found == [known.get(code, str(code)) for code in tree.predict(X).tolist()] + ["?"]
@@ -292,7 +299,9 @@ def test_names_stand_in_comments_beside_labels(database):
     tree, names = made(5), ["a", "b", "c"]
     X = rows_on_cuts(tree, np.random.default_rng(5))
     sql = lambda t: tree_sql(  # noqa: E731
-        tree, names, dialect=database.dialect, table=(t,), cluster_names={0: "x\nDROP TABLE rows", 1: "年齢"}
+        LabeledTree(tree, names, cluster_names={0: "x\nDROP TABLE rows", 1: "年齢"}),
+        dialect=database.dialect,
+        table=(t,),
     )
     assert as_text(answers(database, sql, tree, names, X)) == as_text(tree.predict(X).tolist())
     assert "-- 1 = 年齢\n" in sql("rows")
@@ -303,8 +312,8 @@ def test_names_stand_in_comments_beside_labels(database):
 def test_the_column_of_clusters_takes_no_name_that_the_model_reads(form):
     tree = made(5)
     with pytest.raises(InvalidInputError, match="Give it another name: column='cluster_3'"):
-        tree_sql(tree, ["Cluster", "b", "cluster_2"], dialect="sqlite", form=form)
-    assert tree_sql(tree, ["Cluster", "b", "c"], dialect="sqlite", form=form, column="segment")
+        tree_sql(LabeledTree(tree, ["Cluster", "b", "cluster_2"]), dialect="sqlite", form=form)
+    assert tree_sql(LabeledTree(tree, ["Cluster", "b", "c"]), dialect="sqlite", form=form, column="segment")
 
 
 def test_sqlite_reads_columns_of_text_as_numbers_and_knows_a_column_that_is_missing():
@@ -312,10 +321,10 @@ def test_sqlite_reads_columns_of_text_as_numbers_and_knows_a_column_that_is_miss
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE t (income TEXT, age TEXT)")
     connection.executemany("INSERT INTO t VALUES (?, ?)", [("9000", "20"), ("60000", "9"), ("60000", "36.5")])
-    sql = tree_sql(tree, ["income", "age"], dialect="sqlite", table="t")
+    sql = tree_sql(LabeledTree(tree, ["income", "age"]), dialect="sqlite", table="t")
     assert [row[-1] for row in connection.execute(sql)] == [0, 2, 0]
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
-        connection.execute(tree_sql(tree, ["incom", "age"], dialect="sqlite", table="t"))
+        connection.execute(tree_sql(LabeledTree(tree, ["incom", "age"]), dialect="sqlite", table="t"))
     connection.close()
 
 
@@ -345,7 +354,7 @@ def test_sqlite_gives_cells_that_are_no_number_what_the_policy_says_whatever_the
     connection.execute(f"CREATE TABLE t (x {kind})")
     connection.executemany("INSERT INTO t VALUES (?)", [(cell,) for cell in [*numbers, *others, 3, 5.5, 2**62 + 1]])
     for nulls in (None, -1):
-        sql = tree_sql(tree, ["x"], dialect="sqlite", table="t", nulls=nulls)
+        sql = tree_sql(LabeledTree(tree, ["x"]), dialect="sqlite", table="t", nulls=nulls)
         found = [row[-1] for row in connection.execute(sql)]
         assert found == [*numbers.values(), *[nulls] * len(others), 0, 1, 1]
     connection.close()
@@ -357,7 +366,7 @@ class TestDialectsThatDoNotRunHere:
     def test_every_form_is_read_back_by_a_parser_of_the_dialect(self, dialect, form):
         tree, names = made(2, n_features=4), ["a", "x]y", 'b"`', "it's"]
         classes = np.array(["it's", 'a "b"', "back\\slash", "日", "new\nline"])
-        sql = tree_sql(tree, names, dialect=dialect, table="main.t", form=form, classes=classes)
+        sql = tree_sql(LabeledTree(tree, names, classes=classes), dialect=dialect, table="main.t", form=form)
         parsed = sqlglot.parse_one(sql, dialect=dialect)
         literals = {literal.this for literal in parsed.find_all(sqlglot.exp.Literal, sqlglot.exp.National)}
         reached = tree.predict(
@@ -382,7 +391,7 @@ class TestDialectsThatDoNotRunHere:
         database = Duck()
 
         def translated(table):
-            sql = tree_sql(tree, names, dialect=dialect, table=(table,))
+            sql = tree_sql(LabeledTree(tree, names), dialect=dialect, table=(table,))
             expression = sqlglot.parse_one(sql, dialect=dialect)
             for cast in expression.find_all(sqlglot.exp.Cast):
                 cast.set("to", sqlglot.exp.DataType.build("double"))  # REAL, FLOAT and FLOAT64 are doubles over there
@@ -396,7 +405,9 @@ class TestDialectsThatDoNotRunHere:
     def test_the_statement_in_each_dialect(self):
         tree = small_tree()
         lines = {
-            dialect: tree_sql(tree, ["income", "age"], dialect=dialect, table="t", form="case").split("\n")[2:]
+            dialect: tree_sql(LabeledTree(tree, ["income", "age"]), dialect=dialect, table="t", form="case").split(
+                "\n"
+            )[2:]
             for dialect in DIALECTS
         }
         assert [" ".join(" ".join(lines[d]).split()) for d in ("bigquery", "tsql", "postgres")] == [
@@ -451,7 +462,7 @@ class TestNumbersInSQLite:
     def test_usual_thresholds_are_written_as_decimals(self):
         for value in (52000, 0.1, 4.95, 2.45, 1e-9, 1700000000.5, 0.0001, 123456.789):
             assert sqlite_reads_exactly(float(value))
-        assert "> 4.95" in tree_sql(made(0, values=[0.1, 4.95]), ["a", "b", "c"], dialect="sqlite")
+        assert "> 4.95" in tree_sql(LabeledTree(made(0, values=[0.1, 4.95]), ["a", "b", "c"]), dialect="sqlite")
 
 
 class TestWhatIsRefused:
@@ -479,12 +490,12 @@ class TestWhatIsRefused:
     def test_with_the_next_step(self, options, error, message):
         given = {"names": ["income", "age"], "dialect": "duckdb", "table": "t", **options}
         with pytest.raises(error, match=message):
-            tree_sql(small_tree(), given.pop("names"), **given)
+            tree_sql(LabeledTree(small_tree(), given.pop("names"), classes=given.pop("classes", None)), **given)
 
     def test_a_missing_sqlglot_is_named_with_its_extra(self, monkeypatch):
         monkeypatch.setitem(__import__("sys").modules, "sqlglot", None)
         with pytest.raises(MissingDependencyError, match=r'needs sqlglot.*pip install "cutwise\[sql\]"'):
-            tree_sql(small_tree(), ["income", "age"], dialect="duckdb")
+            tree_sql(LabeledTree(small_tree(), ["income", "age"]), dialect="duckdb")
 
 
 def test_quoting_of_the_tests_themselves():

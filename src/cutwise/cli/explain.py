@@ -47,7 +47,7 @@ def command(
 
     Changes of different columns are compared in standard deviations of the rows that the model was fitted on.
     """
-    from cutwise.readouts.sentences import changes_in_words
+    from cutwise.readouts.changes import changes_in_words
 
     fitted = read_model(model, file)
     name_clusters(fitted, name or [])

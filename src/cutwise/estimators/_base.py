@@ -26,11 +26,9 @@ from cutwise.exceptions import (
     UnsupportedInputError,
     warn,
 )
-from cutwise.readouts.changes import Change, smallest_changes
-from cutwise.readouts.counts import LeafCounts, count_leaves
-from cutwise.readouts.names import read_cluster_names
-from cutwise.readouts.rules import Rules, build_rules
-from cutwise.readouts.sentences import changes_in_words, explain_rows
+from cutwise.readouts.changes import Change, changes_in_words, explain_rows, smallest_changes
+from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves, read_cluster_names
+from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_decision_tree
 from cutwise.reference import KMEANS, Objective, sum_costs, sum_weights
 from cutwise.table import Table, check_n_jobs, read_weights
@@ -155,11 +153,12 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         sentences : list of n_samples str
         """
         check_is_fitted(self)
-        table, columns, known = self._read_tested(X), self._columns_of_fit().names, self._names(names)
-        sentences = explain_rows(self.tree_, columns, table, self.classes_, known)
+        table, labeled = self._read_tested(X), self._labeled(names)
+        sentences = explain_rows(labeled, table)
         if changes:
-            found = self._changes(table, known)
-            return [f"{told}; {changes_in_words(of, known)}" for told, of in zip(sentences, found, strict=True)]
+            found = smallest_changes(labeled, table, self._column_spreads)
+            known = labeled.cluster_names
+            return [f"{said}; {changes_in_words(of, known)}" for said, of in zip(sentences, found, strict=True)]
         return sentences
 
     def smallest_changes(
@@ -189,7 +188,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         >>> str(change), change.target
         ('x0 from 3 to above 4', 4.000000000000001)
         """
-        return self._changes(self._read_tested(X), self._names(names))
+        return smallest_changes(self._labeled(names), self._read_tested(X), self._column_spreads)
 
     def rules(self, *, names: Mapping[Any, str | None] | None = None) -> Rules:
         """The tree as rules: for each cluster the conditions that make a row its member, and how well they say it.
@@ -206,16 +205,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             compare with the reference clustering.
         """
         check_is_fitted(self)
-        columns = self._columns_of_fit()
-        return build_rules(
-            self.tree_,
-            columns.names,
-            self._leaf_counts,
-            self.classes_,
-            self._names(names),
-            self._frame_library,
-            has_names=columns.has_names,
-        )
+        return build_rules(self._labeled(names), self._frame_library)
 
     def to_sklearn(self) -> Any:
         """The tree as a genuine scikit-learn ``DecisionTreeClassifier``, for the tools that take nothing else.
@@ -234,10 +224,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             The two values next to a cut are one in float32, as with timestamps in seconds: no threshold would do.
         """
         check_is_fitted(self)
-        names = self._columns_of_fit()
-        return to_decision_tree(
-            self.tree_, classes=self.classes_, gaps=self._gaps, names=names.names if names.has_names else None
-        )
+        return to_decision_tree(self._labeled(), self._gaps)
 
     @property
     def explained_(self) -> float:
@@ -270,8 +257,6 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     def _found_html(self) -> str:
         if not self.__sklearn_is_fitted__():
             return ""
-        from cutwise.readouts.notebook import rules_html
-
         return rules_html(self.rules(), [self._summary()])
 
     def __sklearn_tags__(self) -> Any:
@@ -297,15 +282,16 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         n = self.n_leaves_
         return f"{n} lea{'f' if n == 1 else 'ves'}, depth {self.depth_}"
 
-    def _changes(self, table: Table, names: Mapping[Any, str]) -> list[dict[Any, Change | None]]:
-        """The smallest changes of rows."""
-        return smallest_changes(
+    def _labeled(self, names: Mapping[Any, str | None] | None = None) -> LabeledTree:
+        """The fitted tree as readouts take it, with these names of clusters on top."""
+        columns = self._columns_of_fit()
+        return LabeledTree(
             self.tree_,
-            self._columns_of_fit().names,
-            table,
-            spreads=self._column_spreads,
-            classes=self.classes_,
-            cluster_names=names,
+            columns.names,
+            self._leaf_counts,
+            self.classes_,
+            self._names(names),
+            has_names=columns.has_names,
         )
 
     def _read_tested(self, X: Any) -> Table:

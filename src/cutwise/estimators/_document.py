@@ -9,7 +9,7 @@ from typing import Any
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._guarantee import imm_certificate
 from cutwise.readouts.explained import advice
-from cutwise.readouts.nodes import node_sizes
+from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.words import finite
 from cutwise.reference import FEATURE_SPACE, OBJECTIVES
 
@@ -58,7 +58,7 @@ def model_document(
         "columns": list(columns.names),
         "has_column_names": columns.has_names,
         **model.rules(names=names).to_dict(),
-        "tree": _nodes(model, model._names(names)),
+        "tree": _nodes(model._labeled(names)),
     }
 
 
@@ -111,23 +111,24 @@ def _certificate(model: TreeEstimator) -> dict[str, Any]:
     return {"certificate": bounds if certificate.applies else None}
 
 
-def _nodes(model: TreeEstimator, names: Mapping[Any, str]) -> list[dict[str, Any]]:
-    tree, columns, labels = model.tree_, model._columns_of_fit().names, model.classes_.tolist()
-    size, share = node_sizes(tree, model._leaf_counts)
+def _nodes(labeled: LabeledTree) -> list[dict[str, Any]]:
+    tree = labeled.tree
     nodes: list[dict[str, Any]] = []
-    for node in range(tree.n_nodes):
-        told: dict[str, Any] = {"node": node, "size": int(size[node]), "share": finite(float(share[node]))}
+    for node, (size, share) in enumerate(zip(labeled.size.tolist(), labeled.share.tolist(), strict=True)):
+        entry: dict[str, Any] = {"node": node, "size": size, "share": finite(share)}
         if tree.feature[node] < 0:
-            label = labels[tree.cluster[node]]
-            told |= {"cluster": label, "name": names.get(label)}
+            label = labeled.labels[tree.cluster[node]]
+            entry |= {"cluster": label, "name": labeled.cluster_names.get(label)}
         else:
-            told |= {
-                "feature": int(tree.feature[node]),
-                "column": columns[tree.feature[node]],
-                "lower": finite(float(tree.lower[node])),
-                "upper": float(tree.threshold[node]),
-                "inside": int(tree.children_left[node]),
-                "outside": int(tree.children_right[node]),
+            inside, outside = int(tree.children_left[node]), int(tree.children_right[node])
+            test = labeled.condition(inside)
+            entry |= {
+                "feature": test.feature,
+                "column": test.name,
+                "lower": finite(test.lower),
+                "upper": test.upper,
+                "inside": inside,
+                "outside": outside,
             }
-        nodes.append(told)
+        nodes.append(entry)
     return nodes

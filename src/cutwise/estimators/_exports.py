@@ -10,10 +10,9 @@ from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._document import model_document
 from cutwise.estimators._guarantee import certificate_line
 from cutwise.readouts.code import tree_python
-from cutwise.readouts.dot import tree_dot
-from cutwise.readouts.markdown import rules_markdown
+from cutwise.readouts.rules import rules_markdown
 from cutwise.readouts.sql import tree_sql
-from cutwise.readouts.text import rules_text, tree_text
+from cutwise.readouts.tree_text import tree_dot, tree_text
 from cutwise.table import check_integer, check_option
 
 __all__ = ["export_graphviz", "export_json", "export_markdown", "export_python", "export_sql", "export_text"]
@@ -59,13 +58,9 @@ def export_text(model: TreeEstimator, *, form: str = "tree", names: Mapping[Any,
     cluster beginners (2 rows, 50.0 %; purity 100 %, coverage 100 %): x0 <= 4
     cluster b (2 rows, 50.0 %; purity 100 %, coverage 100 %): x0 > 4
     """
-    _check_model(model, "export_text", "text.tree_text")
+    _check_model(model, "export_text", "tree_text.tree_text")
     check_option("form", form, FORMS)
-    if form == "rules":
-        text = rules_text(model.rules(names=names))
-    else:
-        columns = model._columns_of_fit().names
-        text = tree_text(model.tree_, columns, model._leaf_counts, model.classes_, model._names(names))
+    text = str(model.rules(names=names)) if form == "rules" else tree_text(model._labeled(names))
     return f"{_headline(model)}\n{text}"
 
 
@@ -98,7 +93,7 @@ def export_markdown(model: TreeEstimator, *, names: Mapping[Any, str | None] | N
     | `b` | 2 | 50.0 % | 100 % | 100 % | `x0 > 4` |
     <BLANKLINE>
     """
-    _check_model(model, "export_markdown", "markdown.rules_markdown")
+    _check_model(model, "export_markdown", "rules.rules_markdown")
     return f"{_headline(model)}\n\n{rules_markdown(model.rules(names=names))}"
 
 
@@ -127,6 +122,8 @@ def export_json(model: TreeEstimator, *, names: Mapping[Any, str | None] | None 
             Which class grew the tree, and how.
         ``n_clusters``, ``n_leaves``, ``depth``, ``cost``, ``cost_ratio``, ``agreement``
             The model's figures: ``cost_ratio_`` and the share of rows whose cluster is that of the reference.
+        ``explained``, ``reference_explained``
+            ``explained_`` and ``reference_explained_``.
         ``certificate``
             With trees by IMM: ``{theorem_bound, instance_bound, n_mistakes}``, or null where the theory does not apply.
         ``adjusted_rand_index``, ``normalized_mutual_info``
@@ -223,8 +220,7 @@ def export_sql(
     """
     _check_model(model, "export_sql", "sql.tree_sql")
     return tree_sql(
-        model.tree_,
-        model._columns_of_fit().names,
+        model._labeled(names),
         dialect=dialect,
         table=table,
         form=form,
@@ -232,8 +228,6 @@ def export_sql(
         view=view,
         values=values,
         nulls=nulls,
-        classes=model.classes_,
-        cluster_names=model._names(names),
     )
 
 
@@ -267,14 +261,7 @@ def export_python(
     'b'
     """
     _check_model(model, "export_python", "code.tree_python")
-    columns = model._columns_of_fit()
-    return tree_python(
-        model.tree_,
-        columns.names if columns.has_names else None,
-        function=function,
-        classes=model.classes_,
-        cluster_names=model._names(names),
-    )
+    return tree_python(model._labeled(names), function=function)
 
 
 def export_graphviz(model: TreeEstimator, *, names: Mapping[Any, str | None] | None = None) -> str:
@@ -299,9 +286,8 @@ def export_graphviz(model: TreeEstimator, *, names: Mapping[Any, str | None] | N
     >>> export_graphviz(model).splitlines()[3]
     '  0 [label="x0 <= 4\\n4 rows, 100 %"];'
     """
-    _check_model(model, "export_graphviz", "dot.tree_dot")
-    columns = model._columns_of_fit().names
-    return tree_dot(model.tree_, columns, model._leaf_counts, model.classes_, model._names(names))
+    _check_model(model, "export_graphviz", "tree_text.tree_dot")
+    return tree_dot(model._labeled(names))
 
 
 def _headline(model: TreeEstimator) -> str:

@@ -23,8 +23,7 @@ from cutwise.estimators._entries import Entries, pack_array, pack_float
 from cutwise.estimators._params import UnserializableParam, pack_param
 from cutwise.estimators._scalers import pack_fitted, unpack_fitted
 from cutwise.exceptions import InvalidInputError
-from cutwise.readouts.counts import LeafCounts
-from cutwise.readouts.names import read_cluster_names
+from cutwise.readouts.labeled_tree import LeafCounts, read_cluster_names
 from cutwise.reference import FEATURE_SPACE, OBJECTIVES, Reference
 from cutwise.tree.threshold_tree import ThresholdTree
 

@@ -193,18 +193,7 @@ def report(
         sql=_sql(model, dialect, table, notes),
         notes=notes,
     )
-    names = model._columns_of_fit().names
-    made = Report(
-        build_summary(
-            model.tree_,
-            names,
-            model._leaf_counts,
-            rows,
-            facts,
-            classes=model.classes_,
-            cluster_names=model.cluster_names_,
-        )
-    )
+    made = Report(build_summary(model._labeled(), rows, facts))
     if path is not None:
         made.save(path)
     return made

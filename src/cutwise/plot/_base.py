@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cutwise.estimators import TreeEstimator, fitted
 from cutwise.exceptions import InvalidInputError, MissingDependencyError
-from cutwise.readouts.counts import LeafCounts
-from cutwise.readouts.names import cluster_titles
-from cutwise.tree.threshold_tree import ThresholdTree
+from cutwise.readouts.labeled_tree import LabeledTree
 
 if TYPE_CHECKING:
     from cutwise.table import Table
 
-__all__ = ["INK", "MUTED", "RULE", "ModelParts", "need_matplotlib", "new_axes", "parts_of", "read_rows", "tint"]
+__all__ = ["INK", "MUTED", "RULE", "labeled_tree", "need_matplotlib", "new_axes", "read_rows", "text_titles", "tint"]
 
 INK, MUTED, RULE = "#1b2027", "#66707c", "#c3cad3"
 """Text, lesser text, and lines."""
 
 
-@dataclass(frozen=True, eq=False)
-class ModelParts:
-    """What the displays read off a fitted model.
-
-    Attributes
-    ----------
-    tree : ThresholdTree
-    names : tuple of str
-        One a column.
-    titles : list of str
-        What each cluster is called.
-    counts : LeafCounts
-        Of the rows of fit.
-    """
-
-    tree: ThresholdTree
-    names: tuple[str, ...]
-    titles: list[str]
-    counts: LeafCounts
-
-
-def parts_of(model: TreeEstimator) -> ModelParts:
-    """The parts of a fitted model.
+def labeled_tree(model: TreeEstimator) -> LabeledTree:
+    """The tree of a fitted model as displays take it.
 
     Raises
     ------
@@ -53,10 +29,12 @@ def parts_of(model: TreeEstimator) -> ModelParts:
     NotFittedError
         One that is not fitted.
     """
-    fitted(model, "A display")
-    titles = cluster_titles(model.classes_.tolist(), model.cluster_names_)
-    counts: LeafCounts = model._leaf_counts
-    return ModelParts(model.tree_, model._columns_of_fit().names, [str(title) for title in titles], counts)
+    return fitted(model, "A display")._labeled()
+
+
+def text_titles(labeled: LabeledTree) -> list[str]:
+    """What each cluster is called, as text."""
+    return [str(title) for title in labeled.titles]
 
 
 def read_rows(model: TreeEstimator, X: Any) -> Table:

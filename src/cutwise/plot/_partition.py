@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, listed
-from cutwise.plot._base import INK, RULE, ModelParts, new_axes, parts_of, read_rows, tint
-from cutwise.readouts.conditions import Region, walk_leaves
-from cutwise.readouts.inputs import column_of
+from cutwise.plot._base import INK, RULE, labeled_tree, new_axes, read_rows, text_titles, tint
+from cutwise.readouts.conditions import Region, column_of, walk_leaves
+from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.palette import cluster_color
 from cutwise.readouts.shown import plain, shorten
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -92,16 +92,17 @@ class PartitionDisplay:
         MissingDependencyError
             matplotlib is not installed.
         """
-        parts: ModelParts = parts_of(model)
-        across, up = _two_columns(parts, columns)
+        labeled = labeled_tree(model)
+        across, up = _two_columns(labeled, columns)
         table = read_rows(model, X)
         points = np.column_stack([column_of(table, c).astype(np.float64) for c in (across, up)])
-        codes, leaf = np.asarray(model.reference_.labels), parts.tree.apply(table)
-        of_reference = len(codes) == table.n_rows and parts.counts.are_of(parts.tree, leaf)
+        tree, counts = labeled.tree, labeled.counts
+        codes, leaf = np.asarray(model.reference_.labels), tree.apply(table)
+        of_reference = len(codes) == table.n_rows and counts is not None and counts.are_of(tree, leaf)
         if not of_reference:
-            codes = parts.tree.cluster[leaf]
-        names = parts.names[across], parts.names[up]
-        return cls(parts.tree, (across, up), names, parts.titles, points, codes, of_reference).plot(ax=ax)
+            codes = tree.cluster[leaf]
+        names = labeled.names[across], labeled.names[up]
+        return cls(tree, (across, up), names, text_titles(labeled), points, codes, of_reference).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.
@@ -167,10 +168,9 @@ class PartitionDisplay:
             text.set_parse_math(False)
 
 
-def _two_columns(parts: ModelParts, wanted: Any) -> tuple[int, int]:
+def _two_columns(labeled: LabeledTree, wanted: Any) -> tuple[int, int]:
     """The columns to draw."""
-    tested = sorted(set(parts.tree.feature[parts.tree.feature >= 0].tolist()))
-    names = parts.names
+    tested, names = labeled.tested, labeled.names
     if wanted is None:
         # A tree that tests one column is drawn against another.
         chosen = [*tested, *(c for c in range(len(names)) if c not in tested)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from cutwise.plot._base import INK, MUTED, ModelParts, need_matplotlib, new_axes, parts_of, read_rows
+from cutwise.plot._base import INK, MUTED, labeled_tree, need_matplotlib, new_axes, read_rows, text_titles
 from cutwise.plot._text import text_width
 from cutwise.readouts.palette import cluster_color
 from cutwise.readouts.profile import Profile, profile_clusters
@@ -78,10 +78,10 @@ class ProfileDisplay:
             matplotlib is not installed.
         """
         check_integer("max_columns", max_columns, minimum=1)
-        parts: ModelParts = parts_of(model)
+        labeled = labeled_tree(model)
         table = read_rows(model, X)
-        profile = profile_clusters(table, parts.tree.predict(table), len(parts.titles))
-        return cls(profile, parts.names, parts.titles, max_columns).plot(ax=ax)
+        profile = profile_clusters(table, labeled.tree.predict(table), len(labeled.labels))
+        return cls(profile, labeled.names, text_titles(labeled), max_columns).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.

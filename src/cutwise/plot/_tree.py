@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.plot._base import INK, MUTED, RULE, ModelParts, need_matplotlib, new_axes, parts_of, read_rows, tint
+from cutwise.plot._base import INK, MUTED, RULE, labeled_tree, need_matplotlib, new_axes, read_rows, text_titles, tint
 from cutwise.plot._text import fit_text, text_width
 from cutwise.readouts.conditions import Condition
-from cutwise.readouts.nodes import condition_towards, sum_up
+from cutwise.readouts.labeled_tree import LabeledTree, sum_up
 from cutwise.readouts.palette import cluster_color, ink_on
 from cutwise.readouts.shown import ShortNames, condition_text, plain, shorten
 from cutwise.readouts.words import percent, rows
@@ -88,12 +88,13 @@ class TreeDisplay:
         MissingDependencyError
             matplotlib is not installed.
         """
-        parts: ModelParts = parts_of(model)
-        counts, tree = parts.counts, parts.tree
+        labeled = labeled_tree(model)
+        tree, counts = labeled.tree, labeled.counts
+        assert counts is not None  # a fitted model has some
         leaf_rows = counts.n_rows
         if X is not None:
             leaf_rows = np.bincount(tree.apply(read_rows(model, X)), minlength=tree.n_nodes)[tree.leaves]
-        return cls(tree, parts.names, parts.titles, leaf_rows, counts.purity).plot(ax=ax)
+        return cls(tree, labeled.names, text_titles(labeled), leaf_rows, counts.purity).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.
@@ -110,7 +111,7 @@ class TreeDisplay:
         tree = self.tree
         need_matplotlib()
         shown = [shorten(plain(title), 24) for title in self.titles]
-        tests = [None, *(condition_towards(tree, i, int(tree.parents[i]), self.names) for i in range(1, tree.n_nodes))]
+        tests = [None, *map(LabeledTree(tree, self.names).condition, range(1, tree.n_nodes))]
         # Room for the tests: what the longest one asks for, within a page's width. Long names are shortened to it.
         name_of = ShortNames(self.names)
 

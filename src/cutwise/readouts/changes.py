@@ -1,9 +1,9 @@
-"""The smallest change of a single column that would move a row to another cluster."""
+"""Why rows are in their clusters, and the smallest change of a single column that would move them to another."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.table import Table, read_table
-from cutwise.tree.threshold_tree import ThresholdTree
 
-from .conditions import Region, walk_leaves
-from .inputs import check_names, class_labels, column_of
-from .names import Titled
+from .conditions import Condition, Region, column_of, conditions_of, walk_leaves
+from .labeled_tree import LabeledTree, Titled
 from .words import finite, number, quoted
 
-__all__ = ["Change", "smallest_changes"]
+__all__ = ["Change", "changes_in_words", "explain_rows", "smallest_changes"]
 
 
 @dataclass(frozen=True)
@@ -83,27 +81,16 @@ class Change(Titled):
 
 
 def smallest_changes(
-    tree: ThresholdTree,
-    names: Sequence[str],
-    X: Any,
-    *,
-    spreads: npt.NDArray[np.float64] | None = None,
-    classes: npt.NDArray[Any] | None = None,
-    cluster_names: Mapping[Any, str] | None = None,
+    labeled: LabeledTree, X: Any, spreads: npt.NDArray[np.float64] | None = None
 ) -> list[dict[Any, Change | None]]:
     """Find, for every row and every other cluster, the smallest change of one column that moves the row there.
 
     Parameters
     ----------
-    tree : ThresholdTree
-    names : sequence of str, one a column
+    labeled : LabeledTree
     X : array_like, sparse matrix, data frame or Table, of shape (n_rows, n_features)
     spreads : ndarray of shape (n_features,), float64, optional
         The unit in which changes of a column are measured; 1 where it is nan or 0, and everywhere when left out.
-    classes : ndarray of shape (n_clusters,), optional
-        The original label of every cluster code; the codes themselves when left out.
-    cluster_names : mapping of label to str, optional
-        As ``read_cluster_names`` gives them.
 
     Returns
     -------
@@ -116,13 +103,12 @@ def smallest_changes(
     A leaf can be reached by changing one column exactly when that column alone fails the leaf's conditions, so every
     leaf is looked at once, for all rows together.
     """
-    check_names(tree, names)
-    labels = class_labels(tree, classes)
+    tree = labeled.tree
     table = X if isinstance(X, Table) else read_table(X)
     own = tree.predict(table)
     unit = np.ones(tree.n_features) if spreads is None else np.where(spreads > 0, spreads, 1.0)
     columns: dict[int, npt.NDArray[np.float64]] = {}
-    best = _Best(table.n_rows, len(labels))
+    best = _Best(table.n_rows, len(labeled.labels))
     for leaf, regions, _ in walk_leaves(tree):
         code = int(tree.cluster[leaf])
         if any(region.is_empty for region in regions.values()):
@@ -136,7 +122,7 @@ def smallest_changes(
             rows = np.flatnonzero(reachable & failing)
             if len(rows):
                 best.offer(rows, code, leaf, feature, columns[feature][rows], region, float(unit[feature]))
-    return _told(best, own, labels, cluster_names or {}, names, columns)
+    return _as_changes(best, own, labeled, columns)
 
 
 class _Best:
@@ -164,9 +150,9 @@ class _Best:
             target = np.where(values > upper, upper, np.nextafter(lower, np.inf))
             with np.errstate(over="ignore"):
                 size = np.abs(target - values) / unit
-            held, column = self.size[rows, code], self.feature[rows, code]
-            tied = size == held
-            better = (size < held) | (
+            known, column = self.size[rows, code], self.feature[rows, code]
+            tied = size == known
+            better = (size < known) | (
                 tied & ((column < 0) | (feature < column) | ((feature == column) & (target < self.target[rows, code])))
             )
             better &= np.isfinite(target)
@@ -177,18 +163,16 @@ class _Best:
             self.lower[at, code], self.upper[at, code] = lower, upper
 
 
-def _told(
+def _as_changes(
     best: _Best,
     own: npt.NDArray[np.int32],
-    labels: Sequence[Any],
-    cluster_names: Mapping[Any, str],
-    names: Sequence[str],
+    labeled: LabeledTree,
     columns: Mapping[int, npt.NDArray[np.float64]],
 ) -> list[dict[Any, Change | None]]:
-    told: list[dict[Any, Change | None]] = []
+    found: list[dict[Any, Change | None]] = []
     for row, code in enumerate(own.tolist()):
         changes: dict[Any, Change | None] = {}
-        for other, label in enumerate(labels):
+        for other, label in enumerate(labeled.labels):
             if other == code:
                 continue
             feature = int(best.feature[row, other])
@@ -197,10 +181,10 @@ def _told(
                 if feature < 0
                 else Change(
                     cluster=label,
-                    name=cluster_names.get(label),
+                    name=labeled.cluster_names.get(label),
                     leaf=int(best.leaf[row, other]),
                     feature=feature,
-                    column=names[feature],
+                    column=labeled.names[feature],
                     value=float(columns[feature][row]),
                     target=float(best.target[row, other]),
                     lower=float(best.lower[row, other]),
@@ -208,5 +192,99 @@ def _told(
                     size=float(best.size[row, other]),
                 )
             )
-        told.append(changes)
-    return told
+        found.append(changes)
+    return found
+
+
+def changes_in_words(changes: Mapping[Any, Change | None], cluster_names: Mapping[Any, str] | None = None) -> str:
+    """Say the smallest changes of one row.
+
+    Parameters
+    ----------
+    changes : mapping of label to Change or None
+        As ``smallest_changes`` gives them.
+    cluster_names : mapping of label to str, optional
+        As ``read_cluster_names`` gives them.
+
+    Returns
+    -------
+    text : str
+        ``to cluster 2: petal_length from 4.9 to above 4.95; to cluster 0: no change of one column is enough``.
+    """
+    if not changes:
+        return "there is no other cluster"
+    parts = []
+    for label, change in changes.items():
+        title = quoted((cluster_names or {}).get(label, label))
+        parts.append(f"to cluster {title}: {'no change of one column is enough' if change is None else change}")
+    return "; ".join(parts)
+
+
+def explain_rows(labeled: LabeledTree, X: Any) -> list[str]:
+    """Say for every row why it is in its cluster.
+
+    Parameters
+    ----------
+    labeled : LabeledTree
+    X : array_like, sparse matrix, data frame or Table, of shape (n_rows, n_features)
+
+    Returns
+    -------
+    sentences : list of str, one a row
+        ``cluster 2 because petal_length <= 2.6 (is 1.4) and 35 < age <= 60 (is 41)``: the merged conditions of the
+        row's leaf, each with the row's value. Values are exact, and as short as their dtype allows: a float32 is
+        written as such unless the shorter decimal would contradict the condition.
+
+    Raises
+    ------
+    ColumnMismatchError
+        Another number of columns than the tree's.
+    InvalidInputError
+        Anything that is no table of finite numbers.
+    """
+    tree = labeled.tree
+    table = X if isinstance(X, Table) else read_table(X)
+    leaf = tree.apply(table)
+    order = np.argsort(leaf, kind="stable")
+    first = np.searchsorted(leaf[order], tree.leaves)
+    last = np.append(first[1:], len(order))
+    columns: dict[int, npt.NDArray[np.generic]] = {}
+    sentences = [""] * table.n_rows
+    for i, (node, regions, _) in enumerate(walk_leaves(tree)):
+        here = order[first[i] : last[i]]
+        if len(here) == 0:
+            continue
+        head = f"cluster {quoted(labeled.titles[tree.cluster[node]])} because "
+        conditions = conditions_of(regions, labeled.names)
+        if not conditions:
+            said = [f"{head}every row is"] * len(here)
+        else:
+            parts = []
+            for condition in conditions:
+                if condition.feature not in columns:
+                    columns[condition.feature] = column_of(table, condition.feature)
+                written = _write_values(columns[condition.feature][here], condition)
+                opening = f"{condition} (is "
+                parts.append([f"{opening}{value})" for value in written])
+            said = [head + " and ".join(row) for row in zip(*parts, strict=True)]
+        for row, sentence in zip(here.tolist(), said, strict=True):
+            sentences[row] = sentence
+    return sentences
+
+
+def _write_values(values: npt.NDArray[np.generic], condition: Condition) -> list[str]:
+    """Write the values of rows that satisfy a condition."""
+    if values.dtype.kind in "iu":
+        return list(map(str, values.tolist()))
+    if values.dtype != np.float32:
+        return list(map(number, values.tolist()))
+    # A float32 is known to seven digits or so, and its float64 has up to seventeen: write 0.1, not 0.10000000149011612.
+    # But "x > 0.1 (is 0.1)" would read as a contradiction: then write all of it.
+    distinct, position = np.unique(values, return_inverse=True)
+    short = [str(value).removesuffix(".0") for value in distinct]
+    true_as_written = condition.holds(np.array(short, dtype=np.float64))
+    written = [
+        text if fits else number(value)
+        for text, fits, value in zip(short, true_as_written.tolist(), distinct.tolist(), strict=True)
+    ]
+    return [written[i] for i in position.tolist()]

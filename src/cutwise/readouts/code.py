@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import Condition, conditions_of, walk_leaves
-from .inputs import check_names, class_labels
+from .labeled_tree import LabeledTree
 from .words import number, quoted
 
 __all__ = ["tree_python"]
@@ -27,27 +25,16 @@ __all__ = ["tree_python"]
 _TAKEN = frozenset({"row", "float", "value", "any"})
 
 
-def tree_python(
-    tree: ThresholdTree,
-    names: Sequence[str] | None,
-    *,
-    function: str = "cluster_of",
-    classes: npt.NDArray[Any] | None = None,
-    cluster_names: Mapping[Any, str] | None = None,
-) -> str:
+def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     """Write a tree as a Python function.
 
     Parameters
     ----------
-    tree : ThresholdTree
-    names : sequence of str, one a column, or None
-        The keys under which the function finds the values of a row; None for positions, counted from 0.
+    labeled : LabeledTree
+        The function finds the values of a row under the columns' names, where the table had some, or else by their
+        positions, counted from 0. Names of clusters stand in comments beside the labels.
     function : str
         The function's name.
-    classes : ndarray of shape (n_clusters,), optional
-        The original label of every cluster code; the codes themselves when left out.
-    cluster_names : mapping of label to str, optional
-        Written beside the labels, as comments.
 
     Returns
     -------
@@ -57,34 +44,30 @@ def tree_python(
     Raises
     ------
     InvalidInputError
-        A function name that Python does not take, or names that do not fit the tree.
+        A function name that Python does not take.
     """
     if not str(function).isidentifier() or keyword.iskeyword(function):
         raise InvalidInputError(
             f"function={function!r} is no name of a Python function. Use letters, digits and underscores."
         )
-    if names is not None:
-        check_names(tree, names)
-    labels = class_labels(tree, classes)
-    tested = np.unique(tree.feature[tree.feature >= 0]).tolist()
-    keys = {feature: feature if names is None else names[feature] for feature in tested}
-    variables = _variables([str(keys[f]) if names is not None else f"x{f}" for f in tested], taken={function})
+    tested, names, has_names = labeled.tested, labeled.names, labeled.columns.has_names
+    variables = _variables([names[feature] for feature in tested], taken={function})
     spoken = dict(zip(tested, variables, strict=True))
-    lines = [f"def {function}(row):", *_docstring(names is not None)]
+    lines = [f"def {function}(row):", *_docstring(has_names)]
     for feature in tested:
-        lines.append(f"    {spoken[feature]} = row[{_literal(keys[feature])}]")
+        lines.append(f"    {spoken[feature]} = row[{_literal(names[feature] if has_names else feature)}]")
     if variables:
         lines.append(f"    for value in ({', '.join(variables)},):")
         lines.append("        if value is None or float(value) != float(value):  # nan is no number, not even itself")
         lines.append("            return None")
     lines += [f"    {variable} = float({variable})" for variable in variables]
-    for leaf, regions, _ in walk_leaves(tree):
+    for leaf, regions, _ in walk_leaves(labeled.tree):
         if any(region.is_empty for region in regions.values()):
             continue  # no value reaches this leaf
-        label = labels[tree.cluster[leaf]]
-        name = (cluster_names or {}).get(label)
+        label = labeled.labels[labeled.tree.cluster[leaf]]
+        name = labeled.cluster_names.get(label)
         answer = f"return {_literal(label)}" + ("" if name is None else f"  # {quoted(name)}")
-        tests = [_test(condition, spoken) for condition in conditions_of(regions, [""] * tree.n_features)]
+        tests = [_test(condition, spoken) for condition in conditions_of(regions, names)]
         lines += [f"    if {' and '.join(tests)}:", f"        {answer}"] if tests else [f"    {answer}"]
     return "\n".join(lines) + "\n"
 

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.table import Table, as_dense
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .words import finite, number, quoted
 
-__all__ = ["Condition", "Region", "conditions_of", "explanation_sizes", "walk_leaves"]
+__all__ = ["Condition", "Region", "column_of", "conditions_of", "explanation_sizes", "walk_leaves"]
 
 
 @dataclass(frozen=True)
@@ -227,3 +228,9 @@ def explanation_sizes(tree: ThresholdTree) -> npt.NDArray[np.int64]:
     Laber, Murtinho, Oliveira (2023), *Shallow decision trees for explainable k-means clustering*: explanation size.
     """
     return np.array([size for _, _, size in walk_leaves(tree)], dtype=np.int64)
+
+
+def column_of(table: Table, column: int) -> npt.NDArray[np.generic]:
+    """Read one column; shape (n_rows,), dense, in the table's dtype."""
+    values: Any = table.values
+    return as_dense(values[:, [column]])[:, 0] if table.is_sparse else np.asarray(values[:, column])

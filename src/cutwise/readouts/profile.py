@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cutwise.exceptions import InvalidInputError
 from cutwise.table import Table
 
-from .inputs import column_of
+from .conditions import column_of
 
 __all__ = ["Profile", "profile_clusters"]
 

@@ -1,28 +1,34 @@
-"""The tree as rules: what makes a row a member of each cluster, and how well that says the reference cluster."""
+"""The tree as rules: what makes a row a member of each cluster, and how well that says the reference cluster.
+
+Rules are shown as text, as a table in Markdown or HTML, and as a data frame.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.table import Columns, Table, check_same_columns, read_table
-from cutwise.tree.threshold_tree import ThresholdTree
+from cutwise.exceptions import InvalidInputError, MissingDependencyError
+from cutwise.table import Columns, Table, check_option, check_same_columns, read_table
 
-from .conditions import Condition, conditions_of, walk_leaves
-from .counts import LeafCounts
-from .frames import to_frame
-from .inputs import check_counts, check_names, class_labels, column_of
-from .names import Titled
-from .sentences import cluster_sentence
-from .text import cluster_text, rules_text
-from .words import finite
+from .conditions import Condition, column_of, conditions_of, walk_leaves
+from .labeled_tree import LabeledTree, Titled
+from .palette import cluster_color, ink_on
+from .words import finite, percent, quoted, rows
 
-__all__ = ["ClusterRules", "Condition", "Rule", "Rules", "build_rules"]
+__all__ = ["LIBRARIES", "ClusterRules", "Condition", "Rule", "Rules", "build_rules", "rules_html", "rules_markdown"]
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
+"""Of data frames, the first that is installed being the usual one."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +117,7 @@ class Rule(Titled):
             "leaf": self.leaf,
             "text": str(self),
             "conditions": [condition.to_dict() for condition in self.conditions],
-            "size": self.size,
-            "share": finite(self.share),
-            "coverage": finite(self.coverage),
-            "purity": finite(self.purity),
-            "noise": self.noise,
+            **_figures(self),
             "depth": self.depth,
         }
 
@@ -151,7 +153,20 @@ class ClusterRules(Titled):
     @property
     def sentence(self) -> str:
         """Who is in the cluster, and how well that says the reference cluster, as a sentence for people."""
-        return cluster_sentence(self)
+        title = quoted(self.title)
+        if not self.rules:
+            return f"Cluster {title} holds no rows: no leaf of the tree says it."
+        if any(not rule.conditions for rule in self.rules):
+            who = "all there are"
+        else:
+            who = "those with " + ", or with ".join(map(str, self.rules))
+        said = f"Cluster {title} holds {rows(self.size)} ({percent(self.share)}): {who}."
+        if not self.size:
+            return said
+        return (
+            f"{said} {percent(self.purity)} of them are in that cluster of the reference too, and "
+            f"{percent(self.coverage)} of the latter are among them."
+        )
 
     def matches(self, X: Any) -> npt.NDArray[np.bool_]:
         """Whether each row satisfies one of the rules.
@@ -180,16 +195,21 @@ class ClusterRules(Titled):
         return {
             "cluster": self.cluster,
             "name": self.name,
-            "size": self.size,
-            "share": finite(self.share),
-            "coverage": finite(self.coverage),
-            "purity": finite(self.purity),
-            "noise": self.noise,
+            **_figures(self),
             "rules": [rule.to_dict() for rule in self.rules],
         }
 
     def __str__(self) -> str:
-        return cluster_text(self)
+        head = f"cluster {quoted(self.title)}"
+        if not self.rules:
+            return f"{head}: no rule, because no leaf of the tree holds this cluster"
+        measures = _measures_text(self)
+        if len(self.rules) == 1:
+            return f"{head} ({measures}): {self.rules[0]}"
+        lines = [f"{head} ({measures}), {len(self.rules)} rules:"]
+        for i, rule in enumerate(self.rules):
+            lines.append(f"    {'or    ' if i else 'either'} ({_measures_text(rule)}): {rule}")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -225,8 +245,6 @@ class Rules(Sequence[ClusterRules]):
 
     def _repr_html_(self) -> str:
         """The rules as a table, for notebooks."""
-        from .notebook import rules_html
-
         return rules_html(self)
 
     def to_frame(self, library: str | None = None) -> Any:
@@ -251,68 +269,45 @@ class Rules(Sequence[ClusterRules]):
         MissingDependencyError
             It is not installed.
         """
+        check_option("library", library, (*LIBRARIES, None))
+        installed = [name for name in LIBRARIES if find_spec(name) is not None]
+        if library is None:
+            library = self.library if self.library in installed else next(iter(installed), "pandas")
+        if library not in installed:
+            raise MissingDependencyError.of(library, purpose="A data frame of rules", extra="files")
         rules = [rule for cluster in self.clusters for rule in cluster.rules]
-        return to_frame(
-            {
-                "cluster": [rule.cluster for rule in rules],
-                "name": [rule.name for rule in rules],
-                "rule": [str(rule) for rule in rules],
-                **{name: [getattr(rule, name) for rule in rules] for name in _FIGURES},
-            },
-            library,
-            usual=self.library,
-        )
+        columns = {
+            "cluster": [rule.cluster for rule in rules],
+            "name": [rule.name for rule in rules],
+            "rule": [str(rule) for rule in rules],
+            **{name: [getattr(rule, name) for rule in rules] for name in _COLUMNS},
+        }
+        module = import_module(library)
+        return (module.table if library == "pyarrow" else module.DataFrame)(columns)
 
     def __str__(self) -> str:
-        return rules_text(self)
+        return "\n".join(map(str, self.clusters))
 
 
-_FIGURES = ("size", "share", "purity", "coverage", "noise", "leaf", "depth", "n_conditions")
+_COLUMNS = ("size", "share", "purity", "coverage", "noise", "leaf", "depth", "n_conditions")
 
 
-def build_rules(
-    tree: ThresholdTree,
-    names: Sequence[str],
-    counts: LeafCounts,
-    classes: npt.NDArray[Any] | None = None,
-    cluster_names: Mapping[Any, str] | None = None,
-    library: str | None = None,
-    *,
-    has_names: bool = False,
-) -> Rules:
-    """Put a tree into rules.
+def build_rules(labeled: LabeledTree, library: str | None = None) -> Rules:
+    """Put a tree into rules: one entry for every cluster, also for those without a leaf.
 
     Parameters
     ----------
-    tree : ThresholdTree
-    names : sequence of str, one a column
-    counts : LeafCounts
-        The rows to measure the rules by: those of fit, or held-out ones.
-    classes : ndarray of shape (n_clusters,), optional
-        The original label of every cluster code; the codes themselves when left out.
-    cluster_names : mapping of label to str, optional
-        Names to show in place of labels, as ``read_cluster_names`` gives them.
+    labeled : LabeledTree
+        With counts of the rows to measure the rules by. Where its names came with the table, they are asked of every
+        table that rules are applied to.
     library : str, optional
         The data frame library that ``to_frame`` shall use where none is asked for.
-    has_names : bool, default False
-        Whether the names are those of the table's own columns, to be asked of every table that rules are applied to.
-
-    Returns
-    -------
-    rules : Rules
-        One entry for every cluster, also for those without a leaf.
-
-    Raises
-    ------
-    InvalidInputError
-        Names, classes or counts that do not fit the tree.
     """
-    n_clusters = len(counts.cluster_weight)
-    labels = class_labels(tree, classes, n_clusters)
-    name_of = [(cluster_names or {}).get(label) for label in labels]
-    check_names(tree, names)
-    check_counts(tree, counts)
-    columns = Columns(tuple(names), has_names)
+    tree, counts, labels = labeled.tree, labeled.counts, labeled.labels
+    if counts is None:
+        raise InvalidInputError("Rules are measured by rows. Give the counts of the leaves (count_leaves).")
+    n_clusters = len(labels)
+    name_of = [labeled.cluster_names.get(label) for label in labels]
     total = math.fsum(counts.weight)
     of_leaf = tree.cluster[tree.leaves]
     rules: list[list[Rule]] = [[] for _ in labels]
@@ -323,14 +318,14 @@ def build_rules(
             Rule(
                 cluster=labels[code],
                 leaf=leaf,
-                conditions=conditions_of(regions, names),
+                conditions=conditions_of(regions, labeled.names),
                 size=int(counts.n_rows[i]),
                 share=_ratio(weight, total),
                 coverage=_ratio(agreeing, counts.cluster_weight[code]),
                 purity=_ratio(agreeing, weight),
                 noise=int(counts.n_noise[i]),
                 depth=int(tree.node_depth[leaf]),
-                columns=columns,
+                columns=labeled.columns,
                 name=name_of[code],
             )
         )
@@ -355,6 +350,101 @@ def build_rules(
         ),
         library,
     )
+
+
+def rules_markdown(rules: Rules) -> str:
+    """Write rules as a table in GitHub's Markdown.
+
+    Names and rules stand in code spans, so nothing in them is taken for markup or HTML.
+    """
+    named = any(cluster.name is not None for cluster in rules)
+    head = ["cluster", *(["name"] if named else []), "rows", "share", "purity", "coverage", "rule"]
+    lines = [head, [":--" if word in ("cluster", "name", "rule") else "--:" for word in head]]
+    for cluster in rules:
+        who = [_code_span(quoted(cluster.cluster))]
+        if named:
+            who.append(_code_span(quoted(cluster.name)) if cluster.name else "")
+        for figures, rule, note in _table_lines(cluster):
+            lines.append([*who, *figures, note if rule is None else _code_span(rule)])
+            who = [""] * len(who)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def rules_html(rules: Rules, headline: Sequence[str] = ()) -> str:
+    """Write rules as a small table in HTML, for notebooks, below the lines of a headline.
+
+    A ``div`` of its own style, without script. Every name is escaped.
+    """
+    lines: list[str] = []
+    for code, cluster in enumerate(rules):
+        color = cluster_color(code)
+        who = (
+            f'<span style="display:inline-block;padding:0 8px;border-radius:6px;font-weight:600;background:{color};'
+            f'color:{ink_on(color)}">{escape(str(cluster.title))}</span>'
+        )
+        for figures, rule, note in _table_lines(cluster):
+            text = f"<i>{note}</i>" if rule is None else f"<code>{escape(rule)}</code>"
+            cells = "".join(f'<td style="{_CELL}right;white-space:nowrap">{escape(cell)}</td>' for cell in figures)
+            lines.append(f'<tr><td style="{_CELL}left">{who}</td>{cells}<td style="{_CELL}left">{text}</td></tr>')
+            who = ""
+    left_out = len(lines) - _MOST_LINES
+    if left_out > 0:
+        note = f"and {left_out} more lines: print(model.rules()) shows all"
+        lines = [*lines[:_MOST_LINES], f'<tr><td colspan="6" style="{_CELL}left">{note}</td></tr>']
+    head = "".join(
+        f'<th scope="col" style="{_CELL}{"left" if name in ("cluster", "rule") else "right"};font-weight:600">'
+        f"{name}</th>"
+        for name in ("cluster", "rows", "share", "purity", "coverage", "rule")
+    )
+    said = "".join(f'<div style="margin:0 0 2px">{escape(line)}</div>' for line in headline)
+    table = (
+        f'<table style="border-collapse:collapse;margin-top:6px;font-size:13px"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table>"
+    )
+    return f'<div class="cutwise" style="max-width:100%;overflow-x:auto">{said}{table}</div>'
+
+
+# Colors are those of the page around it, but for the clusters' own: it may be light or dark.
+_CELL = "padding:3px 12px 3px 0;vertical-align:top;border:0;text-align:"
+_MOST_LINES = 60  # a notebook is no place for more
+
+
+def _table_lines(cluster: ClusterRules) -> Iterator[tuple[list[str], str | None, str]]:
+    """The lines of a cluster in a table: rows, share, purity and coverage; the text of a rule; a note without one."""
+    if not cluster.rules:
+        yield ["0", "", "", ""], None, "no leaf of the tree holds this cluster"
+        return
+    if len(cluster.rules) > 1:
+        yield _cells(cluster), None, f"any of {len(cluster.rules)} rules:"
+    for rule in cluster.rules:
+        yield _cells(rule if len(cluster.rules) > 1 else cluster), str(rule), ""
+
+
+def _cells(of: Rule | ClusterRules) -> list[str]:
+    return [f"{of.size:,}", percent(of.share), percent(of.purity), percent(of.coverage)]
+
+
+def _code_span(text: str) -> str:
+    """A code span: between more backticks than stand together inside, with the bars that would end the cell escaped."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    room = " " if longest and (text[0] == "`" or text[-1] == "`") else ""
+    return f"{fence}{room}{text}{room}{fence}".replace("|", "\\|")
+
+
+def _measures_text(of: Rule | ClusterRules) -> str:
+    text = f"{rows(of.size)}, {percent(of.share)}"
+    if of.size:
+        text += f"; purity {percent(of.purity)}, coverage {percent(of.coverage)}"
+    if of.noise:
+        text += f"; and {rows(of.noise)} of noise"
+    return text
+
+
+def _figures(of: Rule | ClusterRules) -> dict[str, Any]:
+    """The figures that rules and clusters have in common, as JSON can hold them."""
+    shares = {name: finite(getattr(of, name)) for name in ("share", "coverage", "purity")}
+    return {"size": of.size, **shares, "noise": of.noise}
 
 
 def _read(X: Any, rules: Sequence[Rule]) -> Table:

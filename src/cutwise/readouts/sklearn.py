@@ -6,44 +6,42 @@ send a row the other way. The gap that a cut was chosen in tells whether a thres
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.tree.threshold_tree import ThresholdTree
+from cutwise.tree.threshold_tree import ThresholdTree, preorder
 
-from .one_sided import without_intervals
+from .labeled_tree import LabeledTree
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["single_precision_thresholds", "to_decision_tree"]
+__all__ = ["MAX_NODES", "single_precision_thresholds", "to_decision_tree", "without_intervals"]
+
+MAX_NODES = 1_000_000
+"""A tree that would come out larger is refused: what lies outside of an interval is needed twice, below and above."""
+
+Float64 = npt.NDArray[np.float64]
+Bounds = Mapping[int, tuple[float, float]]
 
 
-def to_decision_tree(
-    tree: ThresholdTree,
-    *,
-    classes: np.ndarray,
-    gaps: np.ndarray | None = None,
-    names: Sequence[str] | None = None,
-) -> DecisionTreeClassifier:
-    """A fitted ``DecisionTreeClassifier`` with the nodes of ``tree``, numbered alike.
+def to_decision_tree(labeled: LabeledTree, gaps: Float64 | None = None) -> DecisionTreeClassifier:
+    """A fitted ``DecisionTreeClassifier`` with the nodes of a tree, numbered alike.
 
     Parameters
     ----------
-    tree : ThresholdTree
+    labeled : LabeledTree
         Each interval test becomes two thresholds; nodes are then numbered otherwise, and rows of a leaf that appears
         twice are shared out evenly.
-    classes : ndarray of shape (k,)
-        What cluster number j is called.
     gaps : ndarray of shape (n_nodes, 4), float64, optional
         ``gaps[i]``: the two neighboring values between which the threshold of node i lies, then those around its lower
         end; nan at leaves, and for the lower end of one-sided tests. Thresholds move within them where float32 asks for
         it. Left out, thresholds stay as they are.
-    names : sequence of d str, optional
-        Column names, when the model has any.
 
     Returns
     -------
@@ -59,7 +57,8 @@ def to_decision_tree(
     from sklearn.tree import DecisionTreeClassifier
     from sklearn.tree._tree import Tree
 
-    tree, gaps = without_intervals(tree, gaps)
+    classes, columns = labeled.classes, labeled.columns
+    tree, gaps = without_intervals(labeled.tree, gaps)
     n_nodes, n_clusters = len(tree.feature), len(classes)
     inner = tree.feature >= 0
     shares = _cluster_shares(tree, n_clusters)
@@ -69,7 +68,7 @@ def to_decision_tree(
     nodes["right_child"] = tree.children_right
     # -2 is how scikit-learn marks "no cut" in both.
     nodes["feature"] = np.where(inner, tree.feature, -2)
-    nodes["threshold"] = np.where(inner, single_precision_thresholds(tree, gaps, names), -2.0)
+    nodes["threshold"] = np.where(inner, single_precision_thresholds(tree, gaps, columns.names), -2.0)
     nodes["impurity"] = 1.0 - (shares**2).sum(axis=1)
     nodes["n_node_samples"] = tree.n_node_samples
     nodes["weighted_n_node_samples"] = tree.n_node_samples
@@ -85,13 +84,13 @@ def to_decision_tree(
     )
     classifier = DecisionTreeClassifier(max_leaf_nodes=max(2, int(tree.n_leaves)), random_state=0)
     classifier.tree_ = grown
-    classifier.classes_ = np.asarray(classes)
+    classifier.classes_ = classes
     classifier.n_classes_ = n_clusters
     classifier.n_outputs_ = 1
     classifier.n_features_in_ = tree.n_features
     classifier.max_features_ = tree.n_features
-    if names is not None:
-        classifier.feature_names_in_ = np.array(names, dtype=object)
+    if columns.has_names:
+        classifier.feature_names_in_ = np.array(columns.names, dtype=object)
     return classifier
 
 
@@ -170,3 +169,102 @@ def _cluster_shares(tree: ThresholdTree, n_clusters: int) -> np.ndarray:
     counts = np.where(rows.sum(axis=1, keepdims=True) > 0, rows, leaves)
     shares: np.ndarray = counts / counts.sum(axis=1, keepdims=True)
     return shares
+
+
+def without_intervals(tree: ThresholdTree, gaps: Float64 | None = None) -> tuple[ThresholdTree, Float64 | None]:
+    """The same decisions by thresholds alone.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    gaps : ndarray of shape (n_nodes, 4), float64, optional
+        The values next to the threshold of every node, then those next to its lower end.
+
+    Returns
+    -------
+    tree : ThresholdTree
+        The tree itself where it has no intervals. Else ``a < x <= b`` becomes ``x <= b`` and then ``x <= a``, and what
+        follows outside of the interval appears twice, below and above it, without the tests that are decided there.
+        Rows of a leaf that appears several times are shared out evenly: the tree does not know where they lie.
+    gaps : ndarray of shape (n_nodes, 2), float64, or None
+        The values next to each threshold; nan at leaves.
+
+    Raises
+    ------
+    InvalidInputError
+        There would be more than ``MAX_NODES`` nodes.
+    """
+    if np.isneginf(tree.lower).all():
+        return tree, None if gaps is None else gaps[:, :2]
+    left, right, feature = tree.children_left.tolist(), tree.children_right.tolist(), tree.feature.tolist()
+    threshold, lower = tree.threshold.tolist(), tree.lower.tolist()
+    children: list[list[int]] = []
+    source: list[int] = []  # the node that every new node comes from
+    at_lower: list[bool] = []  # it tests that node's lower end
+
+    # A node to copy, whether the row is known to be at most its threshold, what the path says of the columns, and where
+    # the copy belongs: the new parent's number and side.
+    pending: list[tuple[int, bool, Bounds, int, int]] = [(0, False, {}, -1, 0)]
+    while pending:
+        node, is_below, bounds, parent, side = pending.pop()
+        column = feature[node]
+        if column >= 0:
+            end = lower[node] if is_below else threshold[node]
+            if is_below:
+                smaller, larger = (right[node], False), (left[node], False)
+            elif lower[node] == -math.inf:
+                smaller, larger = (left[node], False), (right[node], False)
+            else:
+                smaller, larger = (node, True), (right[node], False)
+            low, high = bounds.get(column, (-math.inf, math.inf))
+            if end <= low or end >= high:  # decided by the tests above
+                pending.append((*(larger if end <= low else smaller), bounds, parent, side))
+                continue
+        number = len(source)
+        if number == MAX_NODES:
+            raise InvalidInputError(
+                f"Without intervals this tree would have more than {MAX_NODES:,} nodes, because what lies outside of "
+                "each of them is needed twice. Use the tree as it is, or grow it with one-sided cuts."
+            )
+        source.append(node)
+        at_lower.append(is_below)
+        children.append([-1, -1])
+        if parent >= 0:
+            children[parent][side] = number
+        if column >= 0:
+            pending.append((*larger, {**bounds, column: (end, high)}, number, 1))
+            pending.append((*smaller, {**bounds, column: (low, end)}, number, 0))
+
+    links = np.array(children, dtype=np.int32)
+    order = preorder(links[:, 0], links[:, 1])
+    origin, lower_end = np.array(source), np.array(at_lower)
+    flat = ThresholdTree.from_unordered(
+        children_left=links[:, 0],
+        children_right=links[:, 1],
+        feature=tree.feature[origin],
+        threshold=np.where(lower_end, tree.lower[origin], tree.threshold[origin]),
+        cluster=tree.cluster[origin],
+        n_features=tree.n_features,
+        n_node_samples=_shared_out(tree.n_node_samples, origin, links),
+    )
+    if gaps is None:
+        return flat, None
+    return flat, np.where(lower_end[:, np.newaxis], gaps[origin, 2:], gaps[origin, :2])[order]
+
+
+def _shared_out(
+    samples: npt.NDArray[np.int64], origin: npt.NDArray[np.int64], links: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int64]:
+    """Rows of every new node: those of a leaf in equal parts to its copies, those of the others summed up."""
+    is_leaf = links[:, 0] < 0
+    copies = np.bincount(origin[is_leaf], minlength=len(samples))
+    shared = np.zeros(len(origin), dtype=np.int64)
+    given = np.zeros(len(samples), dtype=np.int64)
+    for node in np.flatnonzero(is_leaf).tolist():
+        leaf = int(origin[node])
+        shared[node] = samples[leaf] // copies[leaf] + int(given[leaf] < samples[leaf] % copies[leaf])
+        given[leaf] += 1
+    for node in range(len(origin) - 1, -1, -1):  # children were made after their parents
+        if not is_leaf[node]:
+            shared[node] = shared[links[node]].sum()
+    return shared

@@ -9,20 +9,18 @@ keeps text in any column: what is no number there counts as missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from itertools import count
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
 from cutwise.table import check_option
-from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import Condition, conditions_of, walk_leaves
-from .inputs import check_names, class_labels
-from .names import cluster_titles
-from .sql_numbers import exact_factors, sqlite_reads_exactly
+from .labeled_tree import LabeledTree
 from .words import number, quoted
 
 # A node of sqlglot's syntax tree. Its classes moved between releases, so that no name of one serves as a type.
@@ -50,8 +48,7 @@ _LONGEST_CHAIN = 50
 
 
 def tree_sql(
-    tree: ThresholdTree,
-    names: Sequence[str],
+    labeled: LabeledTree,
     *,
     dialect: str,
     table: str | Sequence[str] | None = None,
@@ -60,15 +57,12 @@ def tree_sql(
     view: str | Sequence[str] | None = None,
     values: str = "labels",
     nulls: int | float | str | None = None,
-    classes: npt.NDArray[Any] | None = None,
-    cluster_names: Mapping[Any, str] | None = None,
 ) -> str:
     """Write a tree as SQL.
 
     Parameters
     ----------
-    tree : ThresholdTree
-    names : sequence of str, one a column
+    labeled : LabeledTree
     dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake", "spark", "tsql"}
     table : str or sequence of str, optional
         Text is taken apart at dots (``"sales.customers"``); a sequence holds the parts as they are. ``"data"`` when
@@ -84,10 +78,6 @@ def tree_sql(
         What the column holds: the labels that ``predict`` gives, or names as text.
     nulls : int, float or str, optional
         What rows get that have NULL, NaN or (SQLite) text that is no number in a tested column; NULL when left out.
-    classes : ndarray of shape (n_clusters,), optional
-        The original label of every cluster code; the codes themselves when left out.
-    cluster_names : mapping of label to str, optional
-        As ``read_cluster_names`` gives them.
 
     Returns
     -------
@@ -105,20 +95,17 @@ def tree_sql(
     check_option("dialect", dialect, DIALECTS)
     check_option("form", form, SQL_FORMS)
     check_option("values", values, SQL_VALUES)
-    check_names(tree, names)
-    labels = class_labels(tree, classes)
-    titles = cluster_titles(labels, cluster_names)
-    shown = [str(title) for title in titles] if values == "names" else labels
+    shown = [str(title) for title in labeled.titles] if values == "names" else labeled.labels
     _check_nulls(nulls, shown)
     source = _parts("table", "data" if table is None else table)
     writer = _Writer(dialect, source[-1] if form != "case" or table is not None else None)
-    case = writer.case(tree, names, shown, nulls)
+    case = writer.case(labeled, shown, nulls)
     target = _parts("view", (*source[:-1], f"{source[-1]}_clusters") if view is None else view)
     _sayable(column, "column")
     if form in ("view", "update"):
-        _check_free(column, names, form)
+        _check_free(column, labeled.names, form)
     statement = writer.statement(case, form, source, column, target)
-    known_as = {label: name for label, name in (cluster_names or {}).items() if values == "labels"}
+    known_as = labeled.cluster_names if values == "labels" else {}
     return "\n".join([*_comments(dialect, nulls, form, column, known_as), writer.text(statement)])
 
 
@@ -163,12 +150,9 @@ class _Writer:
             return exp.Create(this=self.table(view), kind="VIEW", expression=select)
         return select
 
-    def case(
-        self, tree: ThresholdTree, names: Sequence[str], labels: Sequence[Any], nulls: int | float | str | None
-    ) -> Node:
+    def case(self, labeled: LabeledTree, labels: Sequence[Any], nulls: int | float | str | None) -> Node:
         """The CASE expression, or the only label of a tree without tests."""
-        exp = self.exp
-        tested = np.unique(tree.feature[tree.feature >= 0]).tolist()
+        exp, tree, names, tested = self.exp, labeled.tree, labeled.names, labeled.tested
         if not tested:
             return self.label(labels[tree.cluster[0]])
         for feature in tested:
@@ -358,3 +342,71 @@ def _comments(dialect: str, nulls: Any, form: str, column: str, known_as: Mappin
         lines.append(f"The column {quoted(column)} has to be there already.")
     lines += [f"{quoted(label)} = {quoted(name)}" for label, name in known_as.items()]
     return [f"-- {line}" for line in lines]
+
+
+# Every engine but one reads the text in CAST('4.95' AS DOUBLE) as the nearest float64, as the standard of floating
+# point asks. SQLite reads numbers by its own arithmetic, which differs between releases (long double, or pairs of
+# doubles) and is then off by one float64 for some numbers with many digits. There, a decimal is written only where all
+# of them are right, and otherwise a product or quotient of a whole number and powers of two, which no rounding touches.
+
+_EXACT_INTEGERS = 2**53
+_STEP = 62  # 2**62 is the largest power of two that a 64-bit integer holds
+
+
+def sqlite_reads_exactly(value: float) -> bool:
+    """Whether every release of SQLite reads the shortest decimal of a number as that number.
+
+    Parameters
+    ----------
+    value : float
+        Finite.
+
+    Returns
+    -------
+    exactly : bool
+        True for whole numbers of up to 15 digits and decimals of few digits: SQLite divides a whole number by a power
+        of ten, both exact, and the quotient is rounded once, or once to 64 bits and then again to the same number.
+    """
+    _, digits, exponent = Decimal(number(abs(value))).as_tuple()
+    assert isinstance(exponent, int)  # else nan or infinity
+    whole = int("".join(map(str, digits)))
+    if exponent >= 0:
+        return bool(whole * 10**exponent < _EXACT_INTEGERS)
+    if whole >= _EXACT_INTEGERS or exponent < -22:  # 10**22 is the largest power of ten that a float64 holds
+        return False
+    return _rounded_twice(Fraction(whole, 10**-exponent)) == abs(value)
+
+
+def exact_factors(value: float) -> tuple[int, list[int], bool]:
+    """A positive float64 as a whole number, times or divided by powers of two.
+
+    Parameters
+    ----------
+    value : float
+        Positive and finite.
+
+    Returns
+    -------
+    whole : int
+        Odd, below 2**53.
+    powers : list of int
+        Powers of two, each at most 2**62.
+    divide : bool
+        Whether ``whole`` is divided by them one after the other, or multiplied.
+    """
+    numerator, denominator = value.as_integer_ratio()
+    twos = (numerator & -numerator).bit_length() - 1
+    exponent = twos - (denominator.bit_length() - 1)
+    steps, rest = divmod(abs(exponent), _STEP)
+    return numerator >> twos, [2**_STEP] * steps + ([2**rest] if rest else []), exponent < 0
+
+
+def _rounded_twice(value: Fraction) -> float:
+    """A positive number rounded to 64 significant bits, to even on ties, and then to a float64."""
+    shift = 64 - (value.numerator.bit_length() - value.denominator.bit_length())
+    scaled = value * Fraction(2) ** shift
+    while scaled >= 2**64:
+        scaled, shift = scaled / 2, shift - 1
+    while scaled < 2**63:
+        scaled, shift = scaled * 2, shift + 1
+    return float(round(scaled) * Fraction(1, 2) ** shift)

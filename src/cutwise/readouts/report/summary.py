@@ -11,15 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.readouts.conditions import conditions_of, explanation_sizes, walk_leaves
-from cutwise.readouts.counts import LeafCounts
-from cutwise.readouts.nodes import condition_towards, sum_up
+from cutwise.readouts.labeled_tree import LabeledTree, sum_up
 from cutwise.readouts.palette import cluster_color, ink_on
 from cutwise.readouts.profile import Profile, profile_clusters
 from cutwise.readouts.rules import ClusterRules, build_rules
 from cutwise.readouts.shown import ShortNames, condition_text
 from cutwise.readouts.words import finite, percent, rows
 from cutwise.table import Table
-from cutwise.tree.threshold_tree import ThresholdTree
 
 from .charts import short_number
 
@@ -77,31 +75,16 @@ class Facts:
     notes: Sequence[str] = ()
 
 
-def build_summary(
-    tree: ThresholdTree,
-    names: Sequence[str],
-    counts: LeafCounts,
-    table: Table,
-    facts: Facts,
-    *,
-    classes: npt.NDArray[Any] | None = None,
-    cluster_names: Mapping[Any, str] | None = None,
-) -> dict[str, Any]:
+def build_summary(labeled: LabeledTree, table: Table, facts: Facts) -> dict[str, Any]:
     """Put together all that a report says.
 
     Parameters
     ----------
-    tree : ThresholdTree
-    names : sequence of str, one a column
-    counts : LeafCounts
-        Of the rows of fit: what purity and coverage are measured by.
+    labeled : LabeledTree
+        With counts of the rows of fit: what purity and coverage are measured by.
     table : Table
         The rows to count and to describe, in the tree's columns; at least one.
     facts : Facts
-    classes : ndarray of shape (n_clusters,), optional
-        The original label of every cluster code; the codes themselves when left out.
-    cluster_names : mapping of label to str, optional
-        What clusters are called instead of their labels.
 
     Returns
     -------
@@ -110,8 +93,9 @@ def build_summary(
     """
     from importlib.metadata import version
 
-    rules = build_rules(tree, names, counts, classes, cluster_names)
-    k = len(rules)
+    rules = build_rules(labeled)
+    tree, names, counts, k = labeled.tree, labeled.names, labeled.counts, len(rules)
+    assert counts is not None  # build_rules asks for them
     leaf = tree.apply(table)
     here = np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves]
     is_fit = counts.are_of(tree, leaf)
@@ -176,7 +160,7 @@ def build_summary(
             }
             for j, column in enumerate(columns)
         ],
-        "tree": _nodes(tree, names, short, here, counts),
+        "tree": _nodes(labeled, short, here),
         "curve": None if facts.curve is None else dict(facts.curve),
         "sql": None if facts.sql is None else dict(facts.sql),
         "settings": [list(pair) for pair in facts.settings],
@@ -246,21 +230,19 @@ def _in_a_row(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _nodes(
-    tree: ThresholdTree, names: Sequence[str], short: Sequence[str], here: npt.NDArray[np.int64], counts: LeafCounts
-) -> list[dict[str, Any]]:
-    k = len(counts.cluster_weight)
-    of_leaf = np.zeros((tree.n_leaves, k), dtype=np.int64)
+def _nodes(labeled: LabeledTree, short: Sequence[str], here: npt.NDArray[np.int64]) -> list[dict[str, Any]]:
+    tree = labeled.tree
+    of_leaf = np.zeros((tree.n_leaves, len(labeled.labels)), dtype=np.int64)
     of_leaf[np.arange(tree.n_leaves), tree.cluster[tree.leaves]] = here
     by_cluster = sum_up(tree, of_leaf)
     size = by_cluster.sum(axis=1)
-    purity = dict(zip(tree.leaves.tolist(), counts.purity.tolist(), strict=True))
-    full = {node: " and ".join(map(str, conditions_of(regions, names))) for node, regions, _ in walk_leaves(tree)}
+    full = {
+        node: " and ".join(map(str, conditions_of(regions, labeled.names))) for node, regions, _ in walk_leaves(tree)
+    }
     found = []
     for node in range(tree.n_nodes):
-        parent = int(tree.parents[node])
         is_leaf = node in full
-        test = condition_towards(tree, node, parent, names) if node else None
+        test = labeled.condition(node) if node else None
         found.append(
             {
                 "node": node,
@@ -271,7 +253,7 @@ def _nodes(
                 "rows": int(size[node]),
                 "share": float(size[node] / max(int(size[0]), 1)),
                 "cluster": int(tree.cluster[node]) if is_leaf else None,
-                "purity": finite(purity[node]) if is_leaf else None,
+                "purity": finite(labeled.purity.get(node, math.nan)) if is_leaf else None,
                 "by_cluster": [
                     [code, int(by_cluster[node, code])] for code in np.flatnonzero(by_cluster[node]).tolist()
                 ],

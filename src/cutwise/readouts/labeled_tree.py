@@ -1,0 +1,394 @@
+"""A tree with what its columns and clusters are called and how many rows its leaves hold: what every readout takes.
+
+One rule for the names of clusters, for every readout, model file and command: a name replaces the label where people
+read, and stands beside it where programs do; a cluster without a name goes by its label. So that neither can be taken
+for another cluster, a name is never that of two clusters, nor the label of another one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.exceptions import InvalidInputError, UnsupportedInputError, did_you_mean, listed
+from cutwise.table import Columns
+from cutwise.tree.threshold_tree import ThresholdTree
+
+from .conditions import Condition
+
+__all__ = ["LabeledTree", "LeafCounts", "Titled", "count_leaves", "read_cluster_names", "sum_up"]
+
+
+class LabeledTree:
+    """A tree and what people say of it.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    names : sequence of str, optional
+        The columns' names; ``x0``, ``x1``, ... when left out.
+    counts : LeafCounts, optional
+        The rows to measure by: those of fit, or held-out ones. Left out, the sizes are those that the tree was grown
+        with, if it knows them, and purity is not known.
+    classes : ndarray of shape (n_clusters,), optional
+        The label that ``predict`` gives for every cluster code; the codes themselves when left out.
+    cluster_names : mapping of label to str, optional
+        As ``read_cluster_names`` gives them.
+    has_names : bool, optional
+        Whether the names came with the table, to be asked of others; left out, whether there are any.
+
+    Raises
+    ------
+    InvalidInputError
+        Names, classes or counts that do not fit the tree.
+    """
+
+    def __init__(
+        self,
+        tree: ThresholdTree,
+        names: Sequence[str] | None = None,
+        counts: LeafCounts | None = None,
+        classes: npt.NDArray[Any] | None = None,
+        cluster_names: Mapping[Any, str] | None = None,
+        *,
+        has_names: bool | None = None,
+    ) -> None:
+        self.tree = tree
+        self.columns = (
+            Columns(tuple(f"x{i}" for i in range(tree.n_features)), has_names=False)
+            if names is None
+            else Columns(tuple(names), has_names is None or has_names)
+        )
+        if len(self.names) != tree.n_features:
+            raise InvalidInputError(
+                f"The tree has {tree.n_features} columns, and {len(self.names)} names were given. "
+                "Give one name a column."
+            )
+        if counts is not None and counts.n_leaves != tree.n_leaves:
+            raise InvalidInputError(
+                f"The tree has {tree.n_leaves} leaves, and {counts.n_leaves} were counted. "
+                "Count the leaves of this tree."
+            )
+        self.counts = counts
+        n_clusters = None if counts is None else len(counts.cluster_weight)
+        used = int(tree.cluster.max()) + 1
+        # The tree alone does not know of clusters without a leaf.
+        self.classes = np.arange(n_clusters or used) if classes is None else np.asarray(classes)
+        if len(self.classes) < used or (n_clusters is not None and len(self.classes) != n_clusters):
+            counted = "" if n_clusters is None else f" and {n_clusters} clusters were counted"
+            raise InvalidInputError(
+                f"There are {len(self.classes)} cluster labels, but the tree holds codes up to {used - 1}{counted}. "
+                "Give the label of every code."
+            )
+        self.cluster_names = dict(cluster_names or {})
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names."""
+        return self.columns.names
+
+    @cached_property
+    def labels(self) -> list[Any]:
+        """The label of every cluster code, as a Python value."""
+        labels: list[Any] = self.classes.tolist()
+        return labels
+
+    @cached_property
+    def titles(self) -> list[Any]:
+        """What every cluster is called where people read: its name, or its label as it is."""
+        return [self.cluster_names.get(label, label) for label in self.labels]
+
+    @cached_property
+    def tested(self) -> list[int]:
+        """The columns that the tree asks about, in increasing order."""
+        columns: list[int] = np.unique(self.tree.feature[self.tree.feature >= 0]).tolist()
+        return columns
+
+    @cached_property
+    def size(self) -> npt.NDArray[np.int64]:
+        """Rows of every node; shape (n_nodes,)."""
+        return self.tree.n_node_samples if self.counts is None else sum_up(self.tree, self.counts.n_rows)
+
+    @cached_property
+    def share(self) -> npt.NDArray[np.float64]:
+        """Every node's part of the weight; shape (n_nodes,), nan where there is none at all."""
+        weight = self.size.astype(np.float64) if self.counts is None else sum_up(self.tree, self.counts.weight)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share: npt.NDArray[np.float64] = weight / weight[0]
+        return share
+
+    @cached_property
+    def purity(self) -> dict[int, float]:
+        """Of every leaf that has rows, by its node number; empty where that is not known."""
+        if self.counts is None:
+            return {}
+        of_leaf = zip(self.tree.leaves.tolist(), self.counts.purity.tolist(), strict=True)
+        return {leaf: purity for leaf, purity in of_leaf if self.size[leaf]}
+
+    @property
+    def counted(self) -> bool:
+        """Whether sizes are known."""
+        return self.counts is not None or bool(self.size[0] > 0)
+
+    def condition(self, node: int) -> Condition:
+        """The condition under which a row at the parent of a node goes on to it."""
+        tree, parent = self.tree, int(self.tree.parents[node])
+        feature, t, a = int(tree.feature[parent]), float(tree.threshold[parent]), float(tree.lower[parent])
+        name = self.names[feature]
+        if node == tree.children_left[parent]:
+            return Condition(feature, name, lower=a, upper=t)
+        if np.isneginf(a):
+            return Condition(feature, name, lower=t)
+        return Condition(feature, name, lower=a, upper=t, outside=True)
+
+
+def sum_up(tree: ThresholdTree, of_leaf: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Give every inner node the sum of its leaves.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    of_leaf : ndarray of shape (n_leaves,) or (n_leaves, m)
+        In the order of ``tree.leaves``.
+
+    Returns
+    -------
+    of_node : ndarray of shape (n_nodes,) or (n_nodes, m)
+    """
+    total = np.zeros((tree.n_nodes, *of_leaf.shape[1:]), dtype=of_leaf.dtype)
+    total[tree.leaves] = of_leaf
+    parents = tree.parents.tolist()
+    for node in range(tree.n_nodes - 1, 0, -1):  # children come after their parent
+        total[parents[node]] += total[node]
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class LeafCounts:
+    """Rows of every leaf, in the order of ``tree.leaves``, as ``count_leaves`` finds them.
+
+    Attributes
+    ----------
+    n_rows : ndarray of shape (n_leaves,), int64
+        Rows of positive weight, noise apart.
+    n_noise : ndarray of shape (n_leaves,), int64
+        Rows of positive weight that the reference calls noise.
+    weight : ndarray of shape (n_leaves,), float64
+        Total weight of ``n_rows``: the same numbers without weights.
+    agreeing : ndarray of shape (n_leaves,), float64
+        The part of ``weight`` whose reference cluster is the leaf's.
+    cluster_weight : ndarray of shape (n_clusters,), float64
+        Total weight of each reference cluster, wherever its rows end.
+    """
+
+    n_rows: npt.NDArray[np.int64]
+    n_noise: npt.NDArray[np.int64]
+    weight: npt.NDArray[np.float64]
+    agreeing: npt.NDArray[np.float64]
+    cluster_weight: npt.NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            values = np.array(getattr(self, field.name), dtype=np.float64)
+            if values.ndim != 1 or not np.all((values >= 0) & (values < np.inf)):
+                raise InvalidInputError(f"{field.name} of the leaf counts is a list of numbers of at least 0.")
+            if field.name in ("n_rows", "n_noise"):
+                if np.any(values != np.rint(values)):
+                    raise InvalidInputError(f"{field.name} of the leaf counts is a list of whole numbers.")
+                values = values.astype(np.int64)
+            values.setflags(write=False)
+            object.__setattr__(self, field.name, values)
+        if len({len(getattr(self, name)) for name in ("n_rows", "n_noise", "weight", "agreeing")}) != 1:
+            raise InvalidInputError("The leaf counts hold one number a leaf in n_rows, n_noise, weight and agreeing.")
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves counted."""
+        return len(self.n_rows)
+
+    @property
+    def agreement(self) -> float:
+        """The part of the weight that is in the cluster where the reference has it, from 0 to 1; nan without any."""
+        total = math.fsum(self.weight)
+        return math.fsum(self.agreeing) / total if total > 0 else math.nan
+
+    def are_of(self, tree: ThresholdTree, leaf: npt.NDArray[np.integer[Any]]) -> bool:
+        """Whether rows fall into the leaves as those that were counted did, ``leaf`` being what ``tree.apply`` gave."""
+        here = np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves]
+        return bool(np.array_equal(here, self.n_rows + self.n_noise))
+
+    @property
+    def purity(self) -> npt.NDArray[np.float64]:
+        """The part of every leaf's weight that the reference has in the leaf's cluster, at most 1; nan without any."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.minimum(self.agreeing / self.weight, 1.0)  # both were summed up in their own order
+
+    def to_dict(self) -> dict[str, Any]:
+        """The counts as lists that JSON can hold."""
+        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> LeafCounts:
+        """The counts that ``to_dict`` described.
+
+        Raises
+        ------
+        InvalidInputError
+            Entries missing or unknown, or no lists of counts.
+        """
+        expected = {field.name for field in fields(cls)}
+        if set(data) != expected:
+            raise InvalidInputError(f"Leaf counts have the entries {sorted(expected)}, not {sorted(map(str, data))}.")
+        try:
+            return cls(**data)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidInputError(f"The leaf counts are damaged: {error}") from error
+
+
+def count_leaves(
+    tree: ThresholdTree,
+    leaf: npt.NDArray[np.integer[Any]],
+    codes: npt.NDArray[np.integer[Any]],
+    n_clusters: int,
+    weights: npt.NDArray[np.float64] | None = None,
+) -> LeafCounts:
+    """Count the rows of every leaf against a reference clustering.
+
+    Parameters
+    ----------
+    tree : ThresholdTree
+    leaf : ndarray of shape (n_rows,), int
+        What ``tree.apply`` gave for the rows.
+    codes : ndarray of shape (n_rows,), int
+        Reference cluster of every row, in the codes of ``tree.cluster``; -1 is noise.
+    n_clusters : int
+        Number of codes.
+    weights : ndarray of shape (n_rows,), float64, optional
+        Not negative; 1 for every row when left out.
+
+    Returns
+    -------
+    counts : LeafCounts
+
+    Raises
+    ------
+    InvalidInputError
+        Arrays of different lengths, or codes outside of -1 to ``n_clusters - 1``.
+    """
+    if not len(leaf) == len(codes) == (len(leaf) if weights is None else len(weights)):
+        raise InvalidInputError("Leaves, reference labels and weights are one a row, and differ in length.")
+    if len(codes) and not -1 <= codes.min() <= codes.max() < n_clusters:
+        raise InvalidInputError(f"Reference labels are codes from 0 to {n_clusters - 1}, or -1 for noise.")
+    m = tree.n_nodes
+    counted = codes >= 0
+    noise = ~counted
+    if weights is not None:
+        counted &= weights > 0
+        noise &= weights > 0
+    all_counted = bool(counted.all())
+    at, code = (leaf, codes) if all_counted else (leaf[counted], codes[counted])
+    own = tree.cluster[at] == code
+    w = None if weights is None else (weights if all_counted else weights[counted])
+    of_leaf = tree.leaves
+    return LeafCounts(
+        n_rows=np.bincount(at, minlength=m)[of_leaf],
+        n_noise=np.bincount(leaf[noise], minlength=m)[of_leaf],
+        weight=np.bincount(at, w, m)[of_leaf].astype(np.float64),
+        agreeing=np.bincount(at[own], None if w is None else w[own], m)[of_leaf].astype(np.float64),
+        cluster_weight=np.bincount(code, w, n_clusters).astype(np.float64),
+    )
+
+
+class Titled:
+    """Part of what speaks of a cluster: what the cluster is called."""
+
+    cluster: Any
+    name: str | None
+
+    @property
+    def title(self) -> Any:
+        """The cluster's name, or its label where it has none."""
+        return self.cluster if self.name is None else self.name
+
+
+def read_cluster_names(
+    labels: Sequence[Any], names: Mapping[Any, str | None] | None, known: Mapping[Any, str] | None = None
+) -> dict[Any, str]:
+    """Check names of clusters, and add them to those that are known.
+
+    Parameters
+    ----------
+    labels : sequence of length n_clusters
+        The labels that ``predict`` gives, as Python values.
+    names : mapping of label to str, optional
+        Replace those that are known for the same clusters; None takes a name away.
+    known : mapping of label to str, optional
+        Checked before.
+
+    Returns
+    -------
+    names : dict of label to str
+        Only of the clusters that have one, in the order of ``labels``.
+
+    Raises
+    ------
+    InvalidInputError
+        A label that no cluster has, an empty name, a name for two clusters, or a name that is another cluster's label.
+    UnsupportedInputError
+        No mapping, or a name that is no text.
+    """
+    if names is None:
+        return dict(known or {})
+    if not isinstance(names, Mapping):
+        raise UnsupportedInputError(
+            f"names is a mapping from a cluster to its name, such as {{{labels[0]!r}: 'students'}}, not {names!r}."
+        )
+    own = {label: label for label in labels}  # gives back the label itself for a key that only equals it, like 1.0
+    merged: dict[Any, str | None] = dict(known or {})
+    for label, name in names.items():
+        if label not in own:
+            raise _unknown(label, labels)
+        merged[own[label]] = None if name is None else _checked(own[label], name)
+    given = {label: name for label in labels if (name := merged.get(label)) is not None}
+    _refuse_clashes(labels, given)
+    return given
+
+
+def _checked(label: Any, name: Any) -> str:
+    if not isinstance(name, str):
+        raise UnsupportedInputError(
+            f"The name of cluster {label!r} is {name!r}, and a name is text. Give a string, or None for no name."
+        )
+    if not name.strip():
+        raise InvalidInputError(f"The name of cluster {label!r} is empty. Give it some text, or None for no name.")
+    return str(name)
+
+
+def _unknown(label: Any, labels: Sequence[Any]) -> InvalidInputError:
+    hint = did_you_mean(label, [own for own in labels if isinstance(own, str)])
+    alike = [own for own in labels if str(own) == str(label)]
+    if alike:
+        hint = f" Did you mean {alike[0]!r}?"
+    return InvalidInputError(f"names: there is no cluster {label!r}.{hint} The clusters are {listed(labels, most=20)}.")
+
+
+def _refuse_clashes(labels: Sequence[Any], names: Mapping[Any, str]) -> None:
+    owner: dict[str, Any] = {}
+    for label, name in names.items():
+        if name in owner:
+            raise InvalidInputError(
+                f"Clusters {owner[name]!r} and {label!r} are both named {name!r}. Give each a name of its own."
+            )
+        owner[name] = label
+    for label in labels:
+        own = str(label)
+        if own in owner and owner[own] != label:
+            raise InvalidInputError(
+                f"Cluster {owner[own]!r} is named {own!r}, which is the label of another cluster. Choose another name."
+            )
