@@ -29,8 +29,7 @@ _OTHER_TEXT = re.compile(r"\s*(?:(<)[!?a-z]|\{\s*[\"}]|\[\s*[\[{])", re.IGNORECA
 _NUMBER_OR_NONE = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?|nan?|null|none|[?.-]|", re.IGNORECASE)
 _SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[;,\s]*(?:\n|$)", re.IGNORECASE)  # as Excel writes it
 _TOTAL = re.compile(r"((grand |sub)?total|sums?|totals|gesamt|summe|insgesamt|average|mean)\s*:?", re.IGNORECASE)
-# What may be a code: three digits of which the first is 0, at the start of a cell.
-_MAY_BE_CODE = re.compile(rb"(?:^|[^0-9.+-])0[0-9]{2,}(?![0-9.])")
+_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -271,7 +270,9 @@ def _no_rows(frame: pd.DataFrame, name: str) -> list[int]:
     if frame.columns[0] in text:
         comments = frame[frame.columns[0]].astype(str).str.startswith("#").to_numpy()
         found["of comments"] = np.flatnonzero(comments & (n_values == 1)).tolist() if wide else []
-    rows = np.setdiff1d(np.arange(len(frame)), [row for rows in found.values() for row in rows])
+    is_row = np.ones(len(frame), dtype=np.bool_)
+    is_row[[line for lines in found.values() for line in lines]] = False
+    rows = np.flatnonzero(is_row)
     for column in text if len(rows) > 2 else []:
         last = frame[column].iloc[rows[-1]]
         if _TOTAL.fullmatch(str(last).strip()) and (frame[column] == last).sum() == 1:
@@ -289,11 +290,28 @@ def _with_codes(file: IO[bytes], frame: pd.DataFrame, layout: Layout, encoding: 
 
     numbers = [column for column in frame.columns if frame[column].dtype.kind in "iuf"]
     file.seek(0)
-    if not numbers or not (encoding == "utf-16" or any(map(_MAY_BE_CODE.search, file))):
+    if not numbers or not (encoding == "utf-16" or _may_hold_codes(file)):
         return frame
     file.seek(0)
     cells = pd.read_csv(file, dtype=str, usecols=numbers, **_options(layout, encoding))
     return frame.assign(**{column: cells[column] for column in numbers if holds_codes(cells[column])})
+
+
+def _may_hold_codes(file: IO[bytes]) -> bool:
+    """Whether a cell may start with three digits of which the first is 0; a pass over the bytes is cheap."""
+    import numpy as np
+
+    before = b"\n"
+    while block := file.read(_BLOCK_BYTES):
+        text = before + block
+        before = text[-3:]
+        byte = np.frombuffer(text, dtype=np.uint8)
+        at = np.flatnonzero(byte[1:-2] == ord("0")) + 1
+        at = at[~np.isin(byte[at - 1], np.frombuffer(b"0123456789.+-", dtype=np.uint8))]
+        digit = byte - np.uint8(ord("0")) < 10  # what is below wraps around
+        if (digit[at + 1] & digit[at + 2]).any():
+            return True
+    return False
 
 
 def whole_again(frame: pd.DataFrame) -> pd.DataFrame:
