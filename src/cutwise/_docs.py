@@ -13,6 +13,40 @@ Class = TypeVar("Class", bound=type)
 SHARED = """\
 n_clusters : int, default=8
     Number of clusters k.
+max_leaves : int, default=None
+    Number of leaves at most, at least ``n_clusters``. None means one leaf a cluster. More leaves follow the
+    reference more closely, and a cluster may then have several; of the trees that growth passes from one leaf a
+    cluster on, the one of lowest ``cost_`` is returned, so that more leaves never cost more.
+algorithm : {"exshallow", "exgreedy", "imm", "exkmc", "optimal"}, default="exshallow"
+    How the tree grows to ``n_clusters`` leaves. ``"imm"`` cuts where the fewest rows are parted from their
+    reference center; ``"exgreedy"`` where the rows, each served by the best center left on its side, cost the
+    least; ``"exshallow"`` also looks at how deep the tree would become; ``"exkmc"`` grows to ``max_leaves`` from an
+    empty tree, best cut first, and need not give every cluster a leaf. ``"optimal"`` is for 2 clusters: the single
+    cut that costs least of all, each side with its own center; it takes only the numbers of the clusters from the
+    reference.
+expansion : {"exkmc", "expand"}, default="exkmc"
+    How a tree with one leaf a cluster grows to ``max_leaves``. ``"exkmc"`` looks at cost under the reference
+    centers, ``"expand"`` at the rows whose cluster differs from the reference.
+depth_penalty : float or "auto", default=0.03
+    Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone. ``"auto"`` (ExShallow*) searches
+    between 0 and 1 for a tree of ``n_clusters`` leaves that keeps both targets: from 0.03 lower where a tree costs
+    too much, higher where its explanations are too long, up to the first that keeps both, 20 trees at most. Where
+    none does, it is the tree with the shortest explanations of those that keep the cost; where none keeps the
+    cost, the cheapest. The other algorithms do not use it.
+target_cost : float, default=None
+    What the tree may cost, in the units of ``cost_``. None means what ExKMC's tree with ``n_clusters`` leaves on
+    the same reference costs. Only for ``depth_penalty="auto"`` with ``"exshallow"``: an error without them.
+target_waes : float, default=None
+    How many conditions a row's explanation may have on average; None means as many as in ExKMC's tree. Only for
+    ``depth_penalty="auto"``, as ``target_cost``.
+degree : int, default=3
+    Of the polynomial kernel.
+coef0 : float, default=1
+    Of the polynomial kernel; not negative.
+beta : float, default=1
+    Of the histogram intersection.
+n_components : int, default=100
+    Landmark rows of the approximation. As many as there are rows make it exact.
 reference : clusterer or array-like of shape (n_clusters, n_features), default=None
     The clustering to approximate: centers, or a clusterer (fitted or not). None means k-means. Centers are in the
     preprocessor's output where there is one. Of a clusterer that was fitted on these rows, the same scaled or not
@@ -28,8 +62,8 @@ random_state : int, RandomState instance or None, default=None
 n_jobs : int, default=None
     Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
 verbose : int, default=0
-    1 prints each stage and its seconds to standard error; 2 also what happens in them, such as the reference's
-    restarts.
+    1 prints each stage and its seconds to standard error; 2 also prints the reference's restarts, and the leaves as
+    they come, where there are any.
 tree_ : ThresholdTree
     The model.
 labels_ : ndarray of shape (n_samples,), int32
@@ -54,6 +88,13 @@ reference_ : Reference
     The clustering that the tree approximates: ``labels``, ``centers``, ``cost``.
 n_leaves_, depth_ : int
     Size of the tree.
+depth_penalty_ : float
+    The depth penalty that was used; only with ``algorithm="exshallow"``.
+gamma_ : float
+    The gamma that was used.
+approximation_error_ : float
+    0 without an approximation. Otherwise what the features lack, as a share: the trace norm of the difference of
+    exact and approximate kernel matrix over that of the exact one.
 classes_ : ndarray of shape (n_clusters,), int32
     The cluster numbers 0 .. k-1.
 preprocessor_ : transformer
@@ -63,17 +104,27 @@ cluster_names_ : dict of label to str
     The names that ``name_clusters`` gave; empty after a fit.
 feature_names_in_ : ndarray of shape (n_features,)
     Only when ``X`` has column names that are all strings.
+X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    Rows with the columns of fit, in their own units.
+y : ignored
+    There for scikit-learn's sake.
+sample_weight : array-like of shape (n_samples,), default=None
+    How much each row counts; none negative, not all 0.
+names : mapping of label to str, default=None
+    Names for this time, on top of those of :meth:`name_clusters`.
 """
 
+LINE = re.compile(r"^\{(\w+(?:, \w+)*)\}$", re.MULTILINE)
 ENTRIES = {entry.split(" : ")[0].split(",")[0]: entry for entry in re.split(r"\n(?=\S)", SHARED.strip())}
 
 
 def fill_doc(cls: Class) -> Class:
-    """Fill the shared entries into a class's docstring."""
-    doc = inspect.cleandoc(cls.__doc__ or "")  # there is none under python -OO
-
-    def entries(line: re.Match[str]) -> str:
-        return "\n".join(ENTRIES[name] for name in line[1].split(", "))
-
-    cls.__doc__ = re.sub(r"^\{([a-z_]+(?:, [a-z_]+)*)\}$", entries, doc, flags=re.MULTILINE)
+    """Fill the shared entries into the docstrings of a class and of the methods that it defines."""
+    for documented in (cls, *filter(inspect.isfunction, vars(cls).values())):
+        if documented.__doc__:  # there is none under python -OO
+            documented.__doc__ = re.sub(LINE, _entries, inspect.cleandoc(documented.__doc__))
     return cls
+
+
+def _entries(line: re.Match[str]) -> str:
+    return "\n".join(ENTRIES[name] for name in line[1].split(", "))

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from cutwise._docs import fill_doc
 from cutwise.estimators._context import FitContext
 from cutwise.estimators._model_file import ModelFileMixin
 from cutwise.estimators._params import UnserializableParam
@@ -40,14 +41,15 @@ __all__ = ["TreeEstimator", "fitted"]
 _LARGE_INTEGER = 2.0**52
 
 
+@fill_doc
 class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Parent of the estimators: everything a fitted tree answers, whatever grew it."""
 
     _objective: ClassVar[Objective] = KMEANS
     """What costs and distances are; estimators that measure otherwise override ``transform`` and ``_cost_of``."""
 
-    # Told what a fit ends in, so that cost_curve can end it anew with every smaller tree of the same growth.
-    _ends_in: Callable[[FitContext, GrownTree], None] | None = None
+    # Called with what a fit grew, so that cost_curve can finish it with every smaller tree of the same growth.
+    _after_growth: Callable[[FitContext, GrownTree], None] | None = None
 
     _takes_cheapest: ClassVar[bool] = False
     """Whether a fit ends with the cheapest tree of its growth, rather than the largest."""
@@ -75,8 +77,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows with the columns of fit, in their own units.
+        {X}
 
         Returns
         -------
@@ -91,8 +92,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows with the columns of fit, in their own units.
+        {X}
 
         Returns
         -------
@@ -140,10 +140,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows with the columns of fit, in their own units.
-        names : mapping of label to str, default=None
-            Names for this time, on top of those of :meth:`name_clusters`.
+        {X, names}
         changes : bool, default=False
             Go on to say, for every other cluster, the smallest change of one column that would move the row there, as
             :meth:`smallest_changes` finds it.
@@ -158,7 +155,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         if changes:
             found = smallest_changes(labeled, table, self._column_spreads)
             known = labeled.cluster_names
-            return [f"{said}; {changes_in_words(of, known)}" for said, of in zip(sentences, found, strict=True)]
+            return [f"{sentence}; {changes_in_words(of, known)}" for sentence, of in zip(sentences, found, strict=True)]
         return sentences
 
     def smallest_changes(
@@ -168,10 +165,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows with the columns of fit, in their own units.
-        names : mapping of label to str, default=None
-            Names for this time, on top of those of :meth:`name_clusters`.
+        {X, names}
 
         Returns
         -------
@@ -195,8 +189,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
         Parameters
         ----------
-        names : mapping of label to str, default=None
-            Names for this time, on top of those of :meth:`name_clusters`.
+        {names}
 
         Returns
         -------
@@ -304,7 +297,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return self.tree_.predict(table, n_jobs=check_n_jobs(self.n_jobs))
 
     def _as_labels(self, codes: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
-        """Cluster codes in the words of the user."""
+        """Cluster codes as the user's labels."""
         return self.classes_[codes]
 
     def _metric(self, X: Any, table: Table) -> Table:
@@ -341,8 +334,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _finish(self, context: FitContext, grown: GrownTree) -> None:
         """Choose among the trees of a growth, and set what follows from it."""
-        if self._ends_in is not None:
-            self._ends_in(context, grown)
+        if self._after_growth is not None:
+            self._after_growth(context, grown)
         self._take_tree(context, context.cheapest_tree(grown) if self._takes_cheapest else grown)
 
     def _take_tree(self, context: FitContext, grown: GrownTree) -> None:
@@ -392,27 +385,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
 
 def fitted(model: object, function: str, advice: str = "") -> TreeEstimator:
-    """A model of cutwise that is fitted, for a function that reads it.
-
-    Parameters
-    ----------
-    model : object
-    function : str
-        What is said to take a model.
-    advice : str, default ""
-        What to do with something else.
-
-    Returns
-    -------
-    model : TreeEstimator
-
-    Raises
-    ------
-    UnsupportedInputError
-        Something else.
-    NotFittedError
-        A model that is not fitted.
-    """
+    """A fitted model of cutwise, for the named function that reads one; anything else is an error, with the advice."""
     if not isinstance(model, TreeEstimator):
         raise UnsupportedInputError(
             f"{function} takes a fitted model of cutwise, not {type(model).__name__}.{advice and ' '}{advice}"

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClusterMixin
 
+from cutwise._docs import fill_doc
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import MetricSpace, fit_metric_space
@@ -17,6 +18,7 @@ from cutwise.table import Table, check_n_clusters, read_table, read_weights
 __all__ = ["TreeClusterer"]
 
 
+@fill_doc
 class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     """Parent of the estimators with ``n_clusters``, whose ``fit`` needs no labels."""
 
@@ -47,12 +49,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows with the columns of fit, in their own units.
-        y : ignored
-            There for scikit-learn's sake.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts; none negative, not all 0.
+        {X, y, sample_weight}
 
         Returns
         -------

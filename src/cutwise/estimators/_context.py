@@ -23,56 +23,25 @@ Int32 = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class TreeCosts:
-    """What the clusters of a tree cost.
-
-    Attributes
-    ----------
-    cost : float
-        With the clusters' own centers.
-    surrogate_cost : float
-        With the reference's centers.
-    centers : ndarray of shape (k, p), float64, or None
-        The clusters' own centers where distances are measured; None where no coordinates could say them, as in the
-        feature space of a kernel.
-    distances : bool
-        Whether costs are distances to these centers: what IMM's guarantee is about.
-    between : float or None
-        What the clusters' means cost around the mean of all rows, by weight; None where centers are no means.
-    """
+    """What the clusters of a tree cost: with their own centers, and with the reference's."""
 
     cost: float
     surrogate_cost: float
-    centers: Float64 | None
-    distances: bool = True
-    between: float | None = None
+    centers: Float64 | None  # (k, p), where distances are measured; None in the feature space of a kernel
+    distances: bool = True  # whether costs are distances to these centers: what IMM's guarantee is about
+    between: float | None = None  # cost of the clusters' means around the mean of all rows; None for medians
 
 
 @dataclass(frozen=True, eq=False)
 class FitContext:
-    """The clustering that a tree is compared with, and the rows of both.
+    """The clustering that a tree is compared with, and the rows of both."""
 
-    Attributes
-    ----------
-    rows : TrainingRows
-        The m rows that take part.
-    reference : Reference
-        With labels of these.
-    full_labels : ndarray of shape (n,), int32
-        Labels of all n rows, -1 for noise; rows without weight have the nearest center's.
-    sample_weight : ndarray of shape (n,), float64, or None
-        As they were given.
-    objective : Objective
-        What costs are, and what centers follow from it.
-    given_costs : ndarray of shape (m, k), float64, optional
-        In place of the objective's costs: what it costs to serve each row by each cluster.
-    """
-
-    rows: TrainingRows
-    reference: Reference
-    full_labels: Int32
-    sample_weight: Float64 | None
+    rows: TrainingRows  # the m rows that take part
+    reference: Reference  # with labels of these
+    full_labels: Int32  # (n,), -1 for noise; rows without weight have the nearest center's
+    sample_weight: Float64 | None  # (n,), as given
     objective: Objective = KMEANS
-    given_costs: Float64 | None = None
+    given_costs: Float64 | None = None  # (m, k), of each row by each cluster, in place of the objective's
 
     @property
     def n_clusters(self) -> int:
@@ -110,7 +79,7 @@ class FitContext:
         return self.one_cluster_cost if costs.between is None else costs.cost + costs.between
 
     def cost_of_each(self, partitions: Iterable[Int32]) -> list[float]:
-        """``cost_of_labels(codes).cost`` of every one; those that differ little from the one before are soon said."""
+        """``cost_of_labels(codes).cost`` of every one; only clusters that changed since the one before are computed."""
         rows, k = self.rows, self.n_clusters
         if self.given_costs is not None:
             return [self.cost_of_labels(codes).cost for codes in partitions]

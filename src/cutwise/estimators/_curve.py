@@ -186,15 +186,15 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     if max_leaves is not None:
         check_integer("max_leaves", max_leaves, minimum=1)
     fit = fit if y is None else {**fit, "y": y}
-    probe, ends = _unfitted(model), list[tuple[FitContext, GrownTree]]()
+    probe, growths = _unfitted(model), list[tuple[FitContext, GrownTree]]()
     probe.set_params(max_leaves=_most_leaves(model, X, y) if max_leaves is None else max_leaves)
-    probe._ends_in = lambda *end: ends.append(end)
+    probe._after_growth = lambda *growth: growths.append(growth)
     try:
         probe.fit(X, **fit)
     finally:
-        del probe._ends_in
+        del probe._after_growth
     k = len(probe.classes_)
-    context, grown = ends[-1]
+    context, grown = growths[-1]
     # What is chosen among several growths by the finished tree may be another growth at another size.
     chosen = "auto" in (getattr(probe, "algorithm", None), getattr(probe, "surrogate_features", None))
     nested = grown.split_order is not None and not chosen
@@ -262,7 +262,7 @@ def _unfitted(model: TreeEstimator) -> TreeEstimator:
 
 
 def _most_leaves(model: Any, X: Any, y: Any) -> int:
-    """Where a curve ends unless it is said."""
+    """Where a curve ends by default."""
     if getattr(model, "algorithm", None) == "optimal":
         return 2  # a single cut has nothing to expand
     if "n_clusters" in model.get_params(deep=False):

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from cutwise._docs import fill_doc
 from cutwise.estimators._clusterer import TreeClusterer
 from cutwise.estimators._context import FitContext
 from cutwise.estimators._entries import Entries
@@ -36,6 +37,7 @@ __all__ = ["ALGORITHMS", "ExplainableClusterer"]
 ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc", "optimal")
 
 
+@fill_doc
 class ExplainableClusterer(TreeClusterer):
     """Parent of the estimators whose clusters have centers; the objective makes them k-means or k-medians."""
 
@@ -75,16 +77,13 @@ class ExplainableClusterer(TreeClusterer):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Cluster the rows, and grow the tree that says the clusters.
+        """Cluster the rows, and grow the tree that explains the clusters.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Finite numbers; not copied where they are float32, float64, int32, int64, uint8 or bool.
-        y : ignored
-            There for scikit-learn's sake.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts; none negative, not all 0.
+        {y, sample_weight}
 
         Returns
         -------

@@ -31,27 +31,11 @@ _ATTEMPTS = 4
 
 @dataclass(frozen=True, eq=False)
 class LabelProblem:
-    """A clustering to explain, as the growers want it.
-
-    Attributes
-    ----------
-    rows : TrainingRows
-    labels : ndarray of shape (m,), int32
-        Cluster codes of the rows that take part.
-    coordinates : ndarray of shape (k, d), float64
-        The clusters' centers in the columns that are cut.
-    costs : LazyCosts
-        The cost of each row by each cluster, in fixed point.
-    max_leaves : int
-    expansion : str
-    depth_penalty : float
-    progress : callable
-        Called with the number of leaves.
-    """
+    """A clustering to explain, as the growers want it."""
 
     rows: TrainingRows
-    labels: npt.NDArray[np.int32]
-    coordinates: npt.NDArray[np.float64]
+    labels: npt.NDArray[np.int32]  # (m,), cluster codes
+    coordinates: npt.NDArray[np.float64]  # (k, d), the clusters' centers in the columns that are cut
     costs: LazyCosts
     max_leaves: int
     expansion: str
@@ -66,26 +50,13 @@ class LabelProblem:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A grown tree and what it is judged by.
+    """A grown tree and what it is judged by."""
 
-    Attributes
-    ----------
-    growth : str
-        The algorithm that grew it.
-    grown : GrownTree
-    agreement : int
-        Weight of the rows whose cluster it keeps.
-    n_without_leaf : int
-        Clusters without a leaf.
-    explanation_size : float
-        Conditions that a row's rule has, on average (WAES).
-    """
-
-    growth: str
+    growth: str  # the algorithm that grew it
     grown: GrownTree
-    agreement: int
-    n_without_leaf: int
-    explanation_size: float
+    agreement: int  # weight of the rows whose cluster it keeps
+    n_without_leaf: int  # clusters without a leaf
+    explanation_size: float  # conditions that a row's rule has, on average (WAES)
 
     @property
     def rank(self) -> tuple[int, int, float]:
@@ -101,12 +72,9 @@ def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
 
 
 def grow_candidates(problem: LabelProblem) -> dict[str, Candidate]:
-    """Grow every tree that ``"auto"`` chooses from.
+    """Grow every tree that ``"auto"`` chooses from, by name, the preferred one of equals first.
 
-    Returns
-    -------
-    candidates : dict of str to Candidate
-        By growth, the preferred one of equals first. Leaves have the cluster of most of their rows in all of them.
+    Leaves have the cluster of most of their rows in all of them.
     """
     cart, overgrown_cart = _carts(problem, [problem.max_leaves, _overgrown(problem.max_leaves)])
     grown = {

@@ -74,20 +74,7 @@ def imm_certificate(model: TreeEstimator) -> ImmCertificate:
 
 
 def certificate_line(model: TreeEstimator) -> str | None:
-    """The line about what is proved for a fitted model, or None where nothing is.
-
-    Parameters
-    ----------
-    model : fitted estimator
-
-    Returns
-    -------
-    line : str or None
-
-    References
-    ----------
-    Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Theorem 5.1 and Lemma 5.5 for IMM, Theorem 4.1 for optimal cuts.
-    """
+    """The line about what is proved for a fitted model, or None: for IMM, and by Theorem 4.1 for optimal cuts."""
     algorithm = getattr(model, "algorithm", None)
     if algorithm == "optimal" and model._imm_applies:
         factor = 2 if model.reference_.objective == KMEDIANS.name else 4

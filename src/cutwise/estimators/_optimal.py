@@ -19,16 +19,11 @@ from cutwise.tree.provider import MemoryProvider
 __all__ = ["check_two_leaves", "cut_in_two"]
 
 # A sparse table is made dense for the search, up to this size.
-_MOST_BYTES = 8 << 30
+_MAX_BYTES = 8 << 30
 
 
 def check_two_leaves(n_clusters: int, max_leaves: int) -> None:
-    """Refuse more clusters, or more leaves, than a single cut has sides.
-
-    Raises
-    ------
-    InvalidInputError
-    """
+    """Refuse more clusters, or more leaves, than a single cut has sides."""
     if n_clusters != 2:
         raise InvalidInputError(
             f'algorithm="optimal" is the best single cut, which makes two clusters; n_clusters={n_clusters} was given. '
@@ -42,23 +37,9 @@ def check_two_leaves(n_clusters: int, max_leaves: int) -> None:
 
 
 def cut_in_two(context: FitContext, *, columns_apart: bool) -> GrownTree:
-    """The tree of the single cut that costs least.
+    """The tree of the single cut that costs least, its clusters numbered so that most weight agrees with the reference.
 
-    Parameters
-    ----------
-    context : FitContext
-        The tree's clusters take the numbers of its reference's so that most of the weight agrees.
-    columns_apart : bool
-        Whether costs are measured elsewhere than in the columns that are cut.
-
-    Returns
-    -------
-    grown : GrownTree
-
-    Raises
-    ------
-    InvalidInputError
-        No cut parts the rows, or a sparse table that is too large to be made dense.
+    ``columns_apart`` says that costs are measured elsewhere than in the columns that are cut.
     """
     rows = context.rows
     cut = optimal_cut(
@@ -87,10 +68,10 @@ def _dense(values: npt.NDArray[Any] | sparse.csr_array) -> Matrix:
     if not isinstance(values, sparse.csr_array):
         return as_matrix(values)
     n, d = values.shape
-    if n * d * values.dtype.itemsize > _MOST_BYTES:
+    if n * d * values.dtype.itemsize > _MAX_BYTES:
         raise InvalidInputError(
             f'algorithm="optimal" makes the table dense, and {n:,} x {d:,} values take '
-            f"{n * d * values.dtype.itemsize / 1e9:.0f} GB (at most {_MOST_BYTES / 1e9:.0f} are tried).\nReduce the "
+            f"{n * d * values.dtype.itemsize / 1e9:.0f} GB (at most {_MAX_BYTES / 1e9:.0f} are tried).\nReduce the "
             'number of columns (sklearn.decomposition.TruncatedSVD as preprocessor), or use algorithm="exkmc".'
         )
     return as_matrix(values.toarray())

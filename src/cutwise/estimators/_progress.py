@@ -18,19 +18,7 @@ def check_verbose(verbose: object) -> int:
 
 
 class Stages:
-    """The stages of one fit.
-
-    Parameters
-    ----------
-    owner : str
-        Put before every line.
-    verbose : int
-        0 prints nothing, 1 a line for each stage, 2 also the number of leaves while the tree grows.
-
-    Notes
-    -----
-    Lines go to standard error: standard output belongs to results.
-    """
+    """The stages of one fit as lines on standard error; ``verbose`` 0 prints none, 2 also the leaves as they come."""
 
     def __init__(self, owner: str, verbose: int) -> None:
         self._owner = owner

@@ -12,28 +12,18 @@ from cutwise import core
 from cutwise.estimators._context import FitContext
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import MetricSpace, TrainingRows, encode_rows
+from cutwise.exceptions import InvalidInputError
 from cutwise.reference import KMEANS, Objective, Reference, find_reference, from_centers, from_estimator
-from cutwise.table import Seed, Table
+from cutwise.table import Seed, Table, as_dense, read_table
 
-__all__ = ["ReferenceRecipe", "cut_coordinates", "is_clusterer", "make_reference"]
+__all__ = ["ReferenceRecipe", "cut_coordinates", "is_clusterer", "make_reference", "read_centers", "read_costs"]
 
 
 @dataclass(frozen=True)
 class ReferenceRecipe:
-    """What decides the reference, apart from the rows.
+    """What decides the reference, apart from the rows."""
 
-    Attributes
-    ----------
-    given : None, clusterer or array-like of shape (n_clusters, n_columns)
-        None: our own clustering by the objective.
-    n_clusters, n_init : int
-    random_state : int, RandomState instance or None
-    n_jobs, verbose : int
-    objective : Objective, default KMEANS
-        What the reference minimizes, or its centers follow from.
-    """
-
-    given: Any
+    given: Any  # a clusterer or centers of shape (n_clusters, n_columns); None for our own by the objective
     n_clusters: int
     n_init: int
     random_state: Seed
@@ -49,22 +39,7 @@ def make_reference(
     sample_weight: npt.NDArray[np.float64] | None,
     stages: Stages,
 ) -> FitContext:
-    """Find the reference, and encode the rows that take part.
-
-    Parameters
-    ----------
-    recipe : ReferenceRecipe
-    table : Table
-        All n rows.
-    space : MetricSpace
-        The same rows where distances are measured.
-    sample_weight : ndarray of shape (n,), float64, or None
-    stages : Stages
-
-    Returns
-    -------
-    context : FitContext
-    """
+    """Find the reference, and encode those of the n rows that take part."""
     k, n_jobs, objective = recipe.n_clusters, recipe.n_jobs, recipe.objective
     if is_clusterer(recipe.given):
         with stages.stage("reference clustering"):
@@ -115,21 +90,10 @@ def make_reference(
 def cut_coordinates(
     rows: TrainingRows, reference: Reference, space: MetricSpace, objective: Objective
 ) -> npt.NDArray[np.float64]:
-    """The clusters' coordinates in the columns that may be cut.
+    """The clusters' coordinates in the columns that may be cut, shape (k, d).
 
-    Parameters
-    ----------
-    rows : TrainingRows
-    reference : Reference
-        With labels of the m rows.
-    space : MetricSpace
-    objective : Objective
-
-    Returns
-    -------
-    coordinates : ndarray of shape (k, d), float64
-        The centers themselves where distances are measured in these very columns, else the best centers of the
-        clusters' rows in the columns that are cut. A cluster without rows is put at the row nearest to its center.
+    These are the centers themselves where distances are measured in these very columns, else the best centers of the
+    clusters' rows in the columns that are cut. A cluster without rows is put at the row nearest to its center.
     """
     if space.preprocessor is None:
         return reference.centers
@@ -145,3 +109,38 @@ def is_clusterer(given: Any) -> bool:
     if given is None or (hasattr(given, "__array__") and not isinstance(given, type)):
         return False
     return isinstance(given, type) or hasattr(given, "fit") or hasattr(given, "predict")
+
+
+def read_centers(
+    centers: Any, n_clusters: int, n_columns: int, *, what: str = "centers", order: str = "the sorted labels"
+) -> npt.NDArray[np.float64]:
+    """Check centers of clusters, shape (n_clusters, n_columns); ``order`` tells messages how they are sorted."""
+    given = _dense(centers, what)
+    if given.shape != (n_clusters, n_columns):
+        raise InvalidInputError(
+            f"{what} has shape {given.shape}, but there are {n_clusters} clusters and {n_columns} columns.\n"
+            f"Give one row for each cluster{order and f', in the order of {order}'}: shape ({n_clusters}, {n_columns})."
+        )
+    return given
+
+
+def read_costs(costs: Any, n_rows: int, n_clusters: int) -> npt.NDArray[np.float64]:
+    """The cost of each row by each cluster as float64, shape (n_rows, n_clusters), checked."""
+    given = _dense(costs, "costs")
+    if given.shape != (n_rows, n_clusters):
+        raise InvalidInputError(
+            f"costs has shape {given.shape}, but there are {n_rows} rows and {n_clusters} clusters.\n"
+            f"Give one row for each row of X and one column for each cluster, in the order of the sorted labels: "
+            f"shape ({n_rows}, {n_clusters})."
+        )
+    if given.min() < 0:
+        row, cluster = np.argwhere(given < 0)[0]
+        raise InvalidInputError(
+            f"costs holds {given[row, cluster].item()!r} in row {row}, column {cluster} (counted from 0), and a cost "
+            "is at least 0.\nAdd the same number to every cost of a row: it changes no tree, only the cost ratio."
+        )
+    return given
+
+
+def _dense(values: Any, what: str) -> npt.NDArray[np.float64]:
+    return np.ascontiguousarray(as_dense(read_table(values, what=what).values), dtype=np.float64)

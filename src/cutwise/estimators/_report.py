@@ -34,7 +34,7 @@ from cutwise.table import Table, check_option
 __all__ = ["Report", "report"]
 
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
-_UNTOLD = ("n_jobs", "verbose")  # parameters that no result depends on
+_WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that no result depends on
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +88,7 @@ class Report:
 
 
 def check_form(path: str | os.PathLike[str]) -> str:
-    """The method of ``Report`` that writes files of that ending.
-
-    Raises
-    ------
-    InvalidInputError
-        There is none.
-    """
+    """The method of ``Report`` that writes files of that ending; another ending is an error."""
     ending = Path(path).suffix.lower()
     if ending not in _WRITERS:
         raise InvalidInputError(
@@ -266,14 +260,14 @@ def _sql(model: TreeEstimator, dialect: str, table: str | None, notes: list[str]
 
 def _settings(model: TreeEstimator) -> list[tuple[str, str]]:
     params = model.get_params(deep=False)
-    told = [("estimator", type(model).__name__)]
-    told += [
+    settings = [("estimator", type(model).__name__)]
+    settings += [
         (name, value if isinstance(value, str) else _short(value))
         for name, value in params.items()
-        if name not in _UNTOLD and value is not None
+        if name not in _WITHOUT_EFFECT and value is not None
     ]
     growth = getattr(model, "growth_", None)
-    return told if growth is None else [*told, ("grown by", str(growth))]
+    return settings if growth is None else [*settings, ("grown by", str(growth))]
 
 
 def _short(value: Any) -> str:

@@ -28,51 +28,24 @@ _BLOCK = 1 << 13
 
 @dataclass(frozen=True, eq=False)
 class MetricSpace:
-    """Where distances are measured.
+    """Where distances are measured."""
 
-    Attributes
-    ----------
-    preprocessor : transformer or None
-        Fitted; None where distances are measured in the input's own columns.
-    rows : object
-        The n rows there, as the preprocessor gave them, or as the caller did.
-    table : Table
-        The same, read.
-    """
-
-    preprocessor: Any
-    rows: Any
-    table: Table
+    preprocessor: Any  # fitted; None where distances are measured in the input's own columns
+    rows: Any  # the n rows there, as the preprocessor gave them, or as the caller did
+    table: Table  # the same, read
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """The rows that take part in a fit: those of positive weight that are no noise, equal ones merged where it pays.
+    """The m rows that take part in a fit: those of positive weight that are no noise, equal ones possibly merged."""
 
-    Attributes
-    ----------
-    table : Table
-        All n rows, in the input's columns and units.
-    encoded : EncodedTable
-        The m rows that take part, as codes.
-    metric : Table
-        The same m rows where distances are measured.
-    sample_weight : ndarray of shape (m,), float64, or None
-        What each of them counts for, as it was given; None where each counts once.
-    weight_scale : float
-        ``encoded.weights`` in units of ``sample_weight``: weight 1 in the latter is this much in the former.
-    n_jobs : int
-    same_columns : bool
-        Whether distances are measured in the input's own columns.
-    """
-
-    table: Table
-    encoded: EncodedTable
-    metric: Table
-    sample_weight: npt.NDArray[np.float64] | None
-    weight_scale: float
+    table: Table  # all n rows, in the input's columns and units
+    encoded: EncodedTable  # the m rows that take part, as codes
+    metric: Table  # the same m rows where distances are measured
+    sample_weight: npt.NDArray[np.float64] | None  # (m,), as given; None where each counts once
+    weight_scale: float  # what weight 1 in ``sample_weight`` is in ``encoded.weights``
     n_jobs: int
-    same_columns: bool
+    same_columns: bool  # whether distances are measured in the input's own columns
 
     @property
     def n_rows(self) -> int:
@@ -143,17 +116,10 @@ class TrainingRows:
         return sum_costs(values, self._summing_weights)
 
     def deviations(self, columns: Sequence[int]) -> npt.NDArray[np.float64]:
-        """Weighted standard deviations of some of the input's columns, to six digits.
+        """Weighted standard deviations of some of the input's columns, shape (n_columns,); nan for the others.
 
-        Parameters
-        ----------
-        columns : sequence of int
-
-        Returns
-        -------
-        deviations : ndarray of shape (n_columns,), float64
-            nan for the columns that were not asked for, and for those whose squares are beyond float64. Rounded, so
-            that the order of the rows does not show: it is a unit to measure in, no result.
+        They are rounded to six digits, so that the order of the rows does not show; nan where squares are beyond
+        float64.
         """
         missing = [column for column in columns if np.isnan(self._deviations[column])]
         if missing:
@@ -223,24 +189,9 @@ def encode_rows(
     merge: bool = True,
     n_jobs: int,
 ) -> TrainingRows:
-    """Encode the rows that take part in a fit.
+    """Encode the rows that take part in a fit, from the table and the same n rows where distances are measured.
 
-    Parameters
-    ----------
-    table, metric : Table
-        All n rows in the input's columns, and where distances are measured; one and the same without a preprocessor.
-    sample_weight : ndarray of shape (n,), float64, or None
-    keep : ndarray of shape (n,), bool, optional
-        False for noise.
-    shared : ndarray of shape (n,), optional
-        What equal rows must also have in common to be merged, such as a label.
-    merge : bool, default True
-        False where every row has something of its own.
-    n_jobs : int
-
-    Returns
-    -------
-    rows : TrainingRows
+    ``keep`` is False for noise; equal rows are merged only where they have the same ``shared`` value, such as a label.
     """
     weights, scale = integer_weights(sample_weight)
     encoded = encode_table(table, weights=weights, keep=keep, merge=merge, n_jobs=n_jobs)
@@ -278,23 +229,10 @@ def _merged_weights(
 def fit_metric_space(
     preprocessor: Any, X: Any, table: Table, sample_weight: npt.NDArray[np.float64] | None
 ) -> MetricSpace:
-    """Fit a copy of the preprocessor and transform the rows with it.
+    """Fit a copy of the preprocessor and transform the rows with it; it does not write into ``X`` (see ``unshared``).
 
-    Parameters
-    ----------
-    preprocessor : transformer or None
-        Left as it is; its copy does not write into ``X``, whatever it says of that: see ``unshared``. Weights are
-        passed on where its ``fit`` takes them, so that a weight is a repeated row here too; where it takes none it is
-        fitted on the rows that have a weight.
-    X : object
-        The rows as the caller gave them: a preprocessor may need the data frame.
-    table : Table
-        The same rows, read.
-    sample_weight : ndarray of shape (n,), float64, or None
-
-    Returns
-    -------
-    space : MetricSpace
+    Weights are passed on where its ``fit`` takes them, so that a weight is a repeated row here too; where it takes none
+    it is fitted on the rows that have a weight.
     """
     if preprocessor is None:
         return MetricSpace(None, X, table)

@@ -27,13 +27,13 @@ FIRST_PENALTY = 0.03
 MOST_STEPS = 20
 """Trees that are grown at most."""
 
-_NARROW = 1.01
+_SAME_PENALTY = 1.01
 """Halving ends where the ends of the interval are within one per cent of each other."""
 
-_LEAST = 1e-6
+_SMALLEST_PENALTY = 1e-6
 """Below it a penalty does little more than break ties: 0 is tried in its place."""
 
-_NEAR = 1.5
+_NEIGHBORHOOD = 1.5
 """How far from the best penalty, as a factor, shorter explanations are looked for at last."""
 
 # Equal partitions may cost differently in the last digits.
@@ -79,27 +79,9 @@ def search_penalty(
     middle between it and 1, or as far down, and so on down until a tree keeps the cost; 0 comes last. If cost rose with
     the penalty and the size fell, all penalties that keep both would be met, unless they lie within 1 % of each other
     or below a millionth. Trees do so only on the whole: where none of the halving keeps both, the steps that are left
-    halve the widest intervals between different trees, those near the best one first.
-
-    Parameters
-    ----------
-    grow : callable
-        The tree of a penalty.
-    judge : callable
-        Its cost and its explanation size.
-    target_cost, target_waes : float
-
-    Returns
-    -------
-    search : PenaltySearch
-        Ends with the first tree that keeps both targets. Else the tree with the shortest explanations of those that
-        keep the cost; else the cheapest.
-    grown : GrownTree
-        That tree.
-
-    References
-    ----------
-    Laber, Murtinho, Oliveira (2023), *Shallow decision trees for explainable k-means clustering*, Section 4.4.
+    halve the widest intervals between different trees, those near the best one first. Of several trees the one with the
+    shortest explanations among those that keep the cost is taken, else the cheapest (Laber, Murtinho, Oliveira 2023,
+    Section 4.4).
     """
     tried: dict[float, tuple[float, float]] = {}
     best: tuple[tuple[bool, float, float], float, GrownTree] | None = None
@@ -126,9 +108,9 @@ def search_penalty(
 def _halfway(tried: dict[float, tuple[float, float]], low: float, high: float) -> float | None:
     """The middle of the interval by ratio, then those of its ends that were not tried; None where all is done."""
     below = high * math.sqrt(FIRST_PENALTY)  # 0 has no logarithm: steps down are as long as the first one up
-    if low == 0.0 and below >= _LEAST:
+    if low == 0.0 and below >= _SMALLEST_PENALTY:
         return below
-    if low > 0.0 and high > _NARROW * low:
+    if low > 0.0 and high > _SAME_PENALTY * low:
         return math.sqrt(low * high)
     return next((end for end in (low, high) if end not in tried), None)
 
@@ -136,7 +118,7 @@ def _halfway(tried: dict[float, tuple[float, float]], low: float, high: float) -
 def _around(tried: dict[float, tuple[float, float]], best: float) -> float | None:
     """The middle of the widest interval between two different trees, near the best penalty where there is one."""
     intervals = [
-        (low < best * _NEAR and best < high * _NEAR, high / low, low, high)
+        (low < best * _NEIGHBORHOOD and best < high * _NEIGHBORHOOD, high / low, low, high)
         for low, high in pairwise(sorted({*tried, 1.0}))
         if low > 0.0 and tried[low] != tried.get(high) and low < math.sqrt(low * high) < high
     ]

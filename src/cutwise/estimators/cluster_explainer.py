@@ -1,4 +1,4 @@
-"""Any clustering, said in words."""
+"""Explaining a clustering that exists already, from wherever it came."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import ClassifierTags
 
+from cutwise._docs import fill_doc
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._context import FitContext
 from cutwise.estimators._entries import Entries
-from cutwise.estimators._given import read_centers, read_costs
 from cutwise.estimators._growth import (
     LabelProblem,
     best_candidate,
@@ -20,6 +20,7 @@ from cutwise.estimators._growth import (
     grow_until_every_cluster_has_a_leaf,
 )
 from cutwise.estimators._progress import Stages
+from cutwise.estimators._reference import read_centers, read_costs
 from cutwise.estimators._rows import TrainingRows, encode_rows, fit_metric_space
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.readouts.words import percent
@@ -42,6 +43,7 @@ __all__ = ["ClusterExplainer"]
 ALGORITHMS = ("auto", *(name for name in RECIPES if name != "kernel_imm"), "cart")
 
 
+@fill_doc
 class ClusterExplainer(TreeEstimator):
     """Explains a clustering that exists already, from wherever it came.
 
@@ -64,15 +66,10 @@ class ClusterExplainer(TreeEstimator):
         How a tree with one leaf a cluster grows to ``max_leaves``. ``"auto"`` always uses ``"expand"``.
     depth_penalty : float, default=0.03
         Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone.
-    preprocessor : transformer, default=None
-        Distances are measured in its output (a scaler's, say), rules stay in the columns and units of ``X``. A copy is
-        fitted.
+    {preprocessor}
     random_state : int, RandomState instance or None, default=None
         Not used: nothing here is random. For the sake of pipelines that set it everywhere.
-    n_jobs : int, default=None
-        Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
-    verbose : int, default=0
-        1 prints each stage and its seconds to standard error; 2 also prints the leaves as they come.
+    {n_jobs, verbose}
 
     Attributes
     ----------
@@ -81,7 +78,7 @@ class ClusterExplainer(TreeEstimator):
     classes_ : ndarray of shape (n_clusters,)
         The labels of ``y`` in increasing order, without noise.
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each training row, by the tree, in the words of ``y``. Noise is placed too.
+        Cluster of each training row, by the tree, as labels of ``y``. Noise is placed too.
     growth_ : str
         The algorithm that grew the tree; ``"cart, pruned"`` is the best subtree of a larger tree of plain CART.
     candidates_ : dict of str to float
@@ -96,24 +93,11 @@ class ClusterExplainer(TreeEstimator):
         Cost of the tree's clusters with their own means; with ``costs``, the given cost of each row by its cluster.
     surrogate_cost_ : float
         The same with the centers of ``y``'s clusters.
-    cost_ratio_ : float
-        ``cost_`` over ``reference_.cost``; nan where the latter is 0.
+    {cost_ratio_}
     total_cost_ : float
         Cost of all rows as a single cluster, noise apart; with ``costs``, by the cluster that serves them all best.
-    explained_ : float
-        Share of what the reference explains that the tree keeps: ``(total_cost_ - cost_) / (total_cost_ -
-        reference_.cost)``; nan where the reference costs no less than a single cluster.
-    reference_explained_ : float
-        What the reference itself explains: ``1 - reference_.cost / total_cost_``; nan where the latter is 0.
-    n_leaves_, depth_ : int
-        Size of the tree.
-    preprocessor_ : transformer
-        The fitted preprocessor; None without one.
-    n_features_in_ : int
-    cluster_names_ : dict of label to str
-        The names that ``name_clusters`` gave; empty after a fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only when ``X`` has column names that are all strings.
+    {explained_, reference_explained_, n_leaves_, preprocessor_, n_features_in_, cluster_names_}
+    {feature_names_in_}
 
     Examples
     --------
@@ -148,7 +132,7 @@ class ClusterExplainer(TreeEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, *, centers: Any = None, costs: Any = None, sample_weight: Any = None) -> Self:
-        """Grow the tree that says the clusters ``y``.
+        """Grow the tree that explains the clusters ``y``.
 
         Parameters
         ----------
@@ -163,8 +147,7 @@ class ClusterExplainer(TreeEstimator):
         costs : array-like of shape (n_samples, n_clusters), default=None
             What it costs to serve each row by each cluster, at least 0, clusters in the order of their sorted labels.
             None means squared distances to the centers.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts; none negative, not all 0.
+        {sample_weight}
 
         Returns
         -------
@@ -245,12 +228,10 @@ class ClusterExplainer(TreeEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows with the columns of fit, in their own units.
+        {X}
         y : array-like of shape (n_samples,)
-            Labels in the words of fit; one that fit never saw counts as wrong.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts; none negative, not all 0.
+            Labels like those of fit; one that fit never saw counts as wrong.
+        {sample_weight}
 
         Returns
         -------

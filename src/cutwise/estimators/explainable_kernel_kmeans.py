@@ -1,4 +1,4 @@
-"""Kernel k-means clusters that can be said in words."""
+"""Kernel k-means whose clusters are the leaves of a threshold tree."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from cutwise._docs import fill_doc
 from cutwise.estimators._clusterer import TreeClusterer
 from cutwise.estimators._context import FitContext
 from cutwise.estimators._entries import Entries, pack_float
-from cutwise.estimators._kernel_growth import KernelGrowth, features_of, grow_kernel_tree, kinds_of_features
-from cutwise.estimators._kernel_reference import KernelContext, make_kernel_context
+from cutwise.estimators._explainable_kernel import (
+    KernelContext,
+    KernelGrowth,
+    features_of,
+    grow_kernel_tree,
+    kinds_of_features,
+    make_kernel_context,
+)
 from cutwise.estimators._progress import Stages
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.exceptions import InvalidInputError, ModelFileError
@@ -45,6 +52,7 @@ ALGORITHMS = ("imm", "exkmc", "expand")
 FEATURES = ("auto", "taylor", "kernel")
 
 
+@fill_doc
 class ExplainableKernelKMeans(TreeClusterer):
     """Kernel k-means whose clusters are the leaves of a small tree of tests on single columns.
 
@@ -54,12 +62,7 @@ class ExplainableKernelKMeans(TreeClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
-    max_leaves : int, default=None
-        Number of leaves at most, at least ``n_clusters``. None means one leaf a cluster. More leaves follow the
-        reference more closely, and a cluster may then have several; of the trees that growth passes from one leaf a
-        cluster on, the one of lowest ``cost_`` is returned, so that more leaves never cost more.
+    {n_clusters, max_leaves}
     algorithm : {"imm", "exkmc", "expand"}, default="imm"
         ``"imm"``, Kernel IMM, gives every cluster a leaf, by cuts of surrogate features that part the fewest rows from
         their reference center. ``"exkmc"`` and ``"expand"`` grow to ``max_leaves`` from an empty tree, best cut first,
@@ -72,14 +75,7 @@ class ExplainableKernelKMeans(TreeClusterer):
         itself is the matrix, and the rules are about kernel values with the training rows.
     gamma : float, default=None
         None: see :class:`KernelKMeans`.
-    degree : int, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial kernel; not negative.
-    beta : float, default=1
-        Of the histogram intersection.
-    n_components : int, default=100
-        Landmark rows of the approximation.
+    {degree, coef0, beta, n_components}
     surrogate_features : {"auto", "taylor", "kernel"}, default="auto"
         What Kernel IMM cuts. ``"taylor"``: the first ``taylor_order + 1`` features of the one-dimensional Gaussian
         kernel, on columns shifted to start at 0 where they have negative values; ``"kernel"``: for ``"rbf"`` and
@@ -103,18 +99,11 @@ class ExplainableKernelKMeans(TreeClusterer):
         Number of starts of the reference, as in :class:`KernelKMeans`.
     random_state : int, RandomState instance or None, default=None
         Seeds the reference, and the landmarks of the approximation. The tree uses no randomness.
-    n_jobs : int, default=None
-        Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
-    verbose : int, default=0
-        1 prints each stage and its seconds to standard error; 2 also prints the reference's starts, and the leaves as
-        they come.
+    {n_jobs, verbose}
 
     Attributes
     ----------
-    tree_ : ThresholdTree
-        The model.
-    labels_ : ndarray of shape (n_samples,), int32
-        Cluster of each training row, by the tree. Numbers are those of the reference.
+    {tree_, labels_}
     cost_, inertia_ : float
         Weighted sum of squared distances in feature space to the means of the tree's clusters.
     surrogate_cost_ : float
@@ -122,13 +111,7 @@ class ExplainableKernelKMeans(TreeClusterer):
     cost_ratio_ : float
         ``cost_`` over ``reference_.cost``; nan where the latter is 0. Where the kernel is bounded and costs are high
         anyway, ratios near 1 come easily (kernel paper, Section 7): look at the agreement too.
-    total_cost_ : float
-        Cost of all rows as a single cluster.
-    explained_ : float
-        Share of what the reference explains that the tree keeps: ``(total_cost_ - cost_) / (total_cost_ -
-        reference_.cost)``; nan where the reference costs no less than a single cluster.
-    reference_explained_ : float
-        What the reference itself explains: ``1 - reference_.cost / total_cost_``; nan where the latter is 0.
+    {total_cost_, explained_, reference_explained_}
     adjusted_rand_index_, normalized_mutual_info_ : float
         Agreement of the tree's clusters with the reference's: 1 where they are the same, about 0 where they have
         nothing to do with each other.
@@ -139,21 +122,10 @@ class ExplainableKernelKMeans(TreeClusterer):
     surrogate_features_ : str or None
         The features of the tree that was kept: ``"taylor"``, ``"kernel"``, or ``"map"`` for a kernel's own feature map;
         None without Kernel IMM.
-    gamma_ : float
-        The gamma that was used.
-    approximation_error_ : float
-        As in :class:`KernelKMeans`.
-    n_leaves_, depth_ : int
-        Size of the tree.
+    {gamma_, approximation_error_, n_leaves_}
     classes_ : ndarray of shape (n_clusters,), int32 or the type of the labels given as reference
         The clusters by their codes in the tree.
-    preprocessor_ : transformer
-        The fitted preprocessor; None without one.
-    n_features_in_ : int
-    cluster_names_ : dict of label to str
-        The names that ``name_clusters`` gave; empty after a fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only when ``X`` has column names that are all strings.
+    {preprocessor_, n_features_in_, cluster_names_, feature_names_in_}
 
     Notes
     -----
@@ -230,16 +202,13 @@ class ExplainableKernelKMeans(TreeClusterer):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, K: Any = None) -> Self:
-        """Cluster the rows, and grow the tree that says the clusters.
+        """Cluster the rows, and grow the tree that explains the clusters.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Finite numbers.
-        y : ignored
-            There for scikit-learn's sake.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts; none negative, not all 0.
+        {y, sample_weight}
         K : array-like of shape (n_samples, n_samples), default=None
             The kernel matrix of the rows, for ``kernel="precomputed"``.
 

@@ -1,39 +1,175 @@
-"""Kernel k-means as a clusterer of its own."""
+"""Kernel k-means as a clusterer of its own, and the recipe of a clustering in feature space that kernel trees share."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
+from cutwise._docs import fill_doc
 from cutwise.estimators._columns import RemembersColumns
-from cutwise.estimators._kernel_clustering import KernelRecipe
-from cutwise.estimators._progress import Stages
-from cutwise.exceptions import ColumnMismatchError
+from cutwise.estimators._progress import Stages, check_verbose
+from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError, warn
 from cutwise.reference import (
+    INITS,
     PRECOMPUTED,
+    FeatureSpace,
     KernelCenters,
+    NystroemMap,
+    Partition,
     check_domain,
+    feature_space,
+    kernel_kmeans,
     needs_nonnegative,
     one_thread,
     sum_costs,
     sum_weights,
     warn_if_negative,
 )
-from cutwise.table import Seed, Table, check_n_clusters, check_n_jobs, read_table, read_weights
+from cutwise.table import (
+    Seed,
+    Table,
+    check_integer,
+    check_n_clusters,
+    check_n_jobs,
+    check_option,
+    read_random_state,
+    read_table,
+    read_weights,
+)
 
-__all__ = ["KernelKMeans"]
+__all__ = ["KERNEL_PARAMETERS", "KernelKMeans", "KernelRecipe"]
+
+APPROXIMATIONS = (None, "nystroem")
+_WEIGHT_RATIO = 2.0**40
+
+CONSTANTS = ("gamma", "degree", "coef0", "beta")
+KERNEL_PARAMETERS = ("kernel", *CONSTANTS, "approximation", "n_components")
+"""Parameters that say what distances are."""
 
 
+@dataclass(frozen=True)
+class KernelRecipe:
+    """What decides a kernel clustering, apart from the rows."""
+
+    kernel: Any
+    constants: dict[str, Any]  # gamma, degree, coef0 and beta
+    n_components: int | None  # landmarks of a Nystrom approximation; None for the kernel itself
+    init: str
+    n_init: int
+    max_iter: int
+    n_jobs: int
+    verbose: int
+    landmarks: np.random.Generator
+    starts: np.random.Generator
+    mapping: NystroemMap | None = None
+
+    @classmethod
+    def of(cls, estimator: Any) -> KernelRecipe:
+        """Check the parameters of an estimator; those of the iterations may be missing."""
+        check_option("approximation", estimator.approximation, APPROXIMATIONS)
+        n_components = check_integer("n_components", estimator.n_components, minimum=1)
+        seeds = read_random_state(estimator.random_state).randint(2**31 - 1, size=4)
+        landmarks, starts = np.random.default_rng(seeds).spawn(2)
+        return cls(
+            kernel=estimator.kernel,
+            constants={name: getattr(estimator, name) for name in CONSTANTS},
+            n_components=None if estimator.approximation is None else n_components,
+            init=check_option("init", getattr(estimator, "init", "k-means++"), INITS),
+            n_init=check_integer("n_init", estimator.n_init, minimum=1),
+            max_iter=check_integer("max_iter", getattr(estimator, "max_iter", 300), minimum=1),
+            n_jobs=check_n_jobs(estimator.n_jobs),
+            verbose=check_verbose(estimator.verbose),
+            landmarks=landmarks,
+            starts=starts,
+        )
+
+    def space(
+        self,
+        table: Table,
+        sample_weight: npt.NDArray[np.float64] | None,
+        stages: Stages,
+        *,
+        matrix: Any = None,
+        keep: npt.NDArray[np.bool_] | None = None,
+        merge_by: Any = None,
+    ) -> FeatureSpace:
+        """Put rows into feature space; parameters as in ``feature_space``."""
+        with stages.stage("kernel"):
+            space = feature_space(
+                table,
+                sample_weight,
+                self.kernel,
+                self.constants,
+                matrix=matrix,
+                keep=keep,
+                merge_by=merge_by,
+                n_components=self.n_components,
+                mapping=self.mapping,
+                rng=self.landmarks,
+                n_jobs=self.n_jobs,
+            )
+        if self.n_components is not None:
+            stages.say(f"nystroem: the features lack {space.approximation_error:.2%} of the kernel's trace")
+        return space
+
+    def cluster(self, space: FeatureSpace, n_clusters: int, stages: Stages) -> Partition:
+        """Cluster the rows of a feature space."""
+        formula = space.kernel.formula
+        if formula is not None and formula.is_resemblance and space.n_rows > n_clusters:
+            _check_resemblance(space)
+        with stages.stage("kernel k-means"):
+            found = kernel_kmeans(
+                space,
+                n_clusters,
+                init=self.init,
+                n_init=self.n_init,
+                max_iter=self.max_iter,
+                rng=self.starts,
+                n_jobs=self.n_jobs,
+                verbose=max(self.verbose - 1, 0),
+            )
+        _check_weights(space, found.cost)
+        return found
+
+
+def _check_weights(space: FeatureSpace, cost: float) -> None:
+    """Refuse weights beside which all that costs something vanishes: a cost is a small difference of large sums."""
+    least, largest = float(space.weights[space.weights > 0].min()), float(space.weights.max())
+    if largest > _WEIGHT_RATIO * least and cost * _WEIGHT_RATIO < float(space.weights @ np.abs(space.gram.diagonal)):
+        raise InvalidInputError(
+            f"sample_weight goes from {least:.6g} to {largest:.6g}, and the cost of the clusters drowns in the "
+            "rounding of the heavy rows' share. Use weights closer to each other, or 0 for rows that do not count."
+        )
+
+
+def _check_resemblance(space: FeatureSpace) -> None:
+    """Warn where a kernel between 0 and 1 is the same number between all rows, so that any clusters will do."""
+    least, largest = space.resemblance
+    if least > 1 - 1e-13:
+        extreme, found, better = "small", "no row can be told from another", "larger"
+    elif largest < 1e-9:
+        extreme, found, better = "large", "no row is like any other", "smaller"
+    else:
+        return
+    warn(
+        CutwiseWarning(
+            f"gamma={space.kernel.constants.gamma:g} is so {extreme} that {found}, and the clusters are arbitrary. "
+            f"Use a {better} one, or None for one that suits the spread of the columns."
+        )
+    )
+
+
+@fill_doc
 class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """k-means in the feature space of a kernel: clusters need not be convex, and centers are no points of the input.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    {n_clusters}
     kernel : str or callable, default="rbf"
         ``"rbf"``: ``exp(-gamma |x - y|^2)``; ``"laplacian"``: ``exp(-gamma |x - y|_1)``; ``"additive_chi2"``: sum of
         ``2 x y / (x + y)``; ``"chi2"``: ``exp(-gamma * sum of (x - y)^2 / (x + y))``; ``"hellinger"``: sum of
@@ -46,12 +182,7 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         None: 1 over the sum of the columns' variances for ``"rbf"`` and ``"polynomial"`` (as scikit-learn's "scale",
         with each column's own variance), of their standard deviations for ``"laplacian"``, of variance over mean for
         ``"chi2"``. The other kernels have none.
-    degree : int, default=3
-        Of the polynomial kernel.
-    coef0 : float, default=1
-        Of the polynomial kernel; not negative.
-    beta : float, default=1
-        Of the histogram intersection.
+    {degree, coef0, beta}
     init : {"k-means++", "random"}, default="k-means++"
         Starts from rows far apart in feature space, or from random labels.
     n_init : int, default=10
@@ -61,12 +192,10 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
     approximation : {None, "nystroem"}, default=None
         None holds the kernel matrix of all distinct rows. ``"nystroem"`` replaces the kernel by products of
         ``n_components`` features, for tables whose kernel matrix would not fit in memory.
-    n_components : int, default=100
-        Landmark rows of the approximation. As many as there are rows make it exact.
+    {n_components}
     random_state : int, RandomState instance or None, default=None
         Seeds starts and landmarks.
-    n_jobs : int, default=None
-        Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
+    {n_jobs}
     verbose : int, default=0
         1 prints each stage and its seconds to standard error, 2 also every start. 1 also prints the error of the
         approximation.
@@ -80,14 +209,7 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         of its features.
     n_iter_ : int
         Iterations of the start that was kept, and moves of single rows.
-    gamma_ : float
-        The gamma that was used.
-    approximation_error_ : float
-        0 without an approximation. Otherwise what the features lack, as a share: the trace norm of the difference of
-        exact and approximate kernel matrix over that of the exact one.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only when ``X`` has column names that are all strings.
+    {gamma_, approximation_error_, n_features_in_, feature_names_in_}
 
     Notes
     -----
@@ -163,8 +285,7 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Finite numbers. For ``kernel="precomputed"`` the kernel matrix, of shape (n_samples, n_samples).
-        y : ignored
-            There for scikit-learn's sake.
+        {y}
         sample_weight : array-like of shape (n_samples,), default=None
             How much each row counts; none negative, not all 0. Rows of weight 0 get the nearest cluster.
 
@@ -228,8 +349,7 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows with the columns of fit.
+        {X}
 
         Returns
         -------
@@ -251,12 +371,7 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows with the columns of fit.
-        y : ignored
-            There for scikit-learn's sake.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts; none negative, not all 0.
+        {X, y, sample_weight}
 
         Returns
         -------

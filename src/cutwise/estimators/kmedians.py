@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
+from cutwise._docs import fill_doc
 from cutwise.estimators._columns import RemembersColumns
-from cutwise.estimators._given import read_centers
 from cutwise.estimators._progress import Stages
+from cutwise.estimators._reference import read_centers
 from cutwise.reference import KMEDIANS, find_clustering, sum_costs, sum_weights
 from cutwise.table import (
     check_integer,
@@ -26,6 +27,7 @@ __all__ = ["KMedians"]
 INITS = ("k-means++", "random")
 
 
+@fill_doc
 class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """k-medians: clusters around coordinate-wise medians, by the sum of l1 distances.
 
@@ -34,19 +36,17 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters k.
+    {n_clusters}
     init : {"k-means++", "random"} or array-like of shape (n_clusters, n_features), default="k-means++"
         Where to start: rows drawn by their l1 distance to the nearest center so far (greedy k-means++), any rows, or
         the given centers; from these there is a single run, with nothing random in it.
     n_init : int, default=10
-        Number of starts, of which the best is kept.
+        Number of starts, of which the best is taken.
     max_iter : int, default=300
         Iterations of a start at most.
     random_state : int, RandomState instance or None, default=None
         Seeds the starts.
-    n_jobs : int, default=None
-        Threads, by joblib's rule: None means 1, -1 all cores. The result does not depend on it.
+    {n_jobs}
     verbose : int, default=0
         1 prints each stage and its seconds to standard error, 2 also every start.
 
@@ -61,9 +61,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         Weighted sum of l1 distances to the nearest center.
     n_iter_ : int
         Iterations of the last run that led to the result.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only when ``X`` has column names that are all strings.
+    {n_features_in_, feature_names_in_}
 
     Notes
     -----
@@ -126,10 +124,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Finite numbers; not copied where they are float32, float64, int32, int64, uint8 or bool.
-        y : ignored
-            There for scikit-learn's sake.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts; none negative, not all 0.
+        {y, sample_weight}
 
         Returns
         -------
@@ -181,8 +176,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows with the columns of fit.
+        {X}
 
         Returns
         -------
@@ -197,7 +191,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        {X}
 
         Returns
         -------
@@ -211,9 +205,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), default=None
+        {X, y, sample_weight}
 
         Returns
         -------

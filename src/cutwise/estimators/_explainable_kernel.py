@@ -1,8 +1,8 @@
-"""The clustering in feature space that a kernel tree is grown against: our own, a clusterer's, or given labels."""
+"""Kernel trees: the clustering in feature space that they are grown against, and how they grow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,17 +12,19 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise.estimators._context import FitContext, TreeCosts
-from cutwise.estimators._kernel_clustering import KERNEL_PARAMETERS, KernelRecipe
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._reference import is_clusterer
-from cutwise.estimators._rows import MetricSpace, encode_rows
-from cutwise.estimators.kernel_kmeans import KernelKMeans
-from cutwise.exceptions import InvalidInputError
+from cutwise.estimators._rows import MetricSpace, TrainingRows, encode_rows
+from cutwise.estimators.kernel_kmeans import KERNEL_PARAMETERS, KernelKMeans, KernelRecipe
+from cutwise.exceptions import InvalidInputError, listed
 from cutwise.reference import (
     FEATURE_SPACE,
+    KERNELS,
     PRECOMPUTED,
     FeatureSpace,
+    Kernel,
     KernelCenters,
+    LazyCosts,
     NystroemMap,
     Reference,
     check_domain,
@@ -31,9 +33,20 @@ from cutwise.reference import (
     warn_if_negative,
     wrong_number,
 )
-from cutwise.table import Table, read_labels
+from cutwise.table import Table, as_dense, read_labels
+from cutwise.tree.criteria.base import Features
+from cutwise.tree.growing import GrownTree
+from cutwise.tree.recipes import grow_tree
+from cutwise.tree.surrogate_features import SurrogateFeatures, surrogate_features
 
-__all__ = ["KernelContext", "make_kernel_context"]
+__all__ = [
+    "KernelContext",
+    "KernelGrowth",
+    "features_of",
+    "grow_kernel_tree",
+    "kinds_of_features",
+    "make_kernel_context",
+]
 
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
@@ -41,21 +54,11 @@ Int32 = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class KernelContext(FitContext):
-    """What a kernel tree is grown on, and what its clusters cost; centers have no coordinates, shape (k, 0).
+    """What a kernel tree is grown on, and what its clusters cost; centers have no coordinates, shape (k, 0)."""
 
-    Attributes
-    ----------
-    space : FeatureSpace
-        The m rows in feature space, possibly merged otherwise.
-    costs : ndarray of shape (m, k), float64
-        Squared distance in feature space of each row to each reference cluster's mean; equation (5).
-    classes : ndarray of shape (k,)
-        The clusters as their labels.
-    """
-
-    space: FeatureSpace = field(kw_only=True)
-    costs: Float64 = field(kw_only=True)
-    classes: npt.NDArray[Any] = field(kw_only=True)
+    space: FeatureSpace = field(kw_only=True)  # the m rows in feature space, possibly merged otherwise
+    costs: Float64 = field(kw_only=True)  # (m, k), squared distances to the reference clusters' means; equation (5)
+    classes: npt.NDArray[Any] = field(kw_only=True)  # (k,), the clusters as their labels
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """What clusters of the m rows cost: with means of their own, and with the reference's."""
@@ -96,30 +99,10 @@ def make_kernel_context(
     sample_weight: Float64 | None,
     stages: Stages,
 ) -> KernelContext:
-    """Find the reference, and what every row costs by each of its clusters.
+    """Find the reference of an ``ExplainableKernelKMeans``, and what every row costs by each of its clusters.
 
-    Parameters
-    ----------
-    estimator : ExplainableKernelKMeans
-        For its parameters.
-    n_clusters : int
-    table : Table
-        All n rows.
-    metric : MetricSpace
-        The same rows where the kernel reads them.
-    matrix : ndarray or csr_array of shape (n, n), or None
-        A precomputed kernel.
-    sample_weight : ndarray of shape (n,), float64, or None
-    stages : Stages
-
-    Returns
-    -------
-    context : KernelContext
-
-    Raises
-    ------
-    InvalidInputError
-        A reference that is none, has another number of clusters, or another kernel.
+    ``table`` has all n rows, ``metric`` the same where the kernel reads them; ``matrix`` is a precomputed kernel of
+    shape (n, n), or None.
     """
     recipe = KernelRecipe.of(estimator)
     given = estimator.reference
@@ -245,3 +228,118 @@ def _refuse_empty(labels: Int32, n_clusters: int) -> None:
             f"Cluster {empty[0]} of the reference has no row of positive weight, so it has no mean in feature space. "
             "Give a reference whose clusters all have rows here."
         )
+
+
+@dataclass(frozen=True)
+class KernelGrowth:
+    """What decides a kernel tree, apart from the clustering."""
+
+    algorithm: str
+    max_leaves: int
+    expansion: str
+    cuts: str
+    features: dict[str, SurrogateFeatures]  # the kinds to try, for "imm"
+    scaled: bool  # whether the kernel reads a preprocessor's output
+    n_jobs: int
+    progress: Callable[[int], None]
+
+
+def kinds_of_features(kernel: Any, wanted: str) -> list[str]:
+    """Which kinds of surrogate features to try: all that the kernel has for ``"auto"``, else the wanted one."""
+    every = list(surrogate_features(kernel)) if isinstance(kernel, str) else []
+    name = "a kernel function" if callable(kernel) else f"kernel={kernel!r}"
+    known = callable(kernel) or (isinstance(kernel, str) and kernel in KERNELS)
+    if not every and known:  # what is no kernel is refused elsewhere
+        raise InvalidInputError(
+            f"algorithm='imm' cuts surrogate features, functions of one column each, and {name} has none.\n"
+            "Use algorithm='exkmc' or algorithm='expand', which need the kernel's distances alone."
+        )
+    if known and wanted != "auto" and wanted not in every:
+        has = listed(every) if set(every) != {"map"} else "a feature map of its own"
+        raise InvalidInputError(
+            f"surrogate_features={wanted!r} is not what {name} has: {has}.\n"
+            "Use surrogate_features='auto', which takes what there is."
+        )
+    return every if wanted == "auto" else [wanted]
+
+
+def features_of(kernel: Kernel, wanted: str, taylor_order: int) -> dict[str, SurrogateFeatures]:
+    """The surrogate features to try, by kind; parameters as in ``kinds_of_features``."""
+    constants = kernel.constants
+    every = surrogate_features(kernel.name, gamma=constants.gamma, beta=constants.beta, taylor_order=taylor_order)
+    return {kind: every[kind] for kind in kinds_of_features(kernel.name, wanted)}
+
+
+def grow_kernel_tree(context: KernelContext, growth: KernelGrowth) -> tuple[GrownTree, str | None]:
+    """Grow a tree against a clustering in feature space; for "imm" also say which kind of features it cuts.
+
+    Of the trees of several kinds of features it is the one of lowest cost, the first of equals.
+    """
+    rows, labels = context.rows, context.reference.labels
+
+    costs = LazyCosts(rows.metric.matrix, None, weights=rows.weights, n_jobs=growth.n_jobs, given=context.costs)
+    nowhere = np.zeros((context.n_clusters, rows.table.n_columns))  # centers have no coordinates in the columns
+
+    def grow(algorithm: str, features: Features | None = None) -> GrownTree:
+        return grow_tree(
+            rows.encoded,
+            labels,
+            nowhere,
+            costs,
+            algorithm=algorithm,
+            max_leaves=growth.max_leaves,
+            expansion=growth.expansion,
+            cuts=growth.cuts,
+            features=features,
+            n_jobs=growth.n_jobs,
+            progress=growth.progress,
+        )
+
+    if growth.algorithm != "imm":
+        return grow(growth.algorithm), None
+    trees: list[tuple[float, str, GrownTree]] = []
+    for kind, features in growth.features.items():
+        grown = grow("kernel_imm", _of_input(features, rows) if growth.scaled else features)
+        if len(growth.features) == 1:
+            return grown, kind
+        cheapest = context.cheapest_tree(grown)
+        trees.append((context.cost_of_labels(cheapest.codes).cost, kind, cheapest))
+    _, kind, best = min(trees, key=lambda tree: tree[0])
+    return best, kind
+
+
+def _of_input(features: SurrogateFeatures, rows: TrainingRows) -> list[SurrogateFeatures]:
+    """Features of the input's columns, from those of the preprocessor's output: one for each column."""
+    if rows.metric.n_columns == rows.table.n_columns:
+        raw, scaled = rows.compress(rows.table.values), rows.metric.values
+        columns = [_scaled_column(raw, scaled, j) for j in range(rows.table.n_columns)]
+        if all(column is not None for column in columns):
+            return [_OfScaled(features, *column) for column in columns if column is not None]
+    raise InvalidInputError(
+        "algorithm='imm' cuts functions of single columns, so each column of the preprocessor's output must be a "
+        "non-decreasing function of the same column of X, as with StandardScaler or MinMaxScaler. "
+        "This preprocessor's is not.\nUse algorithm='exkmc' or 'expand' with it, or a scaler."
+    )
+
+
+def _scaled_column(raw: Any, scaled: Any, column: int) -> tuple[Float64, Float64] | None:
+    """The distinct values of a column and what the preprocessor made of them; None unless these follow their order."""
+    before, after = (as_dense(part[:, [column]]).astype(np.float64).ravel() for part in (raw, scaled))
+    values, first, inverse = np.unique(before, return_index=True, return_inverse=True)
+    made = after[first]
+    if (made[inverse.ravel()] != after).any() or (np.diff(made) < 0).any():
+        return None
+    return values, made
+
+
+@dataclass(frozen=True, eq=False)
+class _OfScaled:
+    """Features of a column after a non-decreasing function of its values, such as a scaler's."""
+
+    features: SurrogateFeatures
+    values: Float64
+    scaled: Float64
+
+    def of_column(self, values: Float64, exact: bool) -> Float64:
+        """See :class:`SurrogateFeatures`."""
+        return self.features.of_column(np.interp(values, self.values, self.scaled), exact)
