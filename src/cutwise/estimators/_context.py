@@ -20,6 +20,9 @@ __all__ = ["FitContext", "TreeCosts"]
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 
+_ROUNDING = 1e-9
+"""Costs that differ by less, relative to those of the reference, are compared exactly."""
+
 
 @dataclass(frozen=True, eq=False)
 class TreeCosts:
@@ -108,8 +111,30 @@ class FitContext:
         sizes = sizes_of_growth(grown, self.n_clusters)[::-1]
         if len(sizes) == 1:
             return grown
-        costs = self.cost_of_each(clusters_by_size(grown, sizes))
+        sizes = self._nearly_cheapest(grown, sizes)
+        costs = self.cost_of_each(clusters_by_size(grown, sizes)) if len(sizes) > 1 else [0.0]
         return truncate_growth(grown, min(zip(costs, sizes, strict=True))[1])
+
+    def _nearly_cheapest(self, grown: GrownTree, sizes: list[int]) -> list[int]:
+        """The sizes, decreasing, at which the tree may cost least: for means, those that rounding alone tells apart."""
+        if self.objective is not KMEANS or self.given_costs is not None:
+            return sizes
+        # Trees of one growth differ by what the means of the leaves cost around those of their clusters.
+        leaves = grown.tree.leaves
+        leaf = np.searchsorted(leaves, grown.leaf_of_row).astype(np.int32)
+        means, weight = self.rows.centers(KMEANS, leaf, len(leaves))
+        occupied = weight > 0
+        means, weight = means[occupied], weight[occupied]
+        costs = np.array(
+            [
+                sum(_cost_around_mean(means[clusters == c], weight[clusters == c]) for c in np.unique(clusters))
+                for clusters in clusters_by_size(grown, sizes, leaves[occupied])
+            ]
+        )
+        if not np.isfinite(costs).all():
+            return sizes
+        near = costs <= costs.min() + _ROUNDING * (self.reference.cost + costs.max())
+        return [size for size, is_near in zip(sizes, near, strict=True) if is_near]
 
     @cached_property
     def one_cluster_cost(self) -> float:

@@ -74,6 +74,10 @@ class KernelContext(FitContext):
         """``cost_of_labels(codes).cost`` of every one."""
         return [self.space.partition_cost(self._in_space(codes), self.n_clusters) for codes in partitions]
 
+    def _nearly_cheapest(self, grown: GrownTree, sizes: list[int]) -> list[int]:
+        """All of them: the means of leaves have no coordinates."""
+        return sizes
+
     @cached_property
     def one_cluster_cost(self) -> float:
         """What the m rows cost around one mean in feature space."""

@@ -85,9 +85,11 @@ def _base_size(grown: GrownTree) -> int:
     return int(np.count_nonzero(grown.leaf_clusters < 0)) + 1
 
 
-def clusters_by_size(grown: GrownTree, sizes: Sequence[int]) -> Iterator[npt.NDArray[np.int32]]:
-    """The cluster of every row, shape (m,), in each tree of a growth; ``sizes`` decrease."""
-    tree = grown.tree
+def clusters_by_size(
+    grown: GrownTree, sizes: Sequence[int], leaves: npt.NDArray[np.integer] | None = None
+) -> Iterator[npt.NDArray[np.int32]]:
+    """The cluster of every row, or of every given leaf, in each tree of a growth; ``sizes`` decrease."""
+    tree, leaves = grown.tree, grown.leaf_of_row if leaves is None else leaves
     assert grown.split_order is not None
     assert grown.leaf_clusters is not None
     end = np.arange(1, tree.n_nodes + 1)  # one past the last node below each
@@ -100,7 +102,7 @@ def clusters_by_size(grown: GrownTree, sizes: Sequence[int]) -> Iterator[npt.NDA
         for undone in tree.parents[by_order[2 * n_leaves - 2 : 2 * size - 2 : -2]].tolist():  # a split makes two nodes
             cluster[undone : end[undone]] = grown.leaf_clusters[undone]
         n_leaves = size
-        yield cluster[grown.leaf_of_row]
+        yield cluster[leaves]
 
 
 def truncate_growth(grown: GrownTree, n_leaves: int) -> GrownTree:
