@@ -30,11 +30,11 @@ from cutwise.table import (
     read_random_state,
 )
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.recipes import EXPANSIONS, grow_tree
+from cutwise.tree.recipes import EXPANSIONS, grow_tree, recipes_for
 
 __all__ = ["ALGORITHMS", "ExplainableClusterer"]
 
-ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc", "optimal")
+ALGORITHMS = (*recipes_for("centers"), "optimal")
 
 
 @fill_doc

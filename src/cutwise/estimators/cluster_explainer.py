@@ -36,11 +36,11 @@ from cutwise.table import (
     read_table,
     read_weights,
 )
-from cutwise.tree.recipes import EXPANSIONS, RECIPES
+from cutwise.tree.recipes import EXPANSIONS, recipes_for
 
 __all__ = ["ClusterExplainer"]
 
-ALGORITHMS = ("auto", *(name for name in RECIPES if name != "kernel_imm"), "cart")
+ALGORITHMS = ("auto", *recipes_for("labels"), "cart")
 
 
 @fill_doc

@@ -44,11 +44,11 @@ from cutwise.table import (
     read_weights,
 )
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.recipes import CUTS, EXPANSIONS
+from cutwise.tree.recipes import CUTS, EXPANSIONS, recipes_for
 
 __all__ = ["ExplainableKernelKMeans"]
 
-ALGORITHMS = ("imm", "exkmc", "expand")
+ALGORITHMS = ("imm", *recipes_for("kernel"))
 FEATURES = ("auto", "taylor", "kernel")
 
 

@@ -22,7 +22,7 @@ from .growing import GrowingTree, GrownTree
 from .policies import expand, separate
 from .provider import MemoryProvider
 
-__all__ = ["CUTS", "EXPANSIONS", "RECIPES", "Recipe", "grow_tree"]
+__all__ = ["CUTS", "EXPANSIONS", "RECIPES", "Recipe", "grow_tree", "recipes_for"]
 
 CUTS = ("interval", "threshold")
 """What tests may be: intervals as well, or one-sided alone."""
@@ -42,27 +42,50 @@ class Recipe:
         What adds leaves one by one, where this recipe is the whole growth or expands a base tree.
     needs_costs : bool
         Whether it needs the cost of serving every row by every cluster.
+    explains : tuple of str
+        What estimators offer it for: "centers" of clusters, "labels" from anywhere, clusterings by a "kernel".
     """
 
     help: str
     base: Callable[[GrowthProblem], SeparationCriterion] | None = None
     expansion: Callable[[GrowthProblem], ExpansionCriterion] | None = None
     needs_costs: bool = False
+    explains: tuple[str, ...] = ("centers", "labels")
 
 
 RECIPES = {
     "imm": Recipe("the fewest rows are separated from their reference center", base=MistakeCriterion),
     "exgreedy": Recipe("rows cost least by the best center on their side", base=InducedCriterion, needs_costs=True),
     "exshallow": Recipe("the same, and the tree stays shallow", base=ShallowCriterion, needs_costs=True),
-    "kernel_imm": Recipe("the fewest rows are separated, in a surrogate feature", base=FeatureMistakeCriterion),
-    "exkmc": Recipe("a side costs least by one center", expansion=SurrogateCriterion, needs_costs=True),
-    "expand": Recipe("the fewest rows differ from their side's commonest cluster", expansion=DisagreementCriterion),
-    "spex": Recipe("the fewest pairs of a cluster are separated, by size of the sides", expansion=CliqueCriterion),
+    "kernel_imm": Recipe(
+        "the fewest rows are separated, in a surrogate feature", base=FeatureMistakeCriterion, explains=()
+    ),
+    "exkmc": Recipe(
+        "each side costs least by one center",
+        expansion=SurrogateCriterion,
+        needs_costs=True,
+        explains=("centers", "labels", "kernel"),
+    ),
+    "expand": Recipe(
+        "the fewest rows differ from their side's commonest cluster",
+        expansion=DisagreementCriterion,
+        explains=("labels", "kernel"),
+    ),
+    "spex": Recipe(
+        "the fewest pairs of a cluster are separated, for the size of the sides",
+        expansion=CliqueCriterion,
+        explains=("labels",),
+    ),
 }
 """Every algorithm by its name. A new one is a criterion and a line here."""
 
 EXPANSIONS = ("exkmc", "expand")
 """Recipes that users may expand a base tree by."""
+
+
+def recipes_for(what: str) -> tuple[str, ...]:
+    """Names of the recipes that estimators offer for "centers", "labels" or a "kernel"."""
+    return tuple(name for name, recipe in RECIPES.items() if what in recipe.explains)
 
 
 def grow_tree(
