@@ -145,7 +145,7 @@ def test_what_does_not_fit_is_refused() -> None:
     k, d = case.coordinates.shape
     other = core.as_matrix(case.values[:-1])
     histogram, totals = histogram_of(case, case.labels, None, None, 1)
-    known = core.ColumnCuts()
+    known = core.CutCache()
 
     def mistakes(table=matrix, weights=None, survivors=case.survivors):
         return core.fewest_mistakes(
@@ -188,19 +188,19 @@ def test_a_partition_keeps_order_and_tells_its_gap(case: Case) -> None:
 def test_fewest_mistakes_are_those_of_all_cuts(case: Case, with_histogram: bool) -> None:
     cluster = np.where(np.isin(case.labels, case.survivors), case.labels, -1).astype(np.int32)
     histogram, totals = histogram_of(case, cluster, case.weights, None, 1)
-    uncounted = case.rows[cluster[case.rows] < 0]
+    already_mistaken = case.rows[cluster[case.rows] < 0]
     least, features, thresholds = core.fewest_mistakes(
-        case.encoded, case.matrix, case.rows, cluster, case.weights, uncounted, histogram if with_histogram else None,
-        totals, case.coordinates, case.survivors, core.ColumnCuts(), 2,
+        case.encoded, case.matrix, case.rows, cluster, case.weights, already_mistaken,
+        histogram if with_histogram else None, totals, case.coordinates, case.survivors, core.CutCache(), 2,
     )  # fmt: skip
 
-    held = cluster[case.rows] >= 0
+    served = cluster[case.rows] >= 0
     expected: dict[int, list[tuple[int, float]]] = {}
     for feature, threshold, is_left in cuts(case, with_centers=True):
         center_left = case.coordinates[:, feature] <= threshold
         if center_left[case.survivors].all() or not center_left[case.survivors].any():
             continue
-        parted = held & (is_left != center_left[cluster[case.rows]])
+        parted = served & (is_left != center_left[cluster[case.rows]])
         expected.setdefault(int(case.weight(case.rows)[parted].sum()), []).append((feature, threshold))
     if not expected:
         assert least == -1
@@ -247,8 +247,10 @@ def test_the_best_surrogate_cut_is_that_of_all_cuts(case: Case, with_histogram: 
     histogram = np.zeros((case.encoded.n_slots, k), dtype=np.int64) if with_histogram else None
     totals = np.zeros(k, dtype=np.int64)
     core.add_to_cost_histogram(case.encoded, None, case.rows, case.excess, histogram, totals)
-    silent = (~case.excess.any(axis=1)).astype(np.uint8)
-    found = core.best_surrogate_cut(case.encoded, case.matrix, case.rows, case.excess, histogram, totals, silent, 2)
+    is_zero_cost = (~case.excess.any(axis=1)).astype(np.uint8)
+    found = core.best_surrogate_cut(
+        case.encoded, case.matrix, case.rows, case.excess, histogram, totals, is_zero_cost, 2
+    )
     costs = case.excess[case.rows]
     scores = [
         (int(costs[is_left].sum(axis=0).min() + costs[~is_left].sum(axis=0).min()), feature)
@@ -293,15 +295,15 @@ def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, wi
     n, k = case.excess.shape
     width = 2 if penalty else 1
     histogram = np.zeros((case.encoded.n_slots, k, width), dtype=np.int64) if with_histogram else None
-    totals, held = np.zeros((k, width), dtype=np.int64), np.zeros((k, 2), dtype=np.int64)
+    totals, nearest_costs = np.zeros((k, width), dtype=np.int64), np.zeros((k, 2), dtype=np.int64)
     states = new_states(n, k, case.excess.dtype)
-    core.hold_by_nearest(
+    core.update_two_nearest(
         case.encoded, None, case.excess, case.base, case.weights, [case.rows], [case.survivors], states, histogram,
-        totals, held,
+        totals, nearest_costs,
     )  # fmt: skip
     no_kills = np.zeros(case.values.shape[1], dtype=np.uint8)
     found = core.best_induced_cut(
-        case.encoded, case.matrix, case.rows, case.excess, states, case.weights, histogram, totals, held,
+        case.encoded, case.matrix, case.rows, case.excess, states, case.weights, histogram, totals, nearest_costs,
         case.coordinates, case.survivors, penalty, no_kills, no_kills, 2,
     )  # fmt: skip
 

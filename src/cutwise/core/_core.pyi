@@ -337,13 +337,13 @@ def add_to_cost_histogram(
     n_jobs: int = 1,
 ) -> None: ...
 
-class ColumnCuts:
+class CutCache:
     """The best cuts of every column at a node."""
 
     def __init__(self) -> None: ...
 
-def forget_changed_cuts(
-    cuts: ColumnCuts,
+def invalidate_changed_cuts(
+    cuts: CutCache,
     matrix: Matrix,
     lost_rows: NDArray[numpy.int32],
     cluster: NDArray[numpy.int32],
@@ -359,7 +359,7 @@ def forget_changed_cuts(
     lost_rows: each on its center's side, as the cut made no mistakes and none was made above. coordinates (k, d).
     """
 
-def parted_rows(
+def mistaken_rows(
     rows: NDArray[numpy.int32],
     cluster: NDArray[numpy.int32],
     survivors: NDArray[numpy.int32],
@@ -377,21 +377,21 @@ def fewest_mistakes(
     rows: NDArray[numpy.int32],
     cluster: NDArray[numpy.int32],
     weights: NDArray[numpy.int64] | None,
-    uncounted: NDArray[numpy.int32],
+    already_mistaken: NDArray[numpy.int32],
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],
-    known: ColumnCuts,
+    known: CutCache,
     n_jobs: int = 1,
 ) -> tuple[int, NDArray[numpy.int32], NDArray[numpy.float64]]:
     """
     The cuts that part the fewest rows from their centers and leave a surviving center on each side.
 
     rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was parted before;
-    uncounted: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) or None, totals
+    already_mistaken: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) or None, totals
     (k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
-    or more. known: the best cuts of every column, new or the parent's after forget_changed_cuts; known columns are not looked
+    or more. known: the best cuts of every column, new or the parent's after invalidate_changed_cuts; known columns are not looked
     at again, and on return it holds those of this node. Gives the fewest mistakes (-1 when no cut parts the centers), and the
     features and thresholds (left ends of gaps) of every cut that attains them, in order. Moshkovitz, Dasgupta, Rashtchian,
     Frost (2020), Algorithm 1.
@@ -405,13 +405,13 @@ def best_surrogate_cut(
     costs: NDArray[numpy.int32],
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
-    silent: NDArray[numpy.uint8] | None,
+    is_zero_cost: NDArray[numpy.uint8] | None,
     n_jobs: int = 1,
 ) -> tuple[int, float, int, float, int, int] | None:
     """
     The cut whose two sides cost least, each served by the one cluster that serves it best.
 
-    costs (n_rows, k); histogram (n_slots, k) or None: those of the node's rows by slot; totals (k,). silent (n_rows,) or None: 1
+    costs (n_rows, k); histogram (n_slots, k) or None: those of the node's rows by slot; totals (k,). is_zero_cost (n_rows,) or None: 1
     for rows whose costs are all 0, which sums cannot show. Gives (cost, 0.0, feature, threshold, left label, right label), the
     threshold being the left end of the gap, or None when no cut parts the rows. Frost, Moshkovitz, Rashtchian (2020),
     Algorithm 2.
@@ -425,7 +425,7 @@ def best_surrogate_cut(
     costs: NDArray[numpy.int64],
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
-    silent: NDArray[numpy.uint8] | None,
+    is_zero_cost: NDArray[numpy.uint8] | None,
     n_jobs: int = 1,
 ) -> tuple[int, float, int, float, int, int] | None: ...
 
@@ -508,7 +508,7 @@ def best_induced_cut(
     weights: NDArray[numpy.int64] | None,
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
-    held: NDArray[numpy.int64],
+    nearest_costs: NDArray[numpy.int64],
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],
     penalty: float,
@@ -519,10 +519,10 @@ def best_induced_cut(
     """
     The cut of least Price + penalty * DExp with a surviving center on each side.
 
-    excess (n_rows, k): costs above the row's base. states: records of hold_by_nearest, the two cheapest surviving clusters of
+    excess (n_rows, k): costs above the row's base. states: records of update_two_nearest, the two cheapest surviving clusters of
     every row and what parting it from the first loses; (n_rows, 4) int16 or, from 2**15 clusters on, (n_rows, 3) int32 for
     int32 costs, (n_rows, 2) int64 for int64. histogram (n_slots, k, 1 or 2) or None: losses, and weights when penalty is not 0,
-    by slot and nearest cluster; totals (k, 1 or 2): the same by nearest cluster. held (k, 2): base, and excess under the nearest
+    by slot and nearest cluster; totals (k, 1 or 2): the same by nearest cluster. nearest_costs (k, 2): base, and excess under the nearest
     cluster, of the rows by nearest cluster. coordinates (k, d). kills_left, kills_right (d,): 1 where the branch makes an
     ancestor's condition redundant. Gives (score, induced cost, feature, threshold), or None when no cut parts the centers.
     Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.
@@ -538,7 +538,7 @@ def best_induced_cut(
     weights: NDArray[numpy.int64] | None,
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
-    held: NDArray[numpy.int64],
+    nearest_costs: NDArray[numpy.int64],
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],
     penalty: float,
@@ -557,7 +557,7 @@ def best_induced_cut(
     weights: NDArray[numpy.int64] | None,
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
-    held: NDArray[numpy.int64],
+    nearest_costs: NDArray[numpy.int64],
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],
     penalty: float,
@@ -567,7 +567,7 @@ def best_induced_cut(
 ) -> tuple[float, int, int, float] | None: ...
 
 @overload
-def hold_by_nearest(
+def update_two_nearest(
     encoded: Encoded,
     packed: PackedCodes | None,
     excess: NDArray[numpy.int32],
@@ -578,19 +578,19 @@ def hold_by_nearest(
     states: NDArray[numpy.int16],
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
-    held: NDArray[numpy.int64],
+    nearest_costs: NDArray[numpy.int64],
     n_jobs: int = 1,
 ) -> None:
     """
     Keep every row's two nearest surviving clusters, and the histogram of losses, true to the tree, in place.
 
     excess (n_rows, k) above base (n_rows,). rows, survivors: of the root, with zeros in all sums; then of the two children of
-    every node that was cut. states, histogram, totals, held: as in best_induced_cut. What they say of a child with one survivor
+    every node that was cut. states, histogram, totals, nearest_costs: as in best_induced_cut. What they say of a child with one survivor
     is not kept true: it is never cut.
     """
 
 @overload
-def hold_by_nearest(
+def update_two_nearest(
     encoded: Encoded,
     packed: PackedCodes | None,
     excess: NDArray[numpy.int32],
@@ -601,12 +601,12 @@ def hold_by_nearest(
     states: NDArray[numpy.int32],
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
-    held: NDArray[numpy.int64],
+    nearest_costs: NDArray[numpy.int64],
     n_jobs: int = 1,
 ) -> None: ...
 
 @overload
-def hold_by_nearest(
+def update_two_nearest(
     encoded: Encoded,
     packed: PackedCodes | None,
     excess: NDArray[numpy.int64],
@@ -617,7 +617,7 @@ def hold_by_nearest(
     states: NDArray[numpy.int64],
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
-    held: NDArray[numpy.int64],
+    nearest_costs: NDArray[numpy.int64],
     n_jobs: int = 1,
 ) -> None: ...
 

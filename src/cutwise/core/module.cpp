@@ -21,7 +21,7 @@ void bind_surrogate(nb::module_ &m);
 void bind_cliques(nb::module_ &m);
 void bind_ties(nb::module_ &m);
 void bind_induced(nb::module_ &m);
-void bind_holding(nb::module_ &m);
+void bind_two_nearest(nb::module_ &m);
 void bind_partition(nb::module_ &m);
 void bind_ranks(nb::module_ &m);
 void bind_intervals(nb::module_ &m);
@@ -61,7 +61,7 @@ NB_MODULE(_core, m) {
   bind_cliques(m);
   bind_ties(m);
   bind_induced(m);
-  bind_holding(m);
+  bind_two_nearest(m);
   bind_partition(m);
   bind_ranks(m);
   bind_intervals(m);

@@ -14,8 +14,8 @@
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "cuts/depth.hpp"
-#include "nodes/holding.hpp"
 #include "nodes/separation.hpp"
+#include "nodes/two_nearest.hpp"
 #include "nodes/valid_cuts.hpp"
 
 namespace cutwise {
@@ -323,7 +323,7 @@ void bind_induced(nb::module_ &m) {
         "best_induced_cut",
         [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<typename State::Cost> excess,
            In2<typename State::Word> states, const Weights &weights, std::optional<In3<int64_t>> histogram, In2<int64_t> totals,
-           In2<int64_t> held, In2<double> coordinates, In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left,
+           In2<int64_t> nearest_costs, In2<double> coordinates, In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left,
            In1<uint8_t> kills_right, int n_jobs) -> Found {
           const int64_t k = static_cast<int64_t>(excess.shape(1));
           const size_t n_rows = static_cast<size_t>(encoded.n_rows);
@@ -331,7 +331,8 @@ void bind_induced(nb::module_ &m) {
               excess.shape(0) == n_rows && states.shape(0) == n_rows && static_cast<int64_t>(states.shape(1)) == State::width(),
               "costs and states have one line per encoded row");
           const auto *state = reinterpret_cast<const State *>(states.data());
-          require(static_cast<int64_t>(held.shape(0)) == k && held.shape(1) == 2, "held is of shape (k, 2)");
+          require(static_cast<int64_t>(nearest_costs.shape(0)) == k && nearest_costs.shape(1) == 2,
+                  "nearest_costs is of shape (k, 2)");
           require(
               static_cast<int64_t>(coordinates.shape(0)) == k && static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(),
               "coordinates is of shape (k, d)");
@@ -367,8 +368,8 @@ void bind_induced(nb::module_ &m) {
             int64_t counted = 0;
             for (size_t j = 0; j < survivors.size(); ++j) {
               const int64_t c = survivors(j);
-              search.base += held.data()[2 * c];
-              search.current += held.data()[2 * c] + held.data()[2 * c + 1];
+              search.base += nearest_costs.data()[2 * c];
+              search.current += nearest_costs.data()[2 * c] + nearest_costs.data()[2 * c + 1];
               if (totals.shape(1) == 2) counted += totals.data()[c * 2 + 1];
             }
             search.depth = {search.current, counted,           static_cast<int64_t>(survivors.size()),
@@ -379,15 +380,16 @@ void bind_induced(nb::module_ &m) {
           return std::make_tuple(search.best.score, search.best.induced, search.best.cut.feature, search.best.cut.threshold);
         },
         nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("states").noconvert(),
-        nb::arg("weights").none(), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("held"), nb::arg("coordinates"),
-        nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"), nb::arg("n_jobs") = 1, doc);
+        nb::arg("weights").none(), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("nearest_costs"),
+        nb::arg("coordinates"), nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"),
+        nb::arg("n_jobs") = 1, doc);
   };
   for_states(SmallState{}, R"(The cut of least Price + penalty * DExp with a surviving center on each side.
 
-excess (n_rows, k): costs above the row's base. states: records of hold_by_nearest, the two cheapest surviving clusters of
+excess (n_rows, k): costs above the row's base. states: records of update_two_nearest, the two cheapest surviving clusters of
 every row and what parting it from the first loses; (n_rows, 4) int16 or, from 2**15 clusters on, (n_rows, 3) int32 for
 int32 costs, (n_rows, 2) int64 for int64. histogram (n_slots, k, 1 or 2) or None: losses, and weights when penalty is not 0,
-by slot and nearest cluster; totals (k, 1 or 2): the same by nearest cluster. held (k, 2): base, and excess under the nearest
+by slot and nearest cluster; totals (k, 1 or 2): the same by nearest cluster. nearest_costs (k, 2): base, and excess under the nearest
 cluster, of the rows by nearest cluster. coordinates (k, d). kills_left, kills_right (d,): 1 where the branch makes an
 ancestor's condition redundant. Gives (score, induced cost, feature, threshold), or None when no cut parts the centers.
 Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)");

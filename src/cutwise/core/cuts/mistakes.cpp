@@ -34,7 +34,7 @@ struct ColumnBest {
 };
 
 // The best cuts of every column at one node, handed on to a child whose rows and centers change nothing in most columns.
-struct ColumnCuts {
+struct CutCache {
   std::vector<ColumnBest> best;
   std::vector<uint8_t> is_known;  // best holds all the cuts there are, and stays true until something changes
   // Known for good: the surviving centers are equal in the column.
@@ -50,13 +50,13 @@ using MistakeNode = SeparationNode<int32_t, int64_t>;
 
 struct MistakeSearch {
   const MistakeNode &node;
-  std::vector<int32_t> uncounted;  // rows of the node that no surviving cluster holds: they still tell cuts apart
-  ColumnCuts &cuts;
+  std::vector<int32_t> already_mistaken;  // rows of the node that no surviving cluster holds: they still tell cuts apart
+  CutCache &cuts;
   std::vector<ColumnBest> &best;
   std::vector<std::vector<ClosedBin>> closed;
 
-  MistakeSearch(const MistakeNode &n, std::vector<int32_t> uncounted_rows, ColumnCuts &known)
-      : node(n), uncounted(std::move(uncounted_rows)), cuts(known), best(known.best), closed(n.encoded.columns.size()) {
+  MistakeSearch(const MistakeNode &n, std::vector<int32_t> uncounted_rows, CutCache &known)
+      : node(n), already_mistaken(std::move(uncounted_rows)), cuts(known), best(known.best), closed(n.encoded.columns.size()) {
     cuts.best.resize(closed.size());
     cuts.is_known.resize(closed.size(), 0);
   }
@@ -74,7 +74,7 @@ struct MistakeSearch {
     const CenterLine line = node.survivors.along(feature);
     const bool by_rows = node.prefers_rows(column);
     // What follows is all there is to know, unless bins stay closed or rows without a center await a second look.
-    cuts.is_known[feature] = uncounted.empty() && (by_rows || column.exact);
+    cuts.is_known[feature] = already_mistaken.empty() && (by_rows || column.exact);
     if (by_rows) {
       std::vector<PlacedRow> placed;
       place_all(node.matrix, node.rows, node.n, feature, placed);
@@ -84,10 +84,10 @@ struct MistakeSearch {
       });
       return;
     }
-    std::vector<uint8_t> has(column.n_bins, !exact && !uncounted.empty());
+    std::vector<uint8_t> has(column.n_bins, !exact && !already_mistaken.empty());
     if (exact) {
       const BinReader bin_of(node.encoded, column);
-      for (int32_t row : uncounted) has[bin_of(row)] = 1;
+      for (int32_t row : already_mistaken) has[bin_of(row)] = 1;
     }
     walk_bins(
         node, feature, line, [&](int32_t bin) { return has[bin] != 0; },
@@ -153,7 +153,7 @@ struct MistakeSearch {
       std::lock_guard<std::mutex> lock(limit_mutex);
       limit = std::min(limit, best[f].mistakes);
     });
-    if (uncounted.empty() || n_tied() < 2) return;
+    if (already_mistaken.empty() || n_tied() < 2) return;
     parallel_for(n_jobs, d, [&](int64_t i) {
       const int32_t f = static_cast<int32_t>(i);
       if (best[f].mistakes != limit) return;
@@ -170,7 +170,7 @@ struct MistakeSearch {
 // tables are forgotten within a few rows.
 class Forgetting {
  public:
-  Forgetting(ColumnCuts &cuts, const double *coordinates, int64_t d) : cuts_(cuts), coordinates_(coordinates), d_(d) {
+  Forgetting(CutCache &cuts, const double *coordinates, int64_t d) : cuts_(cuts), coordinates_(coordinates), d_(d) {
     for (int64_t f = 0; f < d; ++f)
       if (cuts.is_known[f] && !cuts.is_dead(f)) left_.push_back(static_cast<int32_t>(f));
   }
@@ -227,7 +227,7 @@ class Forgetting {
     columns.resize(n);
   }
 
-  ColumnCuts &cuts_;
+  CutCache &cuts_;
   const double *coordinates_;
   int64_t d_;
   std::vector<int32_t> left_;  // columns that are still known, and in which there are cuts
@@ -239,10 +239,10 @@ class Forgetting {
 using namespace cutwise;
 
 void bind_mistakes(nb::module_ &m) {
-  nb::class_<ColumnCuts>(m, "ColumnCuts", "The best cuts of every column at a node.").def(nb::init<>());
+  nb::class_<CutCache>(m, "CutCache", "The best cuts of every column at a node.").def(nb::init<>());
   m.def(
-      "forget_changed_cuts",
-      [](ColumnCuts &cuts, const Matrix &matrix, In1<int32_t> lost_rows, In1<int32_t> cluster, In2<double> coordinates,
+      "invalidate_changed_cuts",
+      [](CutCache &cuts, const Matrix &matrix, In1<int32_t> lost_rows, In1<int32_t> cluster, In2<double> coordinates,
          In1<int32_t> lost_centers, In1<int32_t> kept_centers) {
         const int64_t d = static_cast<int64_t>(coordinates.shape(1));
         require(static_cast<int64_t>(cuts.is_known.size()) == d && matrix.n_cols() == d,
@@ -269,9 +269,9 @@ A column's cuts are forgotten where a lost row does not lie at its center's coor
 the coordinate of a lost one. In every other column the child has the values, the centers and the mistakes of its parent.
 lost_rows: each on its center's side, as the cut made no mistakes and none was made above. coordinates (k, d).)");
   m.def(
-      "parted_rows",
+      "mistaken_rows",
       [](In1<int32_t> rows, In1<int32_t> cluster, In1<int32_t> survivors, int64_t k) {
-        std::vector<int32_t> parted, uncounted;
+        std::vector<int32_t> parted, already_mistaken;
         {
           nb::gil_scoped_release release;
           std::vector<uint8_t> kind(k + 1, 2);  // 0: held, 1: held by no cluster since before, 2: parted just now
@@ -281,11 +281,11 @@ lost_rows: each on its center's side, as the cut made no mistakes and none was m
             const int32_t row = rows.data()[i];
             const uint8_t here = kind[cluster.data()[row] + 1];
             if (here == 0) continue;
-            uncounted.push_back(row);
+            already_mistaken.push_back(row);
             if (here == 2) parted.push_back(row);
           }
         }
-        return std::make_tuple(to_numpy(std::move(parted)), to_numpy(std::move(uncounted)));
+        return std::make_tuple(to_numpy(std::move(parted)), to_numpy(std::move(already_mistaken)));
       },
       nb::arg("rows"), nb::arg("cluster"), nb::arg("survivors"), nb::arg("k"),
       R"(A child's rows whose cluster is not among its survivors, and these together with the rows of cluster -1.
@@ -294,8 +294,8 @@ cluster (n_rows,): -1 for rows that were parted before.)");
   m.def(
       "fewest_mistakes",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
-         In1<int32_t> uncounted, std::optional<In3<int64_t>> histogram, In2<int64_t> totals, In2<double> coordinates,
-         In1<int32_t> survivors, ColumnCuts &known, int n_jobs) {
+         In1<int32_t> already_mistaken, std::optional<In3<int64_t>> histogram, In2<int64_t> totals, In2<double> coordinates,
+         In1<int32_t> survivors, CutCache &known, int n_jobs) {
         require_same_table(encoded, matrix);
         require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
         require(static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
@@ -315,7 +315,8 @@ cluster (n_rows,): -1 for rows that were parted before.)");
           const MistakeNode node{encoded,          matrix,   rows.data(), static_cast<int64_t>(rows.size()),
                                  {cluster.data()}, {weight}, {},          histogram ? histogram->data() : nullptr,
                                  totals.data(),    k,        1,           {coordinates.data(), encoded.n_cols(), clusters}};
-          MistakeSearch search(node, std::vector<int32_t>(uncounted.data(), uncounted.data() + uncounted.size()), known);
+          MistakeSearch search(
+              node, std::vector<int32_t>(already_mistaken.data(), already_mistaken.data() + already_mistaken.size()), known);
           search.run(n_jobs);
           mistakes = search.minimum();
           if (mistakes == kNone) mistakes = -1;
@@ -333,14 +334,14 @@ cluster (n_rows,): -1 for rows that were parted before.)");
         return std::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
       },
       nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("cluster"), nb::arg("weights").none(),
-      nb::arg("uncounted"), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"),
+      nb::arg("already_mistaken"), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"),
       nb::arg("known"), nb::arg("n_jobs") = 1,
       R"(The cuts that part the fewest rows from their centers and leave a surviving center on each side.
 
 rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was parted before;
-uncounted: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) or None, totals
+already_mistaken: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) or None, totals
 (k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
-or more. known: the best cuts of every column, new or the parent's after forget_changed_cuts; known columns are not looked
+or more. known: the best cuts of every column, new or the parent's after invalidate_changed_cuts; known columns are not looked
 at again, and on return it holds those of this node. Gives the fewest mistakes (-1 when no cut parts the centers), and the
 features and thresholds (left ends of gaps) of every cut that attains them, in order. Moshkovitz, Dasgupta, Rashtchian,
 Frost (2020), Algorithm 1.)");

@@ -39,12 +39,12 @@ struct SurrogateSearch {
   const Matrix &matrix;
   const int32_t *rows;
   int64_t n;
-  const int64_t *histogram;  // (n_slots, k), null: sort every column
-  const uint8_t *silent;     // by row: adds nothing to any sum, so only the raw rows tell that it is there; null: none
+  const int64_t *histogram;     // (n_slots, k), null: sort every column
+  const uint8_t *is_zero_cost;  // by row: adds nothing to any sum, so only the raw rows tell that it is there; null: none
   Sums sums;
   int64_t k;
   std::vector<int64_t> total;
-  std::vector<int32_t> silent_rows;
+  std::vector<int32_t> zero_cost_rows;
   BestCut best;
   std::mutex best_mutex;
 
@@ -155,7 +155,7 @@ struct SurrogateSearch {
     const Column &column = encoded.columns[feature];
     const std::vector<int64_t> rest = default_cells(column);
     std::vector<uint8_t> present(column.n_bins, 0);
-    for (int32_t row : silent_rows) present[encoded.bin(row, column)] = 1;
+    for (int32_t row : zero_cost_rows) present[encoded.bin(row, column)] = 1;
     int32_t first = -1, last = -1;
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
       const int64_t *here = cells(column, bin, rest);
@@ -202,8 +202,8 @@ struct SurrogateSearch {
   }
 
   void run(int n_jobs) {
-    for (int64_t i = 0; silent && i < n; ++i)
-      if (silent[rows[i]]) silent_rows.push_back(rows[i]);
+    for (int64_t i = 0; is_zero_cost && i < n; ++i)
+      if (is_zero_cost[rows[i]]) zero_cost_rows.push_back(rows[i]);
     const int32_t d = encoded.n_cols();
     std::vector<std::vector<ClosedBin>> closed(d);
     parallel_for(n_jobs, d, [&](int64_t f) {
@@ -277,21 +277,22 @@ void bind_surrogate(nb::module_ &m) {
     m.def(
         "best_surrogate_cut",
         [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs,
-           std::optional<In2<int64_t>> histogram, In1<int64_t> totals, std::optional<In1<uint8_t>> silent, int n_jobs) {
+           std::optional<In2<int64_t>> histogram, In1<int64_t> totals, std::optional<In1<uint8_t>> is_zero_cost, int n_jobs) {
           const int64_t k = static_cast<int64_t>(costs.shape(1));
           require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
           require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
                                  static_cast<int64_t>(histogram->shape(1)) == k),
                   "histogram is of shape (n_slots, k)");
           require(static_cast<int64_t>(totals.size()) == k, "totals has one entry per cluster");
-          require(!silent || static_cast<int64_t>(silent->size()) == encoded.n_rows, "silent has one entry per encoded row");
+          require(!is_zero_cost || static_cast<int64_t>(is_zero_cost->size()) == encoded.n_rows,
+                  "is_zero_cost has one entry per encoded row");
           require_same_table(encoded, matrix);
           SurrogateSearch<CostSums<Cost>> search{encoded,
                                                  matrix,
                                                  rows.data(),
                                                  static_cast<int64_t>(rows.size()),
                                                  histogram ? histogram->data() : nullptr,
-                                                 silent ? silent->data() : nullptr,
+                                                 is_zero_cost ? is_zero_cost->data() : nullptr,
                                                  {costs.data(), k},
                                                  k,
                                                  std::vector<int64_t>(totals.data(), totals.data() + k),
@@ -301,11 +302,11 @@ void bind_surrogate(nb::module_ &m) {
           return found(search, n_jobs);
         },
         nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").none(),
-        nb::arg("totals"), nb::arg("silent").none(), nb::arg("n_jobs") = 1, doc);
+        nb::arg("totals"), nb::arg("is_zero_cost").none(), nb::arg("n_jobs") = 1, doc);
   };
   for_costs(int32_t{}, R"(The cut whose two sides cost least, each served by the one cluster that serves it best.
 
-costs (n_rows, k); histogram (n_slots, k) or None: those of the node's rows by slot; totals (k,). silent (n_rows,) or None: 1
+costs (n_rows, k); histogram (n_slots, k) or None: those of the node's rows by slot; totals (k,). is_zero_cost (n_rows,) or None: 1
 for rows whose costs are all 0, which sums cannot show. Gives (cost, 0.0, feature, threshold, left label, right label), the
 threshold being the left end of the gap, or None when no cut parts the rows. Frost, Moshkovitz, Rashtchian (2020),
 Algorithm 2.)");

@@ -147,9 +147,9 @@ class ColumnCells {
 // Walks a column bin by bin. on_cut(threshold, sweep, passed) at every cut between bins or centers, `passed` telling
 // whether rows or a center were passed since the cut before; on_inside(bin, bound, n_inside, cells, sweep) before a bin
 // that holds several values.
-template <class Node, class OnCut, class OnInside, class HasUncounted>
-void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasUncounted &&has_uncounted, OnCut &&on_cut,
-               OnInside &&on_inside) {
+template <class Node, class OnCut, class OnInside, class HasAlreadyMistaken>
+void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasAlreadyMistaken &&has_already_mistaken,
+               OnCut &&on_cut, OnInside &&on_inside) {
   const Column &column = node.encoded.columns[feature];
   const double *low = node.encoded.low.data() + column.value_begin;
   const double *high = node.encoded.high.data() + column.value_begin;
@@ -172,7 +172,7 @@ void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasUnc
       sweep.pass_center();
       passed = true;
     }
-    on_cut(high[bin], sweep, passed || has_uncounted(bin));
+    on_cut(high[bin], sweep, passed || has_already_mistaken(bin));
   }
   while (sweep.more_centers()) {
     const double threshold = sweep.next_center();

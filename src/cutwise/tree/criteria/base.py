@@ -116,7 +116,7 @@ class SeparationNode:
         Its rows that none of its centers serves (mistakes of earlier cuts); set by the criterion.
     cost_totals : ndarray of shape (k,), int64, or None
         What all its rows cost by every cluster, where that is known; set by the criterion.
-    cuts : ColumnCuts or None
+    cuts : CutCache or None
         The best cuts of its columns, as far as they are known; set by the criterion.
     """
 
@@ -124,7 +124,7 @@ class SeparationNode:
     survivors: Int32
     already_mistaken: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     cost_totals: Int64 | None = None
-    cuts: core.ColumnCuts | None = None
+    cuts: core.CutCache | None = None
 
 
 class SeparationCriterion(Protocol):

@@ -122,7 +122,7 @@ class FeatureMistakeCriterion:
         provider.add_by_cluster(provider.rows(node.number), self._cluster, None, totals)
         mistakes, columns, thresholds = provider.search(
             core.fewest_mistakes, node.number, self._cluster, provider.weights, node.already_mistaken, None, totals,
-            self._means, node.survivors, core.ColumnCuts(), provider.n_jobs,
+            self._means, node.survivors, core.CutCache(), provider.n_jobs,
         )  # fmt: skip
         if mistakes < 0:
             return None

@@ -64,7 +64,7 @@ class InducedCriterion:
 
     def _update_two_nearest(self, nodes: Sequence[SeparationNode]) -> None:
         provider = self._provider
-        core.hold_by_nearest(
+        core.update_two_nearest(
             provider.table.encoded, provider.packed, self._costs.excess, self._costs.base, provider.weights,
             [provider.rows(node.number) for node in nodes], [node.survivors for node in nodes], self._states,
             self._histogram, self._totals, self._nearest_costs, provider.n_jobs,
@@ -79,7 +79,7 @@ class ShallowCriterion(InducedCriterion):
 
 
 def new_states(n_rows: int, k: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Records of ``core.hold_by_nearest``, one a row: room for costs of this dtype and the numbers of k clusters."""
+    """Records of ``core.update_two_nearest``, one a row: room for costs of this dtype and the numbers of k clusters."""
     if dtype == np.int64:
         return np.empty((n_rows, 2), dtype=np.int64)
     return np.empty((n_rows, 4), dtype=np.int16) if k < 2**15 else np.empty((n_rows, 3), dtype=np.int32)

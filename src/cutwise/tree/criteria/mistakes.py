@@ -59,7 +59,7 @@ class MistakeCriterion:
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
         provider, survivors = self._provider, node.survivors
-        node.cuts = node.cuts or core.ColumnCuts()
+        node.cuts = node.cuts or core.CutCache()
         mistakes, features, thresholds = provider.search(
             core.fewest_mistakes, node.number, self._cluster, provider.weights, node.already_mistaken, self._histogram,
             self._totals, self._coordinates, survivors, node.cuts, provider.n_jobs,
@@ -102,7 +102,7 @@ class MistakeCriterion:
         if n_mistaken == len(node.already_mistaken) == 0 and FEWER_TIMES * n_smaller <= n_larger:
             larger.cuts, node.cuts = node.cuts, None
             if larger.cuts is not None:
-                core.forget_changed_cuts(
+                core.invalidate_changed_cuts(
                     larger.cuts, provider.table.matrix, provider.rows(smaller.number), self._cluster,
                     self._coordinates, smaller.survivors, larger.survivors,
                 )  # fmt: skip
@@ -117,7 +117,7 @@ class MistakeCriterion:
 
 def drop_mistaken(provider: MemoryProvider, cluster: Int32, child: SeparationNode, k: int) -> Int32:
     """Rows of a child whose cluster went to the other side; sets its ``already_mistaken``."""
-    mistaken, child.already_mistaken = core.parted_rows(provider.rows(child.number), cluster, child.survivors, k)
+    mistaken, child.already_mistaken = core.mistaken_rows(provider.rows(child.number), cluster, child.survivors, k)
     return mistaken
 
 

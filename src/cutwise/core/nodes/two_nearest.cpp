@@ -11,8 +11,8 @@
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "nodes/histogram.hpp"
-#include "nodes/holding.hpp"
 #include "nodes/node.hpp"
+#include "nodes/two_nearest.hpp"
 
 namespace cutwise {
 namespace {
@@ -66,9 +66,9 @@ struct Reassignment {
   const int64_t *count;
   BaseCosts base;
   State *states;
-  int64_t *histogram;  // null: none is kept
-  int64_t *totals;     // (k, width)
-  int64_t *held;       // (k, 2): base and excess of the rows that every cluster holds
+  int64_t *histogram;      // null: none is kept
+  int64_t *totals;         // (k, width)
+  int64_t *nearest_costs;  // (k, 2): base and excess of the rows that every cluster holds
   int64_t width;
   int n_jobs;
 
@@ -93,7 +93,7 @@ struct Reassignment {
                           PerRow<int64_t>{count}, k, width, sign, histogram, totals, n_jobs);
   }
 
-  void add_held(int64_t row, int64_t sign, int64_t *to) const {
+  void add_nearest_cost(int64_t row, int64_t sign, int64_t *to) const {
     const Index nearest = states[row].nearest;
     to[2 * nearest] += sign * base[row];
     to[2 * nearest + 1] += sign * static_cast<int64_t>(excess[row * k + nearest]);
@@ -116,11 +116,11 @@ struct Reassignment {
         state.nearest = static_cast<Index>(nearest);
         state.second = static_cast<Index>(second);
         state.loss = second < 0 ? 0 : cost[second] - cost[nearest];
-        if (finds_new) add_held(row, 1, found.data());
+        if (finds_new) add_nearest_cost(row, 1, found.data());
       }
       std::lock_guard<std::mutex> lock(adding);
       for (int32_t c : survivors)
-        for (int w = 0; w < 2; ++w) held[2 * c + w] += found[2 * c + w];
+        for (int w = 0; w < 2; ++w) nearest_costs[2 * c + w] += found[2 * c + w];
     });
   }
 
@@ -161,7 +161,7 @@ struct Reassignment {
              [&](const std::vector<int32_t> &list) {
                if (from_kept_cells) add(list.data(), static_cast<int64_t>(list.size()), -1);
                for (int32_t row : list) {
-                 add_held(row, -1, held);
+                 add_nearest_cost(row, -1, nearest_costs);
                  states[row].nearest = -1;
                }
              });
@@ -190,23 +190,24 @@ struct Reassignment {
 
 using namespace cutwise;
 
-void bind_holding(nb::module_ &m) {
+void bind_two_nearest(nb::module_ &m) {
   auto for_states = [&](auto of_type, const char *doc) {
     using State = decltype(of_type);
     m.def(
-        "hold_by_nearest",
+        "update_two_nearest",
         [](const Encoded &encoded, const PackedCodes *packed, In2<typename State::Cost> excess,
            nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> base, const Weights &weights,
            const std::vector<In1<int32_t>> &rows, const std::vector<In1<int32_t>> &survivors, Out2<typename State::Word> states,
-           std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals, Out2<int64_t> held, int n_jobs) {
+           std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals, Out2<int64_t> nearest_costs, int n_jobs) {
           const size_t n_rows = static_cast<size_t>(encoded.n_rows);
           require(excess.shape(0) == n_rows && base.size() == n_rows && states.shape(0) == n_rows &&
                       static_cast<int64_t>(states.shape(1)) == State::width(),
                   "costs and states have one line per encoded row");
           require(excess.shape(1) <= static_cast<size_t>(std::numeric_limits<typename State::Index>::max()),
                   "the states have room for the numbers of the clusters");
-          require(held.shape(0) == excess.shape(1) && held.shape(1) == 2 && totals.shape(0) == excess.shape(1),
-                  "held and totals have one line per cluster");
+          require(
+              nearest_costs.shape(0) == excess.shape(1) && nearest_costs.shape(1) == 2 && totals.shape(0) == excess.shape(1),
+              "nearest_costs and totals have one line per cluster");
           require(rows.size() == survivors.size() && (rows.size() == 1 || rows.size() == 2),
                   "a root, or the two children of a node");
           require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
@@ -227,7 +228,7 @@ void bind_holding(nb::module_ &m) {
                              reinterpret_cast<State *>(states.data()),
                              histogram ? histogram->data() : nullptr,
                              totals.data(),
-                             held.data(),
+                             nearest_costs.data(),
                              static_cast<int64_t>(totals.shape(1)),
                              n_jobs,
                              {}});
@@ -244,14 +245,14 @@ void bind_holding(nb::module_ &m) {
         },
         nb::arg("encoded"), nb::arg("packed").none(), nb::arg("excess").noconvert(), nb::arg("base").noconvert(),
         nb::arg("weights").none(), nb::arg("rows"), nb::arg("survivors"), nb::arg("states").noconvert(),
-        nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("held").noconvert(),
+        nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("nearest_costs").noconvert(),
         nb::arg("n_jobs") = 1, doc);
   };
   for_states(SmallState{},
              R"(Keep every row's two nearest surviving clusters, and the histogram of losses, true to the tree, in place.
 
 excess (n_rows, k) above base (n_rows,). rows, survivors: of the root, with zeros in all sums; then of the two children of
-every node that was cut. states, histogram, totals, held: as in best_induced_cut. What they say of a child with one survivor
+every node that was cut. states, histogram, totals, nearest_costs: as in best_induced_cut. What they say of a child with one survivor
 is not kept true: it is never cut.)");
   for_states(MiddleState{}, "");
   for_states(LargeState{}, "");
