@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutwise.core import MATRIX_DTYPES
-from cutwise.table.dtypes import is_kept, matrix_dtype
+from cutwise.table.numeric import core_reads, matrix_dtype
 
 # From the smallest to the largest; float32 before int64 at 4 bytes, and int32 before float32 as the more common.
 BY_SIZE = [np.dtype(t) for t in (np.uint8, np.int32, np.float32, np.int64, np.float64)]
@@ -48,8 +48,8 @@ def test_order_and_repetition_of_columns_do_not_matter(dtypes):
 
 def test_byte_order_does_not_matter_to_the_choice_but_forces_a_conversion():
     assert matrix_dtype([np.dtype(">f4")]) == np.float32
-    assert not is_kept(np.zeros((2, 2), dtype=">f4"))
-    assert is_kept(np.zeros((2, 2), dtype="f4"))
+    assert not core_reads(np.zeros((2, 2), dtype=">f4"))
+    assert core_reads(np.zeros((2, 2), dtype="f4"))
 
 
 def test_wide_integers_beside_floats_are_compared_as_float64():

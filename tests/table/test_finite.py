@@ -10,8 +10,8 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from cutwise.exceptions import NotFiniteError
-from cutwise.table.columns import Columns
-from cutwise.table.finite import check_finite, is_all_finite
+from cutwise.table.intake import check_finite, is_all_finite
+from cutwise.table.table import Columns
 
 
 @given(hnp.arrays(st.sampled_from([np.float32, np.float64]), hnp.array_shapes(min_dims=1, max_dims=2, max_side=9)))

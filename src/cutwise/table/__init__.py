@@ -10,13 +10,11 @@ from .checks import (
     check_option,
     read_random_state,
 )
-from .columns import Columns, HasColumns, check_same_columns
-from .encoding import EncodedTable, encode_table
+from .convert import as_dense
 from .intake import read_table, take_rows
-from .labels import Labels, read_labels
-from .sparse import as_dense
-from .table import Table
-from .weights import read_weights
+from .labels import Labels, read_labels, read_weights
+from .rows import EncodedTable, encode_table
+from .table import Columns, HasColumns, Table, check_same_columns
 
 __all__ = [
     "Columns",

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from cutwise.core import count_distinct_rows
 from cutwise.exceptions import InvalidInputError, UnknownOptionError, shown
 
-from .sparse import as_dense
+from .convert import as_dense
 
 if TYPE_CHECKING:
     from .table import Table
@@ -43,48 +43,18 @@ Seed = int | np.random.RandomState | None
 """What ``random_state`` may be."""
 
 # No machine profits from more threads, and the core counts them by 32-bit integers.
-_MOST_JOBS = 1 << 12
+_MAX_JOBS = 1 << 12
 
 
 def check_option(name: str, value: Option, valid: Sequence[object]) -> Option:
-    """The value, when it is one of the valid ones.
-
-    Parameters
-    ----------
-    name : str
-        The parameter's name.
-    value : object
-    valid : sequence
-        Words, and possibly None; listed in the error in this order.
-
-    Raises
-    ------
-    UnknownOptionError
-        It is not; the error lists the valid options and hints at the nearest.
-    """
+    """The value, when it is one of the valid ones; else an error that lists them and hints at the nearest."""
     if any(value is option or (isinstance(value, str) and value == option) for option in valid):
         return value
     raise UnknownOptionError.of(name, value, valid)
 
 
 def check_integer(name: str, value: object, *, minimum: int, maximum: int | None = None, hint: str = "") -> int:
-    """A whole number within bounds, as a Python int.
-
-    Parameters
-    ----------
-    name : str
-        The parameter's name.
-    value : object
-        A Python or numpy integer; a boolean or a float such as 3.0 is refused, as scikit-learn does.
-    minimum, maximum : int
-        Both allowed values; no maximum by default.
-    hint : str
-        A sentence to end the error with.
-
-    Raises
-    ------
-    InvalidInputError
-    """
+    """A whole number within bounds as an int; a boolean or 3.0 is refused. ``hint`` ends the error."""
     bounds = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum}"
     if not _is_integer(value):
         if hasattr(value, "fit"):
@@ -100,23 +70,7 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int | None
 def check_number(
     name: str, value: object, *, minimum: float, maximum: float = math.inf, above: bool = False, hint: str = ""
 ) -> float:
-    """A finite real number within bounds, as a Python float.
-
-    Parameters
-    ----------
-    name : str
-        The parameter's name.
-    value : object
-        Any real number but a boolean.
-    minimum, maximum : float
-        Both allowed values, unless ``above`` makes ``minimum`` itself a refused one.
-    hint : str
-        A sentence to end the error with.
-
-    Raises
-    ------
-    InvalidInputError
-    """
+    """A finite real number within bounds as a float; ``above`` refuses ``minimum`` itself, ``hint`` ends the error."""
     bounds = f"{'>' if above else '>='} {minimum:g}" + ("" if maximum == math.inf else f" and <= {maximum:g}")
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or not math.isfinite(value):
         given = shown(value)
@@ -128,13 +82,7 @@ def check_number(
 
 
 def check_n_jobs(n_jobs: object) -> int:
-    """How many threads ``n_jobs`` asks for, by joblib's rule: -1 is all cores, None is 1 outside a joblib context.
-
-    Raises
-    ------
-    InvalidInputError
-        Zero, or no integer.
-    """
+    """How many threads ``n_jobs`` asks for, by joblib's rule: -1 is all cores, None is 1 outside a joblib context."""
     if n_jobs is None:
         return int(joblib.effective_n_jobs(None))
     if not _is_integer(n_jobs) or n_jobs == 0:
@@ -142,17 +90,11 @@ def check_n_jobs(n_jobs: object) -> int:
             f"n_jobs={shown(n_jobs)} is not a number of threads. "
             "Use an integer >= 1, -1 for all cores, or None for one."
         )
-    return min(_MOST_JOBS, int(joblib.effective_n_jobs(int(n_jobs))))
+    return min(_MAX_JOBS, int(joblib.effective_n_jobs(int(n_jobs))))
 
 
 def read_random_state(random_state: object) -> np.random.RandomState:
-    """The source of chance that ``random_state`` stands for: a seed's, the given one, or numpy's own for None.
-
-    Raises
-    ------
-    InvalidInputError
-        Anything else.
-    """
+    """The source of chance that ``random_state`` stands for: a seed's, the given one, or numpy's own for None."""
     try:
         source: np.random.RandomState = check_random_state(random_state)
     except ValueError as error:
@@ -171,26 +113,9 @@ def check_n_clusters(
     what: str = "X",
     instead: str = "give more rows",
 ) -> int:
-    """The number of clusters: at least 1, and at most the distinct rows there are.
+    """The number of clusters: at least 1, and at most the distinct rows of positive weight, where a table is given.
 
-    Parameters
-    ----------
-    n_clusters : object
-    table : Table, optional
-        The rows to cluster; without it only the number itself is checked.
-    weights : ndarray of shape (n_rows,), float64, optional
-        Rows of weight 0 do not count.
-    what, instead : str
-        The table's name, and what else than fewer clusters would help, for messages.
-
-    Returns
-    -------
-    n_clusters : int
-
-    Raises
-    ------
-    InvalidInputError
-        No integer, below 1, or more than the distinct rows of positive weight.
+    ``instead`` tells the message what else than fewer clusters would help.
     """
     number = check_integer("n_clusters", n_clusters, minimum=1)
     if table is not None:
@@ -209,13 +134,7 @@ def check_n_clusters(
 
 
 def check_max_leaves(max_leaves: object, n_clusters: int) -> int:
-    """The number of leaves: ``n_clusters`` for None, otherwise at least as many.
-
-    Raises
-    ------
-    InvalidInputError
-        No integer, or fewer leaves than clusters.
-    """
+    """The number of leaves: ``n_clusters`` for None, otherwise at least as many."""
     if max_leaves is None:
         return n_clusters
     number = check_integer("max_leaves", max_leaves, minimum=1, hint="None gives exactly one leaf per cluster.")

@@ -2,21 +2,124 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from .arrays import as_array, convert_array
-from .columns import Columns, HasColumns, check_same_columns, name_columns
-from .finite import check_finite
-from .frames import Frame, as_frame, convert_frame, library_of
-from .shape import check_shape
-from .sparse import convert_sparse
-from .table import Table
+from cutwise.exceptions import InvalidInputError, NotFiniteError
 
-__all__ = ["read_table", "take_rows"]
+from .convert import Frame, as_array, as_frame, convert_array, convert_frame, convert_sparse, library_of
+from .table import Columns, HasColumns, Table, check_same_columns, name_columns
+
+__all__ = ["RESHAPE_HINT", "check_finite", "check_shape", "is_all_finite", "read_table", "take_rows"]
+
+RESHAPE_HINT = (
+    "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
+    "or array.reshape(1, -1) if it contains a single sample."
+)
+
+# The core numbers columns by 32-bit integers.
+_MAX_COLUMNS = 2**31 - 1
+
+
+def check_shape(shape: tuple[int, ...], *, what: str = "X") -> None:
+    """Raises ``InvalidInputError`` unless the shape is (at least one row, at least one column)."""
+    if len(shape) == 0:
+        raise InvalidInputError(
+            f"Expected 2D array, got scalar array instead: {what} is a single value.\n{RESHAPE_HINT}"
+        )
+    if len(shape) == 1:
+        raise InvalidInputError(f"Expected 2D array, got 1D array instead: {what} has shape {shape}.\n{RESHAPE_HINT}")
+    if len(shape) > 2:
+        raise InvalidInputError(
+            f"Found array with dim {len(shape)}, while dim <= 2 is required: {what} has shape {shape}. "
+            "Give one row a sample and one column a feature."
+        )
+    if shape[0] == 0:
+        raise InvalidInputError(
+            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required. {what} has no rows."
+        )
+    if shape[1] > _MAX_COLUMNS:
+        raise InvalidInputError(
+            f"{what} has {shape[1]} columns, more than the {_MAX_COLUMNS} that can be told apart. Drop empty columns."
+        )
+    if shape[1] == 0:
+        raise InvalidInputError(
+            f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required. {what} has no columns."
+        )
+
+
+# Values looked at together: 256 KiB to 512 KiB, so that a second look at a block comes from the cache.
+_BLOCK = 1 << 16
+
+
+def is_all_finite(values: npt.NDArray[np.generic]) -> bool:
+    """Whether no value is NaN or infinite; any number of dimensions and any strides.
+
+    A block's sum is finite only when all its values are, so one addition a value settles nearly every block. Huge
+    values can overflow the sum; such a block is looked at value by value.
+    """
+    if values.dtype.kind != "f":
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        return all(
+            bool(np.isfinite(np.add.reduce(b, axis=None))) or bool(np.isfinite(b).all()) for b in _blocks(values)
+        )
+
+
+def check_finite(values: npt.NDArray[np.generic] | sparse.csr_array, columns: Columns, *, what: str = "X") -> None:
+    """Raises the error that names the column and the first row of a missing or infinite value.
+
+    Missing values are reported before infinite ones, and the first column of the table before the others.
+    """
+    if is_all_finite(values.data if isinstance(values, sparse.csr_array) else values):
+        return
+    for missing in (True, False):
+        rows, cols = _places(values, missing)
+        if len(cols):
+            column = int(cols.min())
+            raise NotFiniteError.in_column(
+                what=what,
+                column=columns.describe(column),
+                row=int(rows[cols == column].min()),
+                missing=missing,
+                n_values=len(cols),
+                n_columns=len(np.unique(cols)),
+            )
+
+
+def _places(
+    values: npt.NDArray[np.generic] | sparse.csr_array, missing: bool
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Rows and columns of the missing (or else the infinite) values."""
+    wanted = np.isnan if missing else np.isinf
+    if isinstance(values, sparse.csr_array):
+        found = np.flatnonzero(wanted(values.data))
+        return np.searchsorted(values.indptr, found, side="right") - 1, values.indices[found].astype(np.intp)
+    step = max(1, _BLOCK // max(1, values.shape[1]))
+    rows, cols = [], []
+    for start in range(0, values.shape[0], step):
+        r, c = np.nonzero(wanted(values[start : start + step]))
+        rows.append(r + start)
+        cols.append(c)
+    return np.concatenate(rows), np.concatenate(cols)
+
+
+def _blocks(values: npt.NDArray[np.generic]) -> Iterator[npt.NDArray[np.generic]]:
+    """The array in views of about ``_BLOCK`` values, along its longest stride."""
+    if values.ndim == 1 or values.flags.c_contiguous or values.flags.f_contiguous:
+        flat = values.ravel(order="K")
+        for start in range(0, flat.size, _BLOCK):
+            yield flat[start : start + _BLOCK]
+        return
+    if abs(values.strides[0]) < abs(values.strides[1]):
+        values = values.T
+    step = max(1, _BLOCK // max(1, values.shape[1]))
+    for start in range(0, values.shape[0], step):
+        yield values[start : start + step]
 
 
 def read_table(
@@ -29,45 +132,14 @@ def read_table(
 ) -> Table:
     """Checks a table of numbers and hands it on, without a copy where the core can read it as it is.
 
-    Parameters
-    ----------
-    X : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
-        A numpy array, nested lists or anything ``numpy.asarray`` reads; a scipy sparse matrix or array of any format; a
-        pandas, polars, pyarrow, Modin or cuDF frame. Arrays of float32, float64, int32, int64, uint8 and bool are never
-        copied, whatever their strides, and may be read-only or memory maps. Others are converted: float16 to float32;
-        int8, int16 and uint16 to int32; uint32 to int64; uint64 to float64; a frame to one matrix of the smallest of
-        these dtypes that holds every column.
-    what : str
-        The argument's name, for messages.
-    fitted : HasColumns, optional
-        The columns at fit; names and their number are checked before any value is read.
-    estimator : str
-        The class name that messages about ``fitted`` mention.
-    tested : ndarray of shape (n_tested,), int, optional
-        The columns of ``fitted`` that decide, ascending. In a data frame with names the others may be missing, and are
-        not read: they count as ``unread``. Arrays have no names to tell columns apart, so all of theirs are read.
+    ``X`` is anything ``numpy.asarray`` reads, a scipy sparse matrix or array, or a pandas, polars, pyarrow, Modin or
+    cuDF frame. Arrays of float32, float64, int32, int64, uint8 and bool are never copied, whatever their strides, and
+    may be read-only or memory maps. Others are converted: float16 to float32; int8, int16 and uint16 to int32; uint32
+    to int64; uint64 to float64; a frame to one matrix of the smallest of these dtypes that holds every column.
 
-    Returns
-    -------
-    table : Table
-
-    Raises
-    ------
-    InvalidInputError
-        Not two-dimensional, no rows, no columns, duplicate column names, complex numbers, ragged lists.
-    UnsupportedInputError
-        A container that is no table, or column labels of which only some are strings.
-    NotNumericError
-        A column of text, dates, categories or other objects.
-    NotFiniteError
-        NaN, null or infinity: the error names the column and the first row.
-    ColumnMismatchError
-        Other columns than ``fitted``.
-
-    Warns
-    -----
-    ColumnNamesWarning
-        Only one of ``X`` and ``fitted`` has column names.
+    ``fitted`` are the columns of fit: names and their number are checked before any value is read. ``tested`` are those
+    of them that decide, ascending: in a data frame with names the others may be missing, and are not read. Arrays have
+    no names to tell columns apart, so all of theirs are read.
     """
     frame: Frame | None = None
     values: npt.NDArray[np.generic] | sparse.csr_array
@@ -121,18 +193,7 @@ def _read_tested(frame: Frame, fitted: HasColumns, tested: npt.NDArray[np.intege
 
 
 def take_rows(X: Any, rows: npt.NDArray[np.intp]) -> Any:
-    """Some rows of what ``read_table`` takes, in the caller's own kind: a frame stays a frame of the same columns.
-
-    Parameters
-    ----------
-    X : data frame, sparse matrix or array-like of shape (n_rows, n_columns)
-    rows : ndarray of intp
-        Their numbers.
-
-    Returns
-    -------
-    taken : data frame, sparse matrix or ndarray
-    """
+    """Some rows of what ``read_table`` takes, in the caller's own kind: a frame stays a frame of the same columns."""
     if sparse.issparse(X):
         return X.tocsr()[rows]
     frame = as_frame(X)

@@ -1,4 +1,4 @@
-"""Cluster labels from anywhere: whole numbers, text or booleans, with -1 for noise."""
+"""One value a row: cluster labels (whole numbers, text or booleans, with -1 for noise) and sample weights."""
 
 from __future__ import annotations
 
@@ -7,16 +7,55 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from cutwise.exceptions import InvalidInputError, NotFiniteError, UnsupportedInputError
+from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError, UnsupportedInputError
 
-from .objects import is_missing
-from .vectors import as_vector
+from .numeric import find_non_numeric, is_missing, to_numbers
 
-__all__ = ["Labels", "read_labels"]
+__all__ = ["Labels", "as_vector", "read_labels", "read_weights"]
+
+
+def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
+    """An array-like, a series or a one-column frame as an ndarray, whatever its shape; nulls stay recognizable in it.
+
+    Text in lists stays Python objects, so that numbers beside it stay numbers. A series with nulls comes as objects
+    (None) or, when numeric, as float64 (NaN); a one-column frame has shape (n, 1).
+    """
+    if sparse.issparse(values):
+        raise UnsupportedInputError(
+            f"{what} must be one value a row, not a sparse matrix. Use {what}.toarray().ravel()."
+        )
+    if nw.dependencies.is_into_series(values):
+        return _from_series(nw.from_native(values, series_only=True))
+    if nw.dependencies.is_into_dataframe(values):
+        columns = [
+            _from_series(series) for series in nw.from_native(values, eager_only=True).to_dict(as_series=True).values()
+        ]
+        return np.column_stack(columns) if columns else np.empty((len(values), 0))
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        return np.ma.filled(values.astype(object), np.nan)
+    try:
+        vector = np.asarray(values)
+        if vector.dtype.kind in "US" and not isinstance(values, np.ndarray):
+            vector = np.asarray(values, dtype=object)
+    except (ValueError, TypeError) as error:
+        raise InvalidInputError(f"{what} cannot be read as one value a row: {error}") from error
+    return vector
+
+
+def _from_series(series: nw.Series[Any]) -> npt.NDArray[np.generic]:
+    """A column as an array; a null is None, or NaN among floats."""
+    if series.null_count() == 0:
+        return series.to_numpy()
+    if series.dtype.is_numeric():
+        return series.cast(nw.Float64).to_numpy()
+    return np.array([*series.to_list(), None], dtype=object)[:-1]
+
 
 NOISE = -1
 """The label of rows without a cluster. Among words it may be a number or be written out: a CSV file knows no types."""
@@ -27,18 +66,10 @@ _SMALL_RANGE = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels as cluster codes.
+    """Labels as cluster codes."""
 
-    Attributes
-    ----------
-    classes : ndarray of shape (n_clusters,)
-        The distinct labels in increasing order, as given, without noise.
-    codes : ndarray of shape (n_rows,), int32
-        ``classes[codes[i]]`` is the label of row ``i``; -1 marks noise.
-    """
-
-    classes: npt.NDArray[np.generic]
-    codes: npt.NDArray[np.int32]
+    classes: npt.NDArray[np.generic]  # (n_clusters,), the distinct labels in increasing order, as given, without noise
+    codes: npt.NDArray[np.int32]  # (n_rows,), positions in ``classes``; -1 marks noise
 
     @property
     def n_clusters(self) -> int:
@@ -52,37 +83,11 @@ class Labels:
 
 
 def read_labels(y: Any, n_rows: int, *, what: str = "y", estimator: str = "ClusterExplainer") -> Labels:
-    """Checks labels and numbers the clusters.
+    """Checks the labels of ``n_rows`` rows and numbers the clusters.
 
-    Parameters
-    ----------
-    y : array-like or series of shape (n_rows,)
-        Integers, floats that are whole numbers, booleans or text, in an array, a list or a series (also categorical).
-        -1 is noise, as a number and, among words, also as the text ``"-1"``: what a column of labels means does not
-        depend on how it was read.
-    n_rows : int
-        How many labels are due.
-    what, estimator : str
-        The argument's name and the class name, for messages.
-
-    Returns
-    -------
-    labels : Labels
-
-    Raises
-    ------
-    InvalidInputError
-        No labels, another number of them than rows, more than one column, a fraction, numbers mixed with text, noise
-        only.
-    NotFiniteError
-        A label is missing or infinite; names the row.
-    UnsupportedInputError
-        Labels of another kind, such as dates.
-
-    Warns
-    -----
-    sklearn.exceptions.DataConversionWarning
-        The labels come as one column of a two-dimensional container.
+    Labels are integers, floats that are whole numbers, booleans or text, in an array, a list or a series (also
+    categorical). -1 is noise, as a number and, among words, also as the text ``"-1"``: what a column of labels means
+    does not depend on how it was read.
     """
     if y is None:
         raise InvalidInputError(f"{estimator} requires {what} to be passed, but the target {what} is None.")
@@ -227,3 +232,60 @@ def _unsupported(what: str, row: int, value: object) -> UnsupportedInputError:
         f"Unknown label type: {what} holds {value!r} in row {row} (rows are counted from 0), of type "
         f"{type(value).__name__!r}. Labels are whole numbers, text or booleans; turn others into text with str()."
     )
+
+
+def read_weights(sample_weight: Any, n_rows: int, *, what: str = "sample_weight") -> npt.NDArray[np.float64] | None:
+    """Checks ``n_rows`` sample weights, or one for all; None stands for every weight 1, as does a single 1.
+
+    The array is read-only, and the caller's memory where it is a contiguous float64 array.
+    """
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, (Real, np.bool_)):
+        values: npt.NDArray[np.generic] = np.full(n_rows, sample_weight, dtype=np.float64)
+    else:
+        values = as_vector(sample_weight, what=what)
+    if values.ndim != 1:
+        raise InvalidInputError(
+            f"Sample weights must be 1D array or scalar, got {values.ndim}D array. Expected either a scalar value or "
+            f"a 1D array of length {n_rows}."
+        )
+    if len(values) != n_rows:
+        raise InvalidInputError(
+            f"{what}.shape == {values.shape}, expected ({n_rows},)! Give one weight a row: X has {n_rows} rows."
+        )
+    if values.dtype.kind not in "fiub":
+        items = values.tolist()
+        found = find_non_numeric(items)
+        if found is not None:
+            raise NotNumericError(
+                f"{what} must hold numbers, but row {found.row} (rows are counted from 0) holds {found.value!r}."
+            )
+        values = to_numbers(items)
+    weights = np.ascontiguousarray(values, dtype=np.float64).view()
+    weights.flags.writeable = False
+    _check_weights(weights, what)
+    return None if isinstance(sample_weight, Real) and sample_weight == 1 else weights
+
+
+def _check_weights(weights: npt.NDArray[np.float64], what: str) -> None:
+    """Finite, not negative, not all zero."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(weights.sum())
+    if not np.isfinite(total):
+        wrong = np.flatnonzero(~np.isfinite(weights))
+        if len(wrong) == 0:
+            raise InvalidInputError(f"The sum of {what} is beyond float64. Divide all weights by their largest.")
+        kind = "NaN" if np.isnan(weights[wrong[0]]) else "infinity"
+        raise NotFiniteError(
+            f"Input {what} contains {kind}: row {wrong[0]} (rows are counted from 0). Weights are finite numbers >= 0; "
+            "weight 0 leaves a row out."
+        )
+    if weights.min(initial=0.0) < 0:
+        row = int(np.flatnonzero(weights < 0)[0])
+        raise InvalidInputError(
+            f"Negative values in data passed to `{what}`: {weights[row].item()!r} in row {row} (rows are counted from "
+            "0). Weights are finite numbers >= 0; weight 0 leaves a row out."
+        )
+    if total == 0:
+        raise InvalidInputError(f"Sample weights must contain at least one non-zero number: every {what} is zero.")

@@ -1,9 +1,9 @@
-"""Columns of Python objects: numbers become numbers, everything else is named in an error."""
+"""What counts as a number, and which of the core's dtypes holds a column, or several side by side, exactly."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -12,17 +12,71 @@ from numbers import Integral, Real
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.core import MATRIX_DTYPES
 from cutwise.exceptions import InvalidInputError, NotNumericError
 
-from .columns import Columns
+from .table import Columns
 
-__all__ = ["Offender", "find_offender", "is_missing", "not_numeric_error", "to_numbers"]
+__all__ = [
+    "AnyDType",
+    "NonNumericValue",
+    "core_reads",
+    "find_non_numeric",
+    "is_integer_dtype",
+    "is_missing",
+    "matrix_dtype",
+    "not_numeric_error",
+    "to_numbers",
+]
+
+AnyDType = np.dtype[np.generic]
+
+_FLOAT64 = frozenset({np.dtype(t) for t in (np.float64, np.longdouble, np.uint64)})
+_FLOAT32 = frozenset({np.dtype(t) for t in (np.float16, np.float32)})
+_INT64 = frozenset({np.dtype(t) for t in (np.int64, np.uint32)})
+_INT32 = frozenset({np.dtype(t) for t in (np.int8, np.int16, np.uint16, np.int32)})
+# Integers of at most 16 bits fit into float32's 24-bit mantissa, wider ones need float64 beside a float.
+_WIDER_THAN_FLOAT32 = frozenset({np.dtype(t) for t in (np.int32, np.uint32, np.int64)})
+
+
+def matrix_dtype(dtypes: Iterable[AnyDType]) -> AnyDType:
+    """The smallest of the core's dtypes that holds boolean, integer or real columns exactly, in any byte order.
+
+    Two conversions can round: long double to float64, and 64-bit integers beyond 2**53 next to (or, unsigned, as)
+    float64, which is how every value is compared anyway.
+    """
+    kinds = {dtype.newbyteorder("=") for dtype in dtypes}
+    if kinds & _FLOAT64:
+        return np.dtype(np.float64)
+    if kinds & _FLOAT32:
+        return np.dtype(np.float64 if kinds & _WIDER_THAN_FLOAT32 else np.float32)
+    if kinds & _INT64:
+        return np.dtype(np.int64)
+    if kinds & _INT32:
+        return np.dtype(np.int32)
+    return np.dtype(np.uint8)
+
+
+def is_integer_dtype(dtype: AnyDType) -> bool:
+    """True for integers and booleans, whose cuts are printed as whole numbers."""
+    return dtype.kind in "iub"
+
+
+def core_reads(values: npt.NDArray[np.generic]) -> bool:
+    """True when the core reads this array as it is (a boolean one as bytes), so none is copied."""
+    return (
+        (values.dtype in MATRIX_DTYPES or values.dtype == np.bool_)
+        and values.dtype.isnative
+        and values.flags.aligned
+        and not any(stride % values.itemsize for stride in values.strides)
+    )
+
 
 _NUMBERS = (Real, Decimal, Fraction, np.bool_)
 
 
 @dataclass(frozen=True)
-class Offender:
+class NonNumericValue:
     """The first value of a column that is not a number."""
 
     row: int
@@ -47,7 +101,7 @@ class Offender:
         return f"values of type {type(value).__name__!r}"
 
     @property
-    def mends(self) -> bool:
+    def is_mendable(self) -> bool:
         """True where the column holds numbers, and a few cells or their type are in the way: not to be dropped."""
         return self.column_kind in ("text among numbers", "numbers written as text")
 
@@ -61,17 +115,17 @@ def is_missing(value: object) -> bool:
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
-def find_offender(items: Sequence[object]) -> Offender | None:
+def find_non_numeric(items: Sequence[object]) -> NonNumericValue | None:
     """The first value that is neither a real number nor missing; None when there is none."""
     if all(issubclass(t, _NUMBERS) for t in set(map(type, items))):
         return None
     for row, value in enumerate(items):
         if not (isinstance(value, _NUMBERS) or is_missing(value) or _acts_as_number(value)):
-            return _text_offender(items, row) if isinstance(value, str) else Offender(row, value)
+            return _non_numeric_text(items, row) if isinstance(value, str) else NonNumericValue(row, value)
     return None
 
 
-def _text_offender(items: Sequence[object], first: int) -> Offender:
+def _non_numeric_text(items: Sequence[object], first: int) -> NonNumericValue:
     """The text to show of a column whose first text is in row ``first``.
 
     Where most cells are numbers (also written as text) it is one that is none: the ``"?"`` written for a missing value.
@@ -80,20 +134,16 @@ def _text_offender(items: Sequence[object], first: int) -> Offender:
     others = [(row, value) for row, value in texts if not _reads_as_number(value)]
     n_missing = sum(map(is_missing, items))
     if not others:
-        return Offender(*texts[0], "numbers written as text")
+        return NonNumericValue(*texts[0], "numbers written as text")
     if len(items) - n_missing >= 2 * len(others):
-        return Offender(*others[0], "text among numbers", len(others))
-    return Offender(*others[0], "text with missing values" if n_missing else "text")
+        return NonNumericValue(*others[0], "text among numbers", len(others))
+    return NonNumericValue(*others[0], "text with missing values" if n_missing else "text")
 
 
 def to_numbers(items: Sequence[object]) -> npt.NDArray[np.generic]:
-    """A column without offenders as an array.
+    """A column of numbers, shape (len(items),): int64 when all are integers or booleans that fit, else float64.
 
-    Returns
-    -------
-    numbers : ndarray of shape (len(items),)
-        int64 when every value is an integer or a boolean and fits, else float64 with NaN for missing values. An integer
-        beyond float64 becomes infinite, to be refused as such.
+    Missing values are NaN; an integer beyond float64 becomes infinite, to be refused as such.
     """
     if all(issubclass(t, (Integral, np.bool_)) for t in set(map(type, items))):
         try:
@@ -103,40 +153,33 @@ def to_numbers(items: Sequence[object]) -> npt.NDArray[np.generic]:
     return np.array([_as_float(value) for value in items], dtype=np.float64)
 
 
-def not_numeric_error(offenders: Mapping[int, Offender], columns: Columns, *, what: str = "X") -> InvalidInputError:
-    """The error for a table with columns that are not numeric, about the first of them.
-
-    Parameters
-    ----------
-    offenders : mapping of int to Offender
-        Column number to its first offending value; at least one.
-    columns : Columns
-    what : str
-        The argument's name.
-    """
-    column = min(offenders)
-    offender = offenders[column]
-    if isinstance(offender.value, (complex, np.complexfloating)):
+def not_numeric_error(
+    refused: Mapping[int, NonNumericValue], columns: Columns, *, what: str = "X"
+) -> InvalidInputError:
+    """The error for a table with columns that are not numeric (by number), about the first of them."""
+    column = min(refused)
+    wrong = refused[column]
+    if isinstance(wrong.value, (complex, np.complexfloating)):
         return InvalidInputError(
-            f"Complex data not supported: {columns.describe(column)} of {what} holds {complex(offender.value)!r} in "
-            f"row {offender.row} (rows are counted from 0). Give real and imaginary parts as two columns."
+            f"Complex data not supported: {columns.describe(column)} of {what} holds {complex(wrong.value)!r} in "
+            f"row {wrong.row} (rows are counted from 0). Give real and imaginary parts as two columns."
         )
     error = NotNumericError.in_column(
         what=what,
         column=columns.describe(column),
-        kind=offender.kind,
-        value=offender.value,
-        row=offender.row,
-        n_values=offender.n_values,
-        like=[columns.names[i] for i in sorted(offenders) if offenders[i].mends == offender.mends]
+        kind=wrong.kind,
+        value=wrong.value,
+        row=wrong.row,
+        n_values=wrong.n_values,
+        like=[columns.names[i] for i in sorted(refused) if refused[i].is_mendable == wrong.is_mendable]
         if columns.has_names
         else [],
-        drop=not offender.mends,
+        drop=not wrong.is_mendable,
     )
-    if offender.kind.startswith("values of type"):
+    if wrong.kind.startswith("values of type"):
         # scikit-learn lets float() refuse such objects, and its estimator checks look for these words.
         return NotNumericError(
-            f"{error}\n(float() argument must be a string or a real number, not {type(offender.value).__name__!r})"
+            f"{error}\n(float() argument must be a string or a real number, not {type(wrong.value).__name__!r})"
         )
     return error
 

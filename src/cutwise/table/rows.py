@@ -1,4 +1,4 @@
-"""The table as the engine reads it: small codes, equal rows merged where that pays, rows that do not count left out."""
+"""The table as the engine reads it: small codes, equal rows merged, rows that do not count left out."""
 
 from __future__ import annotations
 
@@ -20,33 +20,15 @@ Int64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class EncodedTable:
-    """The m rows that grow a tree.
+    """The m rows that grow a tree, from the caller's n rows."""
 
-    Attributes
-    ----------
-    encoded : Encoded
-        Codes of the m rows.
-    matrix : Matrix
-        Raw values of the m rows.
-    is_integer : ndarray of shape (d,), bool
-        Columns whose thresholds are integers.
-    weights : ndarray of shape (m,), int64, or None
-        What every row counts for; None: 1 each.
-    copies : ndarray of shape (m,), int64, or None
-        How many of the caller's rows every row stands for; None: 1 each.
-    row_of : ndarray of shape (m,), int32, or None
-        The caller's row that every row is (its first occurrence); None: the same number.
-    position : ndarray of shape (n,), int32, or None
-        The row that stands for each of the caller's n rows, -1 where it was left out; None: the same number.
-    """
-
-    encoded: core.Encoded
-    matrix: core.Matrix
-    is_integer: npt.NDArray[np.bool_]
-    weights: Int64 | None
-    copies: Int64 | None
-    row_of: Int32 | None
-    position: Int32 | None
+    encoded: core.Encoded  # codes of the m rows
+    matrix: core.Matrix  # raw values of the m rows
+    is_integer: npt.NDArray[np.bool_]  # (d,), columns whose thresholds are integers
+    weights: Int64 | None  # (m,); None: 1 each
+    copies: Int64 | None  # (m,), how many of the caller's rows each stands for; None: 1 each
+    row_of: Int32 | None  # (m,), the first of the caller's rows that each stands for; None: the same number
+    position: Int32 | None  # (n,), the row that stands for each of the caller's, -1: none; None: the same number
     _ranks: Ranks | None = field(default=None, init=False, repr=False)
 
     @property
@@ -63,7 +45,7 @@ class EncodedTable:
         return sizes
 
     def ranks(self, n_jobs: int = 1) -> Ranks:
-        """The order of every column's values, which searches for intervals read; found once and kept."""
+        """The order of every column's values, which searches for intervals read; computed once."""
         if self._ranks is None:
             object.__setattr__(self, "_ranks", rank_columns(self.matrix, n_jobs))
         assert self._ranks is not None
@@ -78,24 +60,10 @@ def encode_table(
     merge: bool = True,
     n_jobs: int = 1,
 ) -> EncodedTable:
-    """Encode a table for growing.
+    """Encode the rows of positive weight where ``keep`` is true; with ``merge`` equal ones become one row.
 
-    Parameters
-    ----------
-    table : Table
-        n rows.
-    weights : ndarray of shape (n,), int64, optional
-        Fixed-point weights; rows of weight 0 are left out.
-    keep : ndarray of shape (n,), bool, optional
-        False for rows that take no part, such as noise.
-    merge : bool, default True
-        Merge equal rows where that pays; False where equal rows differ in something else, such as a label.
-    n_jobs : int, default 1
-
-    Returns
-    -------
-    encoded : EncodedTable
-        Merging duplicates and leaving rows out changes no tree: rows are summed, and sums are integers.
+    ``weights`` are integers, shape (n,). Merging and leaving rows out changes no tree: rows are summed, and sums are
+    integers.
     """
     if weights is not None and (weights == 0).any():
         keep = (weights > 0) if keep is None else keep & (weights > 0)
@@ -125,6 +93,6 @@ def encode_table(
     position: Int32 | None = None
     if row_of is not None:
         position = np.full(table.n_rows, -1, dtype=np.int32)
-        kept = slice(None) if keep is None else keep
-        position[kept] = np.arange(matrix.n_rows, dtype=np.int32) if group is None else group
+        takes_part = slice(None) if keep is None else keep
+        position[takes_part] = np.arange(matrix.n_rows, dtype=np.int32) if group is None else group
     return EncodedTable(encoded, matrix, table.is_integer, weights, copies, row_of, position)

@@ -1,0 +1,385 @@
+"""Arrays and nested lists, sparse matrices and data frames as one matrix that the core reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from cutwise.core import MATRIX_DTYPES
+from cutwise.exceptions import InvalidInputError, UnsupportedInputError
+
+from .numeric import (
+    AnyDType,
+    NonNumericValue,
+    core_reads,
+    find_non_numeric,
+    is_integer_dtype,
+    is_missing,
+    matrix_dtype,
+    not_numeric_error,
+    to_numbers,
+)
+from .table import Columns, check_unique
+
+__all__ = [
+    "Frame",
+    "as_array",
+    "as_dense",
+    "as_frame",
+    "convert_array",
+    "convert_frame",
+    "convert_sparse",
+    "library_of",
+]
+
+
+def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
+    """Anything array-like as an ndarray of its own dtype, not copied when it is one; its shape is not checked."""
+    if isinstance(X, np.matrix):
+        raise UnsupportedInputError("np.matrix is not supported. Please convert to a numpy array with np.asarray.")
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        # The values behind a mask are undefined; they are missing, and reported as such.
+        return np.ma.filled(X.astype(np.float64), np.nan)
+    if isinstance(X, np.ndarray):
+        return np.asarray(X)
+    if X is None or isinstance(X, (str, bytes, dict, set, frozenset)):
+        hint = " Read the file first, for instance with pandas.read_csv." if isinstance(X, str) else ""
+        hint = " Make a data frame of it: pandas.DataFrame(...)." if isinstance(X, dict) else hint
+        raise UnsupportedInputError(
+            f"{what} must be a table (a data frame, a 2D array, nested lists or a sparse matrix), "
+            f"not {type(X).__name__}.{hint}"
+        )
+    if isinstance(X, Iterator):
+        raise UnsupportedInputError(
+            f"{what} is a {type(X).__name__}, which can be read only once. Make an array: numpy.array(list({what}))."
+        )
+    try:
+        values = np.asarray(X)
+        if values.dtype.kind in "US" and isinstance(X, (list, tuple)):
+            # One text among numbers turns them all into text: look at what was written.
+            values = np.asarray(X, dtype=object)
+    except ValueError as error:
+        if isinstance(X, (list, tuple)):
+            raise InvalidInputError(_ragged(X, what)) from error
+        raise InvalidInputError(f"{what} cannot be read as an array: {error}") from error
+    except TypeError as error:
+        raise UnsupportedInputError(f"{what} of type {type(X).__name__} cannot be read as an array: {error}") from error
+    return values
+
+
+def convert_array(
+    values: npt.NDArray[np.generic], columns: Columns, *, what: str = "X"
+) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_]]:
+    """A two-dimensional array in one of the core's dtypes, and which of its columns were integers, shape (n_columns,).
+
+    An array that the core reads is returned as it is, booleans as a uint8 view of the same memory.
+    """
+    kind = values.dtype.kind
+    if kind == "O":
+        return _from_objects(values, columns, what)
+    if kind not in "fiub":
+        if kind == "V":
+            raise UnsupportedInputError(
+                f"{what} is a structured array. Give a data frame, or "
+                f"numpy.lib.recfunctions.structured_to_unstructured({what})."
+            )
+        wrong = find_non_numeric(values[:, 0].tolist()) if kind == "U" else None
+        raise not_numeric_error({0: wrong or NonNumericValue(0, values[0, 0])}, columns, what=what)
+    is_integer = np.full(values.shape[1], is_integer_dtype(values.dtype))
+    if not core_reads(values):
+        values = values.astype(matrix_dtype([values.dtype]), order="K")
+    return values.view(np.uint8) if values.dtype == np.bool_ else values, is_integer
+
+
+def _from_objects(
+    values: npt.NDArray[np.generic], columns: Columns, what: str
+) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_]]:
+    """An object array, column by column."""
+    refused: dict[int, NonNumericValue] = {}
+    numbers: list[npt.NDArray[np.generic]] = []
+    for column in range(values.shape[1]):
+        items = values[:, column].tolist()
+        wrong = find_non_numeric(items)
+        if wrong is not None:
+            refused[column] = wrong
+        elif not refused:
+            numbers.append(to_numbers(items))
+    if refused:
+        raise not_numeric_error(refused, columns, what=what)
+    dtypes = [column.dtype for column in numbers]
+    return np.column_stack(numbers).astype(matrix_dtype(dtypes), copy=False), np.array(
+        [is_integer_dtype(t) for t in dtypes]
+    )
+
+
+def _ragged(rows: list[Any] | tuple[Any, ...], what: str) -> str:
+    """Why nested lists make no array: the first row whose length differs."""
+    try:
+        lengths = [len(row) for row in rows]
+    except TypeError:
+        return f"{what} cannot be read as an array: its rows are not all lists of numbers."
+    for row, length in enumerate(lengths):
+        if length != lengths[0]:
+            return (
+                f"The rows of {what} have different lengths: row 0 has {lengths[0]} values and row {row} has {length}. "
+                "Give every row one value a column."
+            )
+    return f"{what} cannot be read as an array: some of its values are sequences themselves."
+
+
+def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse.csr_array, npt.NDArray[np.bool_]]:
+    """A scipy sparse matrix or array as the core's CSR, and which columns are integers; the input is never changed.
+
+    A canonical CSR of a dtype the core reads shares its memory with the result.
+    """
+    try:
+        X = X.tocoo() if X.format == "dok" else X
+        _check_structure(X)  # every index: scipy and the kernels trust them all
+    except (ValueError, IndexError) as error:
+        raise InvalidInputError(
+            f"{what} is not a valid sparse matrix: {error}. Build it anew from its entries."
+        ) from error
+    if X.dtype.kind not in "fiub":
+        stored = X.tocoo()
+        value = stored.data[0] if stored.nnz else X.dtype.type(0)
+        column, row = (int(stored.col[0]), int(stored.row[0])) if stored.nnz else (0, 0)
+        raise not_numeric_error({column: NonNumericValue(row, value)}, columns, what=what)
+    csr = _to_csr(X)
+    # Anew: what the matrix claims of itself, such as sorted indices, may be wrong.
+    csr = sparse.csr_array((csr.data, csr.indices, csr.indptr), shape=csr.shape, copy=False)
+    is_integer = np.full(csr.shape[1], is_integer_dtype(csr.dtype))
+    csr = _canonical(csr)
+    if csr.dtype == np.bool_:
+        csr = _with_data(csr, csr.data.view(np.uint8))
+    dtype = matrix_dtype([csr.dtype])
+    if csr.dtype != dtype or not csr.dtype.isnative:
+        csr = _with_data(csr, csr.data.astype(dtype))
+    return csr, is_integer
+
+
+def _check_structure(X: Any) -> None:
+    """Raise ``ValueError`` where scipy would read or write beyond the arrays of a matrix on converting it."""
+    n_rows, n_columns = X.shape
+    if X.format == "coo":
+        for name, found, end in (("row", X.row, n_rows), ("column", X.col, n_columns)):
+            _check_indices(f"{name} indices", found, end)
+            if X.data.shape != found.shape:
+                raise ValueError(f"there are {len(found)} {name} indices and data of shape {X.data.shape}")
+    elif X.format == "dia":
+        if X.data.ndim != 2 or X.offsets.shape != X.data.shape[:1]:
+            raise ValueError(f"there are {X.offsets.size} offsets and data of shape {X.data.shape}")
+    elif X.format == "lil":
+        if len(X.rows) != n_rows or len(X.data) != n_rows or list(map(len, X.rows)) != list(map(len, X.data)):
+            raise ValueError("its rows of indices and of data differ in length")
+        _check_indices("indices", np.array([j for row in X.rows for j in row] or [0]), n_columns)
+    elif X.format in ("csr", "csc", "bsr"):
+        is_bsr = X.format == "bsr"
+        if X.data.ndim != (3 if is_bsr else 1):
+            raise ValueError(f"its data has {X.data.ndim} dimensions")
+        height, width = X.data.shape[1:] if is_bsr else (1, 1)
+        if not height or not width or n_rows % height or n_columns % width:
+            raise ValueError(f"its blocks of shape {height} x {width} do not fill the shape {n_rows} x {n_columns}")
+        n_major, n_minor = n_rows // height, n_columns // width
+        if X.format == "csc":
+            n_major, n_minor = n_minor, n_major
+        _check_indices("values of indptr", X.indptr, len(X.indices) + 1)
+        if len(X.indptr) != n_major + 1 or len(X.data) != len(X.indices):
+            raise ValueError(
+                f"its arrays have {len(X.indptr)}, {len(X.indices)} and {len(X.data)} entries (indptr, indices, data), "
+                f"where {n_major + 1} and twice as many as there are stored values are needed"
+            )
+        if X.indptr[0] != 0 or (X.indptr[1:] < X.indptr[:-1]).any():
+            raise ValueError("its values of indptr do not rise from 0")
+        _check_indices("indices", X.indices[: X.indptr[-1]], n_minor)
+
+
+def _check_indices(name: str, indices: npt.NDArray[Any], end: int) -> None:
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise ValueError(f"its {name} are integers in one dimension, not {indices.dtype} of shape {indices.shape}")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < end:
+        raise ValueError(f"its {name} reach from {indices.min()} to {indices.max()}, beyond 0 to {end - 1}")
+
+
+def _to_csr(X: Any) -> Any:
+    """Any format as CSR; duplicate entries of narrow integers, which COO sums on the way, do not overflow."""
+    if X.format != "coo" or X.dtype.kind not in "iu":
+        return X.tocsr()
+    csr = X.astype(np.float64 if X.dtype == np.uint64 else np.int64).tocsr()
+    return csr.astype(X.dtype) if csr.nnz == X.nnz else csr
+
+
+def _canonical(csr: sparse.csr_array) -> sparse.csr_array:
+    """Sorted, duplicates summed, zeros gone; a copy only where something has to change."""
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        if csr.dtype.kind in "iu":
+            # Duplicates of a narrow integer would overflow when summed.
+            csr = csr.astype(np.float64 if csr.dtype == np.uint64 else np.int64)
+        csr.sum_duplicates()
+    if np.count_nonzero(csr.data) != csr.nnz:
+        csr = csr.copy()
+        csr.eliminate_zeros()
+    return csr
+
+
+def _with_data(csr: sparse.csr_array, data: npt.NDArray[np.generic]) -> sparse.csr_array:
+    return sparse.csr_array((data, csr.indices, csr.indptr), shape=csr.shape, copy=False)
+
+
+def as_dense(values: Any) -> npt.NDArray[Any]:
+    """Rows, a column or a matrix of any kind as a plain array: the very same one where it is one already."""
+    return np.asarray(values.toarray() if sparse.issparse(values) else values)
+
+
+Frame = nw.DataFrame[Any]
+Series = nw.Series[Any]
+
+
+def as_frame(X: Any, *, what: str = "X") -> Frame | None:
+    """The data frame as narwhals sees it, or None when it is no data frame; a series or a lazy frame is an error."""
+    if nw.dependencies.is_into_series(X):
+        raise UnsupportedInputError(
+            f"Expected a 2-dimensional container but got {type(X)} instead: {what} is one column. Pass a DataFrame "
+            "containing a single row (i.e. single sample) or a single column (i.e. single feature) instead.\n"
+            f"Reshape your data with {what}.to_frame()."
+        )
+    arrow = nw.dependencies.get_pyarrow()
+    if arrow is not None and isinstance(X, arrow.RecordBatch):
+        X = arrow.Table.from_batches([X])
+    if nw.dependencies.is_into_dataframe(X):
+        check_unique(list(X.column_names if hasattr(X, "column_names") else X.columns), what=what)
+        frame: Frame = nw.from_native(X, eager_only=True)
+        return frame
+    if hasattr(X, "read_all") or isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        kind = type(X).__name__
+        collect = _COLLECT.get(kind, "collect()" if hasattr(X, "collect") else "compute()")
+        raise UnsupportedInputError(
+            f"{what} is a {kind}, whose rows are not in memory yet. Get them: {what}.{collect}."
+        )
+    return None
+
+
+def library_of(frame: Frame) -> str:
+    """The library that a data frame is of, such as ``"polars"``."""
+    return str(nw.get_native_namespace(frame).__name__)
+
+
+def convert_frame(
+    frame: Frame, columns: Columns, *, what: str = "X"
+) -> tuple[npt.NDArray[np.generic] | sparse.csr_array, npt.NDArray[np.bool_]]:
+    """All columns in one matrix of the smallest of the core's dtypes that holds each exactly, and which are integers.
+
+    Missing values become NaN (for the finiteness check to name), decimals float64. A pandas frame that is one block of
+    a dtype the core reads is not copied; one of sparse columns (fill value 0) stays sparse.
+    """
+    whole = _pandas_whole(nw.to_native(frame))
+    if sparse.issparse(whole):
+        return convert_sparse(whole, columns, what=what)
+    if whole is not None:
+        return convert_array(whole, columns, what=what)
+    sources: list[_Source] = []
+    refused: dict[int, NonNumericValue] = {}
+    for i, series in enumerate(frame.to_dict(as_series=True).values()):
+        source = _source_of(series)
+        if isinstance(source, NonNumericValue):
+            refused[i] = source
+        else:
+            sources.append(source)
+    if refused:
+        raise not_numeric_error(refused, columns, what=what)
+    dtype = matrix_dtype(source.dtype for source in sources)
+    is_integer = np.array([source.is_integer for source in sources])
+    if len(sources) == 1:
+        return sources[0].read().astype(dtype, copy=False).reshape(-1, 1), is_integer
+    # Column by column, so that at most one column exists twice.
+    values = np.empty((len(frame), len(sources)), dtype=dtype, order="F")
+    for i, source in enumerate(sources):
+        values[:, i] = source.read()
+    return values, is_integer
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A numeric column: the dtype it is read as, and how."""
+
+    dtype: AnyDType
+    is_integer: bool
+    read: Callable[[], npt.NDArray[np.generic]]
+
+
+def _source_of(series: Series) -> _Source | NonNumericValue:
+    """How to read one column, or the first value that makes it unreadable."""
+    dtype = series.dtype
+    if dtype == nw.Boolean or dtype in _INTEGERS:
+        if series.null_count() > 0 or dtype in (nw.Int128, nw.UInt128):
+            return _Source(np.dtype(np.float64), True, lambda: _floats(series.cast(nw.Float64)))
+        return _Source(np.dtype("bool" if dtype == nw.Boolean else str(dtype).lower()), True, series.to_numpy)
+    if dtype == nw.Decimal:
+        return _Source(np.dtype(np.float64), False, lambda: _floats(series.cast(nw.Float64)))
+    if dtype.is_numeric():
+        return _Source(np.dtype(str(dtype).lower()), False, lambda: _floats(series))
+    if len(series) == series.null_count():
+        return _Source(np.dtype(np.float64), False, lambda: np.full(len(series), np.nan))
+    if dtype in (nw.Object, nw.Unknown):
+        return _source_of_objects(series.to_numpy())
+    items = series.to_list()
+    if dtype in (nw.Categorical, nw.Enum):
+        # Categories may hold numbers, but they are names to the user, and their order may be arbitrary.
+        row = next(row for row, value in enumerate(items) if not is_missing(value))
+        return NonNumericValue(row, items[row], "categories")
+    wrong = find_non_numeric(items)
+    return wrong if wrong is not None else NonNumericValue(0, items[0])
+
+
+def _floats(series: Series) -> npt.NDArray[np.generic]:
+    """A floating column with its nulls as NaN."""
+    values = series.to_numpy()
+    # Older pandas hands out its nulls as objects.
+    return to_numbers(values.tolist()) if values.dtype.kind == "O" else values
+
+
+def _source_of_objects(values: npt.NDArray[np.generic]) -> _Source | NonNumericValue:
+    """A column narwhals has no type for: Python objects, or a dtype of the library's own."""
+    if values.dtype.kind in "fiub":
+        return _Source(values.dtype, is_integer_dtype(values.dtype), lambda: values)
+    items = values.tolist()
+    wrong = find_non_numeric(items)
+    if wrong is not None:
+        return wrong
+    numbers = to_numbers(items)
+    return _Source(numbers.dtype, is_integer_dtype(numbers.dtype), lambda: numbers)
+
+
+def _pandas_whole(native: Any) -> npt.NDArray[np.generic] | sparse.coo_array | None:
+    """A pandas frame that needs no look at its columns: of one dtype the core reads, or all sparse; else None."""
+    if not hasattr(native, "iloc"):
+        return None
+    dtypes = set(native.dtypes)
+    if all(type(dtype).__name__ == "SparseDtype" for dtype in dtypes):
+        try:
+            return native.sparse.to_coo()
+        except (ValueError, TypeError):
+            # Another fill value, or entries that are no numbers: the dense way converts or explains.
+            return None
+    dtype = dtypes.pop()
+    if dtypes or not isinstance(dtype, np.dtype) or dtype not in (*MATRIX_DTYPES, np.dtype(np.bool_)):
+        return None
+    # Shared memory where pandas keeps the columns together.
+    return np.asarray(native.to_numpy())
+
+
+# What gives the rows of something that only describes them, by its type's name.
+_COLLECT = {
+    "DuckDBPyRelation": "df()",
+    "RecordBatchReader": "read_all()",
+    "LazyFrame": "collect()",
+    "Table": "to_pandas()",
+}
+
+_INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.Int128) + (nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64, nw.UInt128)
