@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import cutwise
-from cutwise.cli import bench, compare, curve, explain, fit, predict, report, rules
+from cutwise.cli import bench, compare, curve, explain, fit, predict, recount, report, rules
 from cutwise.cli.screen import note
 from cutwise.exceptions import CutwiseError, CutwiseWarning
 
@@ -74,6 +74,7 @@ COMMANDS = {
     "predict": predict,
     "rules": rules,
     "explain": explain,
+    "recount": recount,
     "report": report,
     "compare": compare,
     "curve": curve,

@@ -10,11 +10,11 @@ from cutwise.cli.options import SCALES
 from cutwise.cli.screen import print_document, print_line, print_table
 from cutwise.estimators import certificate_line
 from cutwise.readouts.explained import explained_words, ratio_words
+from cutwise.readouts.rules import table_lines
 from cutwise.readouts.words import percent, quoted
 
 if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator
-    from cutwise.readouts.rules import ClusterRules, Rule
 
 __all__ = ["print_certificate", "print_fit", "print_json", "print_rules"]
 
@@ -57,14 +57,11 @@ def print_rules(model: TreeEstimator) -> None:
     rows = []
     for cluster in model.rules():
         label = quoted(cluster.cluster)
-        name = (label, "" if cluster.name is None else quoted(cluster.name)) if named else (label,)
-        if not cluster.rules:
-            rows.append((*name, "0", "", "", "", "(no leaf of the tree holds this cluster)"))
-        elif len(cluster.rules) == 1:
-            rows.append((*name, *_measures(cluster), str(cluster.rules[0])))
-        else:
-            rows.append((*name, *_measures(cluster), f"any of {len(cluster.rules)} rules:"))
-            rows += [("",) * len(who) + (*_measures(rule), f"  {rule}") for rule in cluster.rules]
+        name: tuple[str, ...] = (label, "" if cluster.name is None else quoted(cluster.name)) if named else (label,)
+        for figures, rule, said in table_lines(cluster):
+            text = (said if cluster.rules else f"({said})") if rule is None else f"{'' if name[0] else '  '}{rule}"
+            rows.append((*name, *figures, text))
+            name = ("",) * len(who)
     flush_right = range(len(who), len(who) + len(MEASURES))
     print_table((*who, *MEASURES, "rule"), rows, right=flush_right)
 
@@ -102,6 +99,8 @@ def _price_lines(model: TreeEstimator) -> list[str]:
         lines.append(f"agreement {percent(agreement)}: rows that the rules put where {own} have them")
     lines += _pair_lines(model)
     ratio = model.cost_ratio_
+    if math.isnan(model.cost_):
+        return lines
     if math.isnan(ratio):
         lines.append(f"cost ratio: none, for {own} have cost 0 (and the tree's {model.cost_:.6g})")
     else:
@@ -119,10 +118,6 @@ def _pair_lines(model: TreeEstimator) -> list[str]:
         return []
     index, information = model.adjusted_rand_index_, model.normalized_mutual_info_
     return [f"adjusted Rand index {index:.4f}, normalized mutual information {information:.4f}: 1 is the same clusters"]
-
-
-def _measures(rule: ClusterRules | Rule) -> tuple[str, str, str, str]:
-    return f"{rule.size:,}", percent(rule.share), percent(rule.purity), percent(rule.coverage)
 
 
 def _count(number: int, one: str, many: str = "") -> str:

@@ -25,14 +25,15 @@ from cutwise.exceptions import (
     ModelFileError,
     UnseparableCentersWarning,
     UnsupportedInputError,
+    listed,
     warn,
 )
 from cutwise.readouts.changes import Change, changes_in_words, explain_rows, smallest_changes
-from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves, read_cluster_names
+from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves, read_cluster_names, sum_up
 from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_decision_tree
 from cutwise.reference import KMEANS, Objective, sum_costs, sum_weights
-from cutwise.table import Table, check_n_jobs, read_weights
+from cutwise.table import Table, check_n_jobs, read_labels, read_weights
 from cutwise.tree.growing import GrownTree
 
 __all__ = ["TreeEstimator", "fitted"]
@@ -200,6 +201,43 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         check_is_fitted(self)
         return build_rules(self._labeled(names), self._frame_library)
 
+    def recount(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
+        """Count rows at the leaves anew, for a tree that was edited in its file, or by newer rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows with the columns of fit, in their own units.
+        y : array-like of shape (n_samples,), default=None
+            The reference cluster of every row, as a label that ``predict`` gives, or -1 for noise. None takes the
+            nearest center of the reference; given labels and kernels have none.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts; none negative, not all 0.
+
+        Returns
+        -------
+        self : estimator
+            Sizes, shares, purity and coverage are those of these rows from here on; costs stay those of fit, and nan
+            for a tree that was edited.
+        """
+        check_is_fitted(self)
+        table = self._read(X) if y is None else self._read_tested(X)
+        weights = read_weights(sample_weight, table.n_rows)
+        if y is not None:
+            codes = self._codes_of(y, table.n_rows)
+        elif "n_clusters" not in self.get_params(deep=False) or not self.reference_.centers.shape[1]:
+            raise InvalidInputError("The reference has no centers to place rows by. Give y, the cluster of every row.")
+        else:
+            metric = self._metric(X, table)
+            costs = self._objective.costs(metric.matrix, self.reference_.centers, check_n_jobs(self.n_jobs))
+            codes = np.where(np.isnan(costs), np.inf, costs).argmin(axis=1).astype(np.int32)
+        counts = count_leaves(self.tree_, self.tree_.apply(table), codes, len(self.classes_), weights)
+        if not counts.known:
+            raise InvalidInputError("X has no rows to count. Give at least one row of positive weight.")
+        self._leaf_counts = counts
+        self.tree_ = replace(self.tree_, n_node_samples=sum_up(self.tree_, counts.n_rows))
+        return self
+
     def to_sklearn(self) -> Any:
         """The tree as a genuine scikit-learn ``DecisionTreeClassifier``, for the tools that take nothing else.
 
@@ -273,7 +311,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     def _summary(self) -> str:
         """A line about the fitted tree."""
         n = self.n_leaves_
-        return f"{n} lea{'f' if n == 1 else 'ves'}, depth {self.depth_}"
+        edited = "" if self._leaf_counts.known else " (edited since its rows were counted; recount(X) counts anew)"
+        return f"{n} lea{'f' if n == 1 else 'ves'}, depth {self.depth_}{edited}"
 
     def _labeled(self, names: Mapping[Any, str | None] | None = None) -> LabeledTree:
         """The fitted tree as readouts take it, with these names of clusters on top."""
@@ -295,6 +334,20 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     def _codes(self, table: Table) -> npt.NDArray[np.int32]:
         """Cluster codes of rows."""
         return self.tree_.predict(table, n_jobs=check_n_jobs(self.n_jobs))
+
+    def _codes_of(self, y: Any, n_rows: int) -> npt.NDArray[np.int32]:
+        """Cluster codes of labels; -1 is noise."""
+        given = read_labels(y, n_rows, estimator=type(self).__name__)
+        code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
+        unknown = [label for label in given.classes.tolist() if label not in code_of]
+        if unknown:
+            raise InvalidInputError(
+                f"y holds {listed(unknown)}, and the clusters of the model are {listed(list(code_of), most=20)}. "
+                "Give labels of these, or -1 for noise."
+            )
+        # The last entry answers for code -1.
+        codes = np.array([*(code_of[label] for label in given.classes.tolist()), -1], dtype=np.int32)
+        return codes[given.codes]
 
     def _as_labels(self, codes: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
         """Cluster codes as the user's labels."""

@@ -132,10 +132,10 @@ def export_json(model: TreeEstimator, *, names: Mapping[Any, str | None] | None 
             Names of the table's columns in order; ``x0``, ``x1``, ... where it had none.
         ``clusters``
             A list of ``{cluster, name, size, share, coverage, purity, noise, rules}``: the label that ``predict``
-            gives, its name or null, the figures of :class:`Rule`, and its rules, each ``{cluster, name, leaf, text,
-            conditions, size, share, coverage, purity, noise, depth}``. A row matches a rule when all its conditions
-            ``{feature, name, lower, upper, outside}`` hold: ``lower < x <= upper`` for column number ``feature``, null
-            being an open side; the opposite where ``outside`` is true.
+            gives, its name or null, the figures of :class:`Rule` (null in a tree edited by hand), and its rules, each
+            ``{cluster, name, leaf, text, conditions, size, share, coverage, purity, noise, depth}``. A row matches a
+            rule when all its conditions ``{feature, name, lower, upper, outside}`` hold: ``lower < x <= upper`` for
+            column number ``feature``, null being an open side; the opposite where ``outside`` is true.
         ``tree``
             A list of nodes, the root first: ``{node, size, share}`` and for leaves ``{cluster, name}``, for others
             ``{feature, column, lower, upper, inside, outside}``: a row with ``lower < x <= upper`` goes on to the node

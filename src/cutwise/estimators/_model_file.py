@@ -7,8 +7,10 @@ scalers), which it only describes.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -107,6 +109,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             "classes": pack_array(self.classes_),
             "cluster_names": [self.cluster_names_.get(label) for label in self.classes_.tolist()],
             "tree": self.tree_.to_dict(),
+            "digest": _digest(self.tree_, self._leaf_counts),
             "gaps": None if self._gaps is None else pack_array(self._gaps),
             "leaf_counts": self._leaf_counts.to_dict(),
             "column_spreads": None if self._column_spreads is None else pack_array(self._column_spreads),
@@ -153,7 +156,18 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         self.cost_ratio_ = state.number("cost_ratio")
         total_cost = state.later("total_cost", state.number)
         self.total_cost_ = float("nan") if total_cost is None else total_cost
+        digest = state.later("digest", state.text)
+        if digest is not None and digest != _digest(tree, self._leaf_counts):
+            self._forget_figures()
         self._restore_space(state)
+
+    def _forget_figures(self) -> None:
+        """Leave out what was true of another tree: the file's was edited after its rows were counted."""
+        none = np.zeros(self.tree_.n_nodes, dtype=np.int64)
+        self.tree_ = replace(self.tree_, n_node_samples=none, n_node_mistakes=none)
+        self._leaf_counts = LeafCounts.unknown(self.tree_.n_leaves, len(self.classes_))
+        self._gaps, self._imm_applies = None, False
+        self.cost_ = self.surrogate_cost_ = self.cost_ratio_ = float("nan")
 
     def _restore_clusters(self, state: Entries) -> None:
         """Read what the clusters are called, and how many rows they had."""
@@ -201,3 +215,9 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         ):
             raise state.refuse("preprocessor", f"a scaler of the same {self.n_features_in_} columns")
         self.preprocessor_ = fitted
+
+
+def _digest(tree: ThresholdTree, counts: LeafCounts) -> str:
+    """What tells whether a tree is still the one whose rows were counted."""
+    content = json.dumps([tree.to_dict(), counts.to_dict()], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()

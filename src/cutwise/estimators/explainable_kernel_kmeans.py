@@ -405,3 +405,5 @@ class ExplainableKernelKMeans(TreeClusterer):
         self.surrogate_features_ = state.optional("surrogate_features", state.text)
         self.adjusted_rand_index_ = state.number("adjusted_rand_index")
         self.normalized_mutual_info_ = state.number("normalized_mutual_info")
+        if not self._leaf_counts.known:
+            self.adjusted_rand_index_ = self.normalized_mutual_info_ = float("nan")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.exceptions import InvalidInputError
 from cutwise.plot._base import INK, MUTED, RULE, labeled_tree, need_matplotlib, new_axes, read_rows, text_titles, tint
 from cutwise.plot._text import fit_text, text_width
 from cutwise.readouts.conditions import Condition
@@ -90,7 +91,10 @@ class TreeDisplay:
         """
         labeled = labeled_tree(model)
         tree, counts = labeled.tree, labeled.counts
-        assert counts is not None  # a fitted model has some
+        if counts is None:
+            raise InvalidInputError(
+                "The tree was edited after its rows were counted. Count them before it is drawn: model.recount(X)."
+            )
         leaf_rows = counts.n_rows
         if X is not None:
             leaf_rows = np.bincount(tree.apply(read_rows(model, X)), minlength=tree.n_nodes)[tree.leaves]

@@ -75,7 +75,7 @@ class LabeledTree:
                 f"The tree has {tree.n_leaves} leaves, and {counts.n_leaves} were counted. "
                 "Count the leaves of this tree."
             )
-        self.counts = counts
+        self.counts = counts if counts is None or counts.known else None
         n_clusters = None if counts is None else len(counts.cluster_weight)
         used = int(tree.cluster.max()) + 1
         # The tree alone does not know of clusters without a leaf.
@@ -199,8 +199,8 @@ class LeafCounts:
             if values.ndim != 1 or not np.all((values >= 0) & (values < np.inf)):
                 raise InvalidInputError(f"{field.name} of the leaf counts is a list of numbers of at least 0.")
             if field.name in ("n_rows", "n_noise"):
-                if np.any(values != np.rint(values)):
-                    raise InvalidInputError(f"{field.name} of the leaf counts is a list of whole numbers.")
+                if np.any((values != np.rint(values)) | (values > 2**53)):
+                    raise InvalidInputError(f"{field.name} of the leaf counts is a list of whole numbers up to 2**53.")
                 values = values.astype(np.int64)
             values.setflags(write=False)
             object.__setattr__(self, field.name, values)
@@ -211,6 +211,11 @@ class LeafCounts:
     def n_leaves(self) -> int:
         """Number of leaves counted."""
         return len(self.n_rows)
+
+    @property
+    def known(self) -> bool:
+        """Whether rows were counted at all."""
+        return bool(self.n_rows.any() or self.n_noise.any())
 
     @property
     def agreement(self) -> float:
@@ -228,6 +233,12 @@ class LeafCounts:
         """The part of every leaf's weight that the reference has in the leaf's cluster, at most 1; nan without any."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.minimum(self.agreeing / self.weight, 1.0)  # both were summed up in their own order
+
+    @classmethod
+    def unknown(cls, n_leaves: int, n_clusters: int) -> LeafCounts:
+        """Counts of no rows, for a tree whose rows nobody counted."""
+        none, no_weight = np.zeros(n_leaves, dtype=np.int64), np.zeros(n_leaves)
+        return cls(none, none, no_weight, no_weight, np.zeros(n_clusters))
 
     def to_dict(self) -> dict[str, Any]:
         """The counts as lists that JSON can hold."""

@@ -17,15 +17,25 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.exceptions import InvalidInputError, MissingDependencyError
+from cutwise.exceptions import MissingDependencyError
 from cutwise.table import Columns, Table, check_option, check_same_columns, read_table
 
 from .conditions import Condition, column_of, conditions_of, walk_leaves
-from .labeled_tree import LabeledTree, Titled
+from .labeled_tree import LabeledTree, LeafCounts, Titled
 from .palette import cluster_color, ink_on
 from .words import finite, percent, quoted, rows
 
-__all__ = ["LIBRARIES", "ClusterRules", "Condition", "Rule", "Rules", "build_rules", "rules_html", "rules_markdown"]
+__all__ = [
+    "LIBRARIES",
+    "ClusterRules",
+    "Condition",
+    "Rule",
+    "Rules",
+    "build_rules",
+    "rules_html",
+    "rules_markdown",
+    "table_lines",
+]
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 """Of data frames, the first that is installed being the usual one."""
@@ -43,8 +53,8 @@ class Rule(Titled):
         The leaf's node number, as ``apply`` gives it.
     conditions : tuple of Condition
         All hold for a row exactly when it reaches the leaf; the fewest that say so. Empty when every row does.
-    size : int
-        Rows caught, noise and rows of weight 0 apart.
+    size : int or None
+        Rows caught, noise and rows of weight 0 apart; None where nobody counted rows, as for a tree that was edited.
     share : float
         The part of all rows' weight that it catches, from 0 to 1.
     coverage : float
@@ -65,7 +75,7 @@ class Rule(Titled):
     cluster: Any
     leaf: int
     conditions: tuple[Condition, ...]
-    size: int
+    size: int | None
     share: float
     coverage: float
     purity: float
@@ -143,7 +153,7 @@ class ClusterRules(Titled):
 
     cluster: Any
     rules: tuple[Rule, ...]
-    size: int
+    size: int | None
     share: float
     coverage: float
     purity: float
@@ -160,6 +170,8 @@ class ClusterRules(Titled):
             who = "all there are"
         else:
             who = "those with " + ", or with ".join(map(str, self.rules))
+        if self.size is None:
+            return f"Cluster {title} holds {who}."
         said = f"Cluster {title} holds {rows(self.size)} ({percent(self.share)}): {who}."
         if not self.size:
             return said
@@ -205,10 +217,10 @@ class ClusterRules(Titled):
             return f"{head}: no rule, because no leaf of the tree holds this cluster"
         measures = _measures_text(self)
         if len(self.rules) == 1:
-            return f"{head} ({measures}): {self.rules[0]}"
-        lines = [f"{head} ({measures}), {len(self.rules)} rules:"]
+            return f"{head}{measures}: {self.rules[0]}"
+        lines = [f"{head}{measures}, {len(self.rules)} rules:"]
         for i, rule in enumerate(self.rules):
-            lines.append(f"    {'or    ' if i else 'either'} ({_measures_text(rule)}): {rule}")
+            lines.append(f"    {'or    ' if i else 'either'}{_measures_text(rule)}: {rule}")
         return "\n".join(lines)
 
 
@@ -298,15 +310,15 @@ def build_rules(labeled: LabeledTree, library: str | None = None) -> Rules:
     Parameters
     ----------
     labeled : LabeledTree
-        With counts of the rows to measure the rules by. Where its names came with the table, they are asked of every
+        Rules are measured by the rows that it counts. Where its names came with the table, they are asked of every
         table that rules are applied to.
     library : str, optional
         The data frame library that ``to_frame`` shall use where none is asked for.
     """
     tree, counts, labels = labeled.tree, labeled.counts, labeled.labels
+    n_clusters, is_known = len(labels), counts is not None
     if counts is None:
-        raise InvalidInputError("Rules are measured by rows. Give the counts of the leaves (count_leaves).")
-    n_clusters = len(labels)
+        counts = LeafCounts.unknown(tree.n_leaves, n_clusters)
     name_of = [labeled.cluster_names.get(label) for label in labels]
     total = math.fsum(counts.weight)
     of_leaf = tree.cluster[tree.leaves]
@@ -319,7 +331,7 @@ def build_rules(labeled: LabeledTree, library: str | None = None) -> Rules:
                 cluster=labels[code],
                 leaf=leaf,
                 conditions=conditions_of(regions, labeled.names),
-                size=int(counts.n_rows[i]),
+                size=int(counts.n_rows[i]) if is_known else None,
                 share=_ratio(weight, total),
                 coverage=_ratio(agreeing, counts.cluster_weight[code]),
                 purity=_ratio(agreeing, weight),
@@ -339,7 +351,7 @@ def build_rules(labeled: LabeledTree, library: str | None = None) -> Rules:
             ClusterRules(
                 cluster=labels[code],
                 rules=tuple(rules[code]),
-                size=int(size[code]),
+                size=int(size[code]) if is_known else None,
                 share=_ratio(weight_of[code], total),
                 coverage=_ratio(agreeing_of[code], counts.cluster_weight[code]),
                 purity=_ratio(agreeing_of[code], weight_of[code]),
@@ -364,7 +376,7 @@ def rules_markdown(rules: Rules) -> str:
         who = [_code_span(quoted(cluster.cluster))]
         if named:
             who.append(_code_span(quoted(cluster.name)) if cluster.name else "")
-        for figures, rule, note in _table_lines(cluster):
+        for figures, rule, note in table_lines(cluster):
             lines.append([*who, *figures, note if rule is None else _code_span(rule)])
             who = [""] * len(who)
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
@@ -382,7 +394,7 @@ def rules_html(rules: Rules, headline: Sequence[str] = ()) -> str:
             f'<span style="display:inline-block;padding:0 8px;border-radius:6px;font-weight:600;background:{color};'
             f'color:{ink_on(color)}">{escape(str(cluster.title))}</span>'
         )
-        for figures, rule, note in _table_lines(cluster):
+        for figures, rule, note in table_lines(cluster):
             text = f"<i>{note}</i>" if rule is None else f"<code>{escape(rule)}</code>"
             cells = "".join(f'<td style="{_CELL}right;white-space:nowrap">{escape(cell)}</td>' for cell in figures)
             lines.append(f'<tr><td style="{_CELL}left">{who}</td>{cells}<td style="{_CELL}left">{text}</td></tr>')
@@ -409,7 +421,7 @@ _CELL = "padding:3px 12px 3px 0;vertical-align:top;border:0;text-align:"
 _MOST_LINES = 60  # a notebook is no place for more
 
 
-def _table_lines(cluster: ClusterRules) -> Iterator[tuple[list[str], str | None, str]]:
+def table_lines(cluster: ClusterRules) -> Iterator[tuple[list[str], str | None, str]]:
     """The lines of a cluster in a table: rows, share, purity and coverage; the text of a rule; a note without one."""
     if not cluster.rules:
         yield ["0", "", "", ""], None, "no leaf of the tree holds this cluster"
@@ -421,6 +433,8 @@ def _table_lines(cluster: ClusterRules) -> Iterator[tuple[list[str], str | None,
 
 
 def _cells(of: Rule | ClusterRules) -> list[str]:
+    if of.size is None:
+        return [""] * 4
     return [f"{of.size:,}", percent(of.share), percent(of.purity), percent(of.coverage)]
 
 
@@ -433,12 +447,15 @@ def _code_span(text: str) -> str:
 
 
 def _measures_text(of: Rule | ClusterRules) -> str:
+    """What stands in parentheses before the colon of a rule, with them; nothing where nobody counted rows."""
+    if of.size is None:
+        return ""
     text = f"{rows(of.size)}, {percent(of.share)}"
     if of.size:
         text += f"; purity {percent(of.purity)}, coverage {percent(of.coverage)}"
     if of.noise:
         text += f"; and {rows(of.noise)} of noise"
-    return text
+    return f" ({text})"
 
 
 def _figures(of: Rule | ClusterRules) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.conditions import conditions_of, explanation_sizes, walk_leaves
 from cutwise.readouts.labeled_tree import LabeledTree, sum_up
 from cutwise.readouts.palette import cluster_color, ink_on
@@ -95,7 +96,11 @@ def build_summary(labeled: LabeledTree, table: Table, facts: Facts) -> dict[str,
 
     rules = build_rules(labeled)
     tree, names, counts, k = labeled.tree, labeled.names, labeled.counts, len(rules)
-    assert counts is not None  # build_rules asks for them
+    if counts is None:
+        raise InvalidInputError(
+            "A report says how many rows the rules catch, and the tree was edited after they were counted. Count them "
+            "first: model.recount(X)."
+        )
     leaf = tree.apply(table)
     here = np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves]
     is_fit = counts.are_of(tree, leaf)

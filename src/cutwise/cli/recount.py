@@ -1,0 +1,56 @@
+"""``cutwise recount``: count the rows of a table at the leaves of a saved model, such as one edited by hand."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cutwise.cli.columns import chosen_names, numeric_columns
+from cutwise.cli.fitted import print_rules
+from cutwise.cli.models import as_fitted, other_columns, read_model, tested_columns
+from cutwise.cli.options import Header, ModelFile, Separator, TableFile
+from cutwise.cli.screen import Outputs, note, working
+from cutwise.cli.tables import read_source
+
+__all__ = ["EXAMPLES", "command"]
+
+EXAMPLES = (
+    "cutwise recount segments.json customers.csv",
+    "cutwise recount segments.json labeled.csv --labels-from cluster --out counted.json",
+)
+
+
+def command(
+    model: ModelFile,
+    file: TableFile,
+    labels_from: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column of reference clusters; else the nearest centers.")
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the model to this file in place of its own.")
+    ] = None,
+    separator: Separator = None,
+    header: Header = None,
+) -> None:
+    """Count rows at the leaves of a model anew, print its rules, and write the model.
+
+    For a model file whose tree was edited by hand, or to measure rules by newer rows.
+    """
+    target = model if out is None else out
+    with Outputs(target, inputs=[file]) as outputs:
+        fitted = read_model(model, file)
+        with working(f"reading {file}"):
+            source = read_source(file, separator=separator, header=header)
+        tested = tested_columns(fitted, source)
+        others = [name for name in other_columns(fitted, source) if name not in tested.columns]
+        table = tested if labels_from is not None else source.frame[[*tested.columns, *others]]
+        numeric_columns(source, table, may_drop=False)
+        y = None
+        if labels_from is not None:
+            (column,) = chosen_names(source, [labels_from], "--labels-from")
+            y = source.labels(column).to_numpy()
+        fitted.recount(as_fitted(fitted, source, table), y)
+        print_rules(fitted)
+        outputs.write(target, fitted.save)
+    note(f"wrote {target}")
