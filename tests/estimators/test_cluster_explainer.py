@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.cluster import HDBSCAN
 from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.preprocessing import StandardScaler
@@ -196,19 +195,6 @@ class TestLabels:
 
 
 class TestWeights:
-    @pytest.mark.parametrize("algorithm", ALGORITHMS)
-    def test_an_integer_weight_is_a_repeated_row(self, algorithm):
-        rng = np.random.default_rng(5)
-        X = rng.integers(0, 30, size=(150, 3)).astype(float)
-        y = (X[:, 0] > 12).astype(int) + (X @ [1, 2, -1] > 30)
-        weights = rng.integers(0, 4, 150)
-        weighted = ClusterExplainer(7, algorithm).fit(X, y, sample_weight=weights)
-        repeated = ClusterExplainer(7, algorithm).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
-        assert weighted.tree_.equals(repeated.tree_, counts=False)
-        assert weighted.agreement_ == repeated.agreement_
-        assert weighted.cost_ == repeated.cost_
-        assert weighted.growth_ == repeated.growth_
-
     def test_a_cluster_of_rows_without_weight_is_none(self, iris):
         X, y = iris
         model = ClusterExplainer().fit(X, y, sample_weight=(y != "setosa").astype(float))
@@ -253,15 +239,6 @@ class TestSpace:
         cuts = model.tree_.threshold[model.tree_.feature >= 0]
         assert (cuts > 0.1).all()
         assert model.transform(X).shape == (150, 3)
-
-    def test_sparse_rows_give_the_tree_of_the_dense_ones(self):
-        rng = np.random.default_rng(0)
-        X = rng.poisson(0.5, size=(200, 10)).astype(float)
-        y = rng.integers(0, 3, 200)
-        for algorithm in ALGORITHMS:
-            dense = ClusterExplainer(9, algorithm).fit(X, y)
-            scarce = ClusterExplainer(9, algorithm).fit(sparse.csc_array(X), y)
-            assert dense.tree_.equals(scarce.tree_)
 
 
 class TestBadInput:

@@ -1,20 +1,17 @@
 """ExplainableKernelKMeans: figures by their definitions, references of every kind, new rows without a kernel."""
 
-import pickle
 import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.base import clone, is_clusterer
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import make_moons
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cutwise import ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, cost_curve, export_text, load_model
 from cutwise.exceptions import (
@@ -34,27 +31,6 @@ HISTOGRAMS = RNG.dirichlet([1.0, 2.0, 0.7], size=60)
 def gaussian(X, Y=None, gamma=3.0):
     Y = X if Y is None else Y
     return np.exp(-gamma * ((X[:, None] - Y) ** 2).sum(axis=2))
-
-
-def expected_failures(estimator):
-    """Checks that give a kernel rows outside its domain, each with the reason."""
-    if estimator.kernel == "hellinger":
-        return {"check_clustering": "the check standardizes its rows, and this kernel takes no negative values"}
-    return {}
-
-
-@pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
-@parametrize_with_checks(
-    [
-        ExplainableKernelKMeans(n_clusters=2),
-        ExplainableKernelKMeans(n_clusters=2, kernel="laplacian", algorithm="exkmc", max_leaves=4),
-        ExplainableKernelKMeans(n_clusters=2, algorithm="expand", cuts="threshold", approximation="nystroem"),
-        ExplainableKernelKMeans(n_clusters=2, kernel="hellinger", max_leaves=3, expansion="expand"),
-    ],
-    expected_failed_checks=expected_failures,
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def test_it_is_a_clusterer():
@@ -309,32 +285,6 @@ def test_values_outside_the_domain_are_refused_by_column_and_row():
 # Invariances ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("algorithm", ["imm", "exkmc", "expand"])
-@pytest.mark.parametrize("approximation", [None, "nystroem"])
-def test_weights_are_repeated_rows_and_their_order_does_not_matter(algorithm, approximation):
-    rng = np.random.default_rng(8)
-    weights = rng.integers(0, 4, 150)
-    repeated = np.repeat(np.arange(150), weights)[rng.permutation(int(weights.sum()))]
-    options = {"algorithm": algorithm, "max_leaves": 5, "approximation": approximation, "n_components": 20}
-    weighted = ExplainableKernelKMeans(3, **options, random_state=0).fit(MOONS, sample_weight=weights)
-    plain = ExplainableKernelKMeans(3, **options, random_state=0).fit(MOONS[repeated])
-    for name in ("children_left", "feature", "threshold", "lower", "cluster"):
-        assert np.array_equal(getattr(weighted.tree_, name), getattr(plain.tree_, name), equal_nan=True)
-    assert np.array_equal(weighted.labels_[repeated], plain.labels_)
-    assert weighted.cost_ == pytest.approx(plain.cost_, rel=1e-12)
-    assert weighted.adjusted_rand_index_ == pytest.approx(plain.adjusted_rand_index_)
-
-
-@pytest.mark.parametrize("algorithm", ["imm", "exkmc", "expand"])
-def test_threads_change_nothing(algorithm):
-    models = [
-        ExplainableKernelKMeans(3, algorithm=algorithm, max_leaves=6, n_jobs=n_jobs, random_state=0).fit(MOONS)
-        for n_jobs in (1, 3)
-    ]
-    assert models[0].tree_.equals(models[1].tree_)
-    assert models[0].cost_ == models[1].cost_
-
-
 def test_a_scaler_changes_what_the_kernel_reads_and_leaves_the_rules_in_the_units_of_the_input():
     raw = MOONS * [1000.0, 0.01] + [5000.0, 3.0]
     labels = KernelKMeans(3, gamma=1.0, random_state=0).fit(StandardScaler().fit_transform(raw)).labels_
@@ -352,16 +302,6 @@ def test_a_scaler_changes_what_the_kernel_reads_and_leaves_the_rules_in_the_unit
     with pytest.raises(InvalidInputError, match="non-decreasing function of the same column"):
         ExplainableKernelKMeans(2, preprocessor=PCA(2)).fit(raw)
     assert ExplainableKernelKMeans(2, preprocessor=PCA(2), algorithm="exkmc", random_state=0).fit(raw).n_leaves_ == 2
-
-
-def test_frames_and_sparse_rows_give_the_tree_of_the_array():
-    options = {"kernel": "hellinger", "max_leaves": 5, "random_state": 0}
-    expected = ExplainableKernelKMeans(3, **options).fit(HISTOGRAMS)
-    frame = ExplainableKernelKMeans(3, **options).fit(pd.DataFrame(HISTOGRAMS, columns=["a", "b", "c"]))
-    assert frame.tree_.equals(expected.tree_)
-    assert "b" in str(frame.rules()) or "a" in str(frame.rules()) or "c" in str(frame.rules())
-    loose = ExplainableKernelKMeans(3, **options).fit(sparse.csr_array(HISTOGRAMS))
-    assert adjusted_rand_score(loose.labels_, expected.labels_) == 1.0
 
 
 # After the fit --------------------------------------------------------------------------------------------------------
@@ -399,13 +339,6 @@ def test_new_rows_may_lie_outside_the_kernels_domain():
     assert len(model.predict([[-1.0, 0.5, 2.0]])) == 1
     with pytest.raises(InvalidInputError, match="column 0 of X holds -1 in row 0"):
         model.transform([[-1.0, 0.5, 2.0]])
-
-
-def test_pickles_and_clones():
-    model = ExplainableKernelKMeans(3, max_leaves=5, random_state=0).fit(MOONS)
-    again = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(again.transform(MOONS), model.transform(MOONS))
-    assert not hasattr(clone(model), "tree_")
 
 
 @pytest.mark.parametrize("features", ["auto", "kernel"])

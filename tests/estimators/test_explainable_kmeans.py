@@ -87,32 +87,6 @@ def test_more_leaves_never_cost_more_under_the_reference_centers(blobs):
     assert costs == sorted(costs, reverse=True)
 
 
-def test_the_same_input_gives_the_same_model_for_any_number_of_threads(iris):
-    first = ExplainableKMeans(4, random_state=3).fit(iris)
-    for n_jobs in (1, 2, 4):
-        again = ExplainableKMeans(4, random_state=3, n_jobs=n_jobs).fit(iris)
-        assert first.tree_.equals(again.tree_)
-        assert np.array_equal(first.cluster_centers_, again.cluster_centers_)
-        assert first.cost_ == again.cost_
-
-
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_an_integer_weight_is_a_repeated_row_for_a_given_reference(blobs, algorithm):
-    X, centers = blobs
-    weights = np.random.default_rng(0).integers(0, 4, len(X))
-    options = {"algorithm": algorithm, "reference": centers, "max_leaves": 8}
-    weighted = ExplainableKMeans(5, **options).fit(X, sample_weight=weights)
-    repeated = ExplainableKMeans(5, **options).fit(np.repeat(X, weights, axis=0))
-    assert weighted.tree_.equals(repeated.tree_, counts=False)
-    assert np.array_equal(weighted.cluster_centers_, repeated.cluster_centers_)
-    assert weighted.cost_ == repeated.cost_
-    assert weighted.surrogate_cost_ == repeated.surrogate_cost_
-    assert len(weighted.labels_) == len(X)
-    assert np.array_equal(weighted.labels_, weighted.predict(X))
-    assert [r.coverage for r in weighted.rules()] == [r.coverage for r in repeated.rules()]
-    assert sum(r.size for r in weighted.rules()) == np.count_nonzero(weights)
-
-
 def test_a_weight_is_a_repeated_row_through_a_scaler_that_takes_weights():
     X, _ = make_blobs(n_samples=120, n_features=2, centers=3, random_state=0)
     weights = np.random.default_rng(1).integers(1, 5, len(X))

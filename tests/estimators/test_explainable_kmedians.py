@@ -1,17 +1,14 @@
 """ExplainableKMedians: l1 from the reference to the price, in everything an explainable clustering answers."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import MaxAbsScaler, RobustScaler
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, KMedians, cost_curve, export_text, load_model, metrics
-from cutwise.exceptions import CutwiseWarning, InvalidInputError
+from cutwise.exceptions import InvalidInputError
 from tests.oracle import measures
 from tests.oracle.verify import check_imm, check_induced, problem_of
 
@@ -97,23 +94,6 @@ def test_cuts_part_the_medians_of_the_raw_rows_where_there_is_a_preprocessor(alg
         assert model.cost_ == pytest.approx(metrics.tree_cost(model, X, metric="kmedians", Z=Z), rel=1e-12)
 
 
-@pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc"])
-def test_sparse_and_dense_tables_grow_the_same_tree(algorithm):
-    rng = np.random.default_rng(1)
-    X = rng.poisson(0.7, (120, 9)).astype(float)
-    weights = rng.integers(0, 3, 120)
-    options = {"algorithm": algorithm, "max_leaves": 6, "reference": X[:4] + 0.25}
-    for form in (sparse.csr_array, sparse.csc_matrix):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CutwiseWarning)
-            dense = ExplainableKMedians(4, **options).fit(X, sample_weight=weights)
-            packed = ExplainableKMedians(4, **options).fit(form(X), sample_weight=weights)
-        assert packed.tree_.equals(dense.tree_)
-        assert np.array_equal(packed.cluster_centers_, dense.cluster_centers_)
-        assert packed.cost_ == pytest.approx(dense.cost_, rel=1e-12)
-        np.testing.assert_allclose(packed.transform(form(X)), dense.transform(X), rtol=1e-12)
-
-
 @RECIPE
 def test_a_saved_model_answers_as_before(recipe, tmp_path):
     model = ExplainableKMedians(3, random_state=0, preprocessor=MaxAbsScaler(), **recipe).fit(IRIS)
@@ -139,14 +119,6 @@ def test_a_curve_of_costs_is_one_of_l1_costs():
     for n_leaves, cost in zip(curve.n_leaves, curve.cost, strict=True):
         model = ExplainableKMedians(3, random_state=0, max_leaves=int(n_leaves)).fit(X)
         assert model.cost_ == cost == curve.model(int(n_leaves)).cost_
-
-
-def test_threads_and_seeds_give_the_same_bytes():
-    X = np.random.default_rng(2).normal(size=(900, 5))
-    models = [ExplainableKMedians(5, random_state=1, max_leaves=9, n_jobs=n).fit(X) for n in (1, 3)]
-    assert models[0].tree_.equals(models[1].tree_)
-    assert models[0].cluster_centers_.tobytes() == models[1].cluster_centers_.tobytes()
-    assert models[0].cost_ == models[1].cost_
 
 
 def test_outliers_take_a_cluster_of_k_means_and_none_of_k_medians():

@@ -1,6 +1,5 @@
 """KernelKMeans as users meet it."""
 
-import pickle
 import re
 
 import numpy as np
@@ -11,7 +10,6 @@ from sklearn.base import is_clusterer
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cutwise import ExplainableKernelKMeans, KernelKMeans
 from cutwise.exceptions import (
@@ -36,50 +34,6 @@ def of(kernel):
     return KernelKMeans(3, kernel=kernel, random_state=0), HISTOGRAMS
 
 
-def expected_failures(estimator):
-    """Checks that give a kernel rows that are none of its own, each with the reason."""
-    negative = "the check standardizes its rows, and this kernel takes no negative values"
-    no_matrix = "the check's table is no kernel matrix, and that is what it is told"
-    no_distances = "the check asks for distances, and a matrix does not hold the kernel of new rows with themselves"
-    return {
-        "hellinger": {"check_clustering": negative},
-        "precomputed": {
-            **dict.fromkeys(["check_clustering", "check_estimators_nan_inf"], no_matrix),
-            **dict.fromkeys(NEED_DISTANCES, no_distances),
-        },
-    }.get(estimator.kernel, {})
-
-
-NEED_DISTANCES = (
-    "check_fit_score_takes_y",
-    "check_estimators_dtypes",
-    "check_dtype_object",
-    "check_pipeline_consistency",
-    "check_estimators_pickle",
-    "check_f_contiguous_array_estimator",
-    "check_transformer_data_not_an_array",
-    "check_transformer_general",
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_dict_unchanged",
-    "check_fit_idempotent",
-)
-
-
-@parametrize_with_checks(
-    [
-        KernelKMeans(n_clusters=2),
-        KernelKMeans(n_clusters=2, kernel="laplacian", init="random"),
-        KernelKMeans(n_clusters=2, approximation="nystroem", n_components=20),
-        KernelKMeans(n_clusters=2, kernel="hellinger"),
-        KernelKMeans(n_clusters=2, kernel="precomputed"),
-    ],
-    expected_failed_checks=expected_failures,
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
 def test_it_is_a_clusterer():
     assert is_clusterer(KernelKMeans())
 
@@ -93,30 +47,6 @@ def test_predict_gives_the_training_rows_their_labels(kernel, approximation):
     assert model.inertia_ == model.cost_ > 0
     assert model.labels_.dtype == np.int32
     assert (model.approximation_error_ == 0.0) == (approximation is None)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_the_same_seed_gives_the_same_bits_whatever_the_threads(kernel):
-    model, rows = of(kernel)
-    model.fit(rows)
-    again, _ = of(kernel)
-    again.set_params(n_jobs=2).fit(rows)
-    assert np.array_equal(model.labels_, again.labels_)
-    assert (model.cost_, model.n_iter_) == (again.cost_, again.n_iter_)
-
-
-@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if kernel != "precomputed"])
-def test_the_order_of_the_rows_does_not_matter_and_a_weight_is_a_repeated_row(kernel):
-    model, rows = of(kernel)
-    weights = RNG.integers(0, 4, len(rows))
-    model.fit(rows, sample_weight=weights)
-    shuffled = RNG.permutation(int(weights.sum()))
-    repeated = np.repeat(np.arange(len(rows)), weights)[shuffled]
-    again, _ = of(kernel)
-    again.fit(rows[repeated])
-    assert np.array_equal(again.labels_, model.labels_[repeated])
-    assert again.cost_ == model.cost_
-    assert np.array_equal(again.predict(rows), model.labels_)
 
 
 def test_the_linear_kernel_is_k_means():
@@ -232,12 +162,6 @@ def test_verbose_says_how_good_the_approximation_is(capsys):
     told = capsys.readouterr().err
     assert re.search(r"nystroem: the features lack \d+\.\d+% of the kernel's trace", told)
     assert told.count("kernel k-means run") == 3
-
-
-def test_a_pickled_model_predicts_alike():
-    model = KernelKMeans(3, random_state=0).fit(BLOBS)
-    again = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(again.predict(BLOBS + 0.1), model.predict(BLOBS + 0.1))
 
 
 def test_no_cluster_loses_its_last_row_where_distances_are_negative():

@@ -88,31 +88,11 @@ def test_a_wide_sparse_table_is_not_made_dense():
     assert model.inertia_ <= np.abs(X).sum() * (1 + 1e-9)  # what the zero row would cost
 
 
-def test_a_whole_weight_is_a_repeated_row_and_weight_zero_is_none():
-    X, rng = blobs(3), np.random.default_rng(3)
-    weights = rng.integers(0, 4, len(X))
-    start = X[:4] + 0.5
-    weighted = KMedians(4, init=start).fit(X, sample_weight=weights)
-    repeated = KMedians(4, init=start).fit(np.repeat(X, weights, axis=0))
-    assert np.array_equal(weighted.cluster_centers_, repeated.cluster_centers_)
-    assert weighted.cost_ == repeated.cost_
-    assert weighted.score(X, sample_weight=weights) == -weighted.cost_
-    assert np.array_equal(weighted.labels_, weighted.predict(X))
-
-
 def test_fractions_of_weights_lead_to_weighted_medians():
     X = np.array([[0.0], [1.0], [2.0], [10.0]])
     model = KMedians(1).fit(X, sample_weight=[0.1, 0.1, 0.1, 0.5])
     assert model.cluster_centers_.tolist() == [[10.0]]
     assert model.inertia_ == pytest.approx(0.1 * (10 + 9 + 8))
-
-
-def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads():
-    X = blobs(4, n=11_000)
-    models = [KMedians(4, n_init=3, random_state=5, n_jobs=n_jobs).fit(X) for n_jobs in (1, 3)]
-    assert models[0].cluster_centers_.tobytes() == models[1].cluster_centers_.tobytes()
-    assert models[0].labels_.tobytes() == models[1].labels_.tobytes()
-    assert models[0].cost_ == models[1].cost_
 
 
 def test_an_offset_of_all_values_takes_nothing_away():

@@ -130,14 +130,6 @@ def test_any_table_will_do(objective, container):
     assert other.cost_ratio_ == pytest.approx(model.cost_ratio_)
 
 
-def test_neither_threads_nor_the_order_of_rows_change_the_tree(objective):
-    X = np.random.default_rng(2).integers(0, 3, (60, 4))
-    tree = optimal(objective, reference=[[0, 0, 0, 0], [2, 2, 2, 2]]).fit(X).tree_
-    for changed, rows_given in ({"n_jobs": 2}, X), ({}, X[::-1]):
-        again = optimal(objective, reference=[[0, 0, 0, 0], [2, 2, 2, 2]], **changed).fit(rows_given)
-        assert again.tree_.to_dict() == tree.to_dict()
-
-
 def test_it_is_about_two_clusters_and_two_leaves(objective):
     X = rows()
     with pytest.raises(InvalidInputError, match="n_clusters=3 was given"):
