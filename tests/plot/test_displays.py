@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from cutwise import ClusterExplainer, ExplainableKMeans
 from cutwise.exceptions import InvalidInputError
 from cutwise.plot import CurveDisplay, PartitionDisplay, ProfileDisplay, TreeDisplay
-from cutwise.readouts.palette import cluster_color
+from cutwise.readouts.shown import cluster_color
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.plot.models import LONG, chain, model_and_rows
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from cutwise.readouts.palette import COLORS, cluster_color, ink_on
+from cutwise.readouts.shown import COLORS, cluster_color, ink_on
 
 # Machado, Oliveira, Fernandes (2009), severity 1.0: linear RGB as seen without green, red or blue cones.
 VISION = {

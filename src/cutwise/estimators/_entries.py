@@ -37,16 +37,16 @@ class Entries:
 
     Parameters
     ----------
-    held : object
+    values : object
         What the file holds; anything but an object is refused.
     place : str
         Where that is, for messages: ``"fitted.reference"``.
     """
 
-    def __init__(self, held: object, place: str) -> None:
-        if not isinstance(held, dict):
-            raise _damaged(place, held, "an object of entries")
-        self.held: Mapping[str, Any] = held
+    def __init__(self, values: object, place: str) -> None:
+        if not isinstance(values, dict):
+            raise _damaged(place, values, "an object of entries")
+        self.values: Mapping[str, Any] = values
         self.place = place
 
     def of(self, key: str) -> Any:
@@ -57,9 +57,9 @@ class Entries:
         DamagedEntryError
             There is no such entry. All the others raise it too.
         """
-        if key not in self.held:
+        if key not in self.values:
             raise DamagedEntryError(f"{self.name(key)} is missing")
-        return self.held[key]
+        return self.values[key]
 
     def name(self, key: str) -> str:
         """The entry as messages call it."""
@@ -79,7 +79,7 @@ class Entries:
 
     def later(self, key: str, read: Callable[[str], Made]) -> Made | None:
         """The same of an entry that the first files did not have: None where there is none, too."""
-        return self.optional(key, read) if key in self.held else None
+        return self.optional(key, read) if key in self.values else None
 
     def made(self, key: str, make: Callable[[Any], Made]) -> Made:
         """What ``make`` makes of the entry; what it refuses is refused here, with the entry's name."""

@@ -22,8 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from cutwise._whole import write_whole
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.estimators._entries import Entries, pack_array, pack_float
-from cutwise.estimators._params import UnserializableParam, pack_param
-from cutwise.estimators._scalers import pack_fitted, unpack_fitted
+from cutwise.estimators._params import UnserializableParam, pack_fitted, pack_param, unpack_fitted
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LeafCounts, read_cluster_names
 from cutwise.reference import FEATURE_SPACE, OBJECTIVES, Reference

@@ -264,7 +264,7 @@ class ClusterExplainer(TreeEstimator):
         super()._restore_fitted(state)
         self.growth_ = state.text("growth")
         candidates = state.part("candidates")
-        self.candidates_ = {name: candidates.number(name, minimum=0, finite=True) for name in candidates.held}
+        self.candidates_ = {name: candidates.number(name, minimum=0, finite=True) for name in candidates.values}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

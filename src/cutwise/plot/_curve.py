@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cutwise.estimators import CostCurve, cost_curve
 from cutwise.plot._base import INK, MUTED, RULE, new_axes
-from cutwise.readouts.palette import COLORS
+from cutwise.readouts.shown import COLORS
 from cutwise.readouts.words import percent
 
 if TYPE_CHECKING:

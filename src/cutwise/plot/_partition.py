@@ -13,8 +13,7 @@ from cutwise.exceptions import InvalidInputError, listed
 from cutwise.plot._base import INK, RULE, labeled_tree, new_axes, read_rows, text_titles, tint
 from cutwise.readouts.conditions import Region, column_of, walk_leaves
 from cutwise.readouts.labeled_tree import LabeledTree
-from cutwise.readouts.palette import cluster_color
-from cutwise.readouts.shown import plain, shorten
+from cutwise.readouts.shown import cluster_color, plain, shorten
 from cutwise.tree.threshold_tree import ThresholdTree
 
 if TYPE_CHECKING:

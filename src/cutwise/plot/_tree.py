@@ -14,8 +14,7 @@ from cutwise.plot._base import INK, MUTED, RULE, labeled_tree, need_matplotlib, 
 from cutwise.plot._text import fit_text, text_width
 from cutwise.readouts.conditions import Condition
 from cutwise.readouts.labeled_tree import LabeledTree, sum_up
-from cutwise.readouts.palette import cluster_color, ink_on
-from cutwise.readouts.shown import ShortNames, condition_text, plain, shorten
+from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on, plain, shorten
 from cutwise.readouts.words import percent, rows
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -119,10 +118,10 @@ class TreeDisplay:
         # Room for the tests: what the longest one asks for, within a page's width. Long names are shortened to it.
         name_of = ShortNames(self.names)
 
-        def told(test: Condition, length: int) -> str:
+        def written(test: Condition, length: int) -> str:
             return condition_text(test, name_of(test.feature, length))
 
-        wanted = max((text_width(told(t, 30), _SMALL) for t in tests if t is not None), default=0.0) + 0.3
+        wanted = max((text_width(written(t, 30), _SMALL) for t in tests if t is not None), default=0.0) + 0.3
         level = max(min(wanted, 2.3, max(13.0 / max(tree.depth, 1), 0.95)), 0.8)
         pill = max(text_width(shown[c], _FONT) for c in tree.cluster[tree.leaves].tolist()) + 0.24
         pill = max(pill, text_width("cluster", _SMALL) + 0.1)
@@ -166,7 +165,7 @@ class TreeDisplay:
             test = tests[node]
             assert test is not None
             room = ends - x[parent] - 0.14
-            text = fit_text(partial(told, test), name_of.length(test.feature), room, _SMALL)
+            text = fit_text(partial(written, test), name_of.length(test.feature), room, _SMALL)
             above = y[node] - 0.035 - stroke / scale / 144
             write(x[parent] + 0.08, above, text, _SMALL, va="bottom", zorder=5)
         for node in np.flatnonzero(tree.feature >= 0).tolist():

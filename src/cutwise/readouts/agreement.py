@@ -81,6 +81,6 @@ def normalized_information(table: Float64) -> float:
     mean = (entropy(rows) + entropy(columns)) / 2
     if mean == 0.0:
         return 1.0
-    held = share > 0
-    mutual = float((share[held] * np.log(share[held] / np.outer(rows, columns)[held])).sum())
+    present = share > 0
+    mutual = float((share[present] * np.log(share[present] / np.outer(rows, columns)[present])).sum())
     return min(max(mutual / mean, 0.0), 1.0)

@@ -123,18 +123,18 @@ class Region(NamedTuple):
 
 def _normal(lower: float, upper: float, excluded: Sequence[tuple[float, float]]) -> Region:
     """Move the bounds over excluded intervals that touch them, join those that touch each other, drop the rest."""
-    kept: list[tuple[float, float]] = []
+    apart: list[tuple[float, float]] = []
     for a, b in sorted(excluded):
         if a <= lower:
             lower = max(lower, b)
-        elif kept and a <= kept[-1][1]:
-            kept[-1] = (kept[-1][0], max(b, kept[-1][1]))
+        elif apart and a <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(b, apart[-1][1]))
         else:
-            kept.append((a, b))
-    kept = [(a, b) for a, b in kept if lower < a < upper]
-    if kept and kept[-1][1] >= upper:
-        upper = kept.pop()[0]
-    return Region(lower, upper, tuple(kept) if lower < upper else ())
+            apart.append((a, b))
+    apart = [(a, b) for a, b in apart if lower < a < upper]
+    if apart and apart[-1][1] >= upper:
+        upper = apart.pop()[0]
+    return Region(lower, upper, tuple(apart) if lower < upper else ())
 
 
 def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region], int]]:

@@ -419,8 +419,10 @@ def _contingency(tree: Tree, X: Any, labels: Any, sample_weight: Any) -> npt.NDA
     table, routed = _read(tree, X)
     weights, _ = integer_weights(read_weights(sample_weight, table.n_rows))  # pairs of rows are counted
     codes = _codes(tree, table, labels, "the agreement")
-    kept = codes >= 0
-    return contingency(routed.predict(table)[kept], codes[kept], None if weights is None else weights[kept])
+    is_member = codes >= 0
+    return contingency(
+        routed.predict(table)[is_member], codes[is_member], None if weights is None else weights[is_member]
+    )
 
 
 def _read(tree: Tree, X: Any) -> tuple[Table, ThresholdTree]:

@@ -22,7 +22,7 @@ from cutwise.table import Columns, Table, check_option, check_same_columns, read
 
 from .conditions import Condition, column_of, conditions_of, walk_leaves
 from .labeled_tree import LabeledTree, LeafCounts, Titled
-from .palette import cluster_color, ink_on
+from .shown import cluster_color, ink_on
 from .words import finite, percent, quoted, rows
 
 __all__ = [

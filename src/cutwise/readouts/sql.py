@@ -128,9 +128,9 @@ class _Writer:
     def text(self, expression: Node) -> str:
         """The expression in the engine's words, over several lines."""
         exp = self.exp
-        held = (node.this for node in expression.find_all(exp.Identifier, exp.Literal, exp.National))
+        texts = (node.this for node in expression.find_all(exp.Identifier, exp.Literal, exp.National))
         # Some releases indent the second line of a name that has two, and it is another name then.
-        pretty = all(text.isprintable() for text in held)
+        pretty = all(text.isprintable() for text in texts)
         sql: str = expression.sql(dialect=self.dialect, pretty=pretty, copy=False)
         return sql
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .labeled_tree import LabeledTree
-from .palette import cluster_color, ink_on
+from .shown import cluster_color, ink_on
 from .words import percent, quoted, rows
 
 __all__ = ["tree_dot", "tree_text"]

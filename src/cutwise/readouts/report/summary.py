@@ -13,10 +13,9 @@ import numpy.typing as npt
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.conditions import conditions_of, explanation_sizes, walk_leaves
 from cutwise.readouts.labeled_tree import LabeledTree, sum_up
-from cutwise.readouts.palette import cluster_color, ink_on
 from cutwise.readouts.profile import Profile, profile_clusters
 from cutwise.readouts.rules import ClusterRules, build_rules
-from cutwise.readouts.shown import ShortNames, condition_text
+from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on
 from cutwise.readouts.words import finite, percent, rows
 from cutwise.table import Table
 
@@ -188,22 +187,22 @@ def _cluster(code: int, cluster: ClusterRules, profile: Profile, names: Sequence
         }
         for j in order
     ]
-    told = cluster.to_dict()
+    entry = cluster.to_dict()
     return {
         "code": code,
-        "label": told["cluster"],
+        "label": entry["cluster"],
         "title": str(cluster.title),
         "color": color,
         "ink": ink_on(color),
-        **{figure: told[figure] for figure in ("size", "share", "coverage", "purity", "noise")},
+        **{figure: entry[figure] for figure in ("size", "share", "coverage", "purity", "noise")},
         "rows": int(profile.size[code]),
         "rows_share": float(profile.size[code] / n_rows),
         "rules": [
             {
                 "conditions": [str(condition) for condition in rule.conditions],
-                **{figure: as_told[figure] for figure in ("text", "leaf", "size", "share", "coverage", "purity")},
+                **{figure: rule_entry[figure] for figure in ("text", "leaf", "size", "share", "coverage", "purity")},
             }
-            for rule, as_told in zip(cluster.rules, told["rules"], strict=True)
+            for rule, rule_entry in zip(cluster.rules, entry["rules"], strict=True)
         ],
         "sentence": _sentence(code, cluster, profile, order, names, n_rows),
         "profile": described,
