@@ -17,13 +17,24 @@ max_leaves : int, default=None
     Number of leaves at most, at least ``n_clusters``. None means one leaf a cluster. More leaves follow the
     reference more closely, and a cluster may then have several; of the trees that growth passes from one leaf a
     cluster on, the one of lowest ``cost_`` is returned, so that more leaves never cost more.
-algorithm : {"exshallow", "exgreedy", "imm", "exkmc", "optimal"}, default="exshallow"
-    How the tree grows to ``n_clusters`` leaves. ``"imm"`` cuts where the fewest rows are parted from their
-    reference center; ``"exgreedy"`` where the rows, each served by the best center left on its side, cost the
-    least; ``"exshallow"`` also looks at how deep the tree would become; ``"exkmc"`` grows to ``max_leaves`` from an
-    empty tree, best cut first, and need not give every cluster a leaf. ``"optimal"`` is for 2 clusters: the single
-    cut that costs least of all, each side with its own center; it takes only the numbers of the clusters from the
-    reference.
+algorithm : {"exshallow", "search", "exgreedy", "imm", "exkmc", "optimal"}, default="exshallow"
+    How the tree grows to ``n_clusters`` leaves. ``"search"`` grows the trees of the four papers, and searches for a
+    cheaper one from there: it chooses every cut anew and moves leaves elsewhere. ``"imm"`` cuts where the fewest
+    rows are parted from their reference center; ``"exgreedy"`` where the rows, each served by the best center left
+    on its side, cost the least; ``"exshallow"`` also looks at how deep the tree would become; ``"exkmc"`` grows to
+    ``max_leaves`` from an empty tree, best cut first, and need not give every cluster a leaf. ``"optimal"`` is for
+    2 clusters: the single cut that costs least of all, each side with its own center; it takes only the numbers of
+    the clusters from the reference.
+search_effort : float, default=1.0
+    How long ``"search"`` searches, counted in work and never in seconds, so that the same tree is found everywhere. 0
+    grows the tree of ``"exshallow"`` alone, 0.3 takes about a third of the time of 1; above 1 the search goes on from
+    its result, ``search_effort - 1`` times as long as it took.
+size_penalty : float, default=0.0
+    What ``"search"`` pays for one more condition in every rule, as a share of the reference's cost; a further level of
+    depth counts a quarter of it. 0 looks at cost alone.
+max_size : float or tuple of two floats, default=None
+    Bounds for ``"search"`` on the conditions of a row's rule and on the tests that it passes, in the mean over the
+    rows. Of the trees that keep both the cheapest is taken; where none does, the one that comes closest.
 expansion : {"exkmc", "expand"}, default="exkmc"
     How a tree with one leaf a cluster grows to ``max_leaves``. ``"exkmc"`` looks at cost under the reference
     centers, ``"expand"`` at the rows whose cluster differs from the reference.
@@ -90,6 +101,9 @@ n_leaves_, depth_ : int
     Size of the tree.
 depth_penalty_ : float
     The depth penalty that was used; only with ``algorithm="exshallow"``.
+search_ : SearchRecord
+    What a search did: ``start_cost`` and ``cost`` of the cheapest tree before and after, ``n_starts``, ``n_steps`` and
+    the ``path`` of (work, cost); only with ``algorithm="search"``.
 gamma_ : float
     The gamma that was used.
 approximation_error_ : float

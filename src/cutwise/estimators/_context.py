@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -108,12 +108,33 @@ class FitContext:
         """
         if grown.split_order is None:
             return grown
-        sizes = sizes_of_growth(grown, self.n_clusters)[::-1]
-        if len(sizes) == 1:
+        growths = self._sizes_of_growths(grown)
+        if len(growths) == len(growths[0][1]) == 1:
             return grown
-        sizes = self._nearly_cheapest(grown, sizes)
-        costs = self.cost_of_each(clusters_by_size(grown, sizes)) if len(sizes) > 1 else [0.0]
-        return truncate_growth(grown, min(zip(costs, sizes, strict=True))[1])
+        growths = [(growth, self._nearly_cheapest(growth, sizes)) for growth, sizes in growths]
+        if len(growths) == len(growths[0][1]) == 1:
+            return truncate_growth(grown, growths[0][1][0])
+        return min(self._trees(growths), key=lambda tree: tree[:2])[2]()
+
+    def trees_by_size(self, grown: GrownTree) -> list[tuple[float, int, Callable[[], GrownTree]]]:
+        """The cost and size of every tree of all growths of a fit, by size, and how to get it."""
+        return sorted(self._trees(self._sizes_of_growths(grown)), key=lambda tree: (tree[1], tree[0]))
+
+    def _sizes_of_growths(self, grown: GrownTree) -> list[tuple[GrownTree, list[int]]]:
+        """All growths of a fit, and the sizes, decreasing, of their trees."""
+        smallest = sizes_of_growth(grown, self.n_clusters)[0]
+        return [
+            (growth, [size for size in sizes_of_growth(growth, self.n_clusters)[::-1] if size >= smallest])
+            for growth in (grown, *grown.others)
+        ]
+
+    def _trees(self, growths: list[tuple[GrownTree, list[int]]]) -> list[tuple[float, int, Callable[[], GrownTree]]]:
+        """The cost and size of trees of several growths, and how to get them."""
+        return [
+            (cost, size, partial(truncate_growth, growth, size))
+            for growth, sizes in growths
+            for cost, size in zip(self.cost_of_each(clusters_by_size(growth, sizes)), sizes, strict=True)
+        ]
 
     def _nearly_cheapest(self, grown: GrownTree, sizes: list[int]) -> list[int]:
         """The sizes, decreasing, at which the tree may cost least: for means, those that rounding alone tells apart."""

@@ -22,7 +22,7 @@ from cutwise.readouts.words import finite
 from cutwise.reference import OBJECTIVES
 from cutwise.table import check_integer, check_max_leaves, check_n_clusters, check_number, read_labels, read_table
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
+from cutwise.tree.subtree import sizes_of_growth, truncate_growth
 
 __all__ = ["CostCurve", "cost_curve"]
 
@@ -198,13 +198,19 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     # What is chosen among several growths by the finished tree may be another growth at another size.
     chosen = "auto" in (getattr(probe, "algorithm", None), getattr(probe, "surrogate_features", None))
     nested = grown.split_order is not None and not chosen
+    by_size: dict[int, Callable[[], GrownTree]] = {}
+    if nested and probe._takes_cheapest:
+        lowest = math.inf
+        for cost, size, tree in context.trees_by_size(grown):
+            if cost < lowest:
+                lowest, by_size[size] = cost, tree
 
     def of_size(max_leaves: int) -> TreeEstimator:
         if not nested:
             alone: TreeEstimator = clone(probe).set_params(max_leaves=max_leaves).fit(X, **fit)
             return alone
         point: TreeEstimator = copy(probe).set_params(max_leaves=max(max_leaves, k))
-        point._take_tree(context, truncate_growth(grown, max_leaves))
+        point._take_tree(context, by_size[max_leaves]() if by_size else truncate_growth(grown, max_leaves))
         if isinstance(point, ClusterExplainer):
             point.candidates_ = {point.growth_: point.agreement_}
         return point
@@ -213,13 +219,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         if not nested:
             yield from range(k, probe.get_params()["max_leaves"] + 1)
             return
-        sizes, lowest = sizes_of_growth(grown, k), math.inf
-        costs = context.cost_of_each(clusters_by_size(grown, sizes[::-1])) if probe._takes_cheapest else []
-        for size in sizes:
-            cost = costs.pop() if costs else -math.inf
-            if cost < lowest or not probe._takes_cheapest:
-                lowest = cost
-                yield size
+        yield from by_size or sizes_of_growth(grown, k)
 
     sizes: dict[int, int] = {}  # leaves that a tree has, and the number to ask for
     figures: list[tuple[float, ...]] = []

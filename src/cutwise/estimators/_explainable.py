@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Self
 
@@ -16,6 +17,7 @@ from cutwise.estimators._optimal import check_two_leaves, cut_in_two
 from cutwise.estimators._progress import Stages
 from cutwise.estimators._reference import ReferenceRecipe, cut_coordinates, make_reference
 from cutwise.estimators._rows import MetricSpace
+from cutwise.estimators._search import check_max_size, search_tree
 from cutwise.estimators._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference import LazyCosts
@@ -31,10 +33,11 @@ from cutwise.table import (
 )
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.recipes import EXPANSIONS, grow_tree, recipes_for
+from cutwise.tree.refine import SearchRecord
 
 __all__ = ["ALGORITHMS", "ExplainableClusterer"]
 
-ALGORITHMS = (*recipes_for("centers"), "optimal")
+ALGORITHMS = ("search", *recipes_for("centers"), "optimal")
 
 
 @fill_doc
@@ -43,6 +46,7 @@ class ExplainableClusterer(TreeClusterer):
 
     _takes_cheapest = True
     depth_penalty_: float
+    search_: SearchRecord
     _penalty_search: PenaltySearch
 
     def __init__(
@@ -51,6 +55,9 @@ class ExplainableClusterer(TreeClusterer):
         *,
         max_leaves: int | None = None,
         algorithm: str = "exshallow",
+        search_effort: float = 1.0,
+        size_penalty: float = 0.0,
+        max_size: float | tuple[float, float] | None = None,
         expansion: str = "exkmc",
         depth_penalty: float | str = 0.03,
         target_cost: float | None = None,
@@ -65,6 +72,9 @@ class ExplainableClusterer(TreeClusterer):
         self.n_clusters = n_clusters
         self.max_leaves = max_leaves
         self.algorithm = algorithm
+        self.search_effort = search_effort
+        self.size_penalty = size_penalty
+        self.max_size = max_size
         self.expansion = expansion
         self.depth_penalty = depth_penalty
         self.target_cost = target_cost
@@ -107,6 +117,9 @@ class ExplainableClusterer(TreeClusterer):
         check_option("algorithm", self.algorithm, ALGORITHMS)
         check_option("expansion", self.expansion, EXPANSIONS)
         fixed_penalty = self._check_penalty()
+        for name in ("search_effort", "size_penalty"):
+            check_number(name, getattr(self, name), minimum=0)
+        check_max_size(self.max_size)
         check_integer("n_init", self.n_init, minimum=1)
         read_random_state(self.random_state)
         n_jobs = check_n_jobs(self.n_jobs)
@@ -119,7 +132,8 @@ class ExplainableClusterer(TreeClusterer):
             self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective
         )
         context = make_reference(recipe, table, space, sample_weight, stages)
-        self.__dict__.pop("depth_penalty_", None)  # from an earlier fit
+        for name in ("depth_penalty_", "search_"):
+            self.__dict__.pop(name, None)  # from an earlier fit
         with stages.stage("tree"):
             if self.algorithm == "optimal":
                 grown = cut_in_two(context, columns_apart=space.preprocessor is not None)
@@ -141,11 +155,12 @@ class ExplainableClusterer(TreeClusterer):
     ) -> GrownTree:
         """Grow the tree of an algorithm that follows the reference; a depth penalty of None is searched for."""
         rows, reference = context.rows, context.reference
+        coordinates = cut_coordinates(rows, reference, space, self._objective)
         grow = partial(
             grow_tree,
             rows.encoded,
             reference.labels,
-            cut_coordinates(rows, reference, space, self._objective),
+            coordinates,
             LazyCosts(
                 rows.metric.matrix,
                 reference.centers,
@@ -158,10 +173,26 @@ class ExplainableClusterer(TreeClusterer):
             n_jobs=rows.n_jobs,
             progress=stages.leaves,
         )
+        if self.algorithm == "search" and self.search_effort > 0 and context.n_clusters > 1:
+            grown, self.search_ = search_tree(
+                context,
+                coordinates,
+                grow,
+                is_own_space=space.preprocessor is None,
+                max_leaves=max_leaves,
+                expansion=self.expansion,
+                depth_penalty=FIRST_PENALTY if depth_penalty is None else depth_penalty,
+                effort=self.search_effort,
+                size_penalty=self.size_penalty,
+                max_size=check_max_size(self.max_size),
+                progress=stages.leaves,
+            )
+            return grown
         penalty = self._tuned_penalty(grow, context) if depth_penalty is None else depth_penalty
         if self.algorithm == "exshallow":
             self.depth_penalty_ = penalty
-        return grow(algorithm=self.algorithm, max_leaves=max_leaves, depth_penalty=penalty)
+        algorithm = "exshallow" if self.algorithm == "search" else self.algorithm
+        return grow(algorithm=algorithm, max_leaves=max_leaves, depth_penalty=penalty)
 
     def _check_penalty(self) -> float | None:
         """The depth penalty; None where it is to be searched for."""
@@ -213,10 +244,17 @@ class ExplainableClusterer(TreeClusterer):
         return self._penalty_search.depth_penalty
 
     def _fitted_state(self) -> dict[str, Any]:
-        return super()._fitted_state() | {"depth_penalty": getattr(self, "depth_penalty_", None)}
+        record = getattr(self, "search_", None)
+        return super()._fitted_state() | {
+            "depth_penalty": getattr(self, "depth_penalty_", None),
+            "search": None if record is None else asdict(record),
+        }
 
     def _restore_fitted(self, state: Entries) -> None:
         super()._restore_fitted(state)
         penalty = state.later("depth_penalty", lambda key: state.number(key, minimum=0, finite=True))
         if penalty is not None:
             self.depth_penalty_ = penalty
+        record = state.later("search", lambda key: state.made(key, SearchRecord.from_dict))
+        if record is not None:
+            self.search_ = record

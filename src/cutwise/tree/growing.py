@@ -39,6 +39,8 @@ class GrownTree:
         The order in which the nodes were made: 0 for the root, then two with every split.
     leaf_clusters : ndarray of shape (n_nodes,), int32, or None
         The cluster of every node while it was a leaf, -1 where it never was one of a complete tree.
+    others : tuple of GrownTree
+        Other growths of the same fit, whose trees may be cheaper at some sizes.
     """
 
     tree: ThresholdTree
@@ -47,6 +49,7 @@ class GrownTree:
     gaps: npt.NDArray[np.float64]
     split_order: Int32 | None = None
     leaf_clusters: Int32 | None = None
+    others: tuple[GrownTree, ...] = ()
 
     @property
     def codes(self) -> Int32:

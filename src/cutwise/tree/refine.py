@@ -8,21 +8,23 @@ the result never costs more than any tree that was given, however much the sampl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
 from cutwise import core
-from cutwise.reference import KMEANS, fixed_costs
+from cutwise.reference import KMEANS, FixedCosts, LazyCosts, Objective, fixed_costs
 from cutwise.table import EncodedTable
 
+from .criteria.base import GrowthProblem
 from .growing import GrowingTree, GrownTree
 from .node_test import NodeTest
+from .policies import expand
 from .provider import MemoryProvider
-from .recipes import grow_tree
+from .recipes import RECIPES, grow_tree
 from .refine_sample import (
     MOST_COLUMNS,
     ROWS_A_CLUSTER,
@@ -35,7 +37,7 @@ from .refine_sample import (
     encode_sample,
 )
 
-__all__ = ["Effort", "Judged", "Judgement", "SearchRecord", "refine"]
+__all__ = ["Effort", "Judged", "Judgement", "SearchRecord", "expand_tree", "refine"]
 
 Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
@@ -104,6 +106,12 @@ class SearchRecord:
     n_steps: int
     path: list[tuple[int, float]] = field(default_factory=list)
 
+    @classmethod
+    def from_dict(cls, data: Any) -> SearchRecord:
+        """The record that ``dataclasses.asdict`` described, also after JSON."""
+        path = [(int(work), float(cost)) for work, cost in data["path"]]
+        return cls(float(data["start_cost"]), float(data["cost"]), int(data["n_starts"]), int(data["n_steps"]), path)
+
 
 class Judgement(NamedTuple):
     """What a tree costs on all rows, and how long its rules are: conditions, and tests, of a row in the mean."""
@@ -133,12 +141,13 @@ def refine(
     *,
     n_leaves: int,
     effort: Effort,
+    objective: Objective = KMEANS,
     depth_penalty: float = 0.03,
     size_penalty: float = 0.0,
     max_size: tuple[float, float] | None = None,
     n_jobs: int = 1,
 ) -> tuple[GrownTree, SearchRecord, list[Judged]]:
-    """Search for a tree that costs less, by squared distances to the means of its leaves.
+    """Search for a tree that costs less, by what rows cost in the leaf that they reach.
 
     Parameters
     ----------
@@ -155,10 +164,12 @@ def refine(
     starts : sequence of GrownTree
         Trees of all rows.
     judge : callable
-        What a partition of the m rows costs, from the leaf of each.
+        What a partition of the m rows costs, from the part of each, 0 to the number of leaves - 1.
     n_leaves : int
         Of the result; those of the starts that have rows may be fewer.
     effort : Effort
+    objective : Objective
+        What the centers are of. Searches themselves go by squared distances, whatever the judge measures.
     depth_penalty : float
         Of the further starts, which "exshallow" grows.
     size_penalty : float
@@ -181,7 +192,7 @@ def refine(
     rows = draw_sample(table, metric, runs[0], coordinates, [grown.tree for grown in starts], n_sampled, n_jobs)
     trees = [rows.tests(grown.tree) for grown in starts]
     further = runs[1 : 1 + max(0, effort.n_starts - len(trees))]
-    trees += [_grow_on_sample(rows, centers, depth_penalty, n_jobs) for centers in further]
+    trees += [_grow_on_sample(rows, centers, objective, depth_penalty, n_jobs) for centers in further]
     total_weight = table.n_rows if table.weights is None else int(table.weights.sum())
     sample, cuts = encode_sample(rows, runs, trees, total_weight, n_jobs)
     paths = _search(sample, cuts, n_leaves, effort, size_penalty, n_jobs)
@@ -190,7 +201,8 @@ def refine(
             paths += _search(sample, [path[-1][2] for path in paths[-1:]], n_leaves, effort, price, n_jobs)
 
     def judged_tree(grown: GrownTree, path: Path) -> Judged:
-        return Judged(grown, Judgement(judge(grown.leaf_of_row), *_sizes(grown, table.weights)), path)
+        parts = np.searchsorted(grown.tree.leaves, grown.leaf_of_row).astype(np.int32)
+        return Judged(grown, Judgement(judge(parts), *_sizes(grown, table.weights)), path)
 
     judged = [judged_tree(grown, []) for grown in starts]
     for path in paths:
@@ -204,6 +216,11 @@ def refine(
         return beyond, cost + price * (waes + wad / 4), waes, wad
 
     taken = min(judged, key=rank)
+    if len(np.unique(taken.grown.codes)) < len(taken.grown.tree.leaves):
+        # A start that gave several leaves to one cluster, or none to some.
+        tree = taken.grown.tree
+        renamed = _grow_again(table, tree.feature, tree.threshold, tree.children_right, labels)
+        taken = replace(taken, grown=renamed)
     steps = [(work, sample.cost_of(value)) for work, value, _ in taken.path]
     start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
     return taken.grown, SearchRecord(start_cost, taken.judgement.cost, len(trees), len(steps), steps), judged
@@ -262,15 +279,17 @@ def _sizes(grown: GrownTree, weights: npt.NDArray[np.int64] | None) -> tuple[flo
     return float(count @ conditions / total), float(count @ tree.node_depth / total)
 
 
-def _grow_on_sample(rows: SampledRows, all_centers: Float64, depth_penalty: float, n_jobs: int) -> Tests:
+def _grow_on_sample(
+    rows: SampledRows, all_centers: Float64, objective: Objective, depth_penalty: float, n_jobs: int
+) -> Tests:
     """The tree of "exshallow" on sampled rows, against the centers of one clustering."""
     table = rows.table
     centers = np.ascontiguousarray(all_centers[:, rows.metric_columns])
-    labels = KMEANS.assign(rows.metric, centers, n_jobs)[0]
-    costs = fixed_costs(rows.metric, centers, weights=table.weights, n_jobs=n_jobs)
+    labels = objective.assign(rows.metric, centers, n_jobs)[0]
+    costs = fixed_costs(rows.metric, centers, objective, weights=table.weights, n_jobs=n_jobs)
     coordinates = centers
     if rows.metric is not table.matrix:
-        means, _ = core.cluster_means(table.matrix, labels, len(centers), table.weights, n_jobs)
+        means, _ = objective.centers(table.matrix, labels, len(centers), table.weights, n_jobs)
         coordinates = np.where(np.isnan(means), rows.values[0], means)
     tree = grow_tree(
         table,
@@ -324,13 +343,7 @@ def _grow_again(table: EncodedTable, column: Int32, thresholds: Float64, right: 
 
     Leaves have left the reference. Each is named after a cluster of its own, so that most weight keeps its name.
     """
-    tree = GrowingTree(MemoryProvider(table))
-    number = {0: 0}
-    for node in np.flatnonzero(column >= 0).tolist():
-        test = NodeTest(int(column[node]), float(thresholds[node]))
-        left_child, right_child = tree.split(number[node], test)
-        number[node + 1], number[int(right[node])] = left_child, right_child
-    leaves = [number[node] for node in np.flatnonzero(column < 0).tolist()]
+    tree, leaves = _replay(MemoryProvider(table), column, thresholds, right)
     n_clusters = max(int(labels.max()) + 1, len(leaves))
     common = np.zeros((len(leaves), n_clusters))
     for i, leaf in enumerate(leaves):
@@ -340,3 +353,41 @@ def _grow_again(table: EncodedTable, column: Int32, thresholds: Float64, right: 
     for leaf, cluster in zip(leaves, linear_sum_assignment(common, maximize=True)[1].tolist(), strict=True):
         tree.label(leaf, cluster)
     return tree.finish()
+
+
+def _replay(
+    provider: MemoryProvider, column: Int32, thresholds: Float64, right: Int32
+) -> tuple[GrowingTree, list[int]]:
+    """The splits of a tree in preorder, and the numbers of its leaves."""
+    tree = GrowingTree(provider)
+    number = {0: 0}
+    for node in np.flatnonzero(column >= 0).tolist():
+        test = NodeTest(int(column[node]), float(thresholds[node]))
+        number[node + 1], number[int(right[node])] = tree.split(number[node], test)
+    return tree, [number[node] for node in np.flatnonzero(column < 0).tolist()]
+
+
+def expand_tree(
+    grown: GrownTree,
+    table: EncodedTable,
+    labels: Int32,
+    costs: FixedCosts | LazyCosts,
+    *,
+    expansion: str,
+    max_leaves: int,
+    n_clusters: int,
+    n_jobs: int = 1,
+    progress: Callable[[int], None] | None = None,
+) -> GrownTree:
+    """Add leaves to a searched tree, best first; parameters as in ``grow_tree``."""
+    provider = MemoryProvider(table, n_jobs)
+    found = grown.tree
+    tree, leaves = _replay(provider, found.feature, found.threshold, found.children_right)
+    for leaf, cluster in zip(leaves, found.cluster[found.leaves].tolist(), strict=True):
+        tree.label(leaf, cluster)
+    criterion = RECIPES[expansion].expansion
+    assert criterion is not None
+    # Expansions look at costs and labels alone, not at where the clusters' centers are.
+    coordinates = np.zeros((n_clusters, provider.n_columns))
+    expand(tree, criterion(GrowthProblem(provider, labels, coordinates, costs)), max_leaves, progress)
+    return tree.finish(grown.inseparable)

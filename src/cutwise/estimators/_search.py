@@ -1,0 +1,110 @@
+"""The search for a cheaper tree as a recipe: from grown trees and the runs of the reference to the tree of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.estimators._context import FitContext
+from cutwise.exceptions import InvalidInputError
+from cutwise.reference import LazyCosts
+from cutwise.table import check_number
+from cutwise.tree.growing import GrownTree
+from cutwise.tree.refine import Effort, SearchRecord, expand_tree, refine
+
+__all__ = ["check_max_size", "search_tree"]
+
+STARTS = ("exgreedy", "exshallow", "imm", "exkmc")
+"""Trees that every search starts from, so that the result costs no more than any of the papers' with these leaves."""
+
+
+def check_max_size(max_size: object) -> tuple[float, float] | None:
+    """Bounds on the conditions and tests of a rule, as two numbers; a single number bounds both."""
+    if max_size is None:
+        return None
+    bounds = max_size if isinstance(max_size, Sequence) and not isinstance(max_size, str) else (max_size, max_size)
+    if len(bounds) != 2:
+        raise InvalidInputError(
+            f"max_size={max_size!r} is neither a number nor two: how many conditions a rule may have in the mean, and "
+            "how many tests. Use 4.0 for both, or (3.5, 4.0), for instance."
+        )
+    waes, wad = (check_number("max_size", bound, minimum=0) for bound in bounds)
+    return waes, wad
+
+
+def search_tree(
+    context: FitContext,
+    coordinates: npt.NDArray[np.float64],
+    grow: Callable[..., GrownTree],
+    *,
+    is_own_space: bool,
+    max_leaves: int,
+    expansion: str,
+    depth_penalty: float,
+    effort: float,
+    size_penalty: float,
+    max_size: tuple[float, float] | None,
+    progress: Callable[[int], None],
+) -> tuple[GrownTree, SearchRecord]:
+    """Grow the trees of the papers, and search for a cheaper one.
+
+    Parameters
+    ----------
+    context : FitContext
+    coordinates : ndarray of shape (k, d), float64
+        The reference clusters in the columns that are cut.
+    grow : callable
+        ``grow_tree`` but for what differs from start to start.
+    is_own_space : bool
+        Whether distances are measured in the very columns that are cut.
+    max_leaves, expansion, depth_penalty
+        As in ``grow_tree``; leaves beyond k are added to the tree that was found.
+    effort, size_penalty, max_size
+        As in ``refine``.
+    progress : callable
+        Called with the number of leaves as they are added.
+    """
+    rows, reference, k = context.rows, context.reference, context.n_clusters
+    starts = [grow(algorithm=name, max_leaves=k, depth_penalty=depth_penalty) for name in STARTS]
+    metric = rows.encoded.matrix if is_own_space else rows.metric.matrix
+    runs = getattr(reference, "runs", None)
+    grown, record, _ = refine(
+        rows.encoded,
+        metric,
+        [reference.centers] if runs is None else list(runs),
+        reference.labels,
+        coordinates,
+        starts,
+        lambda parts: context.cost_of_each([parts])[0],
+        n_leaves=k,
+        effort=Effort.of(effort),
+        objective=context.objective,
+        depth_penalty=depth_penalty,
+        size_penalty=size_penalty,
+        max_size=max_size,
+        n_jobs=rows.n_jobs,
+    )
+    # No cut could give these clusters leaves of their own, but the search may have given them others.
+    inseparable = starts[1].inseparable if grown.tree.n_leaves < k else []
+    grown = replace(grown, inseparable=inseparable)
+    if max_leaves > k:
+        centers, weight = rows.centers(context.objective, grown.codes, k)
+        centers[weight == 0] = reference.centers[weight == 0]
+        others = (grow(algorithm="exshallow", max_leaves=max_leaves, depth_penalty=depth_penalty, expansion=expansion),)
+        grown = expand_tree(
+            grown,
+            rows.encoded,
+            reference.labels,
+            LazyCosts(rows.metric.matrix, centers, context.objective, weights=rows.weights, n_jobs=rows.n_jobs),
+            expansion=expansion,
+            max_leaves=max_leaves,
+            n_clusters=k,
+            n_jobs=rows.n_jobs,
+            progress=progress,
+        )
+        # Which of two trees is the better one to expand, only their costs tell.
+        grown = replace(grown, others=others)
+    return grown, record
