@@ -41,13 +41,13 @@ def test_several_lines_become_one():
     assert one_line("a\n  b\tc") == "a b c"
 
 
-@pytest.mark.parametrize("silent", [True, False])
-def test_progress_is_shown_only_where_a_person_watches(monkeypatch, capsys, silent):
-    with working("counting", silent=silent):
+@pytest.mark.parametrize("quiet", [True, False])
+def test_progress_is_shown_only_where_a_person_watches(monkeypatch, capsys, quiet):
+    with working("counting", quiet=quiet):
         pass
     assert capsys.readouterr().err == ""
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
-    with working("counting [1/2]", silent=silent):
+    with working("counting [1/2]", quiet=quiet):
         pass
-    assert ("counting [1/2]" in screen.getvalue()) != silent
+    assert ("counting [1/2]" in screen.getvalue()) != quiet

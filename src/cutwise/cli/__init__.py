@@ -15,18 +15,10 @@ __all__ = ["main"]
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command line.
+    """Run the command line on the words after ``cutwise``, by default those of the process; the exit code is returned.
 
-    Parameters
-    ----------
-    args : sequence of str, optional
-        The words after ``cutwise``; those of the process when left out.
-
-    Returns
-    -------
-    code : int
-        0 when all went well; 2 for input that cannot be used, and one line on standard error says why; 130 when
-        interrupted.
+    It is 0 when all went well; 2 for input that cannot be used, and one line on standard error says why; 130 when
+    interrupted.
     """
     _replace_closed_streams()
     try:

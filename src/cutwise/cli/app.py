@@ -21,18 +21,7 @@ __all__ = ["BAD_INPUT", "INTERRUPTED", "exit_code_of", "flattened", "run"]
 
 
 def flattened(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for each field of the dataclasses that it takes, in their place.
-
-    Parameters
-    ----------
-    command : callable
-        Its arguments are given by name. Fields have defaults, and are annotated as typer asks for.
-
-    Returns
-    -------
-    flat : callable
-        Has the command's name and docstring.
-    """
+    """The command with an option for each field of the dataclasses that it takes, in their place."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, type[Any]] = {}
     options: list[Parameter] = []
@@ -83,8 +72,8 @@ COMMANDS = {
 for name, module in COMMANDS.items():
     # An empty line between two: typer joins lines that follow one another.
     # Lines of a docstring are longer than those of a terminal: what belongs together is joined, to be wrapped anew.
-    told = "\n\n".join(" ".join(paragraph.split()) for paragraph in (module.command.__doc__ or "").split("\n\n"))
-    app.command(name, help=told, epilog="\n\n".join(["Examples:", *module.EXAMPLES]))(flattened(module.command))
+    text = "\n\n".join(" ".join(paragraph.split()) for paragraph in (module.command.__doc__ or "").split("\n\n"))
+    app.command(name, help=text, epilog="\n\n".join(["Examples:", *module.EXAMPLES]))(flattened(module.command))
 
 
 def _print_version(wanted: bool) -> None:

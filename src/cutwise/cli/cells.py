@@ -58,21 +58,11 @@ _PLAIN = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 
 @dataclass(frozen=True)
 class Reading:
-    """What was decided about a column of text.
+    """What was decided about a column of text."""
 
-    Attributes
-    ----------
-    markers : mapping of str to int
-        What stands in cells that were read as missing, and in how many; blank cells apart.
-    how : tuple of str
-        What else was decided, in words.
-    words : pandas.Series or None
-        The cells as they stand in the file, where two words became True and False.
-    """
-
-    markers: Mapping[str, int] = field(default_factory=dict)
-    how: tuple[str, ...] = ()
-    words: pd.Series | None = None
+    markers: Mapping[str, int] = field(default_factory=dict)  # what was read as missing, and in how many cells
+    how: tuple[str, ...] = ()  # what else was decided, in words
+    words: pd.Series | None = None  # the cells as they stand in the file, where two words became True and False
 
     @property
     def marks(self) -> str:
@@ -102,20 +92,7 @@ def holds_codes(cells: Sequence[Any]) -> bool:
 
 
 def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
-    """A column of text by the rules above: numbers where all cells allow it, else words with gaps.
-
-    Parameters
-    ----------
-    column : pandas.Series
-        Text; NaN where nothing stands.
-    decimal : str
-        The file's decimal mark.
-
-    Returns
-    -------
-    column : pandas.Series
-    reading : Reading
-    """
+    """A column of text, NaN where nothing stands, by the rules above: numbers where all cells allow it, else words."""
     import numpy as np
     import pandas as pd
 

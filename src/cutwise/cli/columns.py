@@ -38,13 +38,7 @@ _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\
 
 
 def need_column(frame: pd.DataFrame, name: str, option: str, source: Source) -> str:
-    """The column of that name.
-
-    Raises
-    ------
-    InvalidInputError
-        There is none; the nearest name is proposed.
-    """
+    """The column of that name; the error where there is none proposes the nearest."""
     columns = list(frame.columns)
     if name in columns:
         return name
@@ -55,54 +49,26 @@ def need_column(frame: pd.DataFrame, name: str, option: str, source: Source) -> 
 
 
 def choose_columns(source: Source, *, only: Sequence[str], drop: Sequence[str], apart: Sequence[str]) -> pd.DataFrame:
-    """The table reduced to the columns to cluster on, in the file's order.
+    """The table reduced to the columns to cluster on, in the file's order; those ``apart`` are weights or labels.
 
-    Parameters
-    ----------
-    source : Source
-    only, drop : sequences of str
-        What ``--only`` and ``--drop`` were given: column names, or several separated by commas. Without ``only``,
-        every column.
-    apart : sequence of str
-        Columns with another part to play: weights, labels.
-
-    Returns
-    -------
-    frame : pandas.DataFrame
+    ``only`` and ``drop`` are what the options were given: column names, or several separated by commas.
     """
     columns = list(source.frame.columns)
-    kept = set(chosen_names(source, only, "--only")) or set(columns)
-    kept -= set(chosen_names(source, drop, "--drop")) | set(apart)
-    if not kept:
+    chosen = set(chosen_names(source, only, "--only")) or set(columns)
+    chosen -= set(chosen_names(source, drop, "--drop")) | set(apart)
+    if not chosen:
         raise InvalidInputError(
             f"No column of {source.name} is left to work on. Its columns are {listed(columns, most=20)}."
         )
-    return source.frame[[column for column in columns if column in kept]]
+    return source.frame[[column for column in columns if column in chosen]]
 
 
 def complete_rows(
     source: Source, frame: pd.DataFrame, *, drop_missing: bool, needed: Sequence[str] = ()
 ) -> npt.NDArray[np.bool_]:
-    """Which rows have a value in every column.
+    """Which rows have a value in every column, shape (n_rows,); an error unless missing ones may be left out.
 
-    Parameters
-    ----------
-    source : Source
-    frame : pandas.DataFrame
-        The columns in use.
-    drop_missing : bool
-        Whether rows with a missing value may be left out.
-    needed : sequence of str
-        Columns that cannot be left out with ``--drop``: those of a fitted model, labels, weights.
-
-    Returns
-    -------
-    complete : ndarray of shape (n_rows,), bool
-
-    Raises
-    ------
-    InvalidInputError
-        A value is missing and may not be; names the column and its first row.
+    The columns ``needed`` cannot be left out with ``--drop``: those of a fitted model, labels, weights.
     """
     missing = frame.isna()
     complete: npt.NDArray[np.bool_] = ~missing.any(axis=1).to_numpy()
@@ -141,13 +107,7 @@ def complete_rows(
 
 
 def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = True) -> None:
-    """Check that every column holds finite numbers; ``may_drop`` says whether the command has ``--drop``.
-
-    Raises
-    ------
-    InvalidInputError
-        Text, dates or infinity in a column: says what it holds, and what to do.
-    """
+    """Check that every column holds finite numbers; ``may_drop`` says whether the command has ``--drop``."""
     import numpy as np
 
     wrong = [column for column in frame.columns if not _is_numeric(frame[column])]
@@ -275,36 +235,17 @@ def _drop_option(columns: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Task:
-    """The part of a table to work on.
-
-    Attributes
-    ----------
-    table : pandas.DataFrame of shape (n, d)
-        Finite numbers.
-    rows : ndarray of shape (n,), int64
-        The numbers of these rows in the source.
-    weights : ndarray of shape (n,) or None
-    labels : ndarray of shape (n,) or None
-        Clusters to explain, in the words of the source.
-    left_out : dict of str to str
-        Columns that nobody asked to leave out, each with the reason.
-    """
+    """The part of a table to work on."""
 
     table: pd.DataFrame
-    rows: npt.NDArray[np.int64]
-    weights: npt.NDArray[Any] | None = None
-    labels: npt.NDArray[Any] | None = None
-    left_out: dict[str, str] = field(default_factory=dict)
+    rows: npt.NDArray[np.int64]  # (n,), the numbers of these rows in the source
+    weights: npt.NDArray[Any] | None = None  # (n,)
+    labels: npt.NDArray[Any] | None = None  # (n,), clusters to explain, as the source writes them
+    left_out: dict[str, str] = field(default_factory=dict)  # columns that no option leaves out, each with the reason
 
 
 def find_source(table: TableOptions, n_clusters: int | None, *, command: str) -> tuple[Source, int]:
-    """The table that a command line names, and the number of clusters; an example knows its own.
-
-    Raises
-    ------
-    InvalidInputError
-        No table or two, no number of clusters, or a file that cannot be read.
-    """
+    """The table that a command line names, and the number of clusters; an example knows its own."""
     _check_given(table, command)
     if n_clusters is None:
         if table.example is None:
@@ -314,13 +255,7 @@ def find_source(table: TableOptions, n_clusters: int | None, *, command: str) ->
 
 
 def find_labeled(table: TableOptions, n_clusters: int | None, labels_from: str, *, command: str) -> Source:
-    """The table that a command line names, whose clusters a column of it gives.
-
-    Raises
-    ------
-    InvalidInputError
-        No table or two, a number of clusters beside those of the column, or a file that cannot be read.
-    """
+    """The table that a command line names, whose clusters a column of it gives."""
     if n_clusters is not None:
         raise InvalidInputError(
             f"-k {n_clusters} has no meaning with --labels-from {labels_from}: that column has its clusters already. "
@@ -350,13 +285,7 @@ def _read(table: TableOptions) -> Source:
 
 
 def prepare(source: Source, table: TableOptions, *, labels_from: str | None = None) -> Task:
-    """Choose columns and rows, and check them here, where messages can name the file's lines and the options.
-
-    Raises
-    ------
-    InvalidInputError
-        Unknown columns, text or infinity among numbers, missing values that may not be left out.
-    """
+    """Choose columns and rows, and check them here, where messages can name the file's lines and the options."""
     import numpy as np
 
     weights = table.weights
@@ -376,16 +305,16 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
         numeric_columns(source, source.frame[[weights]], may_drop=False)
     used = source.frame[list(dict.fromkeys([*frame.columns, *apart]))]
     complete = complete_rows(source, used, drop_missing=table.drop_missing, needed=apart)
-    kept = used if complete.all() else whole_again(used[complete])
+    taken = used if complete.all() else whole_again(used[complete])
     for column in frame.columns:
         if column in source.readings:
             note(f"{column}: {source.readings[column]}")
     if left_out:
         note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
     return Task(
-        table=kept[list(frame.columns)],
+        table=taken[list(frame.columns)],
         rows=np.flatnonzero(complete),
-        weights=None if weights is None else kept[weights].to_numpy(),
+        weights=None if weights is None else taken[weights].to_numpy(),
         labels=None
         if labels_from is None
         else whole_again(source.labels(labels_from)[complete].to_frame()).iloc[:, 0].to_numpy(),
@@ -394,5 +323,5 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
 
 
 def _with_reasons(left_out: Mapping[str, str], most: int = 8) -> str:
-    told = [f"{column} ({reason})" for column, reason in left_out.items()]
-    return ", ".join(told[:most]) + (f" and {len(told) - most} more" if len(told) > most else "")
+    reasons = [f"{column} ({reason})" for column, reason in left_out.items()]
+    return ", ".join(reasons[:most]) + (f" and {len(reasons) - most} more" if len(reasons) > most else "")

@@ -66,17 +66,17 @@ def command(
         warnings.simplefilter("ignore", EmptyClusterWarning)  # of a tree that is not shown
         first = estimator(n_clusters, algorithm="exkmc", **common, **growth.params)
         reference = _fit(first, task)[0].reference_.centers  # every row belongs to the nearest
-    told = []
+    entries = []
     for algorithm in ALGORITHMS:
         with working(f"growing a tree by {algorithm}"), warnings_name(algorithm):
             model = estimator(n_clusters, algorithm=algorithm, reference=reference, **common, **growth.params)
-            told.append(_figures(algorithm, *_fit(model, task), task))
+            entries.append(_figures(algorithm, *_fit(model, task), task))
     with working("growing a tree by CART"), warnings_name("CART"):
-        told.append(_cart(first, objective, {**common, "n_jobs": growth.jobs}, task))
+        entries.append(_cart(first, objective, {**common, "n_jobs": growth.jobs}, task))
     if as_json:
         about = {"source": source.name, "n_rows": len(task.table), "n_columns": task.table.shape[1]}
         about |= {"n_clusters": n_clusters, "objective": objective, "scale": scale}
-        print_line(json.dumps({**about, "trees": told}, ensure_ascii=False, allow_nan=False, indent=2))
+        print_line(json.dumps({**about, "trees": entries}, ensure_ascii=False, allow_nan=False, indent=2))
         return
     rows = [
         (
@@ -90,10 +90,10 @@ def command(
             f"{entry['waes']:.2f}",
             f"{entry['seconds']:.3f}",
         )
-        for entry in told
+        for entry in entries
     ]
     print_table(HEADER, rows, right=range(1, len(HEADER)))
-    ratios = [entry["cost_ratio"] for entry in told if entry["cost_ratio"] is not None]
+    ratios = [entry["cost_ratio"] for entry in entries if entry["cost_ratio"] is not None]
     for line in table_notes(ratios, first.reference_explained_, OBJECTIVES[objective].cost_words):
         print_line(line)
 

@@ -108,8 +108,8 @@ def command(
     if as_json:
         about = {"source": source.name, "n_rows": len(task.table), "n_columns": task.table.shape[1], "scale": scale}
         picked = {} if chosen is None else {"chosen": {"n_leaves": chosen.n_leaves_, **chosen.rules().to_dict()}}
-        told = {**about, "n_clusters": n_clusters, "algorithm": algorithm, **curve.to_dict(), **picked}
-        print_line(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2))
+        document = {**about, "n_clusters": n_clusters, "algorithm": algorithm, **curve.to_dict(), **picked}
+        print_line(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
     else:
         _print(curve, chosen, within, objective)
     for path in (out, model):

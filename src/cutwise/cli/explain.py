@@ -57,7 +57,7 @@ def command(
     table = tested_columns(fitted, source)
     numeric_columns(source, table, may_drop=False)
     _check_complete(source, table, rows)
-    told = _tell(fitted, source, table, rows)
+    explained = _explain(fitted, source, table, rows)
     if as_json:
         entries = [
             {
@@ -70,17 +70,17 @@ def command(
                     for label, change in changes.items()
                 ],
             }
-            for number, cluster, sentence, changes in told
+            for number, cluster, sentence, changes in explained
         ]
         print_document(json.dumps({"rows": entries}, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
         return
-    for number, _, sentence, changes in told:
+    for number, _, sentence, changes in explained:
         print_line(f"row {number}: {sentence}")
         for label, change in changes.items():
             print_line(f"  {changes_in_words({label: change}, fitted.cluster_names_)}")
 
 
-def _tell(
+def _explain(
     model: TreeEstimator, source: Source, table: pd.DataFrame, rows: Sequence[int]
 ) -> Iterator[tuple[int, Any, str, dict[Any, Change | None]]]:
     """Number, cluster, sentence and changes of every row; some rows at a time, as a change is an object of its own."""
@@ -91,13 +91,7 @@ def _tell(
 
 
 def _rows(source: Source, wanted: Sequence[int] | None) -> list[int]:
-    """The rows to explain.
-
-    Raises
-    ------
-    InvalidInputError
-        One that the table does not have.
-    """
+    """The numbers of the rows to explain, by default all."""
     n_rows = len(source.frame)
     for number in wanted or []:
         if number >= n_rows:

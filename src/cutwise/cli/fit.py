@@ -136,7 +136,7 @@ def command(
         else:
             source = find_labeled(table, n_clusters, labels_from, command="fit")
         task = prepare(source, table, labels_from=labels_from)
-        with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns", silent=verbose):
+        with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns", quiet=verbose):
             model = _fitted(task, params, objective, kernel_options, n_clusters)
         name_clusters(model, name or [])
         if out is not None:

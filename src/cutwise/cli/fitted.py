@@ -22,19 +22,7 @@ MEASURES = ("rows", "share", "purity", "coverage")
 
 
 def print_fit(model: TreeEstimator, *, source: str, n_rows: int, scale: str) -> None:
-    """Say what was done, the rules, and what they cost.
-
-    Parameters
-    ----------
-    model : estimator of cutwise
-        Fitted.
-    source : str
-        What the table is called.
-    n_rows : int
-        Rows that took part.
-    scale : str
-        The option of ``--scale``.
-    """
+    """Print what was done on the rows of a table, the rules, and what they cost."""
     print_line(f"{source}: {_count(n_rows, 'row')}, {_count(model.n_features_in_, 'column')}")
     units = "" if scale == "none" else "; the rules are in the units of the table"
     print_line(f"scale {scale}: {SCALES[scale]}{units}")
@@ -70,8 +58,8 @@ def print_json(model: TreeEstimator, **about: Any) -> None:
     """Print what ``export_json`` gives, with entries of the command line's own."""
     from cutwise.estimators._document import model_document
 
-    told = model_document(model, about=about)
-    print_document(json.dumps(told, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+    document = model_document(model, about=about)
+    print_document(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
 
 
 def print_certificate(model: TreeEstimator) -> None:
@@ -105,9 +93,9 @@ def _price_lines(model: TreeEstimator) -> list[str]:
         lines.append(f"cost ratio: none, for {own} have cost 0 (and the tree's {model.cost_:.6g})")
     else:
         lines.append(f"cost ratio {ratio:.4f}: {ratio_words(ratio, own, cost_words)}")
-    kept, of = model.explained_, model.reference_explained_
-    share = "none" if math.isnan(kept) else percent(kept)
-    lines.append(f"explained {share}: {explained_words(kept, of, own, cost_words)}")
+    explained, of = model.explained_, model.reference_explained_
+    share = "none" if math.isnan(explained) else percent(explained)
+    lines.append(f"explained {share}: {explained_words(explained, of, own, cost_words)}")
     advice = advice_of(model, "--max-leaves")
     return lines if advice is None else [*lines, f"advice: {advice}"]
 

@@ -30,13 +30,7 @@ __all__ = [
 
 
 def read_model(path: str, file: str) -> TreeEstimator:
-    """The model that a command answers from; ``file`` is the table that it is given beside.
-
-    Raises
-    ------
-    ModelFileError
-        ``path`` holds none; where ``file`` does, the two were swapped.
-    """
+    """The model that a command answers from; ``file`` is the table beside it, in case the two were swapped."""
     from cutwise import load_model
 
     try:
@@ -49,13 +43,7 @@ def read_model(path: str, file: str) -> TreeEstimator:
 
 
 def tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
-    """The columns that the model's tree asks about, in its order; no others are needed to place a row.
-
-    Raises
-    ------
-    ColumnMismatchError
-        One of them is not there, or the model knows its columns by position only and their number differs.
-    """
+    """The columns that the model's tree asks about, in its order; no others are needed to place a row."""
     given = list(source.frame.columns)
     tested = _tested(model)
     names = getattr(model, "feature_names_in_", None)
@@ -107,19 +95,7 @@ def _tested(model: TreeEstimator) -> list[int]:
 
 
 def name_clusters(model: TreeEstimator, given: Sequence[str]) -> None:
-    """Give the clusters of a fitted model the names of ``--name``.
-
-    Parameters
-    ----------
-    model : estimator
-    given : sequence of str
-        ``CLUSTER=NAME``, the cluster as it is printed.
-
-    Raises
-    ------
-    InvalidInputError
-        Text of another form, or names that the clusters cannot have.
-    """
+    """Give the clusters of a fitted model the names of ``--name``: ``CLUSTER=NAME``, the cluster as it is printed."""
     names: dict[Any, str] = {}
     labels = model.classes_.tolist()
     for text in given:
@@ -140,17 +116,10 @@ def name_clusters(model: TreeEstimator, given: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Labels:
-    """A cluster for every row of a source, in its order; None where a row was left out.
+    """A cluster for every row of a source, in its order."""
 
-    Attributes
-    ----------
-    clusters : list
-    names : mapping of label to str
-        Of the clusters that have a name.
-    """
-
-    clusters: list[Any]
-    names: Mapping[Any, str] = field(default_factory=dict)
+    clusters: list[Any]  # None where a row was left out
+    names: Mapping[Any, str] = field(default_factory=dict)  # of the clusters that have one
 
     def print_to(self, file: TextIO) -> None:
         """Write ``row,cluster`` lines, or ``row,cluster,name`` where clusters have names.
@@ -162,10 +131,10 @@ class Labels:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["row", "cluster", "name"] if self.names else ["row", "cluster"])
         for row, cluster in enumerate(self.clusters):
-            told = [row, "" if cluster is None else cluster]
+            line = [row, "" if cluster is None else cluster]
             if self.names:
-                told.append(self.names.get(cluster, ""))
-            writer.writerow(told)
+                line.append(self.names.get(cluster, ""))
+            writer.writerow(line)
 
     def write(self, path: Path) -> None:
         """Write the lines to a file."""

@@ -52,13 +52,7 @@ SCALES = {
 
 
 def scaler_of(scale: str) -> Any:
-    """The scikit-learn transformer of an option of ``--scale``, or None for ``"none"``.
-
-    Raises
-    ------
-    UnknownOptionError
-        No such option.
-    """
+    """The scikit-learn transformer of an option of ``--scale``, or None for ``"none"``."""
     check_option("--scale", scale, tuple(SCALES))
     if scale == "none":
         return None
@@ -198,13 +192,7 @@ class GrowthOptions:
 
 
 def check_objective(objective: str) -> None:
-    """Refuse an option of ``--objective`` that there is not.
-
-    Raises
-    ------
-    UnknownOptionError
-        The valid ones are listed.
-    """
+    """Refuse an option of ``--objective`` that does not exist."""
     check_option("--objective", objective, OBJECTIVES)
 
 
@@ -222,17 +210,7 @@ KERNEL_NAMES = tuple(name for name in KERNELS if name != PRECOMPUTED)
 
 @dataclass(frozen=True)
 class KernelOptions:
-    """The options of kernel k-means.
-
-    Attributes
-    ----------
-    kernel : str or None
-        None: no kernel.
-    gamma : float or None
-    cuts : str
-    nystroem : int or None
-        Features of the approximation; None: the kernel itself.
-    """
+    """The options of kernel k-means."""
 
     kernel: str | None
     gamma: float | None
@@ -240,12 +218,7 @@ class KernelOptions:
     nystroem: int | None
 
     def check(self, *, objective: str, labels_from: str | None) -> None:
-        """Refuse options that have no meaning together.
-
-        Raises
-        ------
-        InvalidInputError
-        """
+        """Refuse options that have no meaning together."""
         if self.kernel is None:
             for option, value in (("--gamma", self.gamma), ("--cuts", self.cuts), ("--nystroem", self.nystroem)):
                 if value is not None:
@@ -265,7 +238,7 @@ class KernelOptions:
 
     @property
     def scale(self) -> str:
-        """How columns are scaled unless it is said: values that may not be negative stay as they are."""
+        """How columns are scaled by default: values that may not be negative stay as they are."""
         return "none" if needs_nonnegative(self.kernel) else "standard"
 
     def estimator(self, n_clusters: int, growth: dict[str, Any]) -> ExplainableKernelKMeans:

@@ -121,13 +121,7 @@ def command(
 
 
 def _format(form: str | None, *, tree: bool, as_json: bool, for_sql: Mapping[str, str | None]) -> str:
-    """The format that is asked for.
-
-    Raises
-    ------
-    InvalidInputError
-        None of those there are, two at once, or options of another one.
-    """
+    """The format to write, from options that must agree."""
     if form is not None:
         check_option("--format", form, FORMATS)
     if as_json and form not in (None, "json"):
@@ -158,13 +152,7 @@ def _document(model: TreeEstimator, form: str, tree: bool, for_sql: Mapping[str,
 
 
 def _as_label(model: TreeEstimator, text: str) -> Any:
-    """The value of ``--nulls`` in the type of the model's labels.
-
-    Raises
-    ------
-    InvalidInputError
-        It is no number, and labels are numbers.
-    """
+    """The value of ``--nulls`` in the type of the model's labels."""
     kind = type(model.classes_.tolist()[0])
     try:
         return text if kind is str else kind(text)

@@ -60,13 +60,7 @@ def print_document(text: str) -> None:
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
     """A table of the results: ruled and wrapped on a terminal, aligned plain text elsewhere.
 
-    Parameters
-    ----------
-    header : sequence of str
-    rows : sequence of sequences of str
-        A cell may hold several lines.
-    right : sequence of int
-        The columns to set flush right.
+    A cell may hold several lines; the columns ``right`` are set flush right.
     """
     cells = [[harmless(cell) for cell in row] for row in [header, *rows]]
     if sys.stdout.isatty():
@@ -104,9 +98,9 @@ def _print_plain(cells: Sequence[Sequence[str]], right: Sequence[int]) -> None:
 
 
 @contextmanager
-def working(what: str, *, silent: bool = False) -> Iterator[None]:
+def working(what: str, *, quiet: bool = False) -> Iterator[None]:
     """Show on standard error that something long is being done, where a person is watching; silent elsewhere."""
-    if silent or not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty():
         yield
         return
     from rich.console import Console
@@ -146,13 +140,7 @@ class Outputs:
     """
 
     def __init__(self, *paths: str | None, inputs: Sequence[str | None] = ()) -> None:
-        """Check before any work that the files (None: none wanted) can be written, and are not among ``inputs``.
-
-        Raises
-        ------
-        InvalidInputError
-            Their folder is missing or closed, a folder stands in their place, two are the same, or one is read too.
-        """
+        """Check before any work that the files (None: none wanted) can be written, and are not among ``inputs``."""
         self._files = ExitStack()
         if "-" in paths:
             raise InvalidInputError(

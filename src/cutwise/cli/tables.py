@@ -37,30 +37,14 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the latter without any member
 
 @dataclass(frozen=True)
 class Source:
-    """A table as it was found: nothing chosen, nothing checked but its shape.
-
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        Rows numbered from 0.
-    name : str
-        What messages call it.
-    first_line : int or None
-        The line of the file that holds row 0, where rows are lines.
-    has_names : bool
-        False when the file's first line is data already; the columns are then ``x0``, ``x1``, ...
-    removed : tuple of int
-        Numbers of the lines from ``first_line`` on that are no rows.
-    readings : mapping of str to Reading
-        What was decided about columns of text.
-    """
+    """A table as it was found: nothing chosen, nothing checked but its shape."""
 
     frame: pd.DataFrame
-    name: str
-    first_line: int | None = None
-    has_names: bool = True
-    removed: tuple[int, ...] = ()
-    readings: Mapping[str, Reading] = field(default_factory=dict)
+    name: str  # what messages call it
+    first_line: int | None = None  # the line of the file that holds row 0, where rows are lines
+    has_names: bool = True  # False when the file's first line is data already; columns are then ``x0``, ``x1``, ...
+    removed: tuple[int, ...] = ()  # numbers of the lines from ``first_line`` on that are no rows
+    readings: Mapping[str, Reading] = field(default_factory=dict)  # what was decided about columns of text
 
     def row(self, number: int) -> str:
         """A row in words: ``row 3 (line 5 of data.csv; rows are counted from 0)``."""
@@ -80,28 +64,8 @@ class Source:
 def read_source(path: str, *, separator: str | None = None, header: bool | None = None) -> Source:
     """Read a table from a file, or from standard input for ``-``.
 
-    Parameters
-    ----------
-    path : str
-        CSV, TSV or another separated text, or Parquet; gzip, bzip2, xz and zip are unpacked on the way. The content
-        decides, not the name's ending.
-    separator : str, optional
-        One character, for text; found out when left out.
-    header : bool, optional
-        Whether the first line of a text holds the names; found out when left out.
-
-    Returns
-    -------
-    source : Source
-
-    Raises
-    ------
-    InvalidInputError
-        Empty, damaged, or not a table.
-    MissingDependencyError
-        pandas, or pyarrow for Parquet, is not installed.
-    OSError
-        Missing or unreadable.
+    Separated text or Parquet; gzip, bzip2, xz and zip are unpacked on the way. The content decides, not the name's
+    ending. A separator or a header that is not given is found out.
     """
     _need("pandas", "Reading files")
     name = "standard input" if path == STANDARD_INPUT else path
@@ -208,24 +172,12 @@ EXAMPLE_TABLES = {"wine": 3, "iris": 3, "breast_cancer": 2, "digits": 10}
 
 
 def clusters_of_example(name: str) -> int:
-    """How many kinds the data of an example are of.
-
-    Raises
-    ------
-    UnknownOptionError
-        No such example.
-    """
+    """How many kinds the data of an example are of."""
     return EXAMPLE_TABLES[check_option("--example", name, tuple(EXAMPLE_TABLES))]
 
 
 def read_example(name: str) -> Source:
-    """A bundled table with its column names, without the column that says the kind.
-
-    Raises
-    ------
-    UnknownOptionError
-        No such example.
-    """
+    """A bundled table with its column names, without the column that says the kind."""
     check_option("--example", name, tuple(EXAMPLE_TABLES))
     import pandas as pd
     from sklearn import datasets

@@ -34,50 +34,24 @@ _BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Layout:
-    """How a text is written.
-
-    Attributes
-    ----------
-    separator : str
-    decimal : str
-        ``"."`` or ``","``.
-    names : tuple of str
-        The columns' names; ``x0``, ``x1``, ... when the text has none.
-    has_names : bool
-    first_line : int
-        The line, counted from 1, on which the data start.
-    skipped : int
-        Lines before the table: titles, comments, what separates.
-    """
+    """How a text is written."""
 
     separator: str
-    decimal: str
-    names: tuple[str, ...]
+    decimal: str  # "." or ","
+    names: tuple[str, ...]  # ``x0``, ``x1``, ... when the text has none
     has_names: bool
-    first_line: int
-    skipped: int = 0
+    first_line: int  # counted from 1, on which the data start
+    skipped: int = 0  # lines before the table: titles, comments, what separates
 
 
 @dataclass(frozen=True)
 class Text:
-    """A table that was read from text.
-
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-    first_line : int
-        The line on which the data start.
-    has_names : bool
-    removed : tuple of int
-        Numbers of the lines below it that are no rows: comments, totals, lines without a value.
-    readings : mapping of str to Reading
-        What was decided about columns of text.
-    """
+    """A table that was read from text."""
 
     frame: pd.DataFrame
-    first_line: int
+    first_line: int  # on which the data start
     has_names: bool
-    removed: tuple[int, ...] = ()
+    removed: tuple[int, ...] = ()  # lines below it that are no rows: comments, totals, lines without a value
     readings: Mapping[str, Reading] = field(default_factory=dict)
 
 
@@ -103,16 +77,10 @@ def read_text(file: IO[bytes], name: str, *, separator: str | None, header: bool
 
 
 def find_layout(sample: str, name: str, *, separator: str | None = None, header: bool | None = None) -> Layout:
-    """Find out how a text is written from its first lines.
-
-    Raises
-    ------
-    InvalidInputError
-        No line, two columns of one name, or a separator that is not one character or not the text's.
-    """
-    said = _SEPARATOR_LINE.match(sample)
-    found = said.group(1) if said else _find_separator(sample)
-    rows = _split(sample, found if separator is None else separator)[1 if said else 0 :]
+    """Find out how a text is written from its first lines."""
+    stated = _SEPARATOR_LINE.match(sample)
+    found = stated.group(1) if stated else _find_separator(sample)
+    rows = _split(sample, found if separator is None else separator)[1 if stated else 0 :]
     if separator is None:
         separator = found
     elif rows and len(rows[0][1]) < 2 <= len(_split(sample, found)[0][1]):
@@ -170,13 +138,7 @@ def _lines_above(rows: Sequence[tuple[int, list[str]]]) -> int:
 
 
 def check_names_differ(names: Sequence[str], source: str) -> None:
-    """Refuse two columns of one name.
-
-    Raises
-    ------
-    InvalidInputError
-        Names the first such columns.
-    """
+    """Refuse two columns of one name."""
     twice = [column for column, count in Counter(names).items() if count > 1]
     if twice:
         positions = [str(position) for position, column in enumerate(names, 1) if column == twice[0]]

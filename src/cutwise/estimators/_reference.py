@@ -92,8 +92,8 @@ def cut_coordinates(
 ) -> npt.NDArray[np.float64]:
     """The clusters' coordinates in the columns that may be cut, shape (k, d).
 
-    These are the centers themselves where distances are measured in these very columns, else the best centers of the
-    clusters' rows in the columns that are cut. A cluster without rows is put at the row nearest to its center.
+    With a preprocessor these are the centers of the clusters' raw rows; a cluster without rows is put at the row that
+    is nearest to its center.
     """
     if space.preprocessor is None:
         return reference.centers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,22 +14,26 @@ from cutwise.readouts.labeled_tree import LabeledTree
 if TYPE_CHECKING:
     from cutwise.table import Table
 
-__all__ = ["INK", "MUTED", "RULE", "labeled_tree", "need_matplotlib", "new_axes", "read_rows", "text_titles", "tint"]
+__all__ = [
+    "INK",
+    "MUTED",
+    "RULE",
+    "fit_text",
+    "labeled_tree",
+    "need_matplotlib",
+    "new_axes",
+    "read_rows",
+    "text_titles",
+    "text_width",
+    "tint",
+]
 
 INK, MUTED, RULE = "#1b2027", "#66707c", "#c3cad3"
 """Text, lesser text, and lines."""
 
 
 def labeled_tree(model: TreeEstimator) -> LabeledTree:
-    """The tree of a fitted model as displays take it.
-
-    Raises
-    ------
-    UnsupportedInputError
-        No model of cutwise.
-    NotFittedError
-        One that is not fitted.
-    """
+    """The tree of a fitted model as displays take it."""
     return fitted(model, "A display")._labeled()
 
 
@@ -46,13 +51,7 @@ def read_rows(model: TreeEstimator, X: Any) -> Table:
 
 
 def need_matplotlib() -> None:
-    """Refuse to go on without matplotlib.
-
-    Raises
-    ------
-    MissingDependencyError
-        It is not installed.
-    """
+    """Refuse to go on where matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
@@ -74,3 +73,29 @@ def tint(color: str, amount: float) -> tuple[float, float, float]:
     rgb = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     mixed = 1 - amount * (1 - rgb)
     return float(mixed[0]), float(mixed[1]), float(mixed[2])
+
+
+def text_width(text: str, size: float) -> float:
+    """Width in inches of a text of a font size in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
+    return float(width) / 72.0
+
+
+def fit_text(write: Callable[[int], str], longest: int, width: float, size: float) -> str:
+    """What ``write`` gives for the longest name that fits into a width in inches, at a font size in points.
+
+    It is called with the number of characters, from ``longest`` down to three.
+    """
+    if text_width(write(longest), size) <= width:
+        return write(longest)
+    low, high = 3, max(longest, 3)
+    while low < high:  # the longest name that fits, by halving
+        middle = (low + high + 1) // 2
+        if text_width(write(middle), size) <= width:
+            low = middle
+        else:
+            high = middle - 1
+    return write(low)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PartitionDisplay"]
 
-_MOST_ROWS = 5_000
+_MAX_ROWS = 5_000
 
 
 @dataclass(eq=False)
@@ -124,7 +124,7 @@ class PartitionDisplay:
             corners = [left, left, right, right], [bottom, top, top, bottom]
             ax.fill(*corners, facecolor=tint(cluster_color(code), 0.3), edgecolor="#ffffff", linewidth=0.8, zorder=1)
         # Every so many rows of a long table: more would only hide the regions.
-        shown = np.linspace(0, len(self.points) - 1, min(len(self.points), _MOST_ROWS)).astype(np.intp)
+        shown = np.linspace(0, len(self.points) - 1, min(len(self.points), _MAX_ROWS)).astype(np.intp)
         points, codes = self.points[shown], np.asarray(self.codes)[shown]
         size = float(np.clip(3000 / len(shown), 5, 26))
         colors = [cluster_color(code) if code >= 0 else "#ffffff" for code in codes.tolist()]

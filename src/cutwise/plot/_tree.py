@@ -10,8 +10,19 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.plot._base import INK, MUTED, RULE, labeled_tree, need_matplotlib, new_axes, read_rows, text_titles, tint
-from cutwise.plot._text import fit_text, text_width
+from cutwise.plot._base import (
+    INK,
+    MUTED,
+    RULE,
+    fit_text,
+    labeled_tree,
+    need_matplotlib,
+    new_axes,
+    read_rows,
+    text_titles,
+    text_width,
+    tint,
+)
 from cutwise.readouts.conditions import Condition
 from cutwise.readouts.labeled_tree import LabeledTree, sum_up
 from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on, plain, shorten
