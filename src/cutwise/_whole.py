@@ -30,13 +30,10 @@ def place_of(path: str | os.PathLike[str]) -> Path:
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Where to write what shall become ``path``; it replaces what is there, in its mode, when the block ends well.
 
-    A device or a pipe is written to directly: there is nothing to put in its place. What a process that was killed
-    left of its own attempt is removed.
+    A device or a pipe is written to directly: there is nothing to put in its place. What a process that was killed left
+    of its own attempt is removed.
 
-    Raises
-    ------
-    OSError
-        The folder is missing or cannot be written; it names the file that was asked for.
+    Raises ``OSError``: the folder is missing or cannot be written; it names the file that was asked for.
     """
     place = place_of(path)
     if _is_stream(place):

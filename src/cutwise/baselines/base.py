@@ -38,13 +38,7 @@ Int64 = npt.NDArray[np.int64]
 class Task:
     """What a baseline is given to grow a tree.
 
-    Attributes
-    ----------
-    rows : TrainingRows
-        The m rows that take part.
-    reference : Reference
-        With their labels.
-    max_leaves : int
+    ``rows``: the m rows that take part. ``reference``: with their labels.
     """
 
     rows: TrainingRows
@@ -158,14 +152,8 @@ def finish_tree(tree: GrowingTree) -> GrownTree:
 class Sketch:
     """Nodes by number, 0 the root, children after their parents.
 
-    Attributes
-    ----------
-    rows : list of ndarray
-        Numbers of every node's rows.
-    feature, cut : list
-        Rows with ``x[feature] <= cut`` go left; ``cut`` is a value of the left child's rows. -1 and nan at leaves.
-    left, right : list of int
-        Children; -1 at leaves.
+    ``rows``: numbers of every node's rows. ``feature``, ``cut``: rows with ``x[feature] <= cut`` go left; ``cut`` is a
+    value of the left child's rows. -1 and nan at leaves. ``left``, ``right``: children; -1 at leaves.
     """
 
     rows: list[npt.NDArray[np.intp]]
@@ -207,18 +195,8 @@ class Sketch:
     def draw(self, task: Task, leaves: list[int]) -> tuple[GrowingTree, dict[int, int]]:
         """The tree of some leaves, with thresholds; a cut with leaves on one side only is left out.
 
-        Parameters
-        ----------
-        task : Task
-        leaves : list of int
-            Nodes with rows, none below another.
-
-        Returns
-        -------
-        tree : GrowingTree
-            Its leaves are not labeled yet.
-        leaf_of : dict
-            The node of ``tree`` for every leaf.
+        ``leaves``: nodes with rows, none below another. Returns ``tree``: its leaves are not labeled yet. ``leaf_of``:
+        the node of ``tree`` for every leaf.
         """
         stays = np.zeros(self.n_nodes, dtype=bool)
         stays[leaves] = True

@@ -136,14 +136,9 @@ _NOTHING = 1e-9
 class VirtualSketch:
     """A grown CLTree.
 
-    Attributes
-    ----------
-    sketch : Sketch
-        Its nodes; some leaves hold no rows, only virtual points.
-    weight : list of int
-        Weight of every node's rows (Y).
-    density : list of float
-        Rows per virtual point (Y / N), at most 1: a node with fewer virtual points than rows was given as many.
+    ``sketch``: its nodes; some leaves hold no rows, only virtual points. ``weight``: weight of every node's rows (Y).
+    ``density``: rows per virtual point (Y / N), at most 1: a node with fewer virtual points than rows was given as
+    many.
     """
 
     sketch: Sketch
@@ -154,17 +149,8 @@ class VirtualSketch:
 def grow_with_virtual_points(values: Float64, weights: Int64, min_split: float) -> VirtualSketch:
     """Grow until no node of ``min_split`` rows has a cut that gains.
 
-    Parameters
-    ----------
-    values : ndarray of shape (m, d)
-    weights : ndarray of shape (m,), int64
-    min_split : float
-        A node with fewer rows is not cut.
-
-    Returns
-    -------
-    grown : VirtualSketch
-        The tree for a larger ``min_split`` is the upper part of it.
+    ``values`` (m, d). ``weights`` (m,) int64. ``min_split``: a node with fewer rows is not cut. Returns ``grown``: the
+    tree for a larger ``min_split`` is the upper part of it.
     """
     total = int(weights.sum())
     sketch = Sketch([np.arange(len(values))])
@@ -205,14 +191,8 @@ def grow_with_virtual_points(values: Float64, weights: Int64, min_split: float) 
 class _Sorted:
     """Every column's boundaries: just before and just after every row, in order, and the ends of the box.
 
-    Attributes
-    ----------
-    inner : ndarray of shape (2 m, d)
-        Positions of the boundaries between the ends.
-    below : ndarray of shape (2 m + 2, d)
-        Weight of the rows below each boundary, ends included.
-    valid : ndarray of shape (2 m + 2, d), bool
-        False at the ends, and between rows of equal value.
+    ``inner`` (2 m, d): positions of the boundaries between the ends. ``below`` (2 m + 2, d): weight of the rows below
+    each boundary, ends included. ``valid`` (2 m + 2, d) bool: false at the ends, and between rows of equal value.
     """
 
     def __init__(self, values: Float64, weights: Int64) -> None:
@@ -239,19 +219,10 @@ class _Sorted:
 def best_virtual_cut(ordered: _Sorted, box: Float64, virtual: float) -> tuple[int, float, int, float] | None:
     """The cut that borders the sparsest region found by looking ahead up to three cuts in every column.
 
-    Parameters
-    ----------
-    ordered : _Sorted
-    box : ndarray of shape (2, d)
-        Lower and upper end of the node's box in every column.
-    virtual : float
-        Virtual points in the box.
-
-    Returns
-    -------
-    feature, position, weight, cut : int, float, int, float
-        Where the box is cut, the weight of the rows on the left, and the largest value among them. None when no cut
-        gains anything. Of equally sparse regions the one with most virtual points counts, then the lowest column.
+    ``box`` (2, d): lower and upper end of the node's box in every column. ``virtual``: virtual points in the box.
+    Returns ``feature``, ``position``, ``weight``, ``cut``: where the box is cut, the weight of the rows on the left,
+    and the largest value among them. None when no cut gains anything. Of equally sparse regions the one with most
+    virtual points counts, then the lowest column.
     """
     low, high = box
     width = high - low
@@ -337,21 +308,10 @@ def _disorder(rows: Float64, points: Float64) -> Float64:
 def prune_sparse(grown: VirtualSketch, *, min_split: float, min_y: float, min_rd: float) -> list[int]:
     """Unite, from the leaves up, what is no cluster of its own.
 
-    Parameters
-    ----------
-    grown : VirtualSketch
-        Grown with this ``min_split`` or a smaller one.
-    min_split : float
-        Nodes with fewer rows are leaves.
-    min_y : float
-        A node with fewer rows than these per cent of all is sparse, and a leaf. Two sparse siblings are united.
-    min_rd : float
-        A dense node absorbs a sibling whose density differs by at most this, in per cent.
-
-    Returns
-    -------
-    leaves : list of int
-        Those that hold rows, from left to right.
+    ``grown``: grown with this ``min_split`` or a smaller one. ``min_split``: nodes with fewer rows are leaves.
+    ``min_y``: a node with fewer rows than these per cent of all is sparse, and a leaf. Two sparse siblings are united.
+    ``min_rd``: a dense node absorbs a sibling whose density differs by at most this, in per cent. Returns ``leaves``:
+    those that hold rows, from left to right.
     """
     sketch = grown.sketch
     weight, density = np.array(grown.weight), np.array(grown.density)
@@ -370,18 +330,9 @@ def prune_sparse(grown: VirtualSketch, *, min_split: float, min_y: float, min_rd
 def cut_back(grown: VirtualSketch, cluster_of: dict[int, int], max_leaves: int) -> list[int]:
     """Leave no more leaves than wanted: first unite siblings of one cluster, then give up the leaves with fewest rows.
 
-    Parameters
-    ----------
-    grown : VirtualSketch
-    cluster_of : dict of int to int
-        The leaves, and the cluster of each.
-    max_leaves : int
-
-    Returns
-    -------
-    leaves : list of int
-        From left to right; all of them where they are not too many. A cut with leaves on one side only is meant to be
-        left out: what was on the other side goes with them.
+    ``cluster_of``: the leaves, and the cluster of each. Returns ``leaves``: from left to right; all of them where they
+    are not too many. A cut with leaves on one side only is meant to be left out: what was on the other side goes with
+    them.
     """
     sketch = grown.sketch
     # Of every leaf its cluster and the weight of the leaves united in it.

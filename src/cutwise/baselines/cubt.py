@@ -148,22 +148,10 @@ _BLOCK = 1 << 22
 def grow_by_deviance(values: Float64, positions: Float64, weights: Int64, *, minsize: int, mindev: float) -> Sketch:
     """Cut where the deviance falls most, until nodes are small or gains are.
 
-    Parameters
-    ----------
-    values : ndarray of shape (m, d)
-        The columns to cut.
-    positions : ndarray of shape (m, p)
-        Where the deviance is measured: ``R(t) = n_t / n * trace(covariance of t)``.
-    weights : ndarray of shape (m,), int64
-    minsize : int
-        A node of less weight is not cut.
-    mindev : float
-        Nor is one whose best cut lowers the deviance by less than this share of the root's.
-
-    Returns
-    -------
-    sketch : Sketch
-        Deviances are compared as sums of squares: they are n times as large.
+    ``values`` (m, d): the columns to cut. ``positions`` (m, p): where the deviance is measured: ``R(t) = n_t / n *
+    trace(covariance of t)``. ``weights`` (m,) int64. ``minsize``: a node of less weight is not cut. ``mindev``: nor is
+    one whose best cut lowers the deviance by less than this share of the root's. Returns ``sketch``: deviances are
+    compared as sums of squares: they are n times as large.
     """
     sketch = Sketch([np.arange(len(values))])
     centered = positions - positions[0]
@@ -230,18 +218,9 @@ def _mean_of_lowest(distances: Float64, weights: Int64, alpha: float) -> float:
 def dissimilarity(positions: Float64, weights: Int64, first: Rows, second: Rows, alpha: float) -> float:
     """How far two nodes are apart where they are nearest.
 
-    Parameters
-    ----------
-    positions : ndarray of shape (m, p)
-    weights : ndarray of shape (m,), int64
-    first, second : ndarray of row numbers
-    alpha : float
-        Share of the rows that count: those nearest to the other node.
-
-    Returns
-    -------
-    dissimilarity : float
-        For each side the mean distance of these rows to the other side's nearest row; the larger of the two.
+    ``positions`` (m, p). ``weights`` (m,) int64. ``alpha``: share of the rows that count: those nearest to the other
+    node. Returns ``dissimilarity``: for each side the mean distance of these rows to the other side's nearest row; the
+    larger of the two.
     """
     a, b = positions[first], positions[second]
     return max(
@@ -262,23 +241,10 @@ def prune_nearest(
 ) -> npt.NDArray[np.bool_]:
     """Unite sibling leaves, the least dissimilar first, while they are near or the leaves are too many.
 
-    Parameters
-    ----------
-    sketch : Sketch
-    positions, weights, alpha
-        As in ``dissimilarity``.
-    mindist : float
-        Siblings less dissimilar than this are united.
-    n_leaves : int
-        Siblings are united, however dissimilar, while there are more leaves.
-    known : dict of int to float, optional
-        Dissimilarities of the children of nodes, for this ``alpha``; those found are added. For searches over the other
-        parameters.
-
-    Returns
-    -------
-    is_leaf : ndarray of shape (n_nodes,), bool
-        True at the leaves of the pruned tree, and below them.
+    ``positions``, ``weights``, ``alpha``: as in ``dissimilarity``. ``mindist``: siblings less dissimilar than this are
+    united. ``n_leaves``: siblings are united, however dissimilar, while there are more leaves. ``known``:
+    dissimilarities of the children of nodes, for this ``alpha``; those found are added. For searches over the other
+    parameters. Returns ``is_leaf`` (n_nodes,) bool: true at the leaves of the pruned tree, and below them.
     """
     left, right = np.array(sketch.left), np.array(sketch.right)
     is_leaf = left < 0
@@ -316,20 +282,9 @@ def join_nearest(
 ) -> list[int]:
     """Unite the two least dissimilar of all groups of leaves until ``n_clusters`` are left.
 
-    Parameters
-    ----------
-    positions, weights, alpha
-        As in ``dissimilarity``.
-    leaves : list of ndarray
-        Rows of every leaf.
-    n_clusters : int
-    to_leaf : list of ndarray, optional
-        For every leaf the distance of all rows to its nearest row, where it is at hand.
-
-    Returns
-    -------
-    group : list of int
-        For every leaf the number of its group, from 0 on.
+    ``positions``, ``weights``, ``alpha``: as in ``dissimilarity``. ``leaves``: rows of every leaf. ``to_leaf``: for
+    every leaf the distance of all rows to its nearest row, where it is at hand. Returns ``group``: for every leaf the
+    number of its group, from 0 on.
     """
     group = list(range(len(leaves)))
     if len(leaves) <= n_clusters:

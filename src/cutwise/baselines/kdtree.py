@@ -106,15 +106,8 @@ class KDTree(Baseline):
 def median_cut(values: npt.NDArray[np.float64], weights: npt.NDArray[np.int64]) -> tuple[int, float] | None:
     """The column of highest variance, and the value there whose rows and those below are nearest to half of all.
 
-    Parameters
-    ----------
-    values : ndarray of shape (m, d), float64
-    weights : ndarray of shape (m,), int64
-
-    Returns
-    -------
-    feature, cut : int, float
-        The lowest column of highest variance; ``cut`` is a value of it, not the largest. None when all rows are equal.
+    ``values`` (m, d) float64. ``weights`` (m,) int64. Returns ``feature``, ``cut``: the lowest column of highest
+    variance; ``cut`` is a value of it, not the largest. None when all rows are equal.
     """
     low, high = values.min(axis=0), values.max(axis=0)
     if (low == high).all():

@@ -267,12 +267,7 @@ Float64 = npt.NDArray[np.float64]
 class CubtSearch:
     """CUBT's grid on one table: no step of it looks at the reference, so one search serves all seeds.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    n_clusters : int
-    sizes : sequence of int
-        Numbers of leaves.
+    ``X`` (n, d). ``sizes``: numbers of leaves.
     """
 
     def __init__(self, X: Float64, n_clusters: int, sizes: list[int]) -> None:
@@ -331,9 +326,7 @@ class _Distances:
 class CltreeSearch:
     """CLTree's grid on one table: grown once, pruned in every way.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
+    ``X`` (n, d).
     """
 
     def __init__(self, X: Float64) -> None:

@@ -22,13 +22,7 @@ __all__ = ["BenchReference", "Sample", "compare", "figures_of", "fit_quietly", "
 class BenchReference:
     """A reference clustering.
 
-    Attributes
-    ----------
-    centers : ndarray of shape (k, d), float64
-    labels : ndarray of shape (n,), int32
-    cost : float
-    seconds : float
-        What finding it took.
+    ``centers`` (k, d) float64. ``labels`` (n,) int32. ``seconds``: what finding it took.
     """
 
     centers: npt.NDArray[np.float64]
@@ -40,14 +34,7 @@ class BenchReference:
 def kmeans_reference_of(X: Any, n_clusters: int, seed: int, *, n_init: int = 10) -> BenchReference:
     """scikit-learn's KMeans with ten starts, on one thread: its centers differ in the last bits between thread counts.
 
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n, d)
-    n_clusters, seed, n_init : int
-
-    Returns
-    -------
-    reference : BenchReference
+    ``X`` (n, d).
     """
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
@@ -71,20 +58,10 @@ def fit_quietly(model: Any, X: Any) -> tuple[Any, float]:
 def figures_of(tree: Any, X: Any, reference: BenchReference, seconds: float) -> dict[str, float]:
     """What is kept of a tree.
 
-    Parameters
-    ----------
-    tree : ThresholdTree or fitted estimator
-    X : array-like of shape (n, d)
-    reference : BenchReference
-    seconds : float
-        What growing it took, the reference not counted.
-
-    Returns
-    -------
-    figures : dict
-        ``leaves``; ``cost_ratio`` (every cluster with its own mean) and ``surrogate_ratio`` (with the reference's
-        centers) over the reference's cost; ``accuracy``, the share of rows in their reference cluster; ``nmi``,
-        normalized mutual information with it; ``wad`` and ``waes``; ``seconds``.
+    ``X`` (n, d). ``seconds``: what growing it took, the reference not counted. Returns ``figures``: ``leaves``;
+    ``cost_ratio`` (every cluster with its own mean) and ``surrogate_ratio`` (with the reference's centers) over the
+    reference's cost; ``accuracy``, the share of rows in their reference cluster; ``nmi``, normalized mutual information
+    with it; ``wad`` and ``waes``; ``seconds``.
     """
     from sklearn.metrics import normalized_mutual_info_score
 
@@ -136,16 +113,8 @@ class Sample:
 def compare(sample: Sequence[float], base: Sequence[float], larger_is: str) -> str:
     """The paper's one-sided t-test of two samples with equal variances, at 95 %.
 
-    Parameters
-    ----------
-    sample, base : sequence of float
-        Of an algorithm, and of the one it is compared with.
-    larger_is : {"worse", "better"}
-
-    Returns
-    -------
-    verdict : str
-        ``"worse"``, ``"better"`` or ``""``. Where neither sample varies, any difference beyond rounding counts.
+    ``sample``, ``base``: of an algorithm, and of the one it is compared with. Returns ``verdict``: ``"worse"``,
+    ``"better"`` or ``""``. Where neither sample varies, any difference beyond rounding counts.
     """
     smaller_is = "better" if larger_is == "worse" else "worse"
     a, b = np.asarray(sample), np.asarray(base)

@@ -34,12 +34,8 @@ Record = dict[str, Any]
 class Job:
     """One piece of work.
 
-    Attributes
-    ----------
-    key : dict
-        What tells it from the others: data set, seed, scaling, ... Values that JSON keeps as they are.
-    work : callable
-        Gives the result, a dict that JSON can hold.
+    ``key``: what tells it from the others: data set, seed, scaling, ... Values that JSON keeps as they are. ``work``:
+    gives the result, a dict that JSON can hold.
     """
 
     key: dict[str, Any]
@@ -54,19 +50,9 @@ class Job:
 def run_jobs(jobs: Sequence[Job], path: Path, say: Callable[[str], None]) -> list[Record]:
     """Do the jobs that are not in the file yet, and add each as soon as it is done.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-    path : Path
-        JSON lines, ``{"key": ..., "result": ...}``; made where it is missing. A last line that was cut short by an
-        interrupt is done again.
-    say : callable
-        Told a line for every job.
-
-    Returns
-    -------
-    records : list of dict
-        Those of the given jobs, in their order.
+    ``path``: JSON lines, ``{"key": ..., "result": ...}``; made where it is missing. A last line that was cut short by
+    an interrupt is done again. ``say``: told a line for every job. Returns ``records``: those of the given jobs, in
+    their order.
     """
     done = {_canonical(record["key"]): record for record in read_records(path)}
     open_jobs = [job for job in jobs if _canonical(job.key) not in done]
@@ -85,10 +71,7 @@ def run_jobs(jobs: Sequence[Job], path: Path, say: Callable[[str], None]) -> lis
 def read_records(path: Path) -> list[Record]:
     """The whole records of a file; none where there is no file.
 
-    Raises
-    ------
-    InvalidInputError
-        A line that is no record, other than the last.
+    Raises ``InvalidInputError``: a line that is no record, other than the last.
     """
     if not path.exists():
         return []
@@ -117,18 +100,9 @@ def _canonical(key: dict[str, Any]) -> str:
 class Options:
     """How an experiment is run.
 
-    Attributes
-    ----------
-    data : str or None
-        Folder of data files.
-    sets : tuple of str
-        Names of data sets; empty: all of the experiment that can be had.
-    seeds : int or None
-        References a set; None: as many as the paper.
-    quick : bool
-        Small sets and two seeds: minutes.
-    fetch : bool
-        Whether sets may be fetched over the network.
+    ``data``: folder of data files. ``sets``: names of data sets; empty: all of the experiment that can be had.
+    ``seeds``: references a set; None: as many as the paper. ``quick``: small sets and two seeds: minutes. ``fetch``:
+    whether sets may be fetched over the network.
     """
 
     data: str | None = None
@@ -142,21 +116,9 @@ class Options:
 class Experiment:
     """One of the papers' experiments.
 
-    Attributes
-    ----------
-    name, title : str
-    sets : tuple of str
-        The data sets it can be run on, by name.
-    quick_sets : tuple of str
-        Those of ``--quick``.
-    seeds : int
-        Of the paper.
-    jobs : callable
-        From the loaded sets and the options to the jobs.
-    report : callable
-        From the records to the files: name to text.
-    command : str
-        What runs it; ``cutwise bench NAME`` when empty.
+    ``sets``: the data sets it can be run on, by name. ``quick_sets``: those of ``--quick``. ``seeds``: of the paper.
+    ``jobs``: from the loaded sets and the options to the jobs. ``report``: from the records to the files: name to text.
+    ``command``: what runs it; ``cutwise bench NAME`` when empty.
     """
 
     name: str
@@ -172,12 +134,7 @@ class Experiment:
 class Sets:
     """The data sets of a run, each loaded once when it is first needed.
 
-    Attributes
-    ----------
-    names : list of str
-        Those that can be had.
-    missing : dict of str to str
-        The others, and why.
+    ``names``: those that can be had. ``missing``: the others, and why.
     """
 
     def __init__(self, names: Sequence[str], options: Options) -> None:
@@ -207,26 +164,9 @@ class Sets:
 def run_experiment(experiment: Experiment, options: Options, out: Path, say: Callable[[str], None]) -> list[Path]:
     """Run what is left to do of an experiment, and write its folder.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    options : Options
-    out : Path
-        Made where it is missing. ``results.jsonl`` in it keeps every job; tables are made from it anew.
-    say : callable
-        Told what is going on, a line at a time.
-
-    Returns
-    -------
-    written : list of Path
-        Tables.
-
-    Raises
-    ------
-    UnknownOptionError
-        A set that is none of the experiment's.
-    DataSetUnavailableError
-        A set that was asked for by name cannot be had.
+    ``out``: made where it is missing. ``results.jsonl`` in it keeps every job; tables are made from it anew. ``say``:
+    told what is going on, a line at a time. Returns ``written``: tables. Raises ``UnknownOptionError``: a set that is
+    none of the experiment's. Raises ``DataSetUnavailableError``: a set that was asked for by name cannot be had.
     """
     for name in options.sets:
         check_option("--sets", name, experiment.sets)

@@ -29,17 +29,10 @@ ObjectiveName = Literal["kmeans", "kmedians"]
 def as_matrix(values: npt.NDArray[np.generic] | sparse.csr_array) -> Matrix:
     """The core's view of a table; dense values are never copied, and the view keeps them alive.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows, n_columns) or scipy.sparse.csr_array of that shape
-        One of ``MATRIX_DTYPES`` in native byte order. Dense: any strides (negative and zero included) that are whole
-        multiples of the item size, writable or not. CSR: sorted indices, no duplicates, no stored zeros; the
-        row pointers become int64, the column indices int32 and the values contiguous where they are not.
-
-    Raises
-    ------
-    ValueError
-        Another dtype, another number of dimensions, or strides that are no multiples of the item size.
+    ``values`` (n_rows, n_columns): one of ``MATRIX_DTYPES`` in native byte order. Dense: any strides (negative and zero
+    included) that are whole multiples of the item size, writable or not. CSR: sorted indices, no duplicates, no stored
+    zeros; the row pointers become int64, the column indices int32 and the values contiguous where they are not. Raises
+    ``ValueError``: another dtype, another number of dimensions, or strides that are no multiples of the item size.
     """
     if values.dtype not in MATRIX_DTYPES or not values.dtype.isnative:
         raise ValueError(f"a matrix holds one of {', '.join(map(str, MATRIX_DTYPES))}, not {values.dtype}")

@@ -171,21 +171,7 @@ def codewords_apart(
 ) -> PlantedSet:
     """Around each of k random sign vectors at least d/4 apart, the d vectors with one coordinate set to 0.
 
-    Parameters
-    ----------
-    n_clusters, n_features : int
-    objective : {"kmeans", "kmedians"}
-    random_state : int, RandomState instance or None
-    source : str
-
-    Returns
-    -------
-    planted : PlantedSet
-
-    Raises
-    ------
-    InvalidInputError
-        No such vectors were found in 1000 draws, or the rows would not fit in memory.
+    Raises ``InvalidInputError``: no such vectors were found in 1000 draws, or the rows would not fit in memory.
     """
     check_option("objective", objective, OBJECTIVES)
     check_integer("n_features", n_features, minimum=2, hint="A cluster takes at least 2 columns.")

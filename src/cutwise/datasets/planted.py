@@ -96,17 +96,7 @@ def plant(
 ) -> PlantedSet:
     """A planted set from its rows and labels: centers and cost follow.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d), float64
-    labels : ndarray of shape (n,), integers 0 .. k-1, none left out
-    objective : {"kmeans", "kmedians"}
-    lower_bound, source
-        As in ``PlantedSet``.
-
-    Returns
-    -------
-    planted : PlantedSet
+    ``X`` (n, d) float64. ``labels`` (n,). ``lower_bound``, ``source``: as in ``PlantedSet``.
     """
     of, norm = (np.mean, np.square) if objective == "kmeans" else (np.median, np.abs)
     members = [X[labels == cluster] for cluster in range(int(labels.max()) + 1)]

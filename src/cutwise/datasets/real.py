@@ -170,10 +170,7 @@ CATALOG: dict[str, RealSet] = {each.name: each for each in _ALL}
 def find_set(name: str) -> RealSet:
     """The set of a name.
 
-    Raises
-    ------
-    UnknownOptionError
-        No such set; the error lists them.
+    Raises ``UnknownOptionError``: no such set; the error lists them.
     """
     return CATALOG[check_option("name", name, tuple(CATALOG))]
 
@@ -268,13 +265,7 @@ def load_real(
 def checksum_of(values: Any) -> str:
     """A checksum of a table's values: 16 hexadecimal digits, the same for any order of rows, and for float32 copies.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, d)
-
-    Returns
-    -------
-    checksum : str
+    ``values`` (n, d).
     """
     rows = np.ascontiguousarray(values, dtype=np.float32) + np.float32(0)  # -0 and 0 are equal
     digests = np.sort(np.array([hashlib.sha256(row.tobytes()).digest()[:16] for row in rows]))

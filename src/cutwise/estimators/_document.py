@@ -24,19 +24,8 @@ def model_document(
 ) -> dict[str, Any]:
     """What is to be said of a fitted model, for programs.
 
-    Parameters
-    ----------
-    model : TreeEstimator
-        Fitted.
-    names : mapping of label to str, optional
-        Names for this time, on top of those of the model.
-    about : mapping, optional
-        Entries to put in, such as where the table came from.
-
-    Returns
-    -------
-    document : dict
-        As ``export_json`` describes it.
+    ``model``: fitted. ``names``: names for this time, on top of those of the model. ``about``: entries to put in, such
+    as where the table came from. Returns ``document``: as ``export_json`` describes it.
     """
     columns = model._columns_of_fit()
     return {

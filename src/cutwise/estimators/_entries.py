@@ -35,12 +35,8 @@ class DamagedEntryError(ValueError):
 class Entries:
     """One object of a model file.
 
-    Parameters
-    ----------
-    values : object
-        What the file holds; anything but an object is refused.
-    place : str
-        Where that is, for messages: ``"fitted.reference"``.
+    ``values``: what the file holds; anything but an object is refused. ``place``: where that is, for messages:
+    ``"fitted.reference"``.
     """
 
     def __init__(self, values: object, place: str) -> None:
@@ -52,10 +48,7 @@ class Entries:
     def of(self, key: str) -> Any:
         """Whatever the entry holds.
 
-        Raises
-        ------
-        DamagedEntryError
-            There is no such entry. All the others raise it too.
+        Raises ``DamagedEntryError``: there is no such entry. All the others raise it too.
         """
         if key not in self.values:
             raise DamagedEntryError(f"{self.name(key)} is missing")
@@ -158,10 +151,7 @@ def pack_float(value: float) -> float | str:
 def pack_array(values: npt.NDArray[Any]) -> dict[str, Any]:
     """An array with its dtype and shape; numbers, booleans and texts come back exactly.
 
-    Raises
-    ------
-    InvalidInputError
-        Values that JSON has no word for.
+    Raises ``InvalidInputError``: values that JSON has no word for.
     """
     kind, flat = values.dtype.kind, values.ravel().tolist()
     if kind == "f":
@@ -184,9 +174,7 @@ def pack_array(values: npt.NDArray[Any]) -> dict[str, Any]:
 def unpack_array(packed: object, place: str) -> npt.NDArray[Any]:
     """The inverse of :func:`pack_array`; ``place`` is what messages call the entry.
 
-    Raises
-    ------
-    DamagedEntryError
+    Raises ``DamagedEntryError``.
     """
     entries = Entries(packed, place)
     values, shape = entries.of("values"), entries.of("shape")

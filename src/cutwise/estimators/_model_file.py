@@ -131,10 +131,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
     def _restore_fitted(self, state: Entries) -> None:
         """The inverse of ``_fitted_state``.
 
-        Raises
-        ------
-        DamagedEntryError
-            An entry is missing, or does not fit the others.
+        Raises ``DamagedEntryError``: an entry is missing, or does not fit the others.
         """
         d = state.integer("n_features_in", minimum=1)
         tree = state.made("tree", ThresholdTree.from_dict)

@@ -51,21 +51,11 @@ def search_tree(
 ) -> tuple[GrownTree, SearchRecord]:
     """Grow the trees of the papers, and search for a cheaper one.
 
-    Parameters
-    ----------
-    context : FitContext
-    coordinates : ndarray of shape (k, d), float64
-        The reference clusters in the columns that are cut.
-    grow : callable
-        ``grow_tree`` but for what differs from start to start.
-    is_own_space : bool
-        Whether distances are measured in the very columns that are cut.
-    max_leaves, expansion, depth_penalty
-        As in ``grow_tree``; leaves beyond k are added to the tree that was found.
-    effort, size_penalty, max_size
-        As in ``refine``.
-    progress : callable
-        Called with the number of leaves as they are added.
+    ``coordinates`` (k, d) float64: the reference clusters in the columns that are cut. ``grow``: ``grow_tree`` but for
+    what differs from start to start. ``is_own_space``: whether distances are measured in the very columns that are cut.
+    ``max_leaves``, ``expansion``, ``depth_penalty``: as in ``grow_tree``; leaves beyond k are added to the tree that
+    was found. ``effort``, ``size_penalty``, ``max_size``: as in ``refine``. ``progress``: called with the number of
+    leaves as they are added.
     """
     rows, reference, k = context.rows, context.reference, context.n_clusters
     starts = [grow(algorithm=name, max_leaves=k, depth_penalty=depth_penalty) for name in STARTS]

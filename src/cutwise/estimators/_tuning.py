@@ -44,18 +44,10 @@ _ROUNDING = 1e-12
 class PenaltySearch:
     """What a search for the depth penalty found.
 
-    Attributes
-    ----------
-    depth_penalty : float
-        The penalty of the chosen tree, from 0 to 1.
-    cost, waes : float
-        Its cost, each cluster with its own center, and the average number of conditions in a row's explanation.
-    target_cost, target_waes : float
-        What was wanted at most.
-    reached : bool
-        Whether the chosen tree keeps both targets.
-    steps : tuple of (float, float, float)
-        Penalty, cost and explanation size of every tree, in the order they were grown.
+    ``depth_penalty``: the penalty of the chosen tree, from 0 to 1. ``cost``, ``waes``: its cost, each cluster with its
+    own center, and the average number of conditions in a row's explanation. ``target_cost``, ``target_waes``: what was
+    wanted at most. ``reached``: whether the chosen tree keeps both targets. ``steps``: penalty, cost and explanation
+    size of every tree, in the order they were grown.
     """
 
     depth_penalty: float

@@ -15,15 +15,8 @@ Float64 = npt.NDArray[np.float64]
 def contingency(first: npt.NDArray[Any], second: npt.NDArray[Any], weights: npt.NDArray[Any] | None = None) -> Float64:
     """Weight of the rows for each pair of clusters.
 
-    Parameters
-    ----------
-    first, second : ndarray of shape (n_rows,), int
-        Codes from 0 on.
-    weights : ndarray of shape (n_rows,), optional
-
-    Returns
-    -------
-    table : ndarray of shape (n_first, n_second), float64
+    ``first``, ``second`` (n_rows,): codes from 0 on. ``weights`` (n_rows,). Returns ``table`` (n_first, n_second)
+    float64.
     """
     n_second = int(second.max(initial=-1)) + 1
     n_first = int(first.max(initial=-1)) + 1
@@ -34,17 +27,8 @@ def contingency(first: npt.NDArray[Any], second: npt.NDArray[Any], weights: npt.
 def adjusted_rand(table: Float64) -> float:
     """The adjusted Rand index: 1 for equal partitions, about 0 for independent ones.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_first, n_second), float64
-        See ``contingency``; a weight counts as a repeated row.
+    ``table`` (n_first, n_second) float64: see ``contingency``; a weight counts as a repeated row.
 
-    Returns
-    -------
-    index : float
-
-    References
-    ----------
     Hubert, Arabie (1985), *Comparing partitions*.
     """
 
@@ -62,14 +46,7 @@ def adjusted_rand(table: Float64) -> float:
 def normalized_information(table: Float64) -> float:
     """Mutual information over the mean of the two entropies: from 0 for independent partitions to 1 for equal ones.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_first, n_second), float64
-        See ``contingency``.
-
-    Returns
-    -------
-    information : float
+    ``table`` (n_first, n_second) float64: see ``contingency``.
     """
     share = table / table.sum()
     rows, columns = share.sum(axis=1), share.sum(axis=0)

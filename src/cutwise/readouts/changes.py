@@ -23,26 +23,11 @@ __all__ = ["Change", "changes_in_words", "explain_rows", "smallest_changes"]
 class Change(Titled):
     """One column set to another value, everything else left as it is, moves a row to another cluster.
 
-    Attributes
-    ----------
-    cluster : int, str, ...
-        The cluster that the row would be in.
-    name : str or None
-        The name that people gave that cluster.
-    leaf : int
-        The leaf it would reach.
-    feature : int
-        The column's position.
-    column : str
-        The column's name.
-    value : float
-        What the row has there.
-    target : float
-        The nearest float64 that moves the row.
-    lower, upper : float
-        Any value with ``lower < value <= upper`` reaches that leaf; infinite where that side is open.
-    size : float
-        The distance from ``value`` to ``target``, in units of the column's spread.
+    ``cluster``: the cluster that the row would be in. ``name``: the name that people gave that cluster. ``leaf``: the
+    leaf it would reach. ``feature``: the column's position. ``column``: the column's name. ``value``: what the row has
+    there. ``target``: the nearest float64 that moves the row. ``lower``, ``upper``: any value with ``lower < value <=
+    upper`` reaches that leaf; infinite where that side is open. ``size``: the distance from ``value`` to ``target``, in
+    units of the column's spread.
     """
 
     cluster: Any
@@ -85,21 +70,11 @@ def smallest_changes(
 ) -> list[dict[Any, Change | None]]:
     """Find, for every row and every other cluster, the smallest change of one column that moves the row there.
 
-    Parameters
-    ----------
-    labeled : LabeledTree
-    X : array_like, sparse matrix, data frame or Table, of shape (n_rows, n_features)
-    spreads : ndarray of shape (n_features,), float64, optional
-        The unit in which changes of a column are measured; 1 where it is nan or 0, and everywhere when left out.
+    ``X`` (n_rows, n_features). ``spreads`` (n_features,) float64: the unit in which changes of a column are measured; 1
+    where it is nan or 0, and everywhere when left out. Returns ``changes``: from the label of every other cluster to
+    the change; None where no single column does it. Of changes that are equally small, that of the first column counts,
+    and then that to the smaller value.
 
-    Returns
-    -------
-    changes : list of dict, one a row
-        From the label of every other cluster to the change; None where no single column does it. Of changes that are
-        equally small, that of the first column counts, and then that to the smaller value.
-
-    Notes
-    -----
     A leaf can be reached by changing one column exactly when that column alone fails the leaf's conditions, so every
     leaf is looked at once, for all rows together.
     """
@@ -199,17 +174,8 @@ def _as_changes(
 def changes_in_words(changes: Mapping[Any, Change | None], cluster_names: Mapping[Any, str] | None = None) -> str:
     """Say the smallest changes of one row.
 
-    Parameters
-    ----------
-    changes : mapping of label to Change or None
-        As ``smallest_changes`` gives them.
-    cluster_names : mapping of label to str, optional
-        As ``read_cluster_names`` gives them.
-
-    Returns
-    -------
-    text : str
-        ``to cluster 2: petal_length from 4.9 to above 4.95; to cluster 0: no change of one column is enough``.
+    ``changes``: as ``smallest_changes`` gives them. ``cluster_names``: as ``read_cluster_names`` gives them. Returns
+    ``text``: ``to cluster 2: petal_length from 4.9 to above 4.95; to cluster 0: no change of one column is enough``.
     """
     if not changes:
         return "there is no other cluster"
@@ -223,24 +189,11 @@ def changes_in_words(changes: Mapping[Any, Change | None], cluster_names: Mappin
 def explain_rows(labeled: LabeledTree, X: Any) -> list[str]:
     """Say for every row why it is in its cluster.
 
-    Parameters
-    ----------
-    labeled : LabeledTree
-    X : array_like, sparse matrix, data frame or Table, of shape (n_rows, n_features)
-
-    Returns
-    -------
-    sentences : list of str, one a row
-        ``cluster 2 because petal_length <= 2.6 (is 1.4) and 35 < age <= 60 (is 41)``: the merged conditions of the
-        row's leaf, each with the row's value. Values are exact, and as short as their dtype allows: a float32 is
-        written as such unless the shorter decimal would contradict the condition.
-
-    Raises
-    ------
-    ColumnMismatchError
-        Another number of columns than the tree's.
-    InvalidInputError
-        Anything that is no table of finite numbers.
+    ``X`` (n_rows, n_features). Returns ``sentences``: ``cluster 2 because petal_length <= 2.6 (is 1.4) and 35 < age <=
+    60 (is 41)``: the merged conditions of the row's leaf, each with the row's value. Values are exact, and as short as
+    their dtype allows: a float32 is written as such unless the shorter decimal would contradict the condition. Raises
+    ``ColumnMismatchError``: another number of columns than the tree's. Raises ``InvalidInputError``: anything that is
+    no table of finite numbers.
     """
     tree = labeled.tree
     table = X if isinstance(X, Table) else read_table(X)

@@ -28,23 +28,10 @@ _TAKEN = frozenset({"row", "float", "value", "any"})
 def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     """Write a tree as a Python function.
 
-    Parameters
-    ----------
-    labeled : LabeledTree
-        The function finds the values of a row under the columns' names, where the table had some, or else by their
-        positions, counted from 0. Names of clusters stand in comments beside the labels.
-    function : str
-        The function's name.
-
-    Returns
-    -------
-    source : str
-        Pure ASCII where names allow it, a statement ``def function(row):`` and nothing else.
-
-    Raises
-    ------
-    InvalidInputError
-        A function name that Python does not take.
+    ``labeled``: the function finds the values of a row under the columns' names, where the table had some, or else by
+    their positions, counted from 0. Names of clusters stand in comments beside the labels. ``function``: the function's
+    name. Returns ``source``: pure ASCII where names allow it, a statement ``def function(row):`` and nothing else.
+    Raises ``InvalidInputError``: a function name that Python does not take.
     """
     if not str(function).isidentifier() or keyword.iskeyword(function):
         raise InvalidInputError(

@@ -22,16 +22,9 @@ __all__ = ["Condition", "Region", "column_of", "conditions_of", "explanation_siz
 class Condition:
     """A condition on one column: inside an interval, or outside of it.
 
-    Attributes
-    ----------
-    feature : int
-        The column's position.
-    name : str
-        The column's name.
-    lower, upper : float
-        ``lower < x <= upper``; infinite where that side is open. ``lower >= upper`` holds for no value.
-    outside : bool
-        The opposite: ``x <= lower or x > upper``, both finite.
+    ``feature``: the column's position. ``name``: the column's name. ``lower``, ``upper``: ``lower < x <= upper``;
+    infinite where that side is open. ``lower >= upper`` holds for no value. ``outside``: the opposite: ``x <= lower or
+    x > upper``, both finite.
     """
 
     feature: int
@@ -48,14 +41,7 @@ class Condition:
     def holds(self, values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Whether the condition holds, value by value, compared as float64.
 
-        Parameters
-        ----------
-        values : array_like of any shape
-            Values of the column.
-
-        Returns
-        -------
-        holds : ndarray of that shape, bool
+        ``values``: values of the column.
         """
         x = np.asarray(values).astype(np.float64, copy=False)
         inside = (x > self.lower) & (x <= self.upper)
@@ -140,21 +126,9 @@ def _normal(lower: float, upper: float, excluded: Sequence[tuple[float, float]])
 def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region], int]]:
     """Walk the leaves from left to right, each with its path's tests merged by column.
 
-    Parameters
-    ----------
-    tree : ThresholdTree
+    Yields ``leaf``: node number. ``regions``: column to the values it may have, in the order in which the path first
+    tests them. Valid until the next step. ``size``: the size of the explanation: the sum of the regions' sizes.
 
-    Yields
-    ------
-    leaf : int
-        Node number.
-    regions : mapping of int to Region
-        Column to the values it may have, in the order in which the path first tests them. Valid until the next step.
-    size : int
-        The size of the explanation: the sum of the regions' sizes.
-
-    Notes
-    -----
     One mapping is kept and changes are undone on the way back, so that a deep tree costs no more than its nodes.
     """
     parents, depth = tree.parents.tolist(), tree.node_depth.tolist()
@@ -191,16 +165,8 @@ def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region]
 def conditions_of(regions: Mapping[int, Region], names: Sequence[str]) -> tuple[Condition, ...]:
     """The fewest conditions that say what the regions say.
 
-    Parameters
-    ----------
-    regions : mapping of int to Region
-    names : sequence of str
-        The columns' names.
-
-    Returns
-    -------
-    conditions : tuple of Condition
-        In the order of ``regions``: a column's bounds first, then each of its excluded intervals.
+    ``names``: the columns' names. Returns ``conditions``: in the order of ``regions``: a column's bounds first, then
+    each of its excluded intervals.
     """
     found = []
     for column, region in regions.items():
@@ -213,18 +179,9 @@ def conditions_of(regions: Mapping[int, Region], names: Sequence[str]) -> tuple[
 def explanation_sizes(tree: ThresholdTree) -> npt.NDArray[np.int64]:
     """The number of conditions that are left on every leaf's path when only the tightest of each kind counts.
 
-    Parameters
-    ----------
-    tree : ThresholdTree
+    Returns ``sizes`` (n_leaves,) int64: in the order of ``tree.leaves``. Conditions are counted by column and
+    direction; the inside of an interval counts as one lower and one upper bound, its outside as one.
 
-    Returns
-    -------
-    sizes : ndarray of shape (n_leaves,), int64
-        In the order of ``tree.leaves``. Conditions are counted by column and direction; the inside of an interval
-        counts as one lower and one upper bound, its outside as one.
-
-    References
-    ----------
     Laber, Murtinho, Oliveira (2023), *Shallow decision trees for explainable k-means clustering*: explanation size.
     """
     return np.array([size for _, _, size in walk_leaves(tree)], dtype=np.int64)

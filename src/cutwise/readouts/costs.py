@@ -29,21 +29,9 @@ _BLOCK = 1 << 21
 def own_cost(table: Table, labels: Int32, objective: Objective, weights: Float64 | None = None) -> float:
     """Cost of a partition, each cluster with its own center: its weighted mean, or coordinate-wise median.
 
-    Parameters
-    ----------
-    table : Table
-        Rows in the space to measure in.
-    labels : ndarray of shape (n_rows,), int32
-        Cluster codes; rows with a negative one are left out.
-    objective : Objective
-        k-means or k-medians.
-    weights : ndarray of shape (n_rows,), float64, optional
-        Not negative; 1 for every row when left out.
-
-    Returns
-    -------
-    cost : float
-        Independent of the order of the rows; infinite where squares or sums are beyond float64.
+    ``table``: rows in the space to measure in. ``labels`` (n_rows,) int32: cluster codes; rows with a negative one are
+    left out. ``objective``: k-means or k-medians. ``weights`` (n_rows,) float64: not negative; 1 for every row when
+    left out. Returns ``cost``: independent of the order of the rows; infinite where squares or sums are beyond float64.
     """
     if objective is KMEANS and isinstance(table.values, sparse.csr_array):
         return sum(_sparse_squares(table.values[rows], w) for _, rows, w in _clusters(labels, weights))
@@ -56,16 +44,8 @@ def label_cost(
 ) -> float:
     """Cost of a partition when every row is served by the given center of its cluster.
 
-    Parameters
-    ----------
-    table, labels, objective, weights
-        As in ``own_cost``.
-    centers : ndarray of shape (n_clusters, n_columns), float64
-        Not read where no row has the label.
-
-    Returns
-    -------
-    cost : float
+    ``table``, ``labels``, ``objective``, ``weights``: as in ``own_cost``. ``centers`` (n_clusters, n_columns) float64:
+    not read where no row has the label.
     """
     if objective is KMEANS and isinstance(table.values, sparse.csr_array):
         return sum(_sparse_squares(table.values[rows], w, centers[c]) for c, rows, w in _clusters(labels, weights))
@@ -78,18 +58,9 @@ def label_cost(
 def kernel_cost(kernel: npt.NDArray[Any], labels: Int32, weights: Float64 | None = None) -> float:
     """Sum of squared distances to each cluster's mean in the feature space of a kernel.
 
-    Parameters
-    ----------
-    kernel : ndarray of shape (n_rows, n_rows)
-        Symmetric; entry ``[i, j]`` is the inner product of rows ``i`` and ``j`` in feature space.
-    labels, weights
-        As in ``own_cost``.
-
-    Returns
-    -------
-    cost : float
-        ``sum_i w_i K_ii - sum_c (sum_ij w_i w_j K_ij) / W_c``, the inner sums over the rows of cluster ``c``, and
-        ``W_c`` their weight; 0 where that is only rounding.
+    ``kernel`` (n_rows, n_rows): symmetric; entry ``[i, j]`` is the inner product of rows ``i`` and ``j`` in feature
+    space. ``labels``, ``weights``: as in ``own_cost``. Returns ``cost``: ``sum_i w_i K_ii - sum_c (sum_ij w_i w_j K_ij)
+    / W_c``, the inner sums over the rows of cluster ``c``, and ``W_c`` their weight; 0 where that is only rounding.
     """
     diagonal = np.diagonal(kernel)
     total = own = 0.0

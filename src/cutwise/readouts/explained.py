@@ -24,14 +24,8 @@ def below_one(ratio: float) -> bool:
 def ratio_words(ratio: float, own: str, cost_words: str) -> str:
     """What a cost ratio means.
 
-    Parameters
-    ----------
-    ratio : float
-        nan where the reference costs nothing.
-    own : str
-        What the reference is called, in the plural: ``"the k-means clusters"``.
-    cost_words : str
-        What costs are, in the plural: ``"squared distances"``.
+    ``ratio``: nan where the reference costs nothing. ``own``: what the reference is called, in the plural: ``"the
+    k-means clusters"``. ``cost_words``: what costs are, in the plural: ``"squared distances"``.
     """
     if math.isnan(ratio):
         return f"{own} have cost 0, so there is no ratio"
@@ -62,14 +56,8 @@ def advice(
 ) -> str | None:
     """What to try where little is explained or kept; None where enough is, or nothing is known.
 
-    Parameters
-    ----------
-    explained, reference_explained : float
-    own : str
-    chosen : bool
-        Whether the clustering was made for low costs, with a number of clusters that can be chosen anew.
-    more_leaves : str, optional
-        How to allow more leaves; None where that does not help.
+    ``chosen``: whether the clustering was made for low costs, with a number of clusters that can be chosen anew.
+    ``more_leaves``: how to allow more leaves; None where that does not help.
     """
     if chosen and reference_explained < _EXPLAINS_LITTLE:
         return f"{own} explain little of this table: try another number of clusters, other columns or another scale"

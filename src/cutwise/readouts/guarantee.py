@@ -80,23 +80,11 @@ def mistake_spread(
 ) -> tuple[float, int]:
     """What the mistakes of an IMM tree can cost, and the depth of the part of it that parts the centers.
 
-    Parameters
-    ----------
-    tree : ThresholdTree
-        Grown by IMM on these centers, with its mistakes; leaves that ExKMC added do no harm.
-    centers : ndarray of shape (k, n_features), float64
-        In the columns that are cut.
-    squared : bool
-        Whether a mistake counts for the squared diagonal of the box around its node's centers, or for its l1 diameter.
-    weight_scale : float, default 1.0
-        What a mistake of weight 1 counts for in ``tree.n_node_mistakes``.
-
-    Returns
-    -------
-    spread : float
-        The sum over the nodes of mistakes times diameter.
-    depth : int
-        Tests on the longest path to a single center (or several equal ones).
+    ``tree``: grown by IMM on these centers, with its mistakes; leaves that ExKMC added do no harm. ``centers`` (k,
+    n_features) float64: in the columns that are cut. ``squared``: whether a mistake counts for the squared diagonal of
+    the box around its node's centers, or for its l1 diameter. ``weight_scale``: what a mistake of weight 1 counts for
+    in ``tree.n_node_mistakes``. Returns ``spread``: the sum over the nodes of mistakes times diameter. ``depth``: tests
+    on the longest path to a single center (or several equal ones).
     """
     low = np.full((tree.n_nodes, centers.shape[1]), np.inf)
     high = np.full((tree.n_nodes, centers.shape[1]), -np.inf)

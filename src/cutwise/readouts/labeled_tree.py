@@ -28,25 +28,12 @@ __all__ = ["LabeledTree", "LeafCounts", "Titled", "count_leaves", "read_cluster_
 class LabeledTree:
     """A tree and what people say of it.
 
-    Parameters
-    ----------
-    tree : ThresholdTree
-    names : sequence of str, optional
-        The columns' names; ``x0``, ``x1``, ... when left out.
-    counts : LeafCounts, optional
-        The rows to measure by: those of fit, or held-out ones. Left out, the sizes are those that the tree was grown
-        with, if it knows them, and purity is not known.
-    classes : ndarray of shape (n_clusters,), optional
-        The label that ``predict`` gives for every cluster code; the codes themselves when left out.
-    cluster_names : mapping of label to str, optional
-        As ``read_cluster_names`` gives them.
-    has_names : bool, optional
-        Whether the names came with the table, to be asked of others; left out, whether there are any.
-
-    Raises
-    ------
-    InvalidInputError
-        Names, classes or counts that do not fit the tree.
+    ``names``: the columns' names; ``x0``, ``x1``, ... when left out. ``counts``: the rows to measure by: those of fit,
+    or held-out ones. Left out, the sizes are those that the tree was grown with, if it knows them, and purity is not
+    known. ``classes`` (n_clusters,): the label that ``predict`` gives for every cluster code; the codes themselves when
+    left out. ``cluster_names``: as ``read_cluster_names`` gives them. ``has_names``: whether the names came with the
+    table, to be asked of others; left out, whether there are any. Raises ``InvalidInputError``: names, classes or
+    counts that do not fit the tree.
     """
 
     def __init__(
@@ -151,15 +138,7 @@ class LabeledTree:
 def sum_up(tree: ThresholdTree, of_leaf: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Give every inner node the sum of its leaves.
 
-    Parameters
-    ----------
-    tree : ThresholdTree
-    of_leaf : ndarray of shape (n_leaves,) or (n_leaves, m)
-        In the order of ``tree.leaves``.
-
-    Returns
-    -------
-    of_node : ndarray of shape (n_nodes,) or (n_nodes, m)
+    ``of_leaf`` (n_leaves,): in the order of ``tree.leaves``. Returns ``of_node`` (n_nodes,).
     """
     total = np.zeros((tree.n_nodes, *of_leaf.shape[1:]), dtype=of_leaf.dtype)
     total[tree.leaves] = of_leaf
@@ -173,18 +152,10 @@ def sum_up(tree: ThresholdTree, of_leaf: npt.NDArray[Any]) -> npt.NDArray[Any]:
 class LeafCounts:
     """Rows of every leaf, in the order of ``tree.leaves``, as ``count_leaves`` finds them.
 
-    Attributes
-    ----------
-    n_rows : ndarray of shape (n_leaves,), int64
-        Rows of positive weight, noise apart.
-    n_noise : ndarray of shape (n_leaves,), int64
-        Rows of positive weight that the reference calls noise.
-    weight : ndarray of shape (n_leaves,), float64
-        Total weight of ``n_rows``: the same numbers without weights.
-    agreeing : ndarray of shape (n_leaves,), float64
-        The part of ``weight`` whose reference cluster is the leaf's.
-    cluster_weight : ndarray of shape (n_clusters,), float64
-        Total weight of each reference cluster, wherever its rows end.
+    ``n_rows`` (n_leaves,) int64: rows of positive weight, noise apart. ``n_noise`` (n_leaves,) int64: rows of positive
+    weight that the reference calls noise. ``weight`` (n_leaves,) float64: total weight of ``n_rows``: the same numbers
+    without weights. ``agreeing`` (n_leaves,) float64: the part of ``weight`` whose reference cluster is the leaf's.
+    ``cluster_weight`` (n_clusters,) float64: total weight of each reference cluster, wherever its rows end.
     """
 
     n_rows: npt.NDArray[np.int64]
@@ -248,10 +219,7 @@ class LeafCounts:
     def from_dict(cls, data: Mapping[str, Any]) -> LeafCounts:
         """The counts that ``to_dict`` described.
 
-        Raises
-        ------
-        InvalidInputError
-            Entries missing or unknown, or no lists of counts.
+        Raises ``InvalidInputError``: entries missing or unknown, or no lists of counts.
         """
         expected = {field.name for field in fields(cls)}
         if set(data) != expected:
@@ -271,26 +239,10 @@ def count_leaves(
 ) -> LeafCounts:
     """Count the rows of every leaf against a reference clustering.
 
-    Parameters
-    ----------
-    tree : ThresholdTree
-    leaf : ndarray of shape (n_rows,), int
-        What ``tree.apply`` gave for the rows.
-    codes : ndarray of shape (n_rows,), int
-        Reference cluster of every row, in the codes of ``tree.cluster``; -1 is noise.
-    n_clusters : int
-        Number of codes.
-    weights : ndarray of shape (n_rows,), float64, optional
-        Not negative; 1 for every row when left out.
-
-    Returns
-    -------
-    counts : LeafCounts
-
-    Raises
-    ------
-    InvalidInputError
-        Arrays of different lengths, or codes outside of -1 to ``n_clusters - 1``.
+    ``leaf`` (n_rows,): what ``tree.apply`` gave for the rows. ``codes`` (n_rows,): reference cluster of every row, in
+    the codes of ``tree.cluster``; -1 is noise. ``n_clusters``: number of codes. ``weights`` (n_rows,) float64: not
+    negative; 1 for every row when left out. Raises ``InvalidInputError``: arrays of different lengths, or codes outside
+    of -1 to ``n_clusters - 1``.
     """
     if not len(leaf) == len(codes) == (len(leaf) if weights is None else len(weights)):
         raise InvalidInputError("Leaves, reference labels and weights are one a row, and differ in length.")
@@ -333,26 +285,11 @@ def read_cluster_names(
 ) -> dict[Any, str]:
     """Check names of clusters, and add them to those that are known.
 
-    Parameters
-    ----------
-    labels : sequence of length n_clusters
-        The labels that ``predict`` gives, as Python values.
-    names : mapping of label to str, optional
-        Replace those that are known for the same clusters; None takes a name away.
-    known : mapping of label to str, optional
-        Checked before.
-
-    Returns
-    -------
-    names : dict of label to str
-        Only of the clusters that have one, in the order of ``labels``.
-
-    Raises
-    ------
-    InvalidInputError
-        A label that no cluster has, an empty name, a name for two clusters, or a name that is another cluster's label.
-    UnsupportedInputError
-        No mapping, or a name that is no text.
+    ``labels``: the labels that ``predict`` gives, as Python values. ``names``: replace those that are known for the
+    same clusters; None takes a name away. ``known``: checked before. Returns ``names``: only of the clusters that have
+    one, in the order of ``labels``. Raises ``InvalidInputError``: a label that no cluster has, an empty name, a name
+    for two clusters, or a name that is another cluster's label. Raises ``UnsupportedInputError``: no mapping, or a name
+    that is no text.
     """
     if names is None:
         return dict(known or {})

@@ -63,22 +63,10 @@ METRICS: dict[str, Metric] = {
 def canonical_metric(metric: str) -> Metric:
     """Give the canonical name of a metric.
 
-    Parameters
-    ----------
-    metric : str
-        ``"kmeans"`` (also ``"sqeuclidean"``, ``"euclidean"``, ``"l2"``): squared Euclidean distance to the mean;
-        ``"kmedians"`` (also ``"manhattan"``, ``"cityblock"``, ``"l1"``): l1 distance to the coordinate-wise median;
-        ``"kernel"`` (also ``"precomputed"``): squared distance to the mean in a kernel's feature space.
-
-    Returns
-    -------
-    metric : str
-        ``"kmeans"``, ``"kmedians"`` or ``"kernel"``.
-
-    Raises
-    ------
-    UnknownOptionError
-        Any other name.
+    ``metric``: ``"kmeans"`` (also ``"sqeuclidean"``, ``"euclidean"``, ``"l2"``): squared Euclidean distance to the
+    mean; ``"kmedians"`` (also ``"manhattan"``, ``"cityblock"``, ``"l1"``): l1 distance to the coordinate-wise median;
+    ``"kernel"`` (also ``"precomputed"``): squared distance to the mean in a kernel's feature space. Returns ``metric``:
+    ``"kmeans"``, ``"kmedians"`` or ``"kernel"``. Raises ``UnknownOptionError``: any other name.
     """
     return METRICS[check_option("metric", metric, tuple(METRICS))]
 

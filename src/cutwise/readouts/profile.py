@@ -27,22 +27,12 @@ N_BINS = 24
 class Profile:
     """Clusters against the whole.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (m,), int64
-        Positions of the columns that were looked at.
-    size : ndarray of shape (k,), int64
-        Rows of every cluster.
-    mean, median : ndarray of shape (k, m), float64
-        Of every cluster; nan for one without rows.
-    whole_mean, whole_median, whole_std : ndarray of shape (m,), float64
-        Of all rows; the standard deviation divides by the number of rows.
-    difference : ndarray of shape (k, m), float64
-        ``(mean - whole_mean) / whole_std``, 0 where the column is constant, nan for clusters without rows.
-    edges : tuple of m ndarrays, float64
-        Edges of each column's bins, from its 0.5 % to its 99.5 % quantile; the outermost bins hold what lies beyond.
-    counts : tuple of m ndarrays of shape (k, n_bins), int64
-        Rows of every cluster in every bin.
+    ``columns`` (m,) int64: positions of the columns that were looked at. ``size`` (k,) int64: rows of every cluster.
+    ``mean``, ``median`` (k, m) float64: of every cluster; nan for one without rows. ``whole_mean``, ``whole_median``,
+    ``whole_std`` (m,) float64: of all rows; the standard deviation divides by the number of rows. ``difference`` (k, m)
+    float64: ``(mean - whole_mean) / whole_std``, 0 where the column is constant, nan for clusters without rows.
+    ``edges``: edges of each column's bins, from its 0.5 % to its 99.5 % quantile; the outermost bins hold what lies
+    beyond. ``counts`` (k, n_bins) int64: rows of every cluster in every bin.
     """
 
     columns: Int64
@@ -62,24 +52,8 @@ def profile_clusters(
 ) -> Profile:
     """Describe the rows of each cluster.
 
-    Parameters
-    ----------
-    table : Table
-        n rows, at least one.
-    codes : ndarray of shape (n,), int
-        The cluster of every row, 0 to ``n_clusters - 1``.
-    n_clusters : int
-    columns : sequence of int, optional
-        Columns to look at, in that order; all when left out.
-
-    Returns
-    -------
-    profile : Profile
-
-    Raises
-    ------
-    InvalidInputError
-        A table without rows.
+    ``table``: n rows, at least one. ``codes`` (n,): the cluster of every row, 0 to ``n_clusters - 1``. ``columns``:
+    columns to look at, in that order; all when left out. Raises ``InvalidInputError``: a table without rows.
     """
     if table.n_rows == 0:
         raise InvalidInputError("A table without rows has no profile. Give at least one row.")

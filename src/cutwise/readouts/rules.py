@@ -45,31 +45,15 @@ LIBRARIES = ("pandas", "polars", "pyarrow")
 class Rule(Titled):
     """One leaf: the conditions that lead there, and whom it catches.
 
-    Attributes
-    ----------
-    cluster : int, str, ...
-        The label that ``predict`` gives such rows.
-    leaf : int
-        The leaf's node number, as ``apply`` gives it.
-    conditions : tuple of Condition
-        All hold for a row exactly when it reaches the leaf; the fewest that say so. Empty when every row does.
-    size : int or None
-        Rows caught, noise and rows of weight 0 apart; None where nobody counted rows, as for a tree that was edited.
-    share : float
-        The part of all rows' weight that it catches, from 0 to 1.
-    coverage : float
-        The part of the reference cluster that the rule catches: weight of the rows here whose reference label is this
-        cluster, over the weight of all rows with that label. nan when the reference cluster is empty.
-    purity : float
-        The part of the rows here (noise apart) whose reference label is this cluster, by weight. nan without rows.
-    noise : int
-        Rows caught that the reference calls noise; no other figure counts them.
-    depth : int
-        Tests on the path, before they were merged.
-    columns : Columns
-        Those of the table that the model was fitted on.
-    name : str or None
-        The name that people gave the cluster.
+    ``cluster``: the label that ``predict`` gives such rows. ``leaf``: the leaf's node number, as ``apply`` gives it.
+    ``conditions``: all hold for a row exactly when it reaches the leaf; the fewest that say so. Empty when every row
+    does. ``size``: rows caught, noise and rows of weight 0 apart; None where nobody counted rows, as for a tree that
+    was edited. ``share``: the part of all rows' weight that it catches, from 0 to 1. ``coverage``: the part of the
+    reference cluster that the rule catches: weight of the rows here whose reference label is this cluster, over the
+    weight of all rows with that label. nan when the reference cluster is empty. ``purity``: the part of the rows here
+    (noise apart) whose reference label is this cluster, by weight. nan without rows. ``noise``: rows caught that the
+    reference calls noise; no other figure counts them. ``depth``: tests on the path, before they were merged.
+    ``columns``: those of the table that the model was fitted on. ``name``: the name that people gave the cluster.
     """
 
     cluster: Any
@@ -92,24 +76,9 @@ class Rule(Titled):
     def matches(self, X: Any) -> npt.NDArray[np.bool_]:
         """Whether each row satisfies every condition.
 
-        Parameters
-        ----------
-        X : array_like, sparse matrix, data frame or Table, of shape (n_rows, n_features)
-
-        Returns
-        -------
-        matches : ndarray of shape (n_rows,), bool
-            The same as ``tree.apply(X) == leaf``.
-
-        Raises
-        ------
-        ColumnMismatchError
-            Other columns than those of fit, or in another order.
-
-        Warns
-        -----
-        ColumnNamesWarning
-            Names on one side only: columns then go by their order.
+        ``X`` (n_rows, n_features). Returns ``matches`` (n_rows,) bool: the same as ``tree.apply(X) == leaf``. Raises
+        ``ColumnMismatchError``: other columns than those of fit, or in another order. Warns ``ColumnNamesWarning``:
+        names on one side only: columns then go by their order.
         """
         return self._holds(_read(X, [self]))
 
@@ -139,16 +108,9 @@ class Rule(Titled):
 class ClusterRules(Titled):
     """A cluster: its leaves as alternative rules, a row belonging to it when one of them matches.
 
-    Attributes
-    ----------
-    cluster : int, str, ...
-        The label that ``predict`` gives such rows.
-    rules : tuple of Rule
-        From left to right in the tree; empty when no leaf holds the cluster.
-    size, share, coverage, purity, noise
-        Of all rules together, defined as for one ``Rule``.
-    name : str or None
-        The name that people gave the cluster.
+    ``cluster``: the label that ``predict`` gives such rows. ``rules``: from left to right in the tree; empty when no
+    leaf holds the cluster. ``size``, ``share``, ``coverage``, ``purity``, ``noise``: of all rules together, defined as
+    for one ``Rule``. ``name``: the name that people gave the cluster.
     """
 
     cluster: Any
@@ -183,18 +145,8 @@ class ClusterRules(Titled):
     def matches(self, X: Any) -> npt.NDArray[np.bool_]:
         """Whether each row satisfies one of the rules.
 
-        Parameters
-        ----------
-        X : array_like, sparse matrix, data frame or Table, of shape (n_rows, n_features)
-
-        Returns
-        -------
-        matches : ndarray of shape (n_rows,), bool
-
-        Raises
-        ------
-        ColumnMismatchError
-            As :meth:`Rule.matches`.
+        ``X`` (n_rows, n_features). Returns ``matches`` (n_rows,) bool. Raises ``ColumnMismatchError``: as
+        :meth:`Rule.matches`.
         """
         table = _read(X, self.rules)
         found = np.zeros(table.n_rows, dtype=np.bool_)
@@ -228,11 +180,7 @@ class ClusterRules(Titled):
 class Rules(Sequence[ClusterRules]):
     """The rules of all clusters, in the order of their codes. ``print(rules)`` shows them.
 
-    Attributes
-    ----------
-    clusters : tuple of ClusterRules
-    library : str or None
-        The data frame library of the table that the model was fitted on.
+    ``library``: the data frame library of the table that the model was fitted on.
     """
 
     clusters: tuple[ClusterRules, ...]
@@ -262,24 +210,11 @@ class Rules(Sequence[ClusterRules]):
     def to_frame(self, library: str | None = None) -> Any:
         """All rules as a data frame.
 
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, default=None
-            None means that of the table the model was fitted on, or else the first of these that is installed.
-
-        Returns
-        -------
-        frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-            A row a rule, in the order of the clusters: ``cluster``, ``name`` (null without one), ``rule`` (its text),
-            ``size``, ``share``, ``purity``, ``coverage``, ``noise``, ``leaf``, ``depth``, ``n_conditions``. A cluster
-            without a leaf has none.
-
-        Raises
-        ------
-        UnknownOptionError
-            Another library.
-        MissingDependencyError
-            It is not installed.
+        ``library``: none means that of the table the model was fitted on, or else the first of these that is installed.
+        Returns ``frame``: a row a rule, in the order of the clusters: ``cluster``, ``name`` (null without one),
+        ``rule`` (its text), ``size``, ``share``, ``purity``, ``coverage``, ``noise``, ``leaf``, ``depth``,
+        ``n_conditions``. A cluster without a leaf has none. Raises ``UnknownOptionError``: another library. Raises
+        ``MissingDependencyError``: it is not installed.
         """
         check_option("library", library, (*LIBRARIES, None))
         installed = [name for name in LIBRARIES if find_spec(name) is not None]
@@ -307,13 +242,9 @@ _COLUMNS = ("size", "share", "purity", "coverage", "noise", "leaf", "depth", "n_
 def build_rules(labeled: LabeledTree, library: str | None = None) -> Rules:
     """Put a tree into rules: one entry for every cluster, also for those without a leaf.
 
-    Parameters
-    ----------
-    labeled : LabeledTree
-        Rules are measured by the rows that it counts. Where its names came with the table, they are asked of every
-        table that rules are applied to.
-    library : str, optional
-        The data frame library that ``to_frame`` shall use where none is asked for.
+    ``labeled``: rules are measured by the rows that it counts. Where its names came with the table, they are asked of
+    every table that rules are applied to. ``library``: the data frame library that ``to_frame`` shall use where none is
+    asked for.
     """
     tree, counts, labels = labeled.tree, labeled.counts, labeled.labels
     n_clusters, is_known = len(labels), counts is not None

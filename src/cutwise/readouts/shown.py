@@ -26,10 +26,7 @@ def plain(text: object) -> str:
 class ShortNames:
     """Names shortened so that they can still be told apart, where that is possible at all.
 
-    Parameters
-    ----------
-    names : sequence of str
-        All the names that stand in one picture.
+    ``names``: all the names that stand in one picture.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -112,15 +109,7 @@ DARK, LIGHT = "#111418", "#ffffff"
 def cluster_color(code: int) -> str:
     """The color of a cluster.
 
-    Parameters
-    ----------
-    code : int
-        Its code in the tree, from 0.
-
-    Returns
-    -------
-    color : str
-        ``#rrggbb``.
+    ``code``: its code in the tree, from 0. Returns ``color``: ``#rrggbb``.
     """
     return COLORS[code % len(COLORS)]
 
@@ -128,15 +117,8 @@ def cluster_color(code: int) -> str:
 def ink_on(color: str) -> str:
     """Black or white, whichever is easier to read on a color.
 
-    Parameters
-    ----------
-    color : str
-        ``#rrggbb``.
-
-    Returns
-    -------
-    ink : str
-        The one with the larger contrast ratio by the Web Content Accessibility Guidelines (WCAG 2).
+    ``color``: ``#rrggbb``. Returns ``ink``: the one with the larger contrast ratio by the Web Content Accessibility
+    Guidelines (WCAG 2).
     """
     luminance = _luminance(color)
     on_light = 1.05 / (luminance + 0.05)

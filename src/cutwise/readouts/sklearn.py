@@ -33,26 +33,13 @@ Bounds = Mapping[int, tuple[float, float]]
 def to_decision_tree(labeled: LabeledTree, gaps: Float64 | None = None) -> DecisionTreeClassifier:
     """A fitted ``DecisionTreeClassifier`` with the nodes of a tree, numbered alike.
 
-    Parameters
-    ----------
-    labeled : LabeledTree
-        Each interval test becomes two thresholds; nodes are then numbered otherwise, and rows of a leaf that appears
-        twice are shared out evenly.
-    gaps : ndarray of shape (n_nodes, 4), float64, optional
-        ``gaps[i]``: the two neighboring values between which the threshold of node i lies, then those around its lower
-        end; nan at leaves, and for the lower end of one-sided tests. Thresholds move within them where float32 asks for
-        it. Left out, thresholds stay as they are.
-
-    Returns
-    -------
-    classifier : DecisionTreeClassifier
-        Predicts the tree's clusters. A node's ``value`` is the share of its rows that end in each cluster, so a leaf is
-        always pure: it says what the tree decides, not how well it matches the reference.
-
-    Raises
-    ------
-    InvalidInputError
-        The two sides of a cut are one value in float32, or there would be more than a million nodes.
+    ``labeled``: each interval test becomes two thresholds; nodes are then numbered otherwise, and rows of a leaf that
+    appears twice are shared out evenly. ``gaps`` (n_nodes, 4) float64: ``gaps[i]``: the two neighboring values between
+    which the threshold of node i lies, then those around its lower end; nan at leaves, and for the lower end of
+    one-sided tests. Thresholds move within them where float32 asks for it. Left out, thresholds stay as they are.
+    Returns ``classifier``: predicts the tree's clusters. A node's ``value`` is the share of its rows that end in each
+    cluster, so a leaf is always pure: it says what the tree decides, not how well it matches the reference. Raises
+    ``InvalidInputError``: the two sides of a cut are one value in float32, or there would be more than a million nodes.
     """
     from sklearn.tree import DecisionTreeClassifier
     from sklearn.tree._tree import Tree
@@ -99,23 +86,10 @@ def single_precision_thresholds(
 ) -> np.ndarray:
     """Thresholds that part float32 values as ``tree`` parts the float64 ones.
 
-    Parameters
-    ----------
-    tree : ThresholdTree
-    gaps : ndarray of shape (n_nodes, 2), float64, or None
-        The two neighboring values between which the threshold of every node lies.
-    names : sequence of str, optional
-        Column names for the error.
-
-    Returns
-    -------
-    thresholds : ndarray of shape (n_nodes,), float64
-        The tree's own wherever they are right in float32 too, else the left end of the gap, rounded to float32.
-
-    Raises
-    ------
-    InvalidInputError
-        Both ends of a gap are the same in float32.
+    ``gaps`` (n_nodes, 2) float64: the two neighboring values between which the threshold of every node lies. ``names``:
+    column names for the error. Returns ``thresholds`` (n_nodes,) float64: the tree's own wherever they are right in
+    float32 too, else the left end of the gap, rounded to float32. Raises ``InvalidInputError``: both ends of a gap are
+    the same in float32.
     """
     if gaps is None:
         return tree.threshold
@@ -174,25 +148,12 @@ def _cluster_shares(tree: ThresholdTree, n_clusters: int) -> np.ndarray:
 def without_intervals(tree: ThresholdTree, gaps: Float64 | None = None) -> tuple[ThresholdTree, Float64 | None]:
     """The same decisions by thresholds alone.
 
-    Parameters
-    ----------
-    tree : ThresholdTree
-    gaps : ndarray of shape (n_nodes, 4), float64, optional
-        The values next to the threshold of every node, then those next to its lower end.
-
-    Returns
-    -------
-    tree : ThresholdTree
-        The tree itself where it has no intervals. Else ``a < x <= b`` becomes ``x <= b`` and then ``x <= a``, and what
-        follows outside of the interval appears twice, below and above it, without the tests that are decided there.
-        Rows of a leaf that appears several times are shared out evenly: the tree does not know where they lie.
-    gaps : ndarray of shape (n_nodes, 2), float64, or None
-        The values next to each threshold; nan at leaves.
-
-    Raises
-    ------
-    InvalidInputError
-        There would be more than ``MAX_NODES`` nodes.
+    ``gaps`` (n_nodes, 4) float64: the values next to the threshold of every node, then those next to its lower end.
+    Returns ``tree``: the tree itself where it has no intervals. Else ``a < x <= b`` becomes ``x <= b`` and then ``x <=
+    a``, and what follows outside of the interval appears twice, below and above it, without the tests that are decided
+    there. Rows of a leaf that appears several times are shared out evenly: the tree does not know where they lie.
+    ``gaps`` (n_nodes, 2) float64: the values next to each threshold; nan at leaves. Raises ``InvalidInputError``: there
+    would be more than ``MAX_NODES`` nodes.
     """
     if np.isneginf(tree.lower).all():
         return tree, None if gaps is None else gaps[:, :2]

@@ -60,37 +60,15 @@ def tree_sql(
 ) -> str:
     """Write a tree as SQL.
 
-    Parameters
-    ----------
-    labeled : LabeledTree
-    dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake", "spark", "tsql"}
-    table : str or sequence of str, optional
-        Text is taken apart at dots (``"sales.customers"``); a sequence holds the parts as they are. ``"data"`` when
-        left out.
-    form : {"select", "case", "view", "update"}
-        A SELECT that adds a column, the CASE expression alone, a view of that SELECT, or an UPDATE of a column that is
-        there already.
-    column : str
-        The name of the column of clusters.
-    view : str or sequence of str, optional
-        The name of the view; the table's with ``_clusters`` behind it when left out.
-    values : {"labels", "names"}
-        What the column holds: the labels that ``predict`` gives, or names as text.
-    nulls : int, float or str, optional
-        What rows get that have NULL, NaN or (SQLite) text that is no number in a tested column; NULL when left out.
-
-    Returns
-    -------
-    sql : str
-        Lines of comment, then one statement (or expression) without a semicolon.
-
-    Raises
-    ------
-    MissingDependencyError
-        sqlglot is not installed.
-    InvalidInputError
-        An unknown option, a name that SQL cannot hold, ``nulls`` that is a cluster or of another type than clusters, or
-        a view or an UPDATE whose column of clusters has the name of a column that the model reads.
+    ``table``: text is taken apart at dots (``"sales.customers"``); a sequence holds the parts as they are. ``"data"``
+    when left out. ``form``: a SELECT that adds a column, the CASE expression alone, a view of that SELECT, or an UPDATE
+    of a column that is there already. ``column``: the name of the column of clusters. ``view``: the name of the view;
+    the table's with ``_clusters`` behind it when left out. ``values``: what the column holds: the labels that
+    ``predict`` gives, or names as text. ``nulls``: what rows get that have NULL, NaN or (SQLite) text that is no number
+    in a tested column; NULL when left out. Returns ``sql``: lines of comment, then one statement (or expression)
+    without a semicolon. Raises ``MissingDependencyError``: sqlglot is not installed. Raises ``InvalidInputError``: an
+    unknown option, a name that SQL cannot hold, ``nulls`` that is a cluster or of another type than clusters, or a view
+    or an UPDATE whose column of clusters has the name of a column that the model reads.
     """
     check_option("dialect", dialect, DIALECTS)
     check_option("form", form, SQL_FORMS)
@@ -356,16 +334,9 @@ _STEP = 62  # 2**62 is the largest power of two that a 64-bit integer holds
 def sqlite_reads_exactly(value: float) -> bool:
     """Whether every release of SQLite reads the shortest decimal of a number as that number.
 
-    Parameters
-    ----------
-    value : float
-        Finite.
-
-    Returns
-    -------
-    exactly : bool
-        True for whole numbers of up to 15 digits and decimals of few digits: SQLite divides a whole number by a power
-        of ten, both exact, and the quotient is rounded once, or once to 64 bits and then again to the same number.
+    ``value``: finite. Returns ``exactly``: true for whole numbers of up to 15 digits and decimals of few digits: SQLite
+    divides a whole number by a power of ten, both exact, and the quotient is rounded once, or once to 64 bits and then
+    again to the same number.
     """
     _, digits, exponent = Decimal(number(abs(value))).as_tuple()
     assert isinstance(exponent, int)  # else nan or infinity
@@ -380,19 +351,8 @@ def sqlite_reads_exactly(value: float) -> bool:
 def exact_factors(value: float) -> tuple[int, list[int], bool]:
     """A positive float64 as a whole number, times or divided by powers of two.
 
-    Parameters
-    ----------
-    value : float
-        Positive and finite.
-
-    Returns
-    -------
-    whole : int
-        Odd, below 2**53.
-    powers : list of int
-        Powers of two, each at most 2**62.
-    divide : bool
-        Whether ``whole`` is divided by them one after the other, or multiplied.
+    ``value``: positive and finite. Returns ``whole``: odd, below 2**53. ``powers``: powers of two, each at most 2**62.
+    ``divide``: whether ``whole`` is divided by them one after the other, or multiplied.
     """
     numerator, denominator = value.as_integer_ratio()
     twos = (numerator & -numerator).bit_length() - 1

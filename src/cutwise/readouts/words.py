@@ -18,16 +18,8 @@ _RESERVED = frozenset({"and", "or", "not", "any", "because", "inf", "infinity", 
 def number(value: float) -> str:
     """Write a number as the shortest decimal that parses back to the very same float64.
 
-    Parameters
-    ----------
-    value : float or int
-        Finite.
-
-    Returns
-    -------
-    text : str
-        ``52000``, ``0.1``, ``-2.5``; with an exponent (``1e-09``, ``1.7e+18``) below 0.0001 and from 1e16 on, where
-        writing out all zeros would be long.
+    ``value``: finite. Returns ``text``: ``52000``, ``0.1``, ``-2.5``; with an exponent (``1e-09``, ``1.7e+18``) below
+    0.0001 and from 1e16 on, where writing out all zeros would be long.
     """
     text = repr(float(value) + 0.0)  # adding 0.0 turns -0.0 into 0.0
     return text.removesuffix(".0")
@@ -66,16 +58,8 @@ def quoted(name: Any) -> str:
 def percent(share: float) -> str:
     """Write a share between 0 and 1 in per cent, with one decimal that never claims all or nothing falsely.
 
-    Parameters
-    ----------
-    share : float
-        nan where there is nothing to take a share of.
-
-    Returns
-    -------
-    text : str
-        ``27.5 %``; ``100 %`` and ``0 %`` only where they are exact, else ``>99.9 %`` and ``<0.1 %``; ``n/a`` for nan.
-        A share kept may also be below 0 or above 1.
+    ``share``: nan where there is nothing to take a share of. Returns ``text``: ``27.5 %``; ``100 %`` and ``0 %`` only
+    where they are exact, else ``>99.9 %`` and ``<0.1 %``; ``n/a`` for nan. A share kept may also be below 0 or above 1.
     """
     if math.isnan(share):
         return "n/a"
@@ -88,16 +72,8 @@ def percent(share: float) -> str:
 def compared(ratio: float) -> str:
     """Write how a cost compares with another, ready to be followed by that one.
 
-    Parameters
-    ----------
-    ratio : float
-        The cost over the other; finite.
-
-    Returns
-    -------
-    text : str
-        ``4.7 % more than``, ``0.2 % less than``, or ``as much as`` where it is exactly 1: what would round to no
-        difference without being none is ``<0.1 %``.
+    ``ratio``: the cost over the other; finite. Returns ``text``: ``4.7 % more than``, ``0.2 % less than``, or ``as much
+    as`` where it is exactly 1: what would round to no difference without being none is ``<0.1 %``.
     """
     return "as much as" if ratio == 1 else f"{percent(abs(ratio - 1))} {'less' if ratio < 1 else 'more'} than"
 

@@ -34,23 +34,12 @@ WEIGHT_RANGE = 1e100
 class FeatureSpace:
     """The m rows that take part in a fit, as points of a feature space.
 
-    Attributes
-    ----------
-    kernel : Kernel
-    rows : ndarray or csr_array of shape (m, d), float64, or None
-        Prepared; None for a precomputed kernel.
-    gram : Gram
-        Inner products of the m points.
-    weights : ndarray of shape (m,), float64
-        Positive.
-    row_of : ndarray of shape (m,), intp
-        The caller's row that each of them is, or the first of those it stands for.
-    position : ndarray of shape (n,), intp
-        Which of the m rows each of the caller's n rows is; -1 where it takes no part.
-    mapping : NystroemMap or None
-    approximation_error : float
-        0 for the kernel itself. For Nystrom features the share of the rows' variance about the origin of feature space
-        that they lack: the trace norm of the difference of the two kernel matrices over that of the exact one.
+    ``rows`` (m, d) float64: prepared; None for a precomputed kernel. ``gram``: inner products of the m points.
+    ``weights`` (m,) float64: positive. ``row_of`` (m,): the caller's row that each of them is, or the first of those it
+    stands for. ``position`` (n,): which of the m rows each of the caller's n rows is; -1 where it takes no part.
+    ``approximation_error``: 0 for the kernel itself. For Nystrom features the share of the rows' variance about the
+    origin of feature space that they lack: the trace norm of the difference of the two kernel matrices over that of the
+    exact one.
     """
 
     kernel: Kernel
@@ -116,12 +105,7 @@ class FeatureSpace:
     def centers(self, labels: Int32, n_clusters: int, instead: Int32 | None = None) -> KernelCenters:
         """The means of k clusters as combinations of rows.
 
-        Parameters
-        ----------
-        labels : ndarray of shape (m,), int32
-        n_clusters : int
-        instead : ndarray of shape (m,), int32, optional
-            Labels that give a mean to a cluster that has no rows otherwise.
+        ``labels`` (m,) int32. ``instead`` (m,) int32: labels that give a mean to a cluster that has no rows otherwise.
         """
         indicator = self.indicator(labels, n_clusters)
         if instead is not None:
@@ -166,40 +150,15 @@ def feature_space(
 ) -> FeatureSpace:
     """Put the rows of a fit into a kernel's feature space.
 
-    Parameters
-    ----------
-    table : Table
-        The n rows.
-    sample_weight : ndarray of shape (n,), float64, or None
-        Rows of weight 0 take no part.
-    kernel : str, callable or Kernel
-        See ``read_kernel``; a ``Kernel`` is settled already.
-    parameters : dict
-        gamma, degree, coef0 and beta.
-    matrix : ndarray or csr_array of shape (n, n), optional
-        The kernel matrix, for ``"precomputed"``; ``table`` itself by default.
-    keep : ndarray of shape (n,), bool, optional
-        False for rows that take no part.
-    merge_by : ndarray or csr_array of shape (n, any), optional
-        Rows equal in these values are equal in the table: merge them, and put them into an order that depends on these
-        values alone. Then nothing that follows depends on the order of the caller's rows, and a weight is a repeated
-        row. Not done for a precomputed kernel, whose rows have no values.
-    n_components : int, optional
-        Nystrom features from so many landmarks; None for the kernel itself.
-    mapping : NystroemMap, optional
-        The features to use, of a kernel that is settled; drawn anew by default.
-    rng : Generator, optional
-        Draws the landmarks.
-    n_jobs : int, default 1
-
-    Returns
-    -------
-    space : FeatureSpace
-
-    Raises
-    ------
-    InvalidInputError
-        Parameters or rows that the kernel cannot use, or a matrix that would not fit in memory.
+    ``table``: the n rows. ``sample_weight`` (n,) float64: rows of weight 0 take no part. ``kernel``: see
+    ``read_kernel``; a ``Kernel`` is settled already. ``parameters``: gamma, degree, coef0 and beta. ``matrix`` (n, n):
+    the kernel matrix, for ``"precomputed"``; ``table`` itself by default. ``keep`` (n,) bool: false for rows that take
+    no part. ``merge_by`` (n, any): rows equal in these values are equal in the table: merge them, and put them into an
+    order that depends on these values alone. Then nothing that follows depends on the order of the caller's rows, and a
+    weight is a repeated row. Not done for a precomputed kernel, whose rows have no values. ``n_components``: Nystrom
+    features from so many landmarks; None for the kernel itself. ``mapping``: the features to use, of a kernel that is
+    settled; drawn anew by default. ``rng``: draws the landmarks. Raises ``InvalidInputError``: parameters or rows that
+    the kernel cannot use, or a matrix that would not fit in memory.
     """
     part = np.ones(table.n_rows, dtype=bool) if keep is None else keep
     if sample_weight is not None:
@@ -260,12 +219,7 @@ def _check_range(weights: Float64) -> None:
 def _distinct(values: Any) -> tuple[Intp, Intp]:
     """Distinct rows in an order that depends on their values alone.
 
-    Returns
-    -------
-    first : ndarray of shape (m,), intp
-        The first row of each.
-    group : ndarray of shape (n,), intp
-        Which of them each row is.
+    Returns ``first`` (m,): the first row of each. ``group`` (n,): which of them each row is.
     """
     factors = np.random.default_rng(0).normal(size=values.shape[1])
     # Rows are sorted by one number each, added up column by column: a row's has the same bits wherever the row stands.

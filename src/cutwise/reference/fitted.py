@@ -48,41 +48,16 @@ def from_estimator(
 ) -> Reference:
     """The clustering of a clusterer.
 
-    Parameters
-    ----------
-    estimator : clusterer or Pipeline that ends in one
-        Unfitted: a clone is fitted, on one thread, with the weights where it takes them. Fitted: used as it is, and not
-        changed.
-    table : Table
-        The rows in the metric space.
-    n_clusters : int
-        How many clusters it must have.
-    X : object, optional
-        The same rows as the estimator should be given them (a frame with names, say); ``table.values`` by default.
-    objective : Objective, default KMEANS
-    sample_weight : ndarray of shape (n_rows,), float64, optional
-    n_jobs : int, default 1
-        For our own part.
-    preprocessor : transformer, optional
-        What the rows went through; messages name it.
-
-    Returns
-    -------
-    reference : Reference
-        Labels are its ``labels_`` where it was fitted on these rows, else what it predicts for them. Centers are its
-        ``cluster_centers_`` where these serve the labels about as well as any, else the objective's best.
-
-    Raises
-    ------
-    InvalidInputError
-        Not a clusterer, another number of clusters (both numbers are given), other columns, a fitted clusterer that
-        cannot predict and was fitted on another number of rows, or one to whom these rows are strange: they were
-        scaled, or not scaled, when it was fitted.
-
-    Warns
-    -----
-    CutwiseWarning
-        There are weights, and the unfitted clusterer takes none.
+    ``estimator``: unfitted: a clone is fitted, on one thread, with the weights where it takes them. Fitted: used as it
+    is, and not changed. ``table``: the rows in the metric space. ``n_clusters``: how many clusters it must have. ``X``:
+    the same rows as the estimator should be given them (a frame with names, say); ``table.values`` by default.
+    ``sample_weight`` (n_rows,) float64. ``n_jobs``: for our own part. ``preprocessor``: what the rows went through;
+    messages name it. Returns ``reference``: labels are its ``labels_`` where it was fitted on these rows, else what it
+    predicts for them. Centers are its ``cluster_centers_`` where these serve the labels about as well as any, else the
+    objective's best. Raises ``InvalidInputError``: not a clusterer, another number of clusters (both numbers are
+    given), other columns, a fitted clusterer that cannot predict and was fitted on another number of rows, or one to
+    whom these rows are strange: they were scaled, or not scaled, when it was fitted. Warns ``CutwiseWarning``: there
+    are weights, and the unfitted clusterer takes none.
     """
     name = type(estimator).__name__
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
@@ -126,25 +101,9 @@ def fitted_labels(
 ) -> npt.NDArray[Any]:
     """What a fitted clusterer says of rows: its ``labels_`` where it was fitted on them, else what it predicts.
 
-    Parameters
-    ----------
-    estimator : clusterer or Pipeline that ends in one
-        Fitted.
-    rows : array-like, sparse matrix or data frame
-    n_rows : int
-    near : Reference, optional
-        Every row with its nearest center, where the clusterer has centers.
-    preprocessor : transformer, optional
-        What the rows went through; messages name it.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_rows,)
-
-    Raises
-    ------
-    InvalidInputError
-        ``labels_`` are not what the clusterer says of the rows now, or it can say nothing of them.
+    ``estimator``: fitted. ``near``: every row with its nearest center, where the clusterer has centers.
+    ``preprocessor``: what the rows went through; messages name it. Returns ``labels`` (n_rows,). Raises
+    ``InvalidInputError``: ``labels_`` are not what the clusterer says of the rows now, or it can say nothing of them.
     """
     own = _own_labels(estimator, n_rows)
     if own is not None and near is not None and _mistaken(own, near.labels) <= _MOST_MISTAKEN * n_rows:
@@ -289,18 +248,10 @@ def copying_clone(estimator: Any) -> Any:
 def unshared(rows: Any, estimator: Any) -> Any:
     """Rows that an estimator may be given: a copy, unless it is known not to write into its input.
 
-    Known are scikit-learn's own, with all their steps, unless one has ``copy=False`` or calls a function of the
-    user's. Anybody else's may write, and the caller's table, which the tree also reads, would not be the same after.
+    Known are scikit-learn's own, with all their steps, unless one has ``copy=False`` or calls a function of the user's.
+    Anybody else's may write, and the caller's table, which the tree also reads, would not be the same after.
 
-    Parameters
-    ----------
-    rows : array-like, sparse matrix or data frame
-    estimator : estimator
-
-    Returns
-    -------
-    rows : as given
-        The very same object, or a deep copy of it.
+    Returns ``rows``: the very same object, or a deep copy of it.
     """
     return rows if _never_writes(estimator) else deepcopy(rows)
 

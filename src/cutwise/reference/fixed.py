@@ -49,16 +49,11 @@ Far centers are then all equally far, and centers near by are told apart again."
 class FixedCosts:
     """Costs of n rows by k centers, in integers.
 
-    Attributes
-    ----------
-    excess : ndarray of shape (n, k), int32 or int64, C-contiguous
-        ``weight * rint(scale * (cost - smallest cost of the row))``. int32 values are below 2**30. Where far rows would
-        take all digits from the others, ``scale * (...)`` is capped: see ``fixed_costs``.
-    base : ndarray of shape (n,), int32 or int64
-        ``weight * rint(scale * smallest cost of the row)``, capped in the same case; as narrow as the largest allows.
-    scale : float
-        Units per unit of cost (times weight); a power of two. For every center the sum of excess and base over all rows
-        is below 2**61 in size.
+    ``excess`` (n, k) int32: ``weight * rint(scale * (cost - smallest cost of the row))``. int32 values are below 2**30.
+    Where far rows would take all digits from the others, ``scale * (...)`` is capped: see ``fixed_costs``. ``base``
+    (n,) int32: ``weight * rint(scale * smallest cost of the row)``, capped in the same case; as narrow as the largest
+    allows. ``scale``: units per unit of cost (times weight); a power of two. For every center the sum of excess and
+    base over all rows is below 2**61 in size.
     """
 
     excess: Units
@@ -124,28 +119,12 @@ def fixed_costs(
 ) -> FixedCosts:
     """Fixed-point costs of rows by centers.
 
-    Parameters
-    ----------
-    matrix : Matrix
-        The rows; noise and rows of weight 0 left out.
-    centers : ndarray of shape (k, n_columns), float64
-    objective : Objective, default KMEANS
-    weights : ndarray of shape (n_rows,), int64, optional
-        Positive, of ``integer_weights``. Weighted costs are int64, and equal those of repeated rows.
-    n_jobs : int, default 1
-    row_costs : RowCosts, optional
-        Of these rows and centers, where they are at hand; its costs by every center are taken away.
-
-    Returns
-    -------
-    costs : FixedCosts
-        Where some rows or centers are so far away (some million times farther than centers are from each other near by)
-        that most rows' costs would be rounded to nothing, what they cost is capped, if that saves most of the others.
-
-    Raises
-    ------
-    InvalidInputError
-        Distances are beyond float64.
+    ``matrix``: the rows; noise and rows of weight 0 left out. ``centers`` (k, n_columns) float64. ``weights`` (n_rows,)
+    int64: positive, of ``integer_weights``. Weighted costs are int64, and equal those of repeated rows. ``row_costs``:
+    of these rows and centers, where they are at hand; its costs by every center are taken away. Returns ``costs``:
+    where some rows or centers are so far away (some million times farther than centers are from each other near by)
+    that most rows' costs would be rounded to nothing, what they cost is capped, if that saves most of the others.
+    Raises ``InvalidInputError``: distances are beyond float64.
     """
     if row_costs is None:
         row_costs = RowCosts(*objective.assign(matrix, centers, n_jobs)[1:])

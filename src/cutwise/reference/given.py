@@ -39,29 +39,10 @@ def from_centers(
 ) -> Reference:
     """Every row with its nearest center.
 
-    Parameters
-    ----------
-    table : Table
-        The rows in the metric space.
-    centers : array-like of shape (k, n_columns)
-    n_clusters : int, optional
-        How many centers are due.
-    objective : Objective, default KMEANS
-        Decides which center is nearest, and the cost.
-    sample_weight : ndarray of shape (n_rows,), float64, optional
-    n_jobs : int, default 1
-    what : str
-        What messages call the centers.
-
-    Returns
-    -------
-    reference : Reference
-
-    Raises
-    ------
-    InvalidInputError
-        Centers that are no finite numbers, another number of them, or of another number of columns; distances whose
-        squares are beyond float64, or too small for it.
+    ``table``: the rows in the metric space. ``centers`` (k, n_columns). ``n_clusters``: how many centers are due.
+    ``objective``: decides which center is nearest, and the cost. ``sample_weight`` (n_rows,) float64. ``what``: what
+    messages call the centers. Raises ``InvalidInputError``: centers that are no finite numbers, another number of them,
+    or of another number of columns; distances whose squares are beyond float64, or too small for it.
     """
     array = _read_centers(centers, what)
     if array.shape[1] != table.n_columns:
@@ -91,27 +72,10 @@ def from_labels(
 ) -> Reference:
     """The given labels, with the best centers of their rows: weighted means, or coordinate-wise medians.
 
-    Parameters
-    ----------
-    table : Table
-        The rows in the metric space.
-    labels : ndarray of shape (n_rows,), int32
-        0 to ``n_clusters - 1``, or -1 for noise, which has no part in centers and cost.
-    n_clusters : int
-    objective : Objective, default KMEANS
-    centers : ndarray of shape (n_clusters, n_columns), float64, optional
-        In place of the best ones.
-    sample_weight : ndarray of shape (n_rows,), float64, optional
-    n_jobs : int, default 1
-
-    Returns
-    -------
-    reference : Reference
-
-    Raises
-    ------
-    InvalidInputError
-        A cluster without a row of positive weight, and no centers given.
+    ``table``: the rows in the metric space. ``labels`` (n_rows,) int32: 0 to ``n_clusters - 1``, or -1 for noise, which
+    has no part in centers and cost. ``centers`` (n_clusters, n_columns) float64: in place of the best ones.
+    ``sample_weight`` (n_rows,) float64. Raises ``InvalidInputError``: a cluster without a row of positive weight, and
+    no centers given.
     """
     weights = sum_weights(sample_weight)
     if centers is None:
@@ -139,20 +103,8 @@ def _check_distance(largest: float) -> None:
 def sum_costs(costs: npt.NDArray[np.float64], weights: npt.NDArray[np.int64] | npt.NDArray[np.float64] | None) -> float:
     """The weighted sum of one cost a row, whatever their order.
 
-    Parameters
-    ----------
-    costs : ndarray of shape (n_rows,), float64
-    weights : ndarray of shape (n_rows,), or None
-        As ``sum_weights`` gives them.
-
-    Returns
-    -------
-    cost : float
-
-    Raises
-    ------
-    InvalidInputError
-        A cost beyond float64.
+    ``costs`` (n_rows,) float64. ``weights`` (n_rows,): as ``sum_weights`` gives them. Raises ``InvalidInputError``: a
+    cost beyond float64.
     """
     _check_distance(float(costs.max(initial=0.0)))
     return exact_sum(costs, weights)

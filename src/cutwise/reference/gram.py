@@ -48,11 +48,7 @@ class Gram(Protocol):
 class MatrixGram:
     """A kernel matrix.
 
-    Attributes
-    ----------
-    matrix : ndarray of shape (n, n), float64
-        Symmetric.
-    diagonal : ndarray of shape (n,), float64
+    ``matrix`` (n, n) float64: symmetric. ``diagonal`` (n,) float64.
     """
 
     matrix: Float64
@@ -78,10 +74,7 @@ class MatrixGram:
 class FeatureGram:
     """Points with coordinates.
 
-    Attributes
-    ----------
-    features : ndarray of shape (n, m), float64
-    diagonal : ndarray of shape (n,), float64
+    ``features`` (n, m) float64. ``diagonal`` (n,) float64.
     """
 
     features: Float64
@@ -103,21 +96,8 @@ class FeatureGram:
 def matrix_gram(kernel: Kernel, rows: Any, n_jobs: int = 1) -> MatrixGram:
     """The kernel matrix of prepared rows.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Not precomputed.
-    rows : ndarray or csr_array of shape (n, d), float64
-    n_jobs : int, default 1
-
-    Returns
-    -------
-    gram : MatrixGram
-
-    Raises
-    ------
-    InvalidInputError
-        It would not fit in memory; or a callable gives an asymmetric matrix.
+    ``kernel``: not precomputed. ``rows`` (n, d) float64. Raises ``InvalidInputError``: it would not fit in memory; or a
+    callable gives an asymmetric matrix.
     """
     n = rows.shape[0]
     check_fits(
@@ -137,22 +117,9 @@ def matrix_gram(kernel: Kernel, rows: Any, n_jobs: int = 1) -> MatrixGram:
 def check_precomputed(values: Any, *, what: str = "X") -> Float64:
     """A kernel matrix that the caller computed, as float64.
 
-    Parameters
-    ----------
-    values : ndarray or csr_array
-        Finite numbers.
-    what : str
-        What messages call it.
-
-    Returns
-    -------
-    matrix : ndarray of shape (n, n), float64
-        The caller's own memory where its dtype and layout allow.
-
-    Raises
-    ------
-    InvalidInputError
-        Not square, not symmetric (names the pair that differs most), or a sparse one that would not fit in memory.
+    ``values``: finite numbers. ``what``: what messages call it. Returns ``matrix`` (n, n) float64: the caller's own
+    memory where its dtype and layout allow. Raises ``InvalidInputError``: not square, not symmetric (names the pair
+    that differs most), or a sparse one that would not fit in memory.
     """
     n, m = values.shape
     if n != m:

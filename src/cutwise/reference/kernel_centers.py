@@ -34,21 +34,12 @@ _CLEARLY = 1e-6
 class KernelCenters:
     """Centers of k clusters: means of rows in feature space, or of their Nystrom features.
 
-    Attributes
-    ----------
-    kernel : Kernel
-    rows : ndarray or csr_array of shape (m, d), float64
-        Prepared; what the centers are combinations of. None for a precomputed kernel.
-    columns : ndarray of shape (m,), intp
-        Which columns of a precomputed kernel these rows are; of no use for other kernels.
-    coefficients : ndarray of shape (m, k), float64
-        Center ``l`` is the sum of ``coefficients[j, l]`` times row ``j``.
-    squared_norms : ndarray of shape (k,), float64
-        Inner product of each center with itself.
-    projection : ndarray of shape (m, p), float64, or None
-        From kernel values with ``rows`` to Nystrom features, where these are what distances are measured in.
-    scale : float
-        The largest kernel of a training row with itself.
+    ``rows`` (m, d) float64: prepared; what the centers are combinations of. None for a precomputed kernel. ``columns``
+    (m,): which columns of a precomputed kernel these rows are; of no use for other kernels. ``coefficients`` (m, k)
+    float64: center ``l`` is the sum of ``coefficients[j, l]`` times row ``j``. ``squared_norms`` (k,) float64: inner
+    product of each center with itself. ``projection`` (m, p) float64: from kernel values with ``rows`` to Nystrom
+    features, where these are what distances are measured in. ``scale``: the largest kernel of a training row with
+    itself.
     """
 
     kernel: Kernel
@@ -67,21 +58,9 @@ class KernelCenters:
     def costs(self, values: Any, n_jobs: int = 1) -> Float64:
         """Squared distances in feature space, equation (5) of the kernel paper.
 
-        Parameters
-        ----------
-        values : ndarray or csr_array of shape (n, d)
-            Rows, not prepared.
-        n_jobs : int, default 1
-
-        Returns
-        -------
-        costs : ndarray of shape (n, k), float64
-            ``K(x, x) + (sum of K over pairs of the cluster) / W^2 - 2 (sum of K(x, y) over it) / W``, with weights.
-
-        Raises
-        ------
-        InvalidInputError
-            A precomputed kernel: ``K(x, x)`` of new rows is not known.
+        ``values`` (n, d): rows, not prepared. Returns ``costs`` (n, k) float64: ``K(x, x) + (sum of K over pairs of the
+        cluster) / W^2 - 2 (sum of K(x, y) over it) / W``, with weights. Raises ``InvalidInputError``: a precomputed
+        kernel: ``K(x, x)`` of new rows is not known.
         """
         if self.kernel.name == PRECOMPUTED:
             raise InvalidInputError(
@@ -134,15 +113,7 @@ class KernelCenters:
 def cost_or_zero(cost: float, total: float) -> float:
     """A cost in feature space, 0 where it is only rounding: equal rows cost nothing, and nothing costs less.
 
-    Parameters
-    ----------
-    cost : float
-    total : float
-        The weighted sum of the rows' kernels with themselves.
-
-    Returns
-    -------
-    cost : float
+    ``total``: the weighted sum of the rows' kernels with themselves.
     """
     return 0.0 if abs(cost) <= _NOTHING * abs(total) else cost
 
@@ -150,16 +121,8 @@ def cost_or_zero(cost: float, total: float) -> float:
 def nearest_centers(costs: Float64, scale: float) -> Int32:
     """The number of the smallest cost of every row: the lowest one among those equal up to rounding.
 
-    Parameters
-    ----------
-    costs : ndarray of shape (n, k), float64
-        Squared distances, or those less a number per row.
-    scale : float
-        The largest kernel of a row with itself: what rounding is measured by.
-
-    Returns
-    -------
-    labels : ndarray of shape (n,), int32
+    ``costs`` (n, k) float64: squared distances, or those less a number per row. ``scale``: the largest kernel of a row
+    with itself: what rounding is measured by. Returns ``labels`` (n,) int32.
     """
     within = costs <= (costs.min(axis=1) + TIE * scale)[:, None]
     return np.asarray(within.argmax(axis=1), dtype=np.int32)
@@ -168,18 +131,8 @@ def nearest_centers(costs: Float64, scale: float) -> Int32:
 def warn_if_negative(costs: Float64, scale: float, row_numbers: npt.NDArray[np.integer[Any]]) -> None:
     """Warn of squared distances that no positive definite kernel has.
 
-    Parameters
-    ----------
-    costs : ndarray of shape (n, k), float64
-    scale : float
-        The largest kernel of a row with itself.
-    row_numbers : ndarray of shape (n,), int
-        What the caller calls the rows.
-
-    Warns
-    -----
-    NotPositiveDefiniteWarning
-        Names the row and the cluster of the lowest one.
+    ``costs`` (n, k) float64. ``scale``: the largest kernel of a row with itself. ``row_numbers`` (n,): what the caller
+    calls the rows. Warns ``NotPositiveDefiniteWarning``: names the row and the cluster of the lowest one.
     """
     place = int(costs.argmin())
     lowest = float(costs.flat[place])

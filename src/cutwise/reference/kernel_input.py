@@ -32,27 +32,11 @@ def read_kernel(
 ) -> Kernel:
     """Check a kernel's parameters, and settle those that depend on the rows.
 
-    Parameters
-    ----------
-    kernel : str or callable
-        One of ``KERNELS``. A callable takes two arrays of rows, of shapes (n, d) and (m, d), and gives one of shape
-        (n, m), or takes two rows and gives a number.
-    table : Table
-        The rows; for ``"precomputed"`` the kernel matrix.
-    weights : ndarray of shape (n,), float64, optional
-    gamma, degree, coef0, beta : float
-        See ``FORMULAS``; ``gamma=None``: see ``default_gamma``.
-
-    Returns
-    -------
-    kernel : Kernel
-
-    Raises
-    ------
-    UnknownOptionError
-        Another name.
-    InvalidInputError
-        A parameter out of range, a value outside the kernel's domain, or a callable that gives no kernel values.
+    ``kernel``: one of ``KERNELS``. A callable takes two arrays of rows, of shapes (n, d) and (m, d), and gives one of
+    shape (n, m), or takes two rows and gives a number. ``table``: the rows; for ``"precomputed"`` the kernel matrix.
+    ``weights`` (n,) float64. ``gamma``, ``degree``, ``coef0``, ``beta``: see ``FORMULAS``; ``gamma=None``: see
+    ``default_gamma``. Raises ``UnknownOptionError``: another name. Raises ``InvalidInputError``: a parameter out of
+    range, a value outside the kernel's domain, or a callable that gives no kernel values.
     """
     if not callable(kernel) and not (isinstance(kernel, str) and kernel in KERNELS):
         raise UnknownOptionError.of("kernel", kernel, KERNELS)
@@ -89,19 +73,9 @@ def needs_nonnegative(kernel: Any) -> bool:
 def check_domain(kernel: str, values: Any, columns: Columns, *, what: str = "X") -> None:
     """Refuse rows on which the kernel is not defined.
 
-    Parameters
-    ----------
-    kernel : str
-        A name; callables and precomputed kernels are defined everywhere.
-    values : ndarray or csr_array of shape (n, d)
-    columns : Columns
-    what : str
-        What messages call the rows.
-
-    Raises
-    ------
-    InvalidInputError
-        A negative value, for a kernel of histograms; names the first column that has one and its first row.
+    ``kernel``: a name; callables and precomputed kernels are defined everywhere. ``values`` (n, d). ``what``: what
+    messages call the rows. Raises ``InvalidInputError``: a negative value, for a kernel of histograms; names the first
+    column that has one and its first row.
     """
     if not needs_nonnegative(kernel) or values.shape[0] == 0:
         return
@@ -121,24 +95,11 @@ def check_domain(kernel: str, values: Any, columns: Columns, *, what: str = "X")
 def default_gamma(kernel: str, table: Table, weights: Float64 | None = None) -> float:
     """The gamma that makes a typical distance between rows a distance of about one.
 
-    Parameters
-    ----------
-    kernel : str
-    table : Table
-    weights : ndarray of shape (n,), float64, optional
-
-    Returns
-    -------
-    gamma : float
-        ``1 / (sum of the columns' variances)`` for ``"rbf"`` and ``"polynomial"``: scikit-learn's ``"scale"``, but with
-        each column's own variance, so that columns of different means do not lower it. ``1 / (sum of their standard
-        deviations)`` for ``"laplacian"``, ``1 / (sum of variance / mean)`` for ``"chi2"``: the same for their
-        distances. 1 when all rows are equal. Labels play no part in it.
-
-    Raises
-    ------
-    InvalidInputError
-        The columns' spread is beyond float64.
+    ``weights`` (n,) float64. Returns ``gamma``: ``1 / (sum of the columns' variances)`` for ``"rbf"`` and
+    ``"polynomial"``: scikit-learn's ``"scale"``, but with each column's own variance, so that columns of different
+    means do not lower it. ``1 / (sum of their standard deviations)`` for ``"laplacian"``, ``1 / (sum of variance /
+    mean)`` for ``"chi2"``: the same for their distances. 1 when all rows are equal. Labels play no part in it. Raises
+    ``InvalidInputError``: the columns' spread is beyond float64.
     """
     mean, variance = _column_moments(table, weights)
     if kernel == "laplacian":

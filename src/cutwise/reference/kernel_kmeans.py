@@ -35,13 +35,8 @@ mean that could hold it there."""
 class Partition:
     """One clustering of the m points of a feature space.
 
-    Attributes
-    ----------
-    labels : ndarray of shape (m,), int32
-    cost : float
-        Weighted sum of squared distances to the clusters' own means.
-    n_iter : int
-        Iterations it took.
+    ``labels`` (m,) int32. ``cost``: weighted sum of squared distances to the clusters' own means. ``n_iter``:
+    iterations it took.
     """
 
     labels: Int32
@@ -62,36 +57,16 @@ def kernel_kmeans(
 ) -> Partition:
     """The best of several runs of kernel k-means.
 
-    Parameters
-    ----------
-    space : FeatureSpace
-    n_clusters : int
-        At most the number of its rows.
-    init : {"k-means++", "random"}
-        A run starts from rows drawn by greedy k-means++ in feature space, or from labels drawn uniformly.
-    n_init : int
-        Runs.
-    max_iter : int
-        Iterations of a run at most.
-    rng : Generator
-    n_jobs : int, default 1
-        Runs at the same time; the result does not depend on it.
-    verbose : int, default 0
-        Above 0, a line a run is printed to standard error.
+    ``n_clusters``: at most the number of its rows. ``init``: a run starts from rows drawn by greedy k-means++ in
+    feature space, or from labels drawn uniformly. ``n_init``: runs. ``max_iter``: iterations of a run at most.
+    ``n_jobs``: runs at the same time; the result does not depend on it. ``verbose``: above 0, a line a run is printed
+    to standard error. Returns ``partition``: every cluster has a row. Where the run converged, no row is nearer to
+    another cluster's mean than to its own.
 
-    Returns
-    -------
-    partition : Partition
-        Every cluster has a row. Where the run converged, no row is nearer to another cluster's mean than to its own.
-
-    Notes
-    -----
     A row is part of its own cluster's mean, and so nearer to it than it would be otherwise: in feature spaces of many
     dimensions enough to hold most rows where they happen to start. So when the iterations end, rows are moved one by
     one while that lowers the cost, which the runs of small tables often need to reach the best clustering they know.
 
-    References
-    ----------
     Dhillon, Guan, Kogan (2002), *Iterative clustering of high dimensional text data augmented by local search*.
     Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*, Appendix B.
     """
@@ -246,11 +221,8 @@ def _move_single_rows(space: FeatureSpace, partition: Partition, k: int, max_mov
 def _fill_empty(space: FeatureSpace, labels: Int32, own: Float64, k: int) -> tuple[Int32, bool]:
     """Give every cluster without rows the row that is farthest from its own mean, of those not alone in theirs.
 
-    Returns
-    -------
-    labels : ndarray of shape (m,), int32
-    stuck : bool
-        Only rows that lie on their means were left: more moves would go in circles.
+    Returns ``labels`` (m,) int32. ``stuck``: only rows that lie on their means were left: more moves would go in
+    circles.
     """
     sizes = np.bincount(labels, minlength=k)
     empty = np.flatnonzero(sizes == 0)

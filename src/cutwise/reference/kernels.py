@@ -30,17 +30,9 @@ KERNELS = (*FORMULAS, PRECOMPUTED)
 class Kernel:
     """A kernel whose parameters are settled.
 
-    Attributes
-    ----------
-    name : str
-        One of ``KERNELS``, or ``"callable"``.
-    constants : Constants
-    function : callable or None
-        For ``"callable"``.
-    in_blocks : bool
-        ``function`` takes two arrays of rows, and not two rows.
-    shift : ndarray of shape (d,), float64, or None
-        Taken off every row, where that changes no distance in feature space.
+    ``name``: one of ``KERNELS``, or ``"callable"``. ``function``: for ``"callable"``. ``in_blocks``: ``function`` takes
+    two arrays of rows, and not two rows. ``shift`` (d,) float64: taken off every row, where that changes no distance in
+    feature space.
     """
 
     name: str
@@ -57,14 +49,8 @@ class Kernel:
     def prepare(self, values: Any) -> Any:
         """Rows as the other methods want them: float64, with all that is done to single rows done.
 
-        Parameters
-        ----------
-        values : ndarray or csr_array of shape (n, d)
-
-        Returns
-        -------
-        rows : ndarray or csr_array of shape (n, d), float64
-            A precomputed kernel's rows are its entries: shape (n, number of training rows).
+        ``values`` (n, d). Returns ``rows`` (n, d) float64: a precomputed kernel's rows are its entries: shape (n,
+        number of training rows).
         """
         rows = values.astype(np.float64, copy=False)
         rows = _short_indices(rows) if sparse.issparse(rows) else np.ascontiguousarray(rows)

@@ -27,19 +27,8 @@ def available_memory() -> int | None:
 def check_fits(n_bytes: int, what: str, instead: str) -> None:
     """Refuse an array that would not fit.
 
-    Parameters
-    ----------
-    n_bytes : int
-        Its size.
-    what : str
-        What it is, to begin the message with.
-    instead : str
-        A sentence: what to do instead.
-
-    Raises
-    ------
-    InvalidInputError
-        Gives both sizes.
+    ``n_bytes``: its size. ``what``: what it is, to begin the message with. ``instead``: a sentence: what to do instead.
+    Raises ``InvalidInputError``: gives both sizes.
     """
     available = available_memory()
     if available is not None and n_bytes > _SHARE * available:

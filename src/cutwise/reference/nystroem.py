@@ -26,14 +26,10 @@ _SMALLEST = 1e-12
 class NystroemMap:
     """From kernel values with the landmarks to features.
 
-    Attributes
-    ----------
-    landmarks : ndarray of shape (n_landmarks,), intp
-        Their numbers among the rows; empty where they were rows of another table.
-    rows : ndarray or csr_array of shape (n_landmarks, d), float64
-        The landmarks, prepared; for a precomputed kernel the landmarks' own entries.
-    projection : ndarray of shape (n_landmarks, m), float64
-        ``features = kernel.between(X, rows) @ projection``; m is at most the number of landmarks.
+    ``landmarks`` (n_landmarks,): their numbers among the rows; empty where they were rows of another table. ``rows``
+    (n_landmarks, d) float64: the landmarks, prepared; for a precomputed kernel the landmarks' own entries.
+    ``projection`` (n_landmarks, m) float64: ``features = kernel.between(X, rows) @ projection``; m is at most the
+    number of landmarks.
     """
 
     landmarks: npt.NDArray[np.intp]
@@ -46,23 +42,9 @@ def nystroem_map(
 ) -> NystroemMap:
     """Draw landmarks and find the features they give.
 
-    Parameters
-    ----------
-    kernel : Kernel
-    rows : ndarray or csr_array of shape (n, d), float64
-        Prepared.
-    n_components : int
-        Number of landmarks; all rows where there are no more.
-    rng : Generator
-    matrix : ndarray of shape (n, n), float64, optional
-        The kernel matrix where it is given.
+    ``rows`` (n, d) float64: prepared. ``n_components``: number of landmarks; all rows where there are no more.
+    ``matrix`` (n, n) float64: the kernel matrix where it is given.
 
-    Returns
-    -------
-    map : NystroemMap
-
-    References
-    ----------
     Williams, Seeger (2001), *Using the Nystrom method to speed up kernel machines*.
     """
     n = rows.shape[0]
@@ -82,19 +64,9 @@ def nystroem_gram(
 ) -> tuple[FeatureGram, Float64]:
     """Features of all rows.
 
-    Parameters
-    ----------
-    kernel, rows, matrix
-        As in ``nystroem_map``.
-    mapping : NystroemMap
-    n_jobs : int, default 1
-
-    Returns
-    -------
-    gram : FeatureGram
-    residual : ndarray of shape (n,), float64
-        What the features lack of each row's kernel with itself, the square of the distance between the row and its
-        features: 0 where they are exact, and never below.
+    ``kernel``, ``rows``, ``matrix``: as in ``nystroem_map``. Returns ``residual`` (n,) float64: what the features lack
+    of each row's kernel with itself, the square of the distance between the row and its features: 0 where they are
+    exact, and never below.
     """
     n, m = rows.shape[0], mapping.projection.shape[1]
     check_fits(8 * n * max(1, m), f"{m} features of {n:,} rows", "Use fewer n_components, or fewer rows.")

@@ -22,18 +22,10 @@ SumWeights = npt.NDArray[np.int64] | npt.NDArray[np.float64] | None
 class Objective:
     """A cost of rows by centers, and the centers that follow from it.
 
-    Attributes
-    ----------
-    name : {"kmeans", "kmedians"}
-        Its name in the core, in metrics and in model files.
-    words : str
-        What clusterings by it are called: ``"k-means"`` or ``"k-medians"``.
-    center_word : str
-        What the best center of a cluster is called: ``"mean"`` or ``"median"``.
-    cost_words : str
-        What costs are, in the plural: ``"squared distances"`` or ``"l1 distances"``.
-    distances : callable
-        Turns an array of costs into the distances that ``transform`` gives, in place where it can.
+    ``name``: its name in the core, in metrics and in model files. ``words``: what clusterings by it are called:
+    ``"k-means"`` or ``"k-medians"``. ``center_word``: what the best center of a cluster is called: ``"mean"`` or
+    ``"median"``. ``cost_words``: what costs are, in the plural: ``"squared distances"`` or ``"l1 distances"``.
+    ``distances``: turns an array of costs into the distances that ``transform`` gives, in place where it can.
     """
 
     name: ObjectiveName

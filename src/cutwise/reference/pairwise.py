@@ -22,12 +22,7 @@ Rows = Any
 
 @dataclass(frozen=True)
 class Constants:
-    """The numbers in the kernels' formulas; each formula reads its own.
-
-    Attributes
-    ----------
-    gamma, degree, coef0, beta : float
-    """
+    """The numbers in the kernels' formulas; each formula reads its own."""
 
     gamma: float
     degree: float
@@ -39,22 +34,12 @@ class Constants:
 class Formula:
     """One kernel.
 
-    Attributes
-    ----------
-    between : callable
-        ``between(A, B, constants)``: kernel of every row of A with every row of B, ndarray of shape (len(A), len(B)).
-    diagonal : callable
-        ``diagonal(A, constants)``: kernel of every row with itself.
-    prepare : callable or None
-        Done once to all rows before: what both of the others are given.
-    nonnegative : bool
-        Defined for values of at least 0 only.
-    shiftable : bool
-        Distances in feature space stay the same when all rows are shifted by one vector, so that an offset common to
-        all rows, which would take digits away, can be removed.
-    uses_gamma : bool
-    is_resemblance : bool
-        From 0 to 1, and 1 between a row and itself alone.
+    ``between``: ``between(A, B, constants)``: kernel of every row of A with every row of B, ndarray of shape (len(A),
+    len(B)). ``diagonal``: ``diagonal(A, constants)``: kernel of every row with itself. ``prepare``: done once to all
+    rows before: what both of the others are given. ``nonnegative``: defined for values of at least 0 only.
+    ``shiftable``: distances in feature space stay the same when all rows are shifted by one vector, so that an offset
+    common to all rows, which would take digits away, can be removed. ``is_resemblance``: from 0 to 1, and 1 between a
+    row and itself alone.
     """
 
     between: Callable[[Rows, Rows, Constants], Float64]

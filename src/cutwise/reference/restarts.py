@@ -50,11 +50,7 @@ MAX_FULL_ITER = 20
 class Found:
     """A clustering and how it was found.
 
-    Attributes
-    ----------
-    reference : Reference
-    n_iter : int
-        Lloyd's iterations of the last stage that led to it.
+    ``n_iter``: Lloyd's iterations of the last stage that led to it.
     """
 
     reference: Reference
@@ -74,19 +70,8 @@ def find_reference(
 ) -> Reference:
     """The best of several clusterings, as good as a reference needs to be.
 
-    Parameters
-    ----------
-    table, n_clusters, objective, n_init, random_state, sample_weight, n_jobs, verbose
-        As in ``find_clustering``.
-
-    Returns
-    -------
-    reference : Reference
-
-    Raises
-    ------
-    InvalidInputError
-        Distances are beyond float64.
+    ``table``, ``n_clusters``, ``objective``, ``n_init``, ``random_state``, ``sample_weight``, ``n_jobs``, ``verbose``:
+    as in ``find_clustering``. Raises ``InvalidInputError``: distances are beyond float64.
     """
     return find_clustering(
         table,
@@ -117,41 +102,16 @@ def find_clustering(
 ) -> Found:
     """The best of several clusterings by Lloyd's iterations.
 
-    Parameters
-    ----------
-    table : Table
-        The rows in the metric space.
-    n_clusters : int
-        At most the number of distinct rows of positive weight.
-    objective : Objective, default KMEANS
-    init : {"k-means++", "random"} or ndarray of shape (n_clusters, n_columns), default "k-means++"
-        Where restarts start: rows drawn by their cost (greedy k-means++), any distinct rows, or the given centers, from
-        which there is one run on all rows and nothing random.
-    n_init : int, default 10
-        Restarts, on a sample of a large table. The best three results go on.
-    max_iter : int, default 300
-        Iterations of every stage at most.
-    brief : bool, default False
-        On a table of more than ``RUN_UP_ROWS`` rows, end when iterations over all rows change next to nothing;
-        otherwise they go on until no row changes its center.
-    random_state : int, RandomState instance or None
-    sample_weight : ndarray of shape (n_rows,), float64, optional
-        Not negative.
-    n_jobs : int, default 1
-        Threads; the result does not depend on it.
-    verbose : int, default 0
-        Above 0, restarts and stages are printed to standard error, as they end.
-
-    Returns
-    -------
-    found : Found
-        Centers are the best ones of their rows, up to the last iteration's moves; every row has the label of its
-        nearest center. As many distinct rows as clusters give cost 0.
-
-    Raises
-    ------
-    InvalidInputError
-        Distances are beyond float64.
+    ``table``: the rows in the metric space. ``n_clusters``: at most the number of distinct rows of positive weight.
+    ``init`` (n_clusters, n_columns): where restarts start: rows drawn by their cost (greedy k-means++), any distinct
+    rows, or the given centers, from which there is one run on all rows and nothing random. ``n_init``: restarts, on a
+    sample of a large table. The best three results go on. ``max_iter``: iterations of every stage at most. ``brief``:
+    on a table of more than ``RUN_UP_ROWS`` rows, end when iterations over all rows change next to nothing; otherwise
+    they go on until no row changes its center. ``sample_weight`` (n_rows,) float64: not negative. ``n_jobs``: threads;
+    the result does not depend on it. ``verbose``: above 0, restarts and stages are printed to standard error, as they
+    end. Returns ``found``: centers are the best ones of their rows, up to the last iteration's moves; every row has the
+    label of its nearest center. As many distinct rows as clusters give cost 0. Raises ``InvalidInputError``: distances
+    are beyond float64.
     """
     points = distinct_points(table, sample_weight, objective)
     say: Callable[[str], None] = partial(print, file=sys.stderr, flush=True) if verbose else _silent

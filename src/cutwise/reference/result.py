@@ -17,14 +17,9 @@ FEATURE_SPACE = "kernel"
 class RowCosts:
     """What rows cost by the centers of a reference, measured when their nearest were found.
 
-    Attributes
-    ----------
-    own : ndarray of shape (n_rows,), float64
-        By the nearest center, whose number is the row's label.
-    largest_excess : float
-        The largest, over all rows, of the largest less the smallest cost of a row.
-    every : ndarray of shape (n_rows, k), float64, or None
-        By every center, where that takes little memory beside the rows.
+    ``own`` (n_rows,) float64: by the nearest center, whose number is the row's label. ``largest_excess``: the largest,
+    over all rows, of the largest less the smallest cost of a row. ``every`` (n_rows, k) float64: by every center, where
+    that takes little memory beside the rows.
     """
 
     own: npt.NDArray[np.float64]
@@ -41,21 +36,12 @@ class RowCosts:
 class Reference:
     """The clustering that a tree is grown against.
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_rows,), int32
-        Cluster of every row, 0 to k - 1; -1 marks noise.
-    centers : ndarray of shape (k, p), float64
-        In the metric space, that is, the preprocessor's output where there is one. Of shape (k, 0) for a kernel, in
-        whose feature space they have no coordinates.
-    cost : float
-        Weighted sum of the rows' costs by the center of their label: squared Euclidean distances for ``"kmeans"``, l1
-        distances for ``"kmedians"``, squared distances in feature space for ``"kernel"``. Independent of the order of
-        the rows.
-    objective : str
-        ``"kmeans"``, ``"kmedians"`` or ``"kernel"``.
-    row_costs : RowCosts or None
-        Where every row is labeled with its nearest center, and its costs are at hand.
+    ``labels`` (n_rows,) int32: cluster of every row, 0 to k - 1; -1 marks noise. ``centers`` (k, p) float64: in the
+    metric space, that is, the preprocessor's output where there is one. Of shape (k, 0) for a kernel, in whose feature
+    space they have no coordinates. ``cost``: weighted sum of the rows' costs by the center of their label: squared
+    Euclidean distances for ``"kmeans"``, l1 distances for ``"kmedians"``, squared distances in feature space for
+    ``"kernel"``. Independent of the order of the rows. ``objective``: ``"kmeans"``, ``"kmedians"`` or ``"kernel"``.
+    ``row_costs``: where every row is labeled with its nearest center, and its costs are at hand.
     """
 
     labels: npt.NDArray[np.int32]

@@ -19,24 +19,14 @@ _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 def integer_weights(sample_weight: npt.NDArray[np.float64] | None) -> tuple[npt.NDArray[np.int64] | None, float]:
     """Integer weights in proportion to the given ones.
 
-    Parameters
-    ----------
-    sample_weight : ndarray of shape (n_rows,), float64, or None
-        Finite, not negative, not all zero.
+    ``sample_weight`` (n_rows,) float64: finite, not negative, not all zero. Returns ``weights`` (n_rows,) int64: none
+    stands for 1 each: no weights were given, or they are all equal fractions. ``weight_scale``: ``weights`` is
+    ``sample_weight * weight_scale``. Whole numbers that add up to at most 2**31 stay as they are: each is a row
+    repeated that often. Otherwise exactly in proportion (within float64's rounding) where the weights are integer
+    multiples of a common unit, the smallest weight or a power of two, and at most 2**31 of it in sum. Otherwise the
+    scale is the power of two that makes them add up to between 2**30 and 2**31, and each is rounded to the nearest
+    integer: off by at most 2**-31 of the total weight. No positive weight becomes 0.
 
-    Returns
-    -------
-    weights : ndarray of shape (n_rows,), int64, or None
-        None stands for 1 each: no weights were given, or they are all equal fractions.
-    weight_scale : float
-        ``weights`` is ``sample_weight * weight_scale``. Whole numbers that add up to at most 2**31 stay as they are:
-        each is a row repeated that often. Otherwise exactly in proportion (within float64's rounding) where the weights
-        are integer multiples of a common unit, the smallest weight or a power of two, and at most 2**31 of it in sum.
-        Otherwise the scale is the power of two that makes them add up to between 2**30 and 2**31, and each is rounded
-        to the nearest integer: off by at most 2**-31 of the total weight. No positive weight becomes 0.
-
-    Notes
-    -----
     The result does not depend on the order of the rows. Fractions have no size of their own: a common factor that is a
     power of two (or any factor, where there is a common unit) changes nothing, and weights of 0.5 grow the tree that no
     weights grow. Whole numbers have one: ExShallow's depth term counts rows, and a weight of 2 is two of them.

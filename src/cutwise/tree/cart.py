@@ -37,26 +37,12 @@ def cart_trees(
 ) -> list[GrownTree]:
     """The trees of ``DecisionTreeClassifier(max_leaf_nodes=..., random_state=0)``, with readable thresholds.
 
-    Parameters
-    ----------
-    values : ndarray or csr_array of shape (m, d)
-        The rows, finite. Values beyond the range of float32 are clipped to it, where scikit-learn would refuse them.
-    labels : ndarray of shape (m,), int32
-        Cluster codes, none negative.
-    max_leaves : sequence of int
-        Sizes, each at least 1; one fit serves them all.
-    is_integer : ndarray of shape (d,), bool
-        The columns whose thresholds should be integers.
-    weights : ndarray of shape (m,), int64, optional
-        Weight of every row; 1 when left out.
-    counts : ndarray of shape (m,), int64, optional
-        How many rows of the table each row stands for; 1 when left out.
-
-    Returns
-    -------
-    grown : list of GrownTree
-        One for each size. It parts the given rows exactly as scikit-learn's tree does. A leaf takes its heaviest
-        cluster, the lowest on ties.
+    ``values`` (m, d): the rows, finite. Values beyond the range of float32 are clipped to it, where scikit-learn would
+    refuse them. ``labels`` (m,) int32: cluster codes, none negative. ``max_leaves``: sizes, each at least 1; one fit
+    serves them all. ``is_integer`` (d,) bool: the columns whose thresholds should be integers. ``weights`` (m,) int64:
+    weight of every row; 1 when left out. ``counts`` (m,) int64: how many rows of the table each row stands for; 1 when
+    left out. Returns ``grown``: one for each size. It parts the given rows exactly as scikit-learn's tree does. A leaf
+    takes its heaviest cluster, the lowest on ties.
     """
     nodes = _grow(values, labels, max(max_leaves), weights)
     columns = values.tocsc() if sparse.issparse(values) else values

@@ -25,22 +25,13 @@ _NO_GAP = (math.nan, math.nan)
 class GrownTree:
     """A tree and where its rows are.
 
-    Attributes
-    ----------
-    tree : ThresholdTree
-    leaf_of_row : ndarray of shape (m,), int32
-        Node number of the leaf of every encoded row.
-    inseparable : list of tuples of int
-        Groups of clusters equal in every column that may be cut; the first of each has the leaf.
-    gaps : ndarray of shape (n_nodes, 4), float64
-        The two neighboring values that every threshold lies between (centers count as values), then those of the lower
-        end of an interval; nan at leaves, and for the lower end of one-sided tests.
-    split_order : ndarray of shape (n_nodes,), int32, or None
-        The order in which the nodes were made: 0 for the root, then two with every split.
-    leaf_clusters : ndarray of shape (n_nodes,), int32, or None
-        The cluster of every node while it was a leaf, -1 where it never was one of a complete tree.
-    others : tuple of GrownTree
-        Other growths of the same fit, whose trees may be cheaper at some sizes.
+    ``leaf_of_row`` (m,) int32: node number of the leaf of every encoded row. ``inseparable``: groups of clusters equal
+    in every column that may be cut; the first of each has the leaf. ``gaps`` (n_nodes, 4) float64: the two neighboring
+    values that every threshold lies between (centers count as values), then those of the lower end of an interval; nan
+    at leaves, and for the lower end of one-sided tests. ``split_order`` (n_nodes,) int32: the order in which the nodes
+    were made: 0 for the root, then two with every split. ``leaf_clusters`` (n_nodes,) int32: the cluster of every node
+    while it was a leaf, -1 where it never was one of a complete tree. ``others``: other growths of the same fit, whose
+    trees may be cheaper at some sizes.
     """
 
     tree: ThresholdTree
@@ -60,10 +51,7 @@ class GrownTree:
 class GrowingTree:
     """Nodes by number, 0 the root; a split turns a leaf into an inner node with the next two numbers as children.
 
-    Parameters
-    ----------
-    provider : MemoryProvider
-        Has the rows of every node.
+    ``provider``: has the rows of every node.
     """
 
     def __init__(self, provider: MemoryProvider) -> None:
@@ -87,20 +75,9 @@ class GrowingTree:
     ) -> tuple[int, int]:
         """Split a leaf in two.
 
-        Parameters
-        ----------
-        node : int
-        test : NodeTest
-            Its ends are any values of the left sides of their gaps.
-        centers : ndarray or None
-            Coordinates that bound the gap of a one-sided cut beside the rows' values.
-        mistakes : int
-            IMM's mistakes of the cut.
-
-        Returns
-        -------
-        left, right : int
-            Numbers of the children.
+        ``test``: its ends are any values of the left sides of their gaps. ``centers``: coordinates that bound the gap
+        of a one-sided cut beside the rows' values. ``mistakes``: IMM's mistakes of the cut. Returns ``left``,
+        ``right``: numbers of the children.
         """
         (left_max, right_min), lower_gap = self.provider.partition(node, test)
         if centers is not None:

@@ -23,28 +23,14 @@ def optimal_cut(
 ) -> tuple[int, float, float] | None:
     """The single cut of a table that costs least when each side is served by its own mean, or median.
 
-    Parameters
-    ----------
-    matrix : Matrix
-        The rows where costs are measured, dense.
-    objective : {"kmeans", "kmedians"}
-    weights : ndarray of shape (n_rows,), int64, optional
-        Positive; a weight is a repeated row exactly.
-    columns : Matrix, optional
-        The same rows in the columns that may be cut, dense; ``matrix`` itself when left out.
-    n_jobs : int, default 1
-        Threads, over columns. The cut depends neither on it nor on the order of the rows.
+    ``matrix``: the rows where costs are measured, dense. ``weights`` (n_rows,) int64: positive; a weight is a repeated
+    row exactly. ``columns``: the same rows in the columns that may be cut, dense; ``matrix`` itself when left out.
+    ``n_jobs``: threads, over columns. The cut depends neither on it nor on the order of the rows. Returns ``cut``: the
+    column, the largest value on its left side and the smallest on its right; None where all rows are equal in the
+    columns that may be cut. Of cuts that cost the same the lowest column's, then the lowest; costs are compared
+    exactly, as sums of the float64 values (for a million rows of 20 columns to 140 bits below the largest value of a
+    column that varies), so rounding decides nothing.
 
-    Returns
-    -------
-    cut : tuple or None
-        The column, the largest value on its left side and the smallest on its right; None where all rows are equal in
-        the columns that may be cut. Of cuts that cost the same the lowest column's, then the lowest; costs are
-        compared exactly, as sums of the float64 values (for a million rows of 20 columns to 140 bits below the largest
-        value of a column that varies), so rounding decides nothing.
-
-    References
-    ----------
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithms 2 and 3 in Appendix D.
     """
     if objective == "kmedians":

@@ -30,18 +30,8 @@ def separate(
 ) -> list[tuple[int, ...]]:
     """Split until every leaf holds one center, even where no row is.
 
-    Parameters
-    ----------
-    tree : GrowingTree
-        A bare root.
-    criterion : SeparationCriterion
-    progress : callable, optional
-        Called with the number of leaves after every split.
-
-    Returns
-    -------
-    inseparable : list of tuples of int
-        Groups of clusters equal in every column; the first of each has the leaf.
+    ``tree``: a bare root. ``progress``: called with the number of leaves after every split. Returns ``inseparable``:
+    groups of clusters equal in every column; the first of each has the leaf.
     """
     inseparable: list[tuple[int, ...]] = []
     no_kills = np.zeros((2, tree.provider.n_columns), dtype=np.uint8)
@@ -93,14 +83,8 @@ class _OpenLeaf:
 def expand(tree: GrowingTree, criterion: ExpansionCriterion, max_leaves: int, progress: Progress | None = None) -> None:
     """Split the leaf whose best cut gains most, until there are max_leaves leaves or no cut gains anything.
 
-    Parameters
-    ----------
-    tree : GrowingTree
-        Its leaves labelled, or a bare root, which gets its best label.
-    criterion : ExpansionCriterion
-    max_leaves : int
-    progress : callable, optional
-        Called with the number of leaves after every split.
+    ``tree``: its leaves labelled, or a bare root, which gets its best label. ``progress``: called with the number of
+    leaves after every split.
     """
     queue: list[_OpenLeaf] = []
     kept_bytes = 0

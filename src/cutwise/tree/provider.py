@@ -33,12 +33,8 @@ _NO_GAP = (math.nan, math.nan)
 class NodeSums:
     """What the rows of a node add up to; a node's sums are those of its children together.
 
-    Attributes
-    ----------
-    totals : ndarray of shape (k,), int64
-        Over all rows.
-    histogram : ndarray of shape (n_slots, k), int64, or None
-        Over the rows of every slot; None when sorting the columns is cheaper.
+    ``totals`` (k,) int64: over all rows. ``histogram`` (n_slots, k) int64: over the rows of every slot; None when
+    sorting the columns is cheaper.
     """
 
     totals: Int64
@@ -120,12 +116,7 @@ class LabelPayload:
 class MemoryProvider:
     """All rows in memory: a node's are a slice of one index, which splits reorder in place.
 
-    Parameters
-    ----------
-    table : EncodedTable
-        The m rows.
-    n_jobs : int, default 1
-        Threads; no result depends on it.
+    ``table``: the m rows. ``n_jobs``: threads; no result depends on it.
     """
 
     def __init__(self, table: EncodedTable, n_jobs: int = 1) -> None:
@@ -212,10 +203,8 @@ class MemoryProvider:
     def partition(self, node: int, test: NodeTest) -> tuple[Gap, Gap]:
         """Split a node's rows in two, those that pass the test first; its children are the next two nodes.
 
-        Returns
-        -------
-        gap, lower_gap : tuples of two floats
-            The neighboring values that the two ends lie between; infinite where no row is, nan without a lower end.
+        Returns ``gap``, ``lower_gap``: the neighboring values that the two ends lie between; infinite where no row is,
+        nan without a lower end.
         """
         table, rows = self.table, self.rows(node)
         if test.is_interval:

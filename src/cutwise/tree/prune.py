@@ -25,26 +25,11 @@ def prune_to_agreement(
 ) -> GrownTree:
     """Of all subtrees with at most ``max_leaves`` leaves, one whose leaves agree with the labels on most rows.
 
-    Parameters
-    ----------
-    grown : GrownTree
-        A tree with any number of leaves.
-    labels : ndarray of shape (m,), int32
-        Cluster codes of the rows that grew it.
-    n_clusters : int
-    max_leaves : int
-        At least 1.
-    weights : ndarray of shape (m,), int64, optional
-        1 for each row when left out.
+    ``grown``: a tree with any number of leaves. ``labels`` (m,) int32: cluster codes of the rows that grew it.
+    ``max_leaves``: at least 1. ``weights`` (m,) int64: 1 for each row when left out. Returns ``pruned``: a subtree that
+    keeps the root; each leaf has its heaviest cluster, the lowest on ties. Of equally good subtrees one with the fewest
+    leaves.
 
-    Returns
-    -------
-    pruned : GrownTree
-        A subtree that keeps the root; each leaf has its heaviest cluster, the lowest on ties. Of equally good subtrees
-        one with the fewest leaves.
-
-    Notes
-    -----
     Exact, by dynamic programming from the leaves up: the best with l leaves below a node is the best of all ways to
     share l between its children.
     """

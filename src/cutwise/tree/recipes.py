@@ -32,18 +32,10 @@ CUTS = ("interval", "threshold")
 class Recipe:
     """How a tree grows.
 
-    Attributes
-    ----------
-    help : str
-        What is cut where, in one line.
-    base : criterion or None
-        What gives every reference cluster one leaf; None: growth starts at a single leaf.
-    expansion : criterion or None
-        What adds leaves one by one, where this recipe is the whole growth or expands a base tree.
-    needs_costs : bool
-        Whether it needs the cost of serving every row by every cluster.
-    explains : tuple of str
-        What estimators offer it for: "centers" of clusters, "labels" from anywhere, clusterings by a "kernel".
+    ``help``: what is cut where, in one line. ``base``: what gives every reference cluster one leaf; None: growth starts
+    at a single leaf. ``expansion``: what adds leaves one by one, where this recipe is the whole growth or expands a
+    base tree. ``needs_costs``: whether it needs the cost of serving every row by every cluster. ``explains``: what
+    estimators offer it for: "centers" of clusters, "labels" from anywhere, clusterings by a "kernel".
     """
 
     help: str
@@ -107,52 +99,25 @@ def grow_tree(
 ) -> GrownTree:
     """Grow a threshold tree against a fixed reference.
 
-    Parameters
-    ----------
-    table : EncodedTable
-        The m rows that grow the tree, in the columns that may be cut.
-    labels : ndarray of shape (m,), int32
-        Reference cluster of every row, 0 to k - 1.
-    coordinates : ndarray of shape (k, d), float64
-        The reference clusters' coordinates in those columns.
-    costs : FixedCosts, LazyCosts or None
-        What it costs to serve every row by every cluster; lazy ones are worked out only if the recipe needs them.
-        None: "imm" settles ties by position, and only "expand" may follow it.
-    algorithm : str
-        One of ``RECIPES``.
-    max_leaves : int
-        Leaves at most; a base tree with fewer is expanded while that gains anything.
-    expansion : {"exkmc", "expand"}
-        How a base tree is expanded.
-    depth_penalty : float
-        Lambda of "exshallow".
-    gini : bool
-        "expand" tells apart cuts that disagree equally by Gini impurity.
-    cuts : {"threshold", "interval"}
-        What "exkmc" and "expand" may test: one-sided cuts, or intervals ``lower < x <= threshold`` too. An interval is
-        taken where it costs less than every one-sided cut; of equals the one of the lowest column, then of the lowest
-        lower gap, then of the lowest upper gap. Over all pairs of gaps in columns of at most 1,000 distinct values in
-        the node; other columns are searched between 256 groups of values of equal weight, and the ends of the best
-        pair then moved to the best single values next to them.
-    features : SurrogateFeatures, or a sequence of one for each column
-        For "kernel_imm"; see ``surrogate_features``.
-    ties : {"position", "cost"}
-        Which of the cuts with the fewest mistakes "kernel_imm" takes: the lowest column, then the lowest feature, then
-        the lowest level, which gives the published trees; or first the cut whose two sides cost least, each served by
-        its best surviving cluster.
-    n_jobs : int
-        Threads; the tree does not depend on it.
-    progress : callable, optional
-        Called with the number of leaves after every split.
-
-    Returns
-    -------
-    grown : GrownTree
-        The same, bit for bit, for any order of rows and any number of threads. Each cut of a "kernel_imm" base is a
-        level of one feature, half way between neighboring values of the node's rows (mistakes of earlier cuts apart):
-        exact in columns of at most 1,000 distinct values; other columns are cut between 512 groups of values of equal
-        weight (more where single values are heavy), a feature taking the group's median, and ``DistanceFeatures`` have
-        256 of these as anchors.
+    ``table``: the m rows that grow the tree, in the columns that may be cut. ``labels`` (m,) int32: reference cluster
+    of every row, 0 to k - 1. ``coordinates`` (k, d) float64: the reference clusters' coordinates in those columns.
+    ``costs``: what it costs to serve every row by every cluster; lazy ones are worked out only if the recipe needs
+    them. None: "imm" settles ties by position, and only "expand" may follow it. ``algorithm``: one of ``RECIPES``.
+    ``max_leaves``: leaves at most; a base tree with fewer is expanded while that gains anything. ``expansion``: how a
+    base tree is expanded. ``depth_penalty``: lambda of "exshallow". ``gini``: "expand" tells apart cuts that disagree
+    equally by Gini impurity. ``cuts``: what "exkmc" and "expand" may test: one-sided cuts, or intervals ``lower < x <=
+    threshold`` too. An interval is taken where it costs less than every one-sided cut; of equals the one of the lowest
+    column, then of the lowest lower gap, then of the lowest upper gap. Over all pairs of gaps in columns of at most
+    1,000 distinct values in the node; other columns are searched between 256 groups of values of equal weight, and the
+    ends of the best pair then moved to the best single values next to them. ``features``: for "kernel_imm"; see
+    ``surrogate_features``. ``ties``: which of the cuts with the fewest mistakes "kernel_imm" takes: the lowest column,
+    then the lowest feature, then the lowest level, which gives the published trees; or first the cut whose two sides
+    cost least, each served by its best surviving cluster. ``n_jobs``: threads; the tree does not depend on it.
+    ``progress``: called with the number of leaves after every split. Returns ``grown``: the same, bit for bit, for any
+    order of rows and any number of threads. Each cut of a "kernel_imm" base is a level of one feature, half way between
+    neighboring values of the node's rows (mistakes of earlier cuts apart): exact in columns of at most 1,000 distinct
+    values; other columns are cut between 512 groups of values of equal weight (more where single values are heavy), a
+    feature taking the group's median, and ``DistanceFeatures`` have 256 of these as anchors.
     """
     recipe, provider = RECIPES[algorithm], MemoryProvider(table, n_jobs)
     problem = GrowthProblem(

@@ -54,18 +54,11 @@ LEAST_WORK = 100_000
 class Effort:
     """How long to search: counted in things done, never in seconds, so it ends at the same tree everywhere.
 
-    Attributes
-    ----------
-    n_starts : int
-        Trees whose cuts are chosen anew.
-    n_swapped : int
-        The best of these, in which leaves are moved.
-    n_deletions, n_insertions : int
-        Leaves that may go, and places where a new one may come, of which every pair is tried.
-    tolerance : float
-        A pair is tried where it is estimated to raise the cost by less than this share of the reference's.
-    repeated : float
-        Searches from the best tree with some leaves moved at random, as a multiple of the work done before.
+    ``n_starts``: trees whose cuts are chosen anew. ``n_swapped``: the best of these, in which leaves are moved.
+    ``n_deletions``, ``n_insertions``: leaves that may go, and places where a new one may come, of which every pair is
+    tried. ``tolerance``: a pair is tried where it is estimated to raise the cost by less than this share of the
+    reference's. ``repeated``: searches from the best tree with some leaves moved at random, as a multiple of the work
+    done before.
     """
 
     n_starts: int = 12
@@ -87,17 +80,10 @@ class Effort:
 class SearchRecord:
     """What a search did.
 
-    Attributes
-    ----------
-    start_cost, cost : float
-        Of the cheapest tree that was grown, and of the result.
-    n_starts : int
-        Trees that the search started from.
-    n_steps : int
-        Better trees on the way from one of these to the result; 0 where a grown tree was taken.
-    path : list of (int, float)
-        The work done (additions of a row, or of a bin, to the sums of a column) and the cost then, step by step: that
-        of the rows that the search looked at, as far as it saw it.
+    ``start_cost``, ``cost``: of the cheapest tree that was grown, and of the result. ``n_starts``: trees that the
+    search started from. ``n_steps``: better trees on the way from one of these to the result; 0 where a grown tree was
+    taken. ``path``: the work done (additions of a row, or of a bin, to the sums of a column) and the cost then, step by
+    step: that of the rows that the search looked at, as far as it saw it.
     """
 
     start_cost: float
@@ -149,44 +135,19 @@ def refine(
 ) -> tuple[GrownTree, SearchRecord, list[Judged]]:
     """Search for a tree that costs less, by what rows cost in the leaf that they reach.
 
-    Parameters
-    ----------
-    table : EncodedTable
-        The m rows, in the columns that are cut.
-    metric : Matrix
-        The same rows where distances are measured; the table's own matrix where that is the same.
-    runs : sequence of ndarray of shape (k, p), float64
-        Centers of the reference, then of other clusterings of the same rows: a further start each.
-    labels : ndarray of shape (m,), int32
-        Reference clusters, which the leaves of the result are named after.
-    coordinates : ndarray of shape (k, d), float64
-        Where these are in the columns that are cut.
-    starts : sequence of GrownTree
-        Trees of all rows.
-    judge : callable
-        What a partition of the m rows costs, from the part of each, 0 to the number of leaves - 1.
-    n_leaves : int
-        Of the result; those of the starts that have rows may be fewer.
-    effort : Effort
-    objective : Objective
-        What the centers are of. Searches themselves go by squared distances, whatever the judge measures.
-    depth_penalty : float
-        Of the further starts, which "exshallow" grows.
-    size_penalty : float
-        What one condition in every rule costs, as a share of the reference's cost; a level of depth costs a quarter.
-    max_size : tuple of two floats, optional
-        Bounds on the weighted average of conditions and of tests. Trees are then searched at several prices of size.
-    n_jobs : int
-        Threads; the result does not depend on it.
-
-    Returns
-    -------
-    grown : GrownTree
-        The same, bit for bit, for any order of rows and number of threads, and for weights as for repeated rows. Where
-        no tree keeps the bounds, the one that comes closest.
-    record : SearchRecord
-    judged : list of Judged
-        All trees that were measured on all rows.
+    ``table``: the m rows, in the columns that are cut. ``metric``: the same rows where distances are measured; the
+    table's own matrix where that is the same. ``runs`` (k, p) float64: centers of the reference, then of other
+    clusterings of the same rows: a further start each. ``labels`` (m,) int32: reference clusters, which the leaves of
+    the result are named after. ``coordinates`` (k, d) float64: where these are in the columns that are cut. ``starts``:
+    trees of all rows. ``judge``: what a partition of the m rows costs, from the part of each, 0 to the number of leaves
+    - 1. ``n_leaves``: of the result; those of the starts that have rows may be fewer. ``objective``: what the centers
+    are of. Searches themselves go by squared distances, whatever the judge measures. ``depth_penalty``: of the further
+    starts, which "exshallow" grows. ``size_penalty``: what one condition in every rule costs, as a share of the
+    reference's cost; a level of depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and
+    of tests. Trees are then searched at several prices of size. ``n_jobs``: threads; the result does not depend on it.
+    Returns ``grown``: the same, bit for bit, for any order of rows and number of threads, and for weights as for
+    repeated rows. Where no tree keeps the bounds, the one that comes closest. ``judged``: all trees that were measured
+    on all rows.
     """
     n_sampled = max(SAMPLED_ROWS, ROWS_A_CLUSTER * n_leaves)
     rows = draw_sample(table, metric, runs[0], coordinates, [grown.tree for grown in starts], n_sampled, n_jobs)

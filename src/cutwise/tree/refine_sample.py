@@ -44,15 +44,8 @@ COUNTED_WEIGHT = 2**26
 class Grid(NamedTuple):
     """How coordinates become whole numbers, whose sums are exact.
 
-    Attributes
-    ----------
-    origin : ndarray of shape (p,), float64
-    reach : float
-        Coordinates farther from the origin count as this far.
-    scale : float
-        Units per unit of distance, a power of two.
-    weigh_first : bool
-        Whether rows are rounded after they are multiplied by their weight.
+    ``origin`` (p,) float64. ``reach``: coordinates farther from the origin count as this far. ``scale``: units per unit
+    of distance, a power of two. ``weigh_first``: whether rows are rounded after they are multiplied by their weight.
     """
 
     origin: Float64
@@ -65,21 +58,11 @@ class Grid(NamedTuple):
 class SampledRows:
     """Distinct rows of a table, in an order that depends on their values alone.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (d,), int64
-        The columns of the table that are searched, increasing: all of them, unless there are very many.
-    metric_columns : ndarray of shape (p,), int64
-        The same where distances are measured.
-    values, coordinates : ndarray of shape (m, d) and (m, p), float64
-        The rows in these columns.
-    weights : ndarray of shape (m,), int64
-    is_whole : bool
-        Whether all distinct rows of the table are here.
-    table : EncodedTable
-        The rows as the growers of trees want them.
-    metric : Matrix
-        The coordinates; the table's matrix where they are the values.
+    ``columns`` (d,) int64: the columns of the table that are searched, increasing: all of them, unless there are very
+    many. ``metric_columns`` (p,) int64: the same where distances are measured. ``values``, ``coordinates`` (m, d)
+    float64: the rows in these columns. ``weights`` (m,) int64. ``is_whole``: whether all distinct rows of the table are
+    here. ``table``: the rows as the growers of trees want them. ``metric``: the coordinates; the table's matrix where
+    they are the values.
     """
 
     columns: Int64
@@ -109,16 +92,8 @@ def draw_sample(
 ) -> SampledRows:
     """Draw so many distinct rows, where there are: the same ones in any order, and for weights as for repeated rows.
 
-    Parameters
-    ----------
-    table : EncodedTable
-    metric : Matrix
-        Its rows where distances are measured.
-    centers, coordinates : ndarray of shape (k, n_columns), float64
-        The reference clusters there, and in the columns that are cut.
-    trees : sequence of ThresholdTree
-        Columns that they cut are searched.
-    n_wanted, n_jobs : int
+    ``metric``: its rows where distances are measured. ``centers``, ``coordinates`` (k, n_columns) float64: the
+    reference clusters there, and in the columns that are cut. ``trees``: columns that they cut are searched.
     """
     hashes = core.row_hashes(table.matrix, n_jobs)
     drawn = _draw_rows(hashes, n_wanted)
@@ -188,21 +163,11 @@ def _gather(matrix: core.Matrix, rows: Int64, columns: Int64) -> Float64:
 class SearchSample:
     """Sampled rows, in few bins a column and few numbers a row.
 
-    Attributes
-    ----------
-    rows : SampledRows
-    codes : ndarray of shape (m, d), uint8
-    edges, edge_begin : ndarray of shape (n_edges,), float64, and (d + 1,), int32
-        A value is in bin b of column c or below where it is at most ``edges[edge_begin[c] + b]``.
-    payload : ndarray of shape (m, w), float64
-        Weight and coordinates along the main directions, on the grid.
-    grid : Grid
-    directions : ndarray of shape (w - 1, n_columns), float64, or None
-        In all columns, zero where they are not looked at; None where the payload has all coordinates.
-    weight, cost : float
-        Of the sampled rows, in the weights of the table; the cost is the reference's.
-    scatter : float
-        Squared distances of the sampled rows to the origin.
+    ``codes`` (m, d) uint8. ``edges``, ``edge_begin`` (n_edges,) float64: a value is in bin b of column c or below where
+    it is at most ``edges[edge_begin[c] + b]``. ``payload`` (m, w) float64: weight and coordinates along the main
+    directions, on the grid. ``directions`` (w - 1, n_columns) float64: in all columns, zero where they are not looked
+    at; None where the payload has all coordinates. ``weight``, ``cost``: of the sampled rows, in the weights of the
+    table; the cost is the reference's. ``scatter``: squared distances of the sampled rows to the origin.
     """
 
     rows: SampledRows
@@ -244,16 +209,8 @@ def encode_sample(
 ) -> tuple[SearchSample, list[Cuts]]:
     """Make what a search reads of sampled rows, and the trees that it starts from.
 
-    Parameters
-    ----------
-    rows : SampledRows
-    runs : sequence of ndarray of shape (k, p), float64
-        The centers of the reference, then of other clusterings.
-    trees : sequence of Tests
-        All their cuts lie between bins; the most important tree first.
-    total_weight : int
-        Of all rows of the table.
-    n_jobs : int
+    ``runs`` (k, p) float64: the centers of the reference, then of other clusterings. ``trees``: all their cuts lie
+    between bins; the most important tree first. ``total_weight``: of all rows of the table.
     """
     centers = runs[0][:, rows.metric_columns]
     labels, own_costs = KMEANS.assign(rows.metric, centers, n_jobs)[:2]

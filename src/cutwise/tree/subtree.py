@@ -18,20 +18,10 @@ def cut_back(
 ) -> GrownTree:
     """The subtree in which the given nodes are leaves.
 
-    Parameters
-    ----------
-    grown : GrownTree
-    is_leaf : ndarray of shape (n_nodes,), bool
-        True for the nodes that end as leaves; only those among ``kept`` count.
-    kept : ndarray of shape (n_kept,), intp
-        The nodes at or above such a leaf, in preorder.
-    cluster : ndarray of shape (n_nodes,), int
-        The cluster of each of these leaves.
-
-    Returns
-    -------
-    smaller : GrownTree
-        Its rows are in the kept node nearest above the leaf where they were. It does not know how it was grown.
+    ``is_leaf`` (n_nodes,) bool: true for the nodes that end as leaves; only those among ``kept`` count. ``kept``
+    (n_kept,): the nodes at or above such a leaf, in preorder. ``cluster`` (n_nodes,): the cluster of each of these
+    leaves. Returns ``smaller``: its rows are in the kept node nearest above the leaf where they were. It does not know
+    how it was grown.
     """
     tree = grown.tree
     number = np.full(tree.n_nodes, -1, dtype=np.int32)
@@ -62,17 +52,8 @@ def cut_back(
 def sizes_of_growth(grown: GrownTree, n_clusters: int) -> list[int]:
     """Leaves of the trees that one growth gives for ``max_leaves`` of ``n_clusters``, ``n_clusters + 1``, and so on.
 
-    Parameters
-    ----------
-    grown : GrownTree
-        One that knows how it was grown.
-    n_clusters : int
-
-    Returns
-    -------
-    sizes : list of int
-        Increasing. The first is that of the base tree, which has fewer leaves than clusters where these were
-        inseparable, or ``n_clusters`` where growth began at a single leaf.
+    ``grown``: one that knows how it was grown. Returns ``sizes``: increasing. The first is that of the base tree, which
+    has fewer leaves than clusters where these were inseparable, or ``n_clusters`` where growth began at a single leaf.
     """
     n_leaves, base = grown.tree.n_leaves, _base_size(grown)
     first = base if base > 1 or grown.inseparable else min(n_clusters, n_leaves)
@@ -108,23 +89,10 @@ def clusters_by_size(
 def truncate_growth(grown: GrownTree, n_leaves: int) -> GrownTree:
     """The tree when it had so many leaves.
 
-    Parameters
-    ----------
-    grown : GrownTree
-        One that knows how it was grown.
-    n_leaves : int
-        At least those of its base tree; with more leaves than it has, the tree itself.
-
-    Returns
-    -------
-    smaller : GrownTree
-        Growth splits the best leaf, whatever the number of leaves that was asked for. So this is what growing to
-        ``n_leaves`` gives, bit for bit.
-
-    Raises
-    ------
-    ValueError
-        A size from before all leaves had a cluster.
+    ``grown``: one that knows how it was grown. ``n_leaves``: at least those of its base tree; with more leaves than it
+    has, the tree itself. Returns ``smaller``: growth splits the best leaf, whatever the number of leaves that was asked
+    for. So this is what growing to ``n_leaves`` gives, bit for bit. Raises ``ValueError``: a size from before all
+    leaves had a cluster.
     """
     tree = grown.tree
     if n_leaves >= tree.n_leaves:

@@ -40,18 +40,9 @@ class SurrogateFeatures(Protocol):
     def of_column(self, values: Float64, exact: bool) -> Float64:
         """The features of one column at its values.
 
-        Parameters
-        ----------
-        values : ndarray of shape (m,), float64
-            Strictly increasing.
-        exact : bool
-            Whether these are all values of the column; else they stand for groups of neighboring ones.
-
-        Returns
-        -------
-        features : ndarray of shape (n_features, m), float64
-            Finite. A feature that is neither monotone nor unimodal is cut only where one side is an interval of the
-            node's values.
+        ``values`` (m,) float64: strictly increasing. ``exact``: whether these are all values of the column; else they
+        stand for groups of neighboring ones. Returns ``features`` (n_features, m) float64: finite. A feature that is
+        neither monotone nor unimodal is cut only where one side is an interval of the node's values.
         """
         ...
 
@@ -63,19 +54,11 @@ class TaylorFeatures:
     ``sqrt((2 gamma)^j / j!) x^j exp(-gamma x^2)`` for j from 0 to ``order``: on values of at least 0 each rises up to
     ``sqrt(j / (2 gamma))`` and falls from there on.
 
-    Parameters
-    ----------
-    gamma : float
-        Positive.
-    order : int, default 4
-        The highest power, at least 0: order + 1 features a column.
-    shift : bool, default True
-        Shift a column that has negative values by its smallest, which changes no kernel value, so that every cut is an
-        interval. False takes the values as they are, as the paper's authors do; features of a column with values on
-        both sides of 0 are then cut only where one side of the cut is an interval of the node's values.
+    ``gamma``: positive. ``order``: the highest power, at least 0: order + 1 features a column. ``shift``: shift a
+    column that has negative values by its smallest, which changes no kernel value, so that every cut is an interval.
+    False takes the values as they are, as the paper's authors do; features of a column with values on both sides of 0
+    are then cut only where one side of the cut is an interval of the node's values.
 
-    References
-    ----------
     Fleissner, Vankadara, Ghoshdastidar (2024), Definition 3 and Theorem 3.
     """
 
@@ -105,13 +88,8 @@ class DistanceFeatures:
     A cut is an interval around the anchor. Anchors are the column's values, up to 256 of them, evenly spaced by rank,
     where the values stand for groups.
 
-    Parameters
-    ----------
-    profile : callable
-        Takes an array of distances, gives as many finite kernel values that never rise with the distance.
+    ``profile``: takes an array of distances, gives as many finite kernel values that never rise with the distance.
 
-    References
-    ----------
     Fleissner, Vankadara, Ghoshdastidar (2024), equation (4).
     """
 
@@ -163,8 +141,6 @@ class LinearFeatures:
 class HellingerFeatures:
     """``sqrt(x)``: the feature map of Hellinger's kernel ``sum sqrt(x y)``.
 
-    References
-    ----------
     Fleissner, Vankadara, Ghoshdastidar (2024), Appendix H.
     """
 
@@ -181,13 +157,8 @@ class IntersectionFeatures:
     With ``z_1 < z_2 < ...`` the values of ``x^beta``, feature j is ``sqrt(z_j - z_{j - 1})`` from ``z_j`` on and 0
     below; the first, ``sqrt(z_1)`` everywhere, has no cut. All cuts are thresholds.
 
-    Parameters
-    ----------
-    beta : float, default 1.0
-        Positive.
+    ``beta``: positive.
 
-    References
-    ----------
     Fleissner, Vankadara, Ghoshdastidar (2024), equation (13).
     """
 
@@ -206,13 +177,8 @@ class ChiSquaredFeatures:
 
     Feature j rises up to ``1 / log(M / j)`` and falls from there on; the last one rises throughout.
 
-    Parameters
-    ----------
-    n_terms : int, default 5
-        M, at least 1.
+    ``n_terms``: m, at least 1.
 
-    References
-    ----------
     Fleissner, Vankadara, Ghoshdastidar (2024), Appendix H.
     """
 
@@ -237,23 +203,10 @@ def surrogate_features(
 ) -> dict[str, SurrogateFeatures]:
     """Every kind of surrogate features that a kernel has.
 
-    Parameters
-    ----------
-    kernel : str
-    gamma : float
-        Bandwidth of "rbf" and "laplacian".
-    beta : float
-        Exponent of "histogram_intersection".
-    taylor_order, shift
-        Of the Taylor features of "rbf".
-    n_terms : int
-        Features a column of "additive_chi2".
-
-    Returns
-    -------
-    features : dict of str to SurrogateFeatures
-        "rbf": ``"taylor"`` and ``"kernel"``; "laplacian": ``"kernel"``; "linear", "hellinger",
-        "histogram_intersection" and "additive_chi2": ``"map"``. Empty for any other kernel: it has none.
+    ``gamma``: bandwidth of "rbf" and "laplacian". ``beta``: exponent of "histogram_intersection". ``taylor_order``,
+    ``shift``: of the Taylor features of "rbf". ``n_terms``: features a column of "additive_chi2". Returns ``features``:
+    "rbf": ``"taylor"`` and ``"kernel"``; "laplacian": ``"kernel"``; "linear", "hellinger", "histogram_intersection" and
+    "additive_chi2": ``"map"``. Empty for any other kernel: it has none.
     """
     families: dict[str, dict[str, SurrogateFeatures]] = {
         "rbf": {"taylor": TaylorFeatures(gamma, taylor_order, shift), "kernel": DistanceFeatures.rbf(gamma)},

@@ -315,20 +315,10 @@ _ARRAYS = tuple(field.name for field in fields(ThresholdTree) if field.name != "
 def preorder(children_left: npt.ArrayLike, children_right: npt.ArrayLike) -> npt.NDArray[np.intp]:
     """The nodes of a tree in preorder: a node, everything left of it, everything right of it.
 
-    Parameters
-    ----------
-    children_left, children_right : array_like of shape (n_nodes,), int
-        Children in any numbering, -1 at leaves; node 0 is the root.
-
-    Returns
-    -------
-    order : ndarray of shape (n_nodes,), intp
-        ``order[i]`` is the given number of the node that is ``i`` in preorder: ``values[order]`` renumbers an array.
-
-    Raises
-    ------
-    InvalidInputError
-        A node reached twice or never, or a child out of range.
+    ``children_left``, ``children_right`` (n_nodes,): children in any numbering, -1 at leaves; node 0 is the root.
+    Returns ``order`` (n_nodes,): ``order[i]`` is the given number of the node that is ``i`` in preorder:
+    ``values[order]`` renumbers an array. Raises ``InvalidInputError``: a node reached twice or never, or a child out of
+    range.
     """
     left = np.asarray(children_left).tolist()
     right = np.asarray(children_right).tolist()

@@ -24,25 +24,13 @@ def choose_threshold(a: float, b: float, integer: bool = False) -> float:
     free, and goes to the number that reads best. Numbers are taken as they are printed, by the shortest decimal that
     parses back to the same float64 (``repr``); 0 has no significant digit.
 
-    Parameters
-    ----------
-    a, b : float
-        The neighboring values, finite, ``a < b``.
-    integer : bool, default False
-        Whether the column holds integers. The integers in ``[ceil(a), b - 1]`` are then preferred to anything else (up
-        to the largest integer below ``b`` where ``b`` is the coordinate of a center and no integer itself).
-
-    Returns
-    -------
-    t : float
-        ``a <= t < b``, never ``-0.0``. On an integer column that has one, the integer of the interval with the fewest
-        significant digits; else the float64 strictly between ``a`` and ``b`` with the fewest; of several the nearest
-        to the middle of the interval, then the smaller. ``a`` itself when no float64 lies between.
-
-    Raises
-    ------
-    ValueError
-        ``a`` and ``b`` that are not finite, or not in increasing order.
+    ``a``, ``b``: the neighboring values, finite, ``a < b``. ``integer``: whether the column holds integers. The
+    integers in ``[ceil(a), b - 1]`` are then preferred to anything else (up to the largest integer below ``b`` where
+    ``b`` is the coordinate of a center and no integer itself). Returns ``t``: ``a <= t < b``, never ``-0.0``. On an
+    integer column that has one, the integer of the interval with the fewest significant digits; else the float64
+    strictly between ``a`` and ``b`` with the fewest; of several the nearest to the middle of the interval, then the
+    smaller. ``a`` itself when no float64 lies between. Raises ``ValueError``: ``a`` and ``b`` that are not finite, or
+    not in increasing order.
 
     Examples
     --------

@@ -34,19 +34,11 @@ def histogram_path(counts: Sequence[int], width: float, height: float) -> str:
 def curve_chart(curve: Mapping[str, Any], chosen: int) -> dict[str, Any] | None:
     """Cost ratio against leaves.
 
-    Parameters
-    ----------
-    curve : mapping
-        ``n_leaves``, ``cost_ratio``, ``explained`` and ``agreement``; ratios and shares may be None.
-    chosen : int
-        The leaves of the model that the report is about.
-
-    Returns
-    -------
-    chart : dict or None
-        ``width``, ``height``, the area's ``left``, ``right``, ``top``, ``bottom``; ``points`` with ``x``, ``y``,
-        ``leaves``, ``ratio``, ``explained``, ``agreement``, ``chosen``; ``line``; ticks ``x_ticks`` and ``y_ticks`` as
-        pairs of place and text; ``one``: where the reference is. None when no ratio is known.
+    ``curve``: ``n_leaves``, ``cost_ratio``, ``explained`` and ``agreement``; ratios and shares may be None. ``chosen``:
+    the leaves of the model that the report is about. Returns ``chart``: ``width``, ``height``, the area's ``left``,
+    ``right``, ``top``, ``bottom``; ``points`` with ``x``, ``y``, ``leaves``, ``ratio``, ``explained``, ``agreement``,
+    ``chosen``; ``line``; ticks ``x_ticks`` and ``y_ticks`` as pairs of place and text; ``one``: where the reference is.
+    None when no ratio is known.
     """
     names = ("n_leaves", "cost_ratio", "explained", "agreement")
     rows = zip(*(curve[name] for name in names), strict=True)

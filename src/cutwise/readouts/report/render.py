@@ -26,20 +26,8 @@ PROFILE_ROWS = 6
 def report_html(summary: Mapping[str, Any]) -> str:
     """One self-contained page.
 
-    Parameters
-    ----------
-    summary : mapping
-        As ``build_summary`` gives it.
-
-    Returns
-    -------
-    html : str
-        Nothing in it asks for another file, and its own policy forbids every request.
-
-    Raises
-    ------
-    MissingDependencyError
-        jinja2 is not installed.
+    ``summary``: as ``build_summary`` gives it. Returns ``html``: nothing in it asks for another file, and its own
+    policy forbids every request. Raises ``MissingDependencyError``: jinja2 is not installed.
     """
     script = _own_file("script.js")
     hashed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -61,20 +49,8 @@ def report_html(summary: Mapping[str, Any]) -> str:
 def report_markdown(summary: Mapping[str, Any]) -> str:
     """The report as Markdown.
 
-    Parameters
-    ----------
-    summary : mapping
-        As ``build_summary`` gives it.
-
-    Returns
-    -------
-    markdown : str
-        Characters of names that Markdown or HTML would obey are escaped.
-
-    Raises
-    ------
-    MissingDependencyError
-        jinja2 is not installed.
+    ``summary``: as ``build_summary`` gives it. Returns ``markdown``: characters of names that Markdown or HTML would
+    obey are escaped. Raises ``MissingDependencyError``: jinja2 is not installed.
     """
     return _render("page.md.jinja", summary)
 

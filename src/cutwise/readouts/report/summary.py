@@ -38,25 +38,10 @@ MOST_COLUMNS = 200
 class Facts:
     """What a tree and its counts do not tell: whoever calls knows it.
 
-    Attributes
-    ----------
-    title : str
-    source : str or None
-        What the table is called.
-    reference : str
-        What the reference clustering is called: ``"the k-means clusters"``.
-    cost_words : str
-        What costs are: ``"squared distances"``.
-    cost, reference_cost, cost_ratio, explained, reference_explained : float
-        nan where there is none.
-    settings : sequence of pairs of str
-    reproduce : sequence of str
-        Commands.
-    curve : mapping, optional
-        As ``CostCurve.to_dict`` gives it.
-    sql : mapping, optional
-        ``dialect``, ``statement``, ``before`` and ``after``.
-    notes : sequence of str
+    ``source``: what the table is called. ``reference``: what the reference clustering is called: ``"the k-means
+    clusters"``. ``cost_words``: what costs are: ``"squared distances"``. ``cost``, ``reference_cost``, ``cost_ratio``,
+    ``explained``, ``reference_explained``: nan where there is none. ``reproduce``: commands. ``curve``: as
+    ``CostCurve.to_dict`` gives it. ``sql``: ``dialect``, ``statement``, ``before`` and ``after``.
     """
 
     title: str
@@ -78,18 +63,9 @@ class Facts:
 def build_summary(labeled: LabeledTree, table: Table, facts: Facts) -> dict[str, Any]:
     """Put together all that a report says.
 
-    Parameters
-    ----------
-    labeled : LabeledTree
-        With counts of the rows of fit: what purity and coverage are measured by.
-    table : Table
-        The rows to count and to describe, in the tree's columns; at least one.
-    facts : Facts
-
-    Returns
-    -------
-    summary : dict
-        Values that JSON can hold; README.md beside this file lists the entries.
+    ``labeled``: with counts of the rows of fit: what purity and coverage are measured by. ``table``: the rows to count
+    and to describe, in the tree's columns; at least one. Returns ``summary``: values that JSON can hold; README.md
+    beside this file lists the entries.
     """
     from importlib.metadata import version
 

@@ -36,18 +36,10 @@ Features = SurrogateFeatures | Sequence[SurrogateFeatures]
 class GrowthProblem:
     """What a tree is grown on.
 
-    Attributes
-    ----------
-    provider : MemoryProvider
-        The m rows, in the columns that may be cut.
-    labels : ndarray of shape (m,), int32
-        Reference cluster of every row, 0 to k - 1.
-    coordinates : ndarray of shape (k, d), float64
-        The clusters' coordinates in those columns.
-    costs : FixedCosts, LazyCosts or None
-        Of every row by every cluster.
-    depth_penalty, gini, intervals, features, ties
-        As in ``grow_tree``; ``intervals`` where its ``cuts`` are.
+    ``provider``: the m rows, in the columns that may be cut. ``labels`` (m,) int32: reference cluster of every row, 0
+    to k - 1. ``coordinates`` (k, d) float64: the clusters' coordinates in those columns. ``costs``: of every row by
+    every cluster. ``depth_penalty``, ``gini``, ``intervals``, ``features``, ``ties``: as in ``grow_tree``;
+    ``intervals`` where its ``cuts`` are.
     """
 
     provider: MemoryProvider
@@ -77,15 +69,9 @@ class GrowthProblem:
 class SeparatingCut:
     """A test with a surviving center on each side.
 
-    Attributes
-    ----------
-    test : NodeTest
-    goes_left : ndarray, bool
-        By survivor: whether its center lies left.
-    coordinates : ndarray, float64, or None
-        The survivors' coordinates, where these bound the gap beside the rows' values.
-    mistakes : int
-        Rows separated from their centers, where the criterion counts them.
+    ``goes_left``: by survivor: whether its center lies left. ``coordinates``: the survivors' coordinates, where these
+    bound the gap beside the rows' values. ``mistakes``: rows separated from their centers, where the criterion counts
+    them.
     """
 
     test: NodeTest
@@ -106,18 +92,10 @@ class SeparatingCut:
 class SeparationNode:
     """A node as a criterion sees it.
 
-    Attributes
-    ----------
-    number : int
-        Its number in the tree, by which the provider has its rows.
-    survivors : ndarray, int32
-        Its centers, in increasing order.
-    already_mistaken : ndarray, int32
-        Its rows that none of its centers serves (mistakes of earlier cuts); set by the criterion.
-    cost_totals : ndarray of shape (k,), int64, or None
-        What all its rows cost by every cluster, where that is known; set by the criterion.
-    cuts : CutCache or None
-        The best cuts of its columns, as far as they are known; set by the criterion.
+    ``number``: its number in the tree, by which the provider has its rows. ``survivors``: its centers, in increasing
+    order. ``already_mistaken``: its rows that none of its centers serves (mistakes of earlier cuts); set by the
+    criterion. ``cost_totals`` (k,) int64: what all its rows cost by every cluster, where that is known; set by the
+    criterion. ``cuts``: the best cuts of its columns, as far as they are known; set by the criterion.
     """
 
     number: int
@@ -142,11 +120,8 @@ class SeparationCriterion(Protocol):
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """The best cut of a node of two or more centers, or None when these are equal in every column.
 
-        Parameters
-        ----------
-        node : SeparationNode
-        kills_left, kills_right : ndarray of shape (n_columns,), uint8
-            1 where a left (right) branch on the column makes an ancestor's condition redundant.
+        ``kills_left``, ``kills_right`` (n_columns,) uint8: 1 where a left (right) branch on the column makes an
+        ancestor's condition redundant.
         """
         ...
 
@@ -159,14 +134,8 @@ class SeparationCriterion(Protocol):
 class LeafCut:
     """The best cut of a leaf.
 
-    Attributes
-    ----------
-    test : NodeTest
-    cost : int or Fraction
-        Of both sides together, each under its own label, in the criterion's units.
-    impurity : float
-        Tells apart cuts of equal cost; 0 where the criterion has no second score.
-    left_label, right_label : int
+    ``cost``: of both sides together, each under its own label, in the criterion's units. ``impurity``: tells apart cuts
+    of equal cost; 0 where the criterion has no second score.
     """
 
     test: NodeTest

@@ -21,8 +21,6 @@ class CliqueCriterion:
     A leaf is split where its best cut exceeds its own ratio by least, also where nothing is gained; one that has rows
     of a single cluster is not split.
 
-    References
-    ----------
     *SpEx: A Spectral Approach to Explainable Clustering* (2025), clique graph.
     """
 

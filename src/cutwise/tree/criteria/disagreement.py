@@ -19,8 +19,6 @@ class DisagreementCriterion:
     With the problem's ``gini``, cuts that disagree equally are told apart by Gini impurity. Intervals as in
     :class:`~cutwise.tree.criteria.surrogate.SurrogateCriterion`.
 
-    References
-    ----------
     Kernel Expand in Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*.
     """
 

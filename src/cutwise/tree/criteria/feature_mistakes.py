@@ -31,14 +31,9 @@ class FeatureMistakeCriterion:
     their own coordinates; where that fails too, as for clusters without rows in the node, the columns are cut between
     the clusters' means, as plain IMM does.
 
-    Parameters
-    ----------
-    problem : GrowthProblem
-        With ``features``. Its costs settle ties where its ``ties`` are those of cost; else the lowest column, feature
-        and level win. Without ``intervals`` only cuts that are a threshold on their column are made.
+    ``problem``: with ``features``. Its costs settle ties where its ``ties`` are those of cost; else the lowest column,
+    feature and level win. Without ``intervals`` only cuts that are a threshold on their column are made.
 
-    References
-    ----------
     Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*, Algorithm 1.
     """
 

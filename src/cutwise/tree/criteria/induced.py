@@ -21,14 +21,8 @@ Flags = npt.NDArray[np.uint8]
 class InducedCriterion:
     """Least ``Price + depth_penalty * DExp``: every row served by the best surviving center on its side.
 
-    Parameters
-    ----------
-    problem : GrowthProblem
-    depth_penalty : float, default 0
-        Lambda of ExShallow; 0 is ExGreedy.
+    ``depth_penalty``: lambda of ExShallow; 0 is ExGreedy.
 
-    References
-    ----------
     Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.
     """
 

@@ -33,13 +33,9 @@ class MistakeCriterion:
     The histogram of all clusters is built once: every cluster lives in exactly one open node, so a node's statistics
     are those of its clusters, and only rows that become mistakes are ever taken out.
 
-    Parameters
-    ----------
-    problem : GrowthProblem
-        Its costs settle ties, and are asked for when the first tie appears; without them the lowest column and gap win.
+    ``problem``: its costs settle ties, and are asked for when the first tie appears; without them the lowest column and
+    gap win.
 
-    References
-    ----------
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1.
     """
 

@@ -19,8 +19,6 @@ class SurrogateCriterion:
     Where the problem allows intervals, one is taken only where it costs less than every one-sided cut; of equals the
     lowest column, then the lowest lower end, then the lowest upper end.
 
-    References
-    ----------
     Frost, Moshkovitz, Rashtchian (2020), Section 3; intervals: Fleissner, Vankadara, Ghoshdastidar (2024), Section 5.
     """
 
