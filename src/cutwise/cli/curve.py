@@ -52,7 +52,7 @@ def command(
     objective: Objective = "kmeans",
     scale: Scale = "standard",
     algorithm: Annotated[
-        str, typer.Option(help="How the tree is grown: imm, exgreedy, exshallow, exkmc.", rich_help_panel=TREE)
+        str, typer.Option(help="How the tree is grown: search, imm, exgreedy, exshallow, exkmc.", rich_help_panel=TREE)
     ] = "exshallow",
     max_leaves: Annotated[
         int | None,

@@ -95,8 +95,8 @@ def command(
     algorithm: Annotated[
         str | None,
         typer.Option(
-            help="How the tree is grown: imm, exgreedy, exshallow, exkmc, optimal (-k 2); imm, exkmc, expand with a "
-            "kernel; auto for given labels.",
+            help="How the tree is grown: search, imm, exgreedy, exshallow, exkmc, optimal (-k 2); imm, exkmc, expand "
+            "with a kernel; auto for given labels.",
             show_default="exshallow; imm with a kernel",
             rich_help_panel=TREE,
         ),
