@@ -1,5 +1,9 @@
 """``algorithm="search"``: cheaper than the papers' trees, or as cheap, whatever else is asked for."""
 
+import signal
+import subprocess
+import sys
+import time
 import warnings
 
 import numpy as np
@@ -99,3 +103,24 @@ def test_a_record_of_the_search_is_kept_in_files(tmp_path):
 def test_what_cannot_be_meant_is_refused(params, words):
     with pytest.raises(InvalidInputError, match=words):
         ExplainableKMeans(3, algorithm="search", **params).fit(DIGITS)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of other processes")
+def test_an_interrupt_ends_a_long_search_at_once():
+    code = (
+        "from sklearn.datasets import load_digits\n"
+        "from cutwise import ExplainableKMeans\n"
+        "model = ExplainableKMeans(10, algorithm='search', search_effort=1e5, random_state=0, n_jobs=2, verbose=2)\n"
+        "model.fit(load_digits().data)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        while "tree" not in (line := process.stderr.readline()) and "leaves" not in line:
+            assert line or process.poll() is None
+        time.sleep(2.0)  # into the search itself
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=10)
+    finally:
+        process.kill()
+    assert "KeyboardInterrupt" in said
