@@ -47,7 +47,6 @@ CHECKED = [
     KernelKMeans(n_clusters=2, kernel="precomputed"),
     *(make(n_clusters=2, n_init=2) for make in (CART, CLTree, CUBT, KDTree)),
 ]
-OTHER_ROWS = "k-means++ restarts of the reference draw other rows when rows are repeated, as in scikit-learn's KMeans"
 NO_MATRIX = "the check's table is no kernel matrix, and that is what it is told"
 NO_DISTANCES = "the check asks for distances, and a matrix does not hold the kernel of new rows with themselves"
 ONLY_TWO = "the check sets n_clusters to 1 or 3, and the optimal cut is for 2"
@@ -84,13 +83,9 @@ def expected_failures(estimator):
         return {**matrix, **dict.fromkeys(NEED_DISTANCES, NO_DISTANCES)}
     if getattr(estimator, "algorithm", None) == "optimal":
         return dict.fromkeys(NEED_MORE_CLUSTERS, ONLY_TWO)
-    failures = {}
-    # The others find the same optimum whichever rows they start from, or only number their clusters by the reference.
-    if isinstance(estimator, ExplainableKMeans | CART | CLTree | KDTree):
-        failures = {f"check_sample_weight_equivalence_on_{kind}_data": OTHER_ROWS for kind in ("dense", "sparse")}
     if isinstance(estimator, CLTree):
-        failures["check_clustering"] = "a reference cluster may end without a leaf, and labels_ then skips its number"
-    return failures
+        return {"check_clustering": "a reference cluster may end without a leaf, and labels_ then skips its number"}
+    return {}
 
 
 # Many checks label random rows at random: then a cluster may end without a leaf, and the warning is right.

@@ -230,6 +230,22 @@ def cluster_medians(
     rows, so equal ones stay equal and none but 0 becomes 0.
     """
 
+def distinct_rows(
+    matrix: Matrix,
+    weights: NDArray[numpy.int64] | None = None,
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.uint64]]:
+    """
+    The distinct rows of positive weight, compared as float64 value by value, so that 0.0 equals -0.0.
+
+    Gives the number of the first of all equal rows, what they weigh together, and a hash of what each holds, whatever its dtype
+    and layout, all (n_distinct,). weights are not negative.
+    """
+
+def hash_uniforms(hashes: NDArray[numpy.uint64], seed: int) -> NDArray[numpy.float64]:
+    """
+    A number in (0, 1) for every hash, as if drawn at random by the seed, which is below 2^64.
+    """
+
 def lloyd(
     matrix: Matrix,
     centers: NDArray[numpy.float64],
@@ -261,6 +277,21 @@ def plusplus(
 
     uniforms (k, n_trials): numbers in [0, 1), one for each candidate; of the candidates of a seed, each drawn by its share of
     the cost, the one that lowers the cost most is kept. Distinct points as long as there are any.
+    """
+
+def swap_centers(
+    matrix: Matrix,
+    centers: NDArray[numpy.float64],
+    uniforms: NDArray[numpy.float64],
+    weights: NDArray[numpy.int64] | None = None,
+    objective: str = 'kmeans',
+) -> NDArray[numpy.float64]:
+    """
+    Centers (k, d) that cost less: where it pays, a row comes for the center that is missed least, again and again.
+
+    uniforms (n_steps, n_trials): numbers in [0, 1); each step tries so many rows, drawn by their share of the cost, and makes the
+    swap that lowers the cost most, if there is one. There are two centers at least; weights are positive (Lattanzi, Sohler
+    2019).
     """
 
 def apply(

@@ -11,6 +11,7 @@ void bind_distances(nb::module_ &m);
 void bind_sums(nb::module_ &m);
 void bind_means(nb::module_ &m);
 void bind_medians(nb::module_ &m);
+void bind_distinct_rows(nb::module_ &m);
 void bind_lloyd(nb::module_ &m);
 void bind_seeds(nb::module_ &m);
 void bind_apply(nb::module_ &m);
@@ -51,6 +52,7 @@ NB_MODULE(_core, m) {
   bind_sums(m);
   bind_means(m);
   bind_medians(m);
+  bind_distinct_rows(m);
   bind_lloyd(m);
   bind_seeds(m);
   bind_apply(m);

@@ -67,15 +67,16 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
     -----
     Rows go to their nearest center and centers to the medians of their rows, in turn, until nothing changes; the best
     of ``n_init`` such runs is the result. A median stays until half of its rows' weight has moved, so runs end in many
-    local optima, and more starts find better ones. A table of up to 25,000 rows is searched whole, of a larger one a
-    sample, from which the best three results go on with all rows. Time grows linearly with the number of rows. Sparse
-    input is not made dense. The same input and seed give the same result, bit for bit, for any ``n_jobs``; an integer
-    weight is the same as a repeated row for given starting centers.
+    local optima, and more starts find better ones. A start is greedy k-means++, and in every other run seeds are first
+    swapped for rows as long as that lowers the cost. Starts have a sample, drawn by what rows cost, and the best go on
+    with all rows. Time grows linearly with the number of rows. Sparse input is not made dense. The same rows and seed
+    give the same result, bit for bit, in any order and for any ``n_jobs``; a whole weight is the same as a repeated
+    row.
 
     References
     ----------
-    Bradley, Mangasarian, Street (1996), *Clustering via concave minimization* (the k-median algorithm). Hamerly
-    (2010), *Making k-means even faster*.
+    Bradley, Mangasarian, Street (1996), *Clustering via concave minimization* (the k-median algorithm). Lattanzi,
+    Sohler (2019), *A better k-means++ algorithm via local search*. Hamerly (2010), *Making k-means even faster*.
 
     Examples
     --------

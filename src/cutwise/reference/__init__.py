@@ -10,8 +10,8 @@ from .kernel_kmeans import INITS, Partition, kernel_kmeans
 from .kernels import KERNELS, PRECOMPUTED, Kernel
 from .nystroem import NystroemMap
 from .objective import KMEANS, KMEDIANS, OBJECTIVES, Objective
-from .restarts import Found, find_clustering, find_reference
 from .result import FEATURE_SPACE, Reference
+from .search import Found, find_clustering, find_reference
 from .threads import one_thread
 from .weights import integer_weights, sum_weights
 

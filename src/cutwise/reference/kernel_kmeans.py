@@ -16,7 +16,7 @@ from cutwise.table import read_table
 from .feature_space import FeatureSpace
 from .gram import FeatureGram
 from .kernel_centers import TIE, nearest_centers
-from .restarts import find_reference
+from .search import find_reference
 from .threads import one_thread
 
 __all__ = ["INITS", "Partition", "kernel_kmeans"]

@@ -58,11 +58,12 @@ class Lloyd {
       }
     }
     const int bits = term_bits(total);
-    if (objective_ == Objective::kmeans) {
-      unit_ = std::ldexp(1.0, bits);
-      scale_ = column_sizes(x, n_jobs);
-      for (double &s : scale_) s = term_scale(s, bits);
-    }
+    unit_ = std::ldexp(1.0, bits);
+    scale_ = column_sizes(x, n_jobs);
+    for (const double size : scale_) largest_cost_ += objective_ == Objective::kmeans ? 4.0 * size * size : 2.0 * size;
+    largest_cost_ = std::min(largest_cost_, std::numeric_limits<double>::max());
+    cost_scale_ = term_scale(largest_cost_, bits);
+    for (double &s : scale_) s = term_scale(s, bits);
     n_pieces_ = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n_)));
     start_over();
   }
@@ -95,6 +96,7 @@ class Lloyd {
   struct Changes {
     std::vector<int64_t> high, low, weight;
     std::vector<char> touched;
+    int64_t cost_high = 0, cost_low = 0;  // of rows whose costs by all centers are known
     Changes() = default;
     Changes(int64_t k, int64_t n_sums) : high(n_sums, 0), low(n_sums, 0), weight(k, 0), touched(k, 0) {}
 
@@ -104,6 +106,8 @@ class Lloyd {
       for (size_t i = 0; i < low.size(); ++i) low[i] += other.low[i];
       for (size_t i = 0; i < weight.size(); ++i) weight[i] += other.weight[i];
       for (size_t i = 0; i < touched.size(); ++i) touched[i] |= other.touched[i];
+      cost_high += other.cost_high;
+      cost_low += other.cost_low;
     }
   };
 
@@ -128,20 +132,17 @@ class Lloyd {
     const CenterPanels panels(centers_.data(), k_, d_, objective_, x_.is_sparse());
     const int64_t n_blocks = count_blocks(n_);
     std::vector<Changes> parts(n_pieces_, Changes(k_, n_sums()));
-    std::vector<double> costs(n_blocks, 0.0);
     parallel_for(n_jobs_, n_pieces_, [&](int64_t piece) {
       BlockWork work(*this, panels, parts[piece]);
       for (int64_t b = n_blocks * piece / n_pieces_; b < n_blocks * (piece + 1) / n_pieces_; ++b) {
         const int64_t first = b * kBlockRows, last = std::min(n_, first + kBlockRows);
-        costs[b] = moves_ ? work.again(first, last) : work.first_time(first, last);
+        if (moves_) work.again(first, last);
+        else work.first_time(first, last);
       }
     });
     std::fill(clusters_.touched.begin(), clusters_.touched.end(), 0);
     for (const Changes &part : parts) clusters_.add(part);
-    if (!moves_) {
-      cost_ = 0.0;  // blocks in their order, whoever computed them
-      for (double c : costs) cost_ += c;
-    }
+    if (!moves_) cost_ = sum_of_terms(clusters_.cost_high, clusters_.cost_low, unit_, cost_scale_);
     return clusters_.any();
   }
 
@@ -170,13 +171,26 @@ class Lloyd {
     lower_to(nearest, kept);
     for (int64_t j = 0; j < k_; ++j) {
       if (clusters_.weight[j] > 0) continue;
-      const int64_t row = std::max_element(nearest.begin(), nearest.end()) - nearest.begin();
+      const int64_t row = farthest(nearest);
       if (!(nearest[row] > 0.0)) break;
       any = true;
       for (int64_t f = 0; f < d_; ++f) centers_[j * d_ + f] = x_.value(row, f);
       lower_to(nearest, std::vector<double>(centers_.begin() + j * d_, centers_.begin() + (j + 1) * d_));
     }
     return any;
+  }
+
+  // Of rows equally far the one of the smallest values, so that the order of the rows decides nothing.
+  int64_t farthest(const std::vector<double> &nearest) const {
+    int64_t best = 0;
+    for (int64_t row = 1; row < n_; ++row)
+      if (nearest[row] > nearest[best] || (nearest[row] == nearest[best] && is_before(row, best))) best = row;
+    return best;
+  }
+  bool is_before(int64_t a, int64_t b) const {
+    for (int64_t f = 0; f < d_; ++f)
+      if (x_.value(a, f) != x_.value(b, f)) return x_.value(a, f) < x_.value(b, f);
+    return false;
   }
 
   void lower_to(std::vector<double> &nearest, const std::vector<double> &centers) const {
@@ -193,21 +207,25 @@ class Lloyd {
     BlockWork(Lloyd &owner, const CenterPanels &centers, Changes &delta)
         : o(owner), x(owner.x_), panels(centers), changes(delta), tile(owner.x_, centers) {}
 
-    double first_time(int64_t first, int64_t last) {
-      double cost = 0.0;
+    void first_time(int64_t first, int64_t last) {
       const int64_t step = x.is_sparse() ? 1 : tile.capacity();  // a sparse row is at hand until the next is read
       for (int64_t row = first; row < last; row += step) {
         const int64_t rows = std::min(step, last - row);
         const double *costs = tile.compute(row, rows);
         for (int64_t r = 0; r < rows; ++r) {
           const double *values = x.is_sparse() ? nullptr : tile.tile().rows + r * tile.tile().stride;
-          cost += static_cast<double>(o.weight_of(row + r)) * settle(row + r, costs + r * panels.padded(), values);
+          add_cost(o.weight_of(row + r), settle(row + r, costs + r * panels.padded(), values));
         }
       }
-      return cost;
     }
 
-    double again(int64_t first, int64_t last) {
+    void add_cost(int64_t weight, double cost) {
+      const SplitTerm term = split_term(std::min(cost, o.largest_cost_) * o.cost_scale_, o.unit_);
+      changes.cost_high += weight * term.high;
+      changes.cost_low += weight * term.low;
+    }
+
+    void again(int64_t first, int64_t last) {
       open.resize(last - first);
       const int64_t n_open =
           move_bounds(o.labels_.data(), *o.moves_, first, last, o.upper_.data(), o.lower_.data(), open.data());
@@ -217,7 +235,6 @@ class Lloyd {
         for (int64_t at = 0; at < n_open; at += tile.capacity())
           look_at(open.data() + at, std::min(tile.capacity(), n_open - at));
       }
-      return 0.0;
     }
 
     // The true distance to the own center settles many a row; the others get their costs by all centers.
@@ -282,7 +299,8 @@ class Lloyd {
   std::vector<int32_t> labels_;
   std::vector<float> upper_, lower_;
   std::vector<double> scale_;
-  double unit_ = 1.0, cost_ = 0.0;
+  double unit_ = 1.0, cost_ = 0.0, largest_cost_ = 0.0,
+         cost_scale_ = 1.0;       // a row costs at most so much by centers among the rows
   Changes clusters_;              // since no row had a center; what is touched, in the last assignment
   std::unique_ptr<Moves> moves_;  // none: every row is to be looked at
 };

@@ -1,0 +1,279 @@
+"""The search for a clustering: restarts on a sample of the rows that matter, few iterations on all rows.
+
+A solution on m sampled rows costs about k / m more (relatively) on all rows than the optimum it stands for. So
+restarts on a few thousand rows tell good starts from bad ones, a sample some times as large brings the best of them
+close, and all rows are left with a few iterations whose bounds skip most of them.
+
+Rows are drawn by what they cost under the mean of all rows, and then under the best clustering of the first sample:
+what that sample missed costs much there, and the next one holds it. Samples are drawn until the best clustering of one
+costs about as much on all rows as it does on the sample.
+
+Each restart begins with seeds drawn by their cost, which are then swapped for other rows as long as that pays. Where
+Lloyd's iterations from plain seeds leave one center on two clusters and two on another, these do not.
+
+Everything runs in our own core: no OpenMP, no BLAS. Fits may run in several threads at once or in forked children, and
+the result depends on neither the number of threads nor the machine's libraries.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.core import plusplus
+from cutwise.table import Table, read_random_state
+
+from .given import from_centers
+from .objective import KMEANS, KMEDIANS, Objective
+from .parallel import each
+from .points import Centers, DistinctRows, Points, Run, Stop, read_points
+from .result import Reference
+from .weights import sum_weights
+
+__all__ = ["Found", "find_clustering", "find_reference"]
+
+RESTART_ROWS, RESTART_ROWS_OF_CLUSTER = 2_500, 50
+"""Distinct rows of a restart: so many, and so many for each cluster at least."""
+FINAL_ROWS, FINAL_ROWS_OF_CLUSTER = 10_000, 150
+"""The same where the best restarts go on; tables up to this size are searched to the end."""
+FIRST_RESTARTS, FINALISTS, MOST_SAMPLES = 2, 4, 4
+"""Restarts on the first sample of a large table; restarts that go on; samples of each size at most."""
+MISSED = 1.01
+"""Cost on all rows, relative to that on a sample, above which the sample has missed something."""
+COARSE, MIDDLE, FINE = 1e-3, 1e-4, 1e-5
+"""Relative falls of the cost that end a restart, the run that it is chosen by, and later ones on a large table."""
+IMPROVED, MOST_IMPROVEMENTS = 1.0 - 1e-4, 3
+"""Relative cost below which another round of swaps follows, and rounds at most."""
+MAX_FULL_ITER = 20
+"""Iterations of a reference over all rows of a large table; all but the first few change next to nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A clustering and how it was found.
+
+    Attributes
+    ----------
+    reference : Reference
+    n_iter : int
+        Lloyd's iterations of the last stage that led to it.
+    """
+
+    reference: Reference
+    n_iter: int
+
+
+def find_reference(
+    table: Table,
+    n_clusters: int,
+    *,
+    objective: Objective = KMEANS,
+    n_init: int = 10,
+    random_state: Any = None,
+    sample_weight: npt.NDArray[np.float64] | None = None,
+    n_jobs: int = 1,
+    verbose: int = 0,
+) -> Reference:
+    """The best of several clusterings, as good as a reference needs to be: ``find_clustering`` in brief."""
+    return find_clustering(
+        table,
+        n_clusters,
+        objective=objective,
+        n_init=n_init,
+        brief=True,
+        random_state=random_state,
+        sample_weight=sample_weight,
+        n_jobs=n_jobs,
+        verbose=verbose,
+    ).reference
+
+
+def find_clustering(
+    table: Table,
+    n_clusters: int,
+    *,
+    objective: Objective = KMEANS,
+    init: str | npt.NDArray[np.float64] = "k-means++",
+    n_init: int = 10,
+    max_iter: int = 300,
+    brief: bool = False,
+    random_state: Any = None,
+    sample_weight: npt.NDArray[np.float64] | None = None,
+    n_jobs: int = 1,
+    verbose: int = 0,
+) -> Found:
+    """The best of several clusterings by Lloyd's iterations.
+
+    Parameters
+    ----------
+    table : Table
+        The rows in the metric space.
+    n_clusters : int
+        At most the number of distinct rows of positive weight.
+    objective : Objective, default KMEANS
+    init : {"k-means++", "random"} or ndarray of shape (n_clusters, n_columns), default "k-means++"
+        Where restarts start: rows drawn by their cost (greedy k-means++) or any distinct rows, then swapped for better
+        ones; or the given centers, from which there is one run on all rows and nothing random.
+    n_init : int, default 10
+        Restarts, on a sample of a large table. The best few go on.
+    max_iter : int, default 300
+        Iterations of every stage at most.
+    brief : bool, default False
+        On a large table, end when iterations over all rows change next to nothing; otherwise they go on until no row
+        changes its center.
+    random_state : int, RandomState instance or None
+    sample_weight : ndarray of shape (n_rows,), float64, optional
+        Not negative.
+    n_jobs : int, default 1
+        Threads; the result does not depend on it.
+    verbose : int, default 0
+        Above 0, restarts and stages are printed to standard error, as they end.
+
+    Returns
+    -------
+    found : Found
+        Centers are the best ones of their rows, up to the last iteration's moves; every row has the label of its
+        nearest center. As many distinct rows as clusters give cost 0. The same rows give the same bits in any order,
+        and whole weights those of repeated rows.
+
+    Raises
+    ------
+    InvalidInputError
+        Distances are beyond float64.
+    """
+    points, distinct = read_points(table, sample_weight, objective)
+    others: list[Centers] = []
+    if not isinstance(init, str):
+        run = points.iterate(init, Stop(0.0, max_iter), n_jobs)
+    elif len(distinct) == n_clusters:
+        run = Run(0.0, points.rows(distinct.numbers[np.argsort(distinct.hashes)]), 1)
+    else:
+        rng = np.random.default_rng(read_random_state(random_state).randint(2**31 - 1, size=4))
+        search = _Search(distinct, n_clusters, _SEEDS[init], n_init, max_iter, brief, rng, n_jobs, verbose > 0)
+        run, others = search.find()
+    reference = _finish(table, points, run.centers, sample_weight, n_jobs)
+    return Found(replace(reference, runs=np.array([reference.centers, *others])), run.n_iter)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What the stages of a search share."""
+
+    distinct: DistinctRows
+    n_clusters: int
+    seeds: Callable[[Points, int, np.random.Generator], Centers]
+    n_init: int
+    max_iter: int
+    brief: bool
+    rng: np.random.Generator
+    n_jobs: int
+    verbose: bool
+
+    def find(self) -> tuple[Run, list[Centers]]:
+        """The best run after all stages, and the centers of the other restarts, cheapest first."""
+        points, n_jobs = self.distinct.points, self.n_jobs
+        far, _ = self.distinct.importance(points.best_center(n_jobs), n_jobs)
+        if len(self.distinct) <= self._final_rows:
+            best, others = self._best_of_sample(far, [])
+            return points.iterate(best.centers, Stop(0.0, self.max_iter), n_jobs), others
+
+        best, others = self._restarts(far, FIRST_RESTARTS)[0], []
+        for number in range(MOST_SAMPLES):
+            near, cost = self.distinct.importance(best.centers, n_jobs)
+            self._say(f"best: {best.cost:.6g} a row on a sample, {cost:.6g} on all {points.n_rows} rows")
+            # The first sample is for finding what matters.
+            if number > 0 and cost <= MISSED * best.cost:
+                break
+            best, others = self._best_of_sample(far + near, [best.centers])
+        # What an iteration for k-medians may gain is known by a bound only, which its gain is far below.
+        tolerance = MIDDLE if points.objective is KMEDIANS else FINE
+        stop = Stop(tolerance, min(self.max_iter, MAX_FULL_ITER)) if self.brief else Stop(0.0, self.max_iter)
+        return points.iterate(best.centers, stop, n_jobs, costed=False), others
+
+    @property
+    def _final_rows(self) -> int:
+        return max(FINAL_ROWS, FINAL_ROWS_OF_CLUSTER * self.n_clusters)
+
+    def _restarts(self, scores: npt.NDArray[np.float64], n_restarts: int) -> list[Run]:
+        """Restarts on a small sample, cheapest first."""
+        k = self.n_clusters
+        sample = self.distinct.sample(max(RESTART_ROWS, RESTART_ROWS_OF_CLUSTER * k), scores, self._seed())
+
+        def restart(number: int) -> Run:
+            seeds = self.seeds(sample, k, streams[number])
+            if number % 2 == 0:  # swaps lead to few optima: the other half of the restarts may find another one
+                seeds = sample.swap(seeds, k, streams[number])
+            return sample.iterate(seeds, Stop(COARSE, self.max_iter), 1)
+
+        # Restarts are independent: one thread each, instead of many threads on one small sample.
+        streams = self.rng.spawn(n_restarts)
+        runs = each(restart, range(n_restarts), self.n_jobs)
+        for i, run in enumerate(runs):
+            self._say(f"restart {i + 1} of {n_restarts} on {sample.n_rows} rows: {run.cost:.6g} a row")
+        return sorted(runs, key=lambda run: run.cost)
+
+    def _best_of_sample(self, scores: npt.NDArray[np.float64], known: list[Centers]) -> tuple[Run, list[Centers]]:
+        """The best of the best restarts and of known centers on a larger sample, and the other restarts' centers."""
+        restarts = [run.centers for run in self._restarts(scores, self.n_init)]
+        sample = self.distinct.sample(self._final_rows, scores, self._seed())
+        finalists = [*restarts[:FINALISTS], *known]
+        runs = [sample.iterate(centers, Stop(MIDDLE, self.max_iter), self.n_jobs) for centers in finalists]
+        first = min(range(len(runs)), key=lambda i: runs[i].cost)
+        stop = Stop(FINE, self.max_iter)
+        best = sample.iterate(runs[first].centers, stop, self.n_jobs)
+        for _ in range(MOST_IMPROVEMENTS):
+            swapped = sample.swap(best.centers, self.n_clusters, self.rng)
+            further = sample.iterate(swapped, stop, self.n_jobs)
+            if not further.cost < IMPROVED * best.cost:
+                break
+            best = further
+        return best, [centers for i, centers in enumerate(restarts) if i != first]
+
+    def _seed(self) -> int:
+        return int(self.rng.integers(2**63))
+
+    def _say(self, line: str) -> None:
+        if self.verbose:
+            print(f"{self.distinct.points.objective.name} {line}", file=sys.stderr, flush=True)
+
+
+def _costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
+    """Greedy k-means++, with as many candidates a seed as scikit-learn tries."""
+    uniforms = rng.random((k, 2 + int(np.log(k))))
+    return points.rows(plusplus(points.matrix, uniforms, points.weights, points.objective.name))
+
+
+def _any_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
+    """Rows drawn by weight, none twice."""
+    share = None if points.weights is None else points.weights / points.weights.sum()
+    return points.rows(rng.choice(points.n_rows, k, replace=False, p=share))
+
+
+_SEEDS = {"k-means++": _costly_rows, "random": _any_rows}
+
+
+def _finish(
+    table: Table, points: Points, centers: Centers, sample_weight: npt.NDArray[np.float64] | None, n_jobs: int
+) -> Reference:
+    """Labels and cost of all rows, also of those without weight."""
+    objective = points.objective
+    weights = sum_weights(sample_weight)
+    if weights is not None and weights.dtype == np.float64:
+        # The iterations had the weights rounded to integers.
+        labels = objective.assign(table.matrix, centers, n_jobs)[0]
+        own, totals = objective.centers(table.matrix, labels, len(centers), weights, n_jobs)
+        centers = np.where(totals[:, None] > 0, own, centers)
+    reference = from_centers(table, centers, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs)
+    for _ in range(3):
+        labels = reference.labels if sample_weight is None else reference.labels[sample_weight > 0]
+        if np.bincount(labels, minlength=len(centers)).all():
+            break
+        # The last move of the centers left one without rows; Lloyd's iterations put it where it is needed.
+        centers = points.iterate(centers, Stop(0.0, MAX_FULL_ITER), n_jobs, costed=False).centers
+        reference = from_centers(table, centers, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs)
+    return reference

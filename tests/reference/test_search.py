@@ -1,0 +1,205 @@
+"""The search for a reference: small far clusters are found; order, repetition, parts and threads decide nothing."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.cluster import KMeans
+
+from cutwise.core import as_matrix, assign, distinct_rows, hash_uniforms
+from cutwise.reference import KMEANS, KMEDIANS, find_clustering, find_reference
+from cutwise.reference.points import draw_rows, read_points
+from cutwise.table import read_table
+
+
+def planted(n, d, k, far, n_rare, seed, smallest=1e-4):
+    """Common clusters near each other, and rare ones far away."""
+    rng = np.random.default_rng(seed)
+    shares = np.concatenate([rng.dirichlet(np.full(k - n_rare, 2.0)), np.geomspace(smallest, 20 * smallest, n_rare)])
+    directions = rng.normal(size=(k, d))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    distances = np.concatenate([rng.uniform(2.0, 8.0, k - n_rare), np.full(n_rare, far)])
+    sizes = np.maximum(1, np.rint(shares / shares.sum() * n)).astype(int)
+    rows = [rng.normal(directions[j] * distances[j], 1.0, (size, d)) for j, size in enumerate(sizes)]
+    order = rng.permutation(sizes.sum())
+    return np.concatenate(rows)[order], np.repeat(np.arange(k), sizes)[order]
+
+
+PLANTED = {
+    "five, some 100 away": (30_000, 5, 5, 100.0, 2),
+    "ten, some 30 away": (30_000, 8, 10, 30.0, 4),
+    "twenty, some 10 away": (40_000, 10, 20, 10.0, 8),
+    "fifty, many 100 away": (40_000, 6, 50, 100.0, 20),
+    "ten, some 3 away": (30_000, 4, 10, 3.0, 3),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_table_of_rare_clusters_costs_no_more_than_kmeans_finds_in_ten_starts(name):
+    k = PLANTED[name][2]
+    X, _ = planted(*PLANTED[name], seed=0)
+    reference = find_reference(read_table(X), k, random_state=0)
+    assert reference.cost <= 1.01 * KMeans(k, n_init=10, random_state=0).fit(X).inertia_
+
+
+@pytest.mark.parametrize("objective", [KMEANS, KMEDIANS], ids=lambda objective: objective.name)
+def test_a_cluster_of_a_few_rows_far_away_gets_its_center(objective):
+    X, cluster = planted(30_000, 4, 6, 1e5, 3, seed=1)
+    labels = find_reference(read_table(X), 6, objective=objective, random_state=0).labels
+    for rare in (3, 4, 5):
+        (label,) = set(labels[cluster == rare])
+        assert set(cluster[labels == label]) == {rare}
+
+
+def test_far_clusters_at_many_scales_are_found_by_sampling_again():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 3))
+    for i, distance in enumerate((1e2, 1e3, 1e4, 1e5, 1e6)):
+        X[4 * i : 4 * i + 4, 0] += distance
+    reference = find_reference(read_table(X), 6, random_state=0)
+    assert sorted(np.bincount(reference.labels))[:5] == [4, 4, 4, 4, 4]
+
+
+# ---- what a result does not depend on
+
+
+def table_of_ties(seed=0, n=30_000):
+    """Whole numbers, so that rows repeat; more distinct rows than any sample holds."""
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.integers(0, 60, (n, 3)), rng.integers(0, 3, (n // 10, 3)) + 200]).astype(float)
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a.centers, b.centers)
+    np.testing.assert_array_equal(a.runs, b.runs)
+    assert a.cost == b.cost
+
+
+both = pytest.mark.parametrize("objective", [KMEANS, KMEDIANS], ids=lambda objective: objective.name)
+
+
+@both
+@pytest.mark.parametrize("n", [300, 30_000])
+def test_the_order_of_the_rows_changes_no_bit(objective, n):
+    for X in (table_of_ties(1, n), planted(n, 3, 7, 40.0, 3, 2)[0]):
+        order = np.random.default_rng(3).permutation(len(X))
+        expected = find_reference(read_table(X), 7, objective=objective, random_state=0)
+        shuffled = find_reference(read_table(X[order]), 7, objective=objective, random_state=0, n_jobs=3)
+        same(shuffled, expected)
+        np.testing.assert_array_equal(shuffled.labels, expected.labels[order])
+
+
+@both
+@pytest.mark.parametrize("n", [300, 20_000])
+def test_a_whole_weight_is_a_repeated_row_to_the_bit(objective, n):
+    X, rng = table_of_ties(4, n), np.random.default_rng(5)
+    weights = rng.integers(0, 4, len(X))
+    weighted = find_reference(
+        read_table(X), 5, objective=objective, random_state=0, sample_weight=weights.astype(float)
+    )
+    repeated = find_reference(read_table(np.repeat(X, weights, axis=0)), 5, objective=objective, random_state=0)
+    same(weighted, repeated)
+    np.testing.assert_array_equal(np.repeat(weighted.labels, weights), repeated.labels)
+
+
+def test_centers_that_start_anywhere_are_refilled_whatever_the_order_of_the_rows():
+    X = np.random.default_rng(6).integers(0, 4, (500, 2)).astype(float)  # many rows are the farthest from all centers
+    start = np.array([[1.0, 1.0], [99.0, 0.0], [99.0, 1.0], [99.0, 2.0]])
+    expected = find_clustering(read_table(X), 4, init=start).reference
+    order = np.random.default_rng(7).permutation(len(X))
+    same(find_clustering(read_table(X[order]), 4, init=start).reference, expected)
+
+
+def test_all_runs_are_handed_over_the_cheapest_first():
+    X, _ = planted(20_000, 4, 8, 20.0, 3, 8)
+    for rows in (X, X[:2_000]):
+        reference = find_reference(read_table(rows), 8, n_init=6, random_state=0)
+        assert reference.runs.shape == (6, 8, 4)
+        np.testing.assert_array_equal(reference.runs[0], reference.centers)
+        costs = [assign(as_matrix(rows), centers)[1].sum() for centers in reference.runs]
+        assert costs[0] == min(costs) == pytest.approx(reference.cost)
+
+
+# ---- distinct rows and samples of them
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_array, sparse.csc_array], ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8])
+def test_distinct_rows_are_those_of_numpy_and_hash_by_what_they_hold(make, dtype):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (5000, 5)).astype(dtype)
+    weights = rng.integers(0, 4, 5000)
+    numbers, totals, hashes = distinct_rows(read_table(make(X)).matrix, weights)
+    rows, inverse = np.unique(X[weights > 0], axis=0, return_inverse=True)
+    order = np.lexsort(X[numbers].T[::-1])
+    np.testing.assert_array_equal(X[numbers][order], rows)
+    np.testing.assert_array_equal(totals[order], np.bincount(inverse.ravel(), weights[weights > 0]))
+    dense = distinct_rows(as_matrix(X.astype(np.float64)), weights)
+    np.testing.assert_array_equal(hashes, dense[2])
+    assert len(set(hashes.tolist())) == len(rows)
+
+
+def test_zeros_of_either_sign_are_one_value_and_weight_zero_is_no_row():
+    X = np.array([[0.0, 1.0], [-0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])
+    numbers, totals, hashes = distinct_rows(as_matrix(X), np.array([1, 2, 3, 0]))
+    assert numbers.tolist() == [0, 2]
+    assert totals.tolist() == [3, 3]
+    assert len(set(hashes.tolist())) == 2
+
+
+def test_a_sample_of_all_is_known_from_the_smallest_priorities_of_any_parts():
+    rng = np.random.default_rng(1)
+    X, size, seed = rng.integers(0, 25, (9_000, 3)), 400, 5
+    score_of = lambda rows: 1.0 + (X[rows] ** 2).sum(axis=1)  # noqa: E731 -- of a row's values alone
+    numbers, weights, hashes = distinct_rows(as_matrix(X), None)
+    scores = score_of(numbers)
+    total = float((scores * weights).sum())
+    chosen, drawn = draw_rows(hashes, weights, scores, size, seed)
+    for parts in (1, 2, 7):
+        known = {}
+        for part in np.array_split(rng.permutation(len(X)), parts):
+            rows, weight, hash_ = distinct_rows(as_matrix(X[part]), None)
+            priority = hash_uniforms(hash_, seed) / score_of(part[rows])
+            for i in np.argsort(priority)[: size + 1]:
+                known.setdefault(int(hash_[i]), [part[rows[i]], 0])[1] += int(weight[i])
+        # Weights of rows that are among the smallest of one part only are not whole: they are not in the sample.
+        rows, counts = np.array(list(known.values())).T
+        again, drawn_again = draw_rows(np.array(list(known), np.uint64), counts, score_of(rows), size, seed, total)
+        np.testing.assert_array_equal(X[rows[again]], X[numbers[chosen]])
+        np.testing.assert_array_equal(drawn_again, drawn)
+
+
+def test_weights_of_samples_add_up_to_those_of_all_rows_in_the_mean():
+    rng = np.random.default_rng(2)
+    hashes, weights = rng.integers(0, 2**63, 3_000).astype(np.uint64), rng.integers(1, 5, 3_000)
+    scores, values = rng.pareto(1.0, 3_000) + 0.1, rng.random(3_000)
+    sums = []
+    for seed in range(400):
+        chosen, drawn = draw_rows(hashes, weights, scores, 200, seed)
+        assert len(chosen) == 200
+        sums.append(drawn @ values[chosen])
+    assert np.mean(sums) == pytest.approx(weights @ values, abs=4 * np.std(sums) / 20)
+
+
+def test_rows_that_weigh_much_are_in_every_sample_as_they_are():
+    weights = np.ones(2_000, dtype=np.int64)
+    weights[:5] = 1_000
+    hashes = np.random.default_rng(3).integers(0, 2**63, 2_000).astype(np.uint64)
+    for seed in range(20):
+        chosen, drawn = draw_rows(hashes, weights, np.ones(2_000), 50, seed)
+        assert set(range(5)) <= set(chosen.tolist())
+        assert (drawn[np.isin(chosen, range(5))] == 1_000).all()
+
+
+def test_a_sample_in_the_search_has_weights_in_proportion_and_an_order_of_its_own():
+    X = np.random.default_rng(4).normal(size=(5_000, 2))
+    for table in (X, X[::-1].copy()):
+        points, distinct = read_points(read_table(table), None, KMEANS)
+        importance, cost = distinct.importance(points.best_center(1), 1)
+        assert cost == pytest.approx(X.var(axis=0).sum())
+        sample = distinct.sample(500, importance, 9)
+        assert sample.n_rows == 500
+        assert sample.weights.sum() == pytest.approx(2**31, rel=1e-6)
+        if table is X:
+            first = sample
+    np.testing.assert_array_equal(sample.values, first.values)
+    np.testing.assert_array_equal(sample.weights, first.weights)
