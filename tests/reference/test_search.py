@@ -119,6 +119,30 @@ def test_all_runs_are_handed_over_the_cheapest_first():
         assert costs[0] == min(costs) == pytest.approx(reference.cost)
 
 
+@both
+@pytest.mark.parametrize("weighted", [False, True])
+def test_clusters_are_numbered_by_decreasing_weight(objective, weighted):
+    X, _ = planted(3_000, 3, 6, 20.0, 2, 9)
+    weights = np.random.default_rng(9).random(len(X)) * 5 if weighted else None
+    for n_rows in (len(X), 6):  # as many rows as clusters, too
+        w = None if weights is None else weights[:n_rows]
+        labels = find_reference(read_table(X[:n_rows]), 6, objective=objective, random_state=0, sample_weight=w).labels
+        sizes = np.bincount(labels, w, 6)
+        assert (np.diff(sizes) <= 1e-6).all()
+
+
+@both
+def test_clusters_of_one_weight_are_numbered_by_their_centers(objective):
+    X = np.repeat([[3.0, 1.0], [2.0, 9.0], [2.0, 4.0], [7.0, 7.0]], [2, 2, 2, 5], axis=0)
+    reference = find_reference(read_table(X), 4, objective=objective, random_state=0)
+    assert reference.centers.tolist() == [[7.0, 7.0], [2.0, 4.0], [2.0, 9.0], [3.0, 1.0]]
+
+
+def test_clusters_of_given_starts_keep_their_numbers():
+    X = np.array([[0.0], [10.0], [11.0], [12.0]])
+    assert find_clustering(read_table(X), 2, init=np.array([[0.0], [11.0]])).reference.labels.tolist() == [0, 1, 1, 1]
+
+
 # ---- distinct rows and samples of them
 
 

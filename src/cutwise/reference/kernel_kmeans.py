@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,8 +60,8 @@ def kernel_kmeans(
     ``n_clusters``: at most the number of its rows. ``init``: a run starts from rows drawn by greedy k-means++ in
     feature space, or from labels drawn uniformly. ``n_init``: runs. ``max_iter``: iterations of a run at most.
     ``n_jobs``: runs at the same time; the result does not depend on it. ``verbose``: above 0, a line a run is printed
-    to standard error. Returns ``partition``: every cluster has a row. Where the run converged, no row is nearer to
-    another cluster's mean than to its own.
+    to standard error. Returns ``partition``: every cluster has a row, and they are numbered by
+    decreasing weight. Where the run converged, no row is nearer to another cluster's mean than to its own.
 
     A row is part of its own cluster's mean, and so nearer to it than it would be otherwise: in feature spaces of many
     dimensions enough to hold most rows where they happen to start. So when the iterations end, rows are moved one by
@@ -100,7 +100,7 @@ def kernel_kmeans(
             verbose=verbose,
         )
         with one_thread():
-            return finish(found.labels)
+            return _largest_first(space, finish(found.labels), n_clusters)
     streams = rng.spawn(n_init)
     with one_thread():
         if min(n_jobs, n_init) <= 1:
@@ -112,7 +112,13 @@ def kernel_kmeans(
         for i, partition in enumerate(runs):
             line = f"kernel k-means run {i + 1} of {n_init}: cost {partition.cost:.6g}, {partition.n_iter} iterations"
             print(line, file=sys.stderr, flush=True)
-    return min(runs, key=lambda partition: partition.cost)
+    return _largest_first(space, min(runs, key=lambda partition: partition.cost), n_clusters)
+
+
+def _largest_first(space: FeatureSpace, partition: Partition, k: int) -> Partition:
+    """The partition with its clusters numbered by decreasing weight."""
+    order = np.argsort(-np.bincount(partition.labels, space.weights, k), kind="stable")
+    return replace(partition, labels=np.argsort(order).astype(np.int32)[partition.labels])
 
 
 def _tells_apart(gram: FeatureGram, k: int) -> bool:

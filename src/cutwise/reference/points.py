@@ -45,11 +45,12 @@ class Stop(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Where iterations ended, and what a row costs there in the mean."""
+    """Where iterations ended, what a row costs there in the mean, and what the rows of each cluster weigh."""
 
     cost: float
     centers: Centers
     n_iter: int
+    weights: Int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +95,10 @@ class Points:
     def iterate(self, centers: Centers, stop: Stop, n_jobs: int, *, costed: bool = True) -> Run:
         """Lloyd's iterations from these centers."""
         tolerance, max_iter = stop
-        centers, n_iter = lloyd(self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name)
-        return Run(self.mean_cost(centers, n_jobs) if costed else np.nan, centers, n_iter)
+        centers, n_iter, weights = lloyd(
+            self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name
+        )
+        return Run(self.mean_cost(centers, n_jobs) if costed else np.nan, centers, n_iter, weights)
 
     def swap(self, centers: Centers, n_steps: int, rng: np.random.Generator) -> Centers:
         """Better centers: rows drawn by their cost that came for the center that is missed least."""

@@ -33,7 +33,7 @@ from .objective import KMEANS, KMEDIANS, Objective
 from .parallel import each
 from .points import Centers, DistinctRows, Points, Run, Stop, read_points
 from .result import Reference
-from .weights import sum_weights
+from .weights import integer_weights, sum_weights
 
 __all__ = ["Found", "find_clustering", "find_reference"]
 
@@ -51,6 +51,8 @@ IMPROVED, MOST_IMPROVEMENTS = 1.0 - 1e-4, 3
 """Relative cost below which another round of swaps follows, and rounds at most."""
 MAX_FULL_ITER = 20
 """Iterations of a reference over all rows of a large table; all but the first few change next to nothing."""
+MOST_FINISHES = 5
+"""How often rows are labeled at the end; once, but where that shows a cluster without rows or another order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +140,9 @@ def find_clustering(
     -------
     found : Found
         Centers are the best ones of their rows, up to the last iteration's moves; every row has the label of its
-        nearest center. As many distinct rows as clusters give cost 0. The same rows give the same bits in any order,
-        and whole weights those of repeated rows.
+        nearest center. Cluster 0 is the largest by weight, and so on, ties by center, column by column; given centers
+        keep their numbers. As many distinct rows as clusters give cost 0. The same rows give the same bits in any
+        order, and whole weights those of repeated rows.
 
     Raises
     ------
@@ -150,13 +153,15 @@ def find_clustering(
     others: list[Centers] = []
     if not isinstance(init, str):
         run = points.iterate(init, Stop(0.0, max_iter), n_jobs)
-    elif len(distinct) == n_clusters:
-        run = Run(0.0, points.rows(distinct.numbers[np.argsort(distinct.hashes)]), 1)
+        return Found(_finish(table, points, run.centers, sample_weight, n_jobs, renumber=False), run.n_iter)
+    if len(distinct) == n_clusters:
+        run = Run(0.0, points.rows(distinct.numbers), 1, distinct.weights)
     else:
         rng = np.random.default_rng(read_random_state(random_state).randint(2**31 - 1, size=4))
         search = _Search(distinct, n_clusters, _SEEDS[init], n_init, max_iter, brief, rng, n_jobs, verbose > 0)
         run, others = search.find()
-    reference = _finish(table, points, run.centers, sample_weight, n_jobs)
+    centers = run.centers[largest_first(run.weights, run.centers)]
+    reference = _finish(table, points, centers, sample_weight, n_jobs, renumber=True)
     return Found(replace(reference, runs=np.array([reference.centers, *others])), run.n_iter)
 
 
@@ -257,8 +262,22 @@ def _any_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
 _SEEDS = {"k-means++": _costly_rows, "random": _any_rows}
 
 
+def largest_first(weights: npt.NDArray[np.int64], centers: Centers) -> npt.NDArray[np.intp]:
+    """The order of clusters by decreasing weight, then by center, column by column; shape (k,)."""
+    order = np.argsort(-weights, kind="stable")
+    if (np.diff(weights[order]) == 0).any():
+        order = np.lexsort((*centers.T[::-1], -weights))
+    return order
+
+
 def _finish(
-    table: Table, points: Points, centers: Centers, sample_weight: npt.NDArray[np.float64] | None, n_jobs: int
+    table: Table,
+    points: Points,
+    centers: Centers,
+    sample_weight: npt.NDArray[np.float64] | None,
+    n_jobs: int,
+    *,
+    renumber: bool,
 ) -> Reference:
     """Labels and cost of all rows, also of those without weight."""
     objective = points.objective
@@ -268,12 +287,17 @@ def _finish(
         labels = objective.assign(table.matrix, centers, n_jobs)[0]
         own, totals = objective.centers(table.matrix, labels, len(centers), weights, n_jobs)
         centers = np.where(totals[:, None] > 0, own, centers)
-    reference = from_centers(table, centers, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs)
-    for _ in range(3):
-        labels = reference.labels if sample_weight is None else reference.labels[sample_weight > 0]
-        if np.bincount(labels, minlength=len(centers)).all():
-            break
-        # The last move of the centers left one without rows; Lloyd's iterations put it where it is needed.
-        centers = points.iterate(centers, Stop(0.0, MAX_FULL_ITER), n_jobs, costed=False).centers
+    row_weights, _ = integer_weights(sample_weight)
+    for _ in range(MOST_FINISHES):
         reference = from_centers(table, centers, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs)
+        of_cluster = np.bincount(reference.labels, row_weights, len(centers)).astype(np.int64)
+        order = largest_first(of_cluster, centers)
+        if not of_cluster.all():
+            # The last move of the centers left one without rows; Lloyd's iterations put it where it is needed.
+            centers = points.iterate(centers, Stop(0.0, MAX_FULL_ITER), n_jobs, costed=False).centers
+        elif renumber and (np.diff(order) < 0).any():
+            # The last move of the centers, or rows on a tie, changed which cluster is larger.
+            centers = centers[order]
+        else:
+            break
     return reference

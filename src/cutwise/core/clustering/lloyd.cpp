@@ -90,6 +90,7 @@ class Lloyd {
   }
 
   const std::vector<double> &centers() const { return centers_; }
+  const std::vector<int64_t> &cluster_weights() const { return clusters_.weight; }
 
  private:
   // What the rows that changed sides change: weights, sums of values (k-means), and which clusters have other rows.
@@ -305,13 +306,15 @@ class Lloyd {
   std::unique_ptr<Moves> moves_;  // none: every row is to be looked at
 };
 
-std::tuple<Owned<double, 2>, int> lloyd(const Matrix &x, const In2<double> &centers, const Weights &weights, int max_iter,
-                                        double tolerance, int n_jobs, const std::string &objective) {
+std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>> lloyd(const Matrix &x, const In2<double> &centers, const Weights &weights,
+                                                           int max_iter, double tolerance, int n_jobs,
+                                                           const std::string &objective) {
   if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
   if (static_cast<int64_t>(centers.shape(1)) != x.n_cols())
     throw std::invalid_argument("the centers have the columns of the rows");
   const int64_t *w = checked(weights, x.n_rows());
   NewArray<double, 2> out(centers.shape(0), centers.shape(1));
+  NewArray<int64_t, 1> cluster_weights(centers.shape(0));
   int n_iter = 0;
   {
     nb::gil_scoped_release release;
@@ -324,8 +327,9 @@ std::tuple<Owned<double, 2>, int> lloyd(const Matrix &x, const In2<double> &cent
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
     std::copy(state.centers().begin(), state.centers().end(), out.data());
+    std::copy(state.cluster_weights().begin(), state.cluster_weights().end(), cluster_weights.data());
   }
-  return {out.to_numpy(), n_iter};
+  return {out.to_numpy(), n_iter, cluster_weights.to_numpy()};
 }
 
 }  // namespace
@@ -341,7 +345,7 @@ void bind_lloyd(nanobind::module_ &m) {
 "kmeans": rows go to the center nearest in Euclidean distance, centers to the mean of their rows; "kmedians": l1 distance
 and median. weights are positive; a weight is a repeated row to the bit. Stops when moving the centers lowers the cost by no
 more than this share of the first iteration's (for k-medians, cannot lower it by more); 0 goes on until no row changes its
-center. Gives the centers, where one that loses all its rows starts again at the row farthest from every center, and the
-number of iterations. Distances are direct differences in float64, means exact sums and medians values of the data: neither
+center. Gives the centers, where one that loses all its rows starts again at the row farthest from every center, the number
+of iterations, and what the rows of each cluster weighed in the last of them, (k,). Distances are direct differences in float64, means exact sums and medians values of the data: neither
 threads nor the order of rows decide anything.)");
 }
