@@ -106,21 +106,25 @@ class EndFinder {
 };
 
 // Position: an unsigned integer that can number the stored values.
-template <class T, class Position>
+// V: what stored values are compared as.
+template <class V, class Position>
 class SparseEncoder {
  public:
-  using V = Compared<T>;
+  explicit SparseEncoder(int n_jobs) : n_jobs_(n_jobs) {}
 
-  SparseEncoder(const Csr<T> &x, int n_jobs) : x_(x), n_jobs_(n_jobs) {}
-
-  Encoded run() {
-    out_.n_rows = x_.n_rows;
+  template <class T>
+  Encoded run(const Csr<T> &x) {
+    indptr_ = x.indptr;
+    indices_ = x.indices;
+    n_rows_ = x.n_rows;
+    n_cols_ = x.n_cols;
+    out_.n_rows = n_rows_;
     out_.sparse = true;
-    out_.columns.resize(x_.n_cols);
-    count_by_column();
-    out_.indptr.assign(x_.indptr, x_.indptr + x_.n_rows + 1);
-    out_.slots.resize(x_.indptr[x_.n_rows]);
-    collect_by_column();
+    out_.columns.resize(n_cols_);
+    count_by_column(x.data);
+    out_.indptr.assign(indptr_, indptr_ + n_rows_ + 1);
+    out_.slots.resize(indptr_[n_rows_]);
+    collect_by_column(x.data);
     find_all_bins();
     by_column_.reset();
     number_slots();
@@ -134,30 +138,32 @@ class SparseEncoder {
     Position position;
   };
 
-  void count_by_column() {
-    begin_.assign(x_.n_cols + 1, 0);
-    for (int64_t row = 0; row < x_.n_rows; ++row) {
-      if (x_.indptr[row] > x_.indptr[row + 1]) throw std::invalid_argument("indptr of a CSR matrix never decreases");
+  template <class T>
+  void count_by_column(const T *data) {
+    begin_.assign(n_cols_ + 1, 0);
+    for (int64_t row = 0; row < n_rows_; ++row) {
+      if (indptr_[row] > indptr_[row + 1]) throw std::invalid_argument("indptr of a CSR matrix never decreases");
       int64_t previous = -1;
-      for (int64_t p = x_.indptr[row]; p < x_.indptr[row + 1]; ++p) {
-        const int64_t c = x_.indices[p];
-        if (c <= previous || c >= x_.n_cols)
+      for (int64_t p = indptr_[row]; p < indptr_[row + 1]; ++p) {
+        const int64_t c = indices_[p];
+        if (c <= previous || c >= n_cols_)
           throw std::invalid_argument("column indices of a CSR row increase strictly, from 0 up to n_cols - 1");
-        if (x_.data[p] == T(0)) throw std::invalid_argument("a CSR matrix stores no zeros; call eliminate_zeros() first");
+        if (data[p] == T(0)) throw std::invalid_argument("a CSR matrix stores no zeros; call eliminate_zeros() first");
         previous = c;
         ++begin_[c + 1];
       }
     }
-    for (int64_t c = 0; c < x_.n_cols; ++c) begin_[c + 1] += begin_[c];
+    for (int64_t c = 0; c < n_cols_; ++c) begin_[c + 1] += begin_[c];
   }
 
-  void collect_by_column() {
+  template <class T>
+  void collect_by_column(const T *data) {
     std::vector<int64_t> next(begin_.begin(), begin_.end() - 1);
-    const int64_t n_stored = x_.indptr[x_.n_rows];
+    const int64_t n_stored = indptr_[n_rows_];
     by_column_.reset(new Stored[n_stored]);
     for (int64_t p = 0; p < n_stored; ++p) {
-      if (p + kAhead < n_stored) prefetch(&next[x_.indices[p + kAhead]], 1);
-      by_column_[next[x_.indices[p]]++] = {static_cast<V>(x_.data[p]), static_cast<Position>(p)};
+      if (p + kAhead < n_stored) prefetch(&next[indices_[p + kAhead]], 1);
+      by_column_[next[indices_[p]]++] = {static_cast<V>(data[p]), static_cast<Position>(p)};
     }
   }
 
@@ -166,12 +172,12 @@ class SparseEncoder {
     struct Chunk {
       std::vector<double> low, high;
     };
-    const int64_t n_chunks = (x_.n_cols + kColumnsAtOnce - 1) / kColumnsAtOnce;
+    const int64_t n_chunks = (n_cols_ + kColumnsAtOnce - 1) / kColumnsAtOnce;
     std::vector<Chunk> chunks(n_chunks);
     parallel_for(n_jobs_, n_chunks, [&](int64_t i) {
       Tally tally;
       std::vector<V> values;
-      for (int64_t c = i * kColumnsAtOnce; c < std::min(x_.n_cols, (i + 1) * kColumnsAtOnce); ++c) {
+      for (int64_t c = i * kColumnsAtOnce; c < std::min(n_cols_, (i + 1) * kColumnsAtOnce); ++c) {
         Stored *stored = by_column_.get() + begin_[c];
         const int64_t n = begin_[c + 1] - begin_[c];
         Column &column = out_.columns[c];
@@ -207,7 +213,7 @@ class SparseEncoder {
 
   // Most columns of most sparse tables: few enough values for exact bins, however they are, appended to `ends`.
   void take_short_column(Column &column, Stored *stored, int64_t n, std::vector<double> &ends) {
-    const bool has_zero = n < x_.n_rows;
+    const bool has_zero = n < n_rows_;
     std::sort(stored, stored + n, [](const Stored &a, const Stored &b) { return a.value < b.value; });
     column.exact = true;
     column.default_bin = -1;
@@ -257,9 +263,9 @@ class SparseEncoder {
   // have a bin of its own, or any value of one sign.
   bool find_bins(Column &column, const Stored *stored, int64_t n, const Tally &tally, Bins &bins) {
     int64_t zero = -1;
-    const bool is_exact = tally.size() + (n < x_.n_rows ? 1 : 0) <= kMaxBins;
+    const bool is_exact = tally.size() + (n < n_rows_ ? 1 : 0) <= kMaxBins;
     const int max_bins = is_exact ? kMaxBins : static_cast<int>(std::clamp<int64_t>(n / kValuesOfBin, kMinBins, kMaxBins));
-    if (n < x_.n_rows) {
+    if (n < n_rows_) {
       Tally with_zero = tally;
       zero = std::lower_bound(tally.value.begin(), tally.value.end(), 0.0) - tally.value.begin();
       with_zero.add_new(0.0, zero);
@@ -314,19 +320,21 @@ class SparseEncoder {
   }
 
   void number_slots() {
-    std::vector<int32_t> slot_begin(x_.n_cols);
-    for (int64_t c = 0; c < x_.n_cols; ++c) slot_begin[c] = out_.columns[c].slot_begin;
-    const int64_t n_pieces = (x_.n_rows + kRowsAtOnce - 1) / kRowsAtOnce;
+    std::vector<int32_t> slot_begin(n_cols_);
+    for (int64_t c = 0; c < n_cols_; ++c) slot_begin[c] = out_.columns[c].slot_begin;
+    const int64_t n_pieces = (n_rows_ + kRowsAtOnce - 1) / kRowsAtOnce;
     parallel_for(n_jobs_, n_pieces, [&](int64_t piece) {
-      const int64_t end = x_.indptr[std::min(x_.n_rows, (piece + 1) * kRowsAtOnce)];
-      for (int64_t p = x_.indptr[piece * kRowsAtOnce]; p < end; ++p) {
-        if (p + kAhead < end) prefetch(&slot_begin[x_.indices[p + kAhead]], 1);
-        out_.slots[p] += slot_begin[x_.indices[p]];
+      const int64_t end = indptr_[std::min(n_rows_, (piece + 1) * kRowsAtOnce)];
+      for (int64_t p = indptr_[piece * kRowsAtOnce]; p < end; ++p) {
+        if (p + kAhead < end) prefetch(&slot_begin[indices_[p + kAhead]], 1);
+        out_.slots[p] += slot_begin[indices_[p]];
       }
     });
   }
 
-  const Csr<T> x_;
+  const int64_t *indptr_ = nullptr;
+  const int32_t *indices_ = nullptr;
+  int64_t n_rows_ = 0, n_cols_ = 0;
   const int n_jobs_;
   std::vector<int64_t> begin_;  // of every column in by_column_
   std::unique_ptr<Stored[]> by_column_;
@@ -338,8 +346,9 @@ struct EncodeTyped {
 
   template <class T>
   Encoded operator()(const Csr<T> &x) const {
-    if (x.indptr[x.n_rows] <= std::numeric_limits<uint32_t>::max()) return SparseEncoder<T, uint32_t>(x, n_jobs).run();
-    return SparseEncoder<T, uint64_t>(x, n_jobs).run();
+    using V = Compared<T>;
+    if (x.indptr[x.n_rows] <= std::numeric_limits<uint32_t>::max()) return SparseEncoder<V, uint32_t>(n_jobs).run(x);
+    return SparseEncoder<V, uint64_t>(n_jobs).run(x);
   }
   template <class T>
   Encoded operator()(const Dense<T> &) const {
