@@ -257,8 +257,10 @@ class TestContainers:
 
     def test_other_columns_at_predict_are_named(self, iris):
         model = ExplainableKMeans(3, random_state=0).fit(iris)
+        with pytest.raises(ColumnMismatchError, match="petal length"):
+            model.predict(iris.drop(columns="petal length (cm)"))  # the tree asks about it
         with pytest.raises(ColumnMismatchError, match="petal width"):
-            model.predict(iris.drop(columns="petal width (cm)"))
+            model.transform(iris.drop(columns="petal width (cm)"))
         with pytest.raises(ColumnMismatchError, match="order"):
             model.predict(iris[iris.columns[::-1]])
         with pytest.warns(UserWarning, match="does not have valid feature names"):
