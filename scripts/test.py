@@ -1,7 +1,8 @@
-"""Set cutwise and everything its tests need up in ``.venv-test`` and run the whole test suite.
+"""Set cutwise and everything its tests need up in ``.venv-test`` and run the tests, but for those marked as slow.
 
 Needs Python 3.11 or newer, a C++ compiler and access to PyPI; nothing outside the checkout is changed.
-Arguments are handed to pytest: ``python3 scripts/test.py tests/cli -k parquet``.
+Arguments are handed to pytest: ``python3 scripts/test.py tests/cli -k parquet``; ``-n auto -m slow``
+runs the slow ones.
 """
 
 import os
@@ -16,7 +17,7 @@ def main():
     install(programs, "pip>=25.1")  # the first to know dependency groups
     install(programs, ".[all]", "--group", "test")
     install_what_there_is(programs, group("interop"))
-    arguments = sys.argv[1:] or ["-n", "auto"]
+    arguments = sys.argv[1:] or ["-n", "auto", "-m", "not slow"]
     say("running pytest " + " ".join(arguments))
     # One thread per worker: numpy's and scikit-learn's own pools would only fight the other workers for the cores.
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

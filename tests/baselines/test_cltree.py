@@ -169,6 +169,7 @@ def test_it_finds_planted_clusters_with_a_value_of_the_papers_grid():
     assert adjusted_rand_score(planted, CLTree(4, max_leaves=8, random_state=0).fit(X).labels_) > 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
 def test_its_known_weakness_on_digits():
     # ExKMC paper, Section 4.1: CLTree performs the worst in most cases.

@@ -136,6 +136,7 @@ def test_leaves_of_one_cluster_are_joined_across_the_tree():
     assert model.n_leaves_ > 2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
 def test_its_known_weakness_on_digits():
     # ExKMC paper, Section 4.1: on Digits CUBT fails to reach a good clustering.
@@ -149,6 +150,7 @@ def test_its_known_weakness_on_digits():
     assert min(theirs) > ours.cost_ratio_ + 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
 def test_its_known_weakness_on_mice():

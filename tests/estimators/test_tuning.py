@@ -182,6 +182,7 @@ def test_it_dominates_exkmc_of_k_leaves_as_in_table_3(name):
     assert model.n_leaves_ == k
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
 @pytest.mark.parametrize(
     "data", [load_iris().data, load_wine().data, load_digits().data[:400]], ids=["iris", "wine", "digits"]

@@ -78,6 +78,7 @@ def test_every_leaf_that_is_added_gains_most_on_l1_costs(kind):
             raise AssertionError(f"{case}, seed {seed}: {error}") from error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("make", [many_values, many_values_continuous])
 def test_columns_of_hundreds_of_values_are_searched_exactly_on_l1_costs(make, seed):

@@ -162,6 +162,7 @@ def test_a_single_cluster_grows_from_one_leaf_without_gain():
         check_empty_base(model.tree_, problem_of(model, case.values), exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("make", [many_values, many_values_continuous])
 def test_columns_of_hundreds_of_values_are_searched_exactly(make, seed):
