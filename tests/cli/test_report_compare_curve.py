@@ -262,11 +262,11 @@ def test_compare_says_which_tree_has_an_empty_cluster(cutwise, noise_csv):
 
 
 def test_curve_warns_of_the_tree_that_it_chooses_alone(cutwise, noise_csv):
-    args = ["curve", noise_csv, "-k", 6, "--algorithm", "exkmc", "--max-leaves", 7]
+    args = ["curve", noise_csv, "-k", 7, "--algorithm", "exkmc", "--max-leaves", 8]
     assert cutwise(*args).err == ""
     chosen = cutwise(*args, "--within", "40%")
     assert chosen.code == 0
-    assert "the tree of 6 leaves: Cluster" in chosen.err
+    assert "the tree of 7 leaves: Cluster" in chosen.err
     assert len(chosen.err.splitlines()) == 1
 
 
