@@ -68,6 +68,17 @@ def test_timestamps_in_64_bit_integers_get_whole_thresholds():
     assert np.array_equal(cuts, np.round(cuts))
 
 
+def test_integers_that_float64_cannot_tell_apart_are_one_value():
+    # Rounded at once, the first two are neighbors in float32; by way of float64 they are one value.
+    middle = 2**60 + 2**36
+    X = np.array([[middle], [middle + 1], [2**61]])
+    assert X[0].astype(np.float64) == X[1].astype(np.float64)
+    assert X[0].astype(np.float32) != X[1].astype(np.float32)
+    tree, leaf_of_row = grow(X, [0, 1, 2], 3)
+    assert tree.n_leaves == 2
+    assert leaf_of_row[0] == leaf_of_row[1] != leaf_of_row[2]
+
+
 def test_sparse_rows_give_the_tree_of_the_dense_ones():
     rng = np.random.default_rng(1)
     X = rng.poisson(0.4, size=(300, 12)).astype(float)

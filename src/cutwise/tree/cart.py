@@ -44,6 +44,9 @@ def cart_trees(
     left out. Returns ``grown``: one for each size. It parts the given rows exactly as scikit-learn's tree does. A leaf
     takes its heaviest cluster, the lowest on ties.
     """
+    if values.dtype == np.int64:
+        # Rounded twice like every other comparison: integers that are one float64 must not be two float32.
+        values = values.astype(np.float64)
     nodes = _grow(values, labels, max(max_leaves), weights)
     columns = values.tocsc() if sparse.issparse(values) else values
     # Best-first growth adds two nodes with every split, so the largest tree holds all the smaller ones.
