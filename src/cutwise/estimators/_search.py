@@ -60,11 +60,10 @@ def search_tree(
     rows, reference, k = context.rows, context.reference, context.n_clusters
     starts = [grow(algorithm=name, max_leaves=k, depth_penalty=depth_penalty) for name in STARTS]
     metric = rows.encoded.matrix if is_own_space else rows.metric.matrix
-    runs = getattr(reference, "runs", None)
     grown, record, _ = refine(
         rows.encoded,
         metric,
-        [reference.centers] if runs is None else list(runs),
+        [reference.centers] if reference.runs is None else list(reference.runs),
         reference.labels,
         coordinates,
         starts,
