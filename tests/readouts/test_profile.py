@@ -84,6 +84,6 @@ def test_extreme_columns_have_finite_profiles(column):
 
 def test_no_rows_no_profile():
     table = read_table(np.ones((1, 1)))
-    empty = type(table)(table.values[:0], table.names, table.has_names, table.is_integer)
+    empty = type(table)(table.values[:0], table.names, table.has_names, table.kinds)
     with pytest.raises(InvalidInputError, match="without rows"):
         profile_clusters(empty, np.array([], dtype=int), 2)

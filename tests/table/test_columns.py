@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from cutwise.exceptions import ColumnMismatchError, ColumnNamesWarning
 from cutwise.table import Columns, check_same_columns, read_table
+from cutwise.table.kinds import INTEGER
 
 FITTED = Columns(("age", "income", "score"), has_names=True)
 UNNAMED = Columns(("x0", "x1", "x2"), has_names=False)
@@ -115,6 +116,6 @@ def test_the_warning_points_at_the_line_that_called():
 
 
 def test_a_table_gives_its_columns_to_keep():
-    assert read_table(pd.DataFrame({"a": [1], "b": [2]})).columns == Columns(("a", "b"), has_names=True)
+    assert read_table(pd.DataFrame({"a": [1], "b": [2]})).columns == Columns(("a", "b"), True, (INTEGER, INTEGER))
     assert Columns(("a",), True).describe(0) == "column 'a'"
     assert Columns(("x0",), False).describe(0) == "column 0"

@@ -12,11 +12,13 @@ from .checks import (
 )
 from .convert import as_dense
 from .intake import read_table, take_rows
+from .kinds import ColumnKind
 from .labels import Labels, read_labels, read_weights
 from .rows import EncodedTable, encode_table
 from .table import Columns, HasColumns, Table, check_same_columns
 
 __all__ = [
+    "ColumnKind",
     "Columns",
     "EncodedTable",
     "HasColumns",

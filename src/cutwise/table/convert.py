@@ -14,12 +14,12 @@ from scipy import sparse
 from cutwise.core import MATRIX_DTYPES
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError
 
+from .kinds import INTEGER, NUMBER, ColumnKind, number_kind
 from .numeric import (
     AnyDType,
     NonNumericValue,
     core_reads,
     find_non_numeric,
-    is_integer_dtype,
     is_missing,
     matrix_dtype,
     not_numeric_error,
@@ -75,8 +75,8 @@ def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
 
 def convert_array(
     values: npt.NDArray[np.generic], columns: Columns, *, what: str = "X"
-) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_]]:
-    """A two-dimensional array in one of the core's dtypes, and which of its columns were integers, shape (n_columns,).
+) -> tuple[npt.NDArray[np.generic], tuple[ColumnKind, ...]]:
+    """A two-dimensional array in one of the core's dtypes, and the kind of every column.
 
     An array that the core reads is returned as it is, booleans as a uint8 view of the same memory.
     """
@@ -91,15 +91,15 @@ def convert_array(
             )
         wrong = find_non_numeric(values[:, 0].tolist()) if kind == "U" else None
         raise not_numeric_error({0: wrong or NonNumericValue(0, values[0, 0])}, columns, what=what)
-    is_integer = np.full(values.shape[1], is_integer_dtype(values.dtype))
+    kinds = (number_kind(values.dtype),) * values.shape[1]
     if not core_reads(values):
         values = values.astype(matrix_dtype([values.dtype]), order="K")
-    return values.view(np.uint8) if values.dtype == np.bool_ else values, is_integer
+    return values.view(np.uint8) if values.dtype == np.bool_ else values, kinds
 
 
 def _from_objects(
     values: npt.NDArray[np.generic], columns: Columns, what: str
-) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_]]:
+) -> tuple[npt.NDArray[np.generic], tuple[ColumnKind, ...]]:
     """An object array, column by column."""
     refused: dict[int, NonNumericValue] = {}
     numbers: list[npt.NDArray[np.generic]] = []
@@ -113,9 +113,7 @@ def _from_objects(
     if refused:
         raise not_numeric_error(refused, columns, what=what)
     dtypes = [column.dtype for column in numbers]
-    return np.column_stack(numbers).astype(matrix_dtype(dtypes), copy=False), np.array(
-        [is_integer_dtype(t) for t in dtypes]
-    )
+    return np.column_stack(numbers).astype(matrix_dtype(dtypes), copy=False), tuple(map(number_kind, dtypes))
 
 
 def _ragged(rows: list[Any] | tuple[Any, ...], what: str) -> str:
@@ -133,8 +131,8 @@ def _ragged(rows: list[Any] | tuple[Any, ...], what: str) -> str:
     return f"{what} cannot be read as an array: some of its values are sequences themselves."
 
 
-def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse.csr_array, npt.NDArray[np.bool_]]:
-    """A scipy sparse matrix or array as the core's CSR, and which columns are integers; the input is never changed.
+def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse.csr_array, tuple[ColumnKind, ...]]:
+    """A scipy sparse matrix or array as the core's CSR, and the kinds of its columns; the input is never changed.
 
     A canonical CSR of a dtype the core reads shares its memory with the result.
     """
@@ -153,14 +151,14 @@ def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse
     csr = _to_csr(X)
     # Anew: what the matrix claims of itself, such as sorted indices, may be wrong.
     csr = sparse.csr_array((csr.data, csr.indices, csr.indptr), shape=csr.shape, copy=False)
-    is_integer = np.full(csr.shape[1], is_integer_dtype(csr.dtype))
+    kinds = (number_kind(csr.dtype),) * csr.shape[1]
     csr = _canonical(csr)
     if csr.dtype == np.bool_:
         csr = _with_data(csr, csr.data.view(np.uint8))
     dtype = matrix_dtype([csr.dtype])
     if csr.dtype != dtype or not csr.dtype.isnative:
         csr = _with_data(csr, csr.data.astype(dtype))
-    return csr, is_integer
+    return csr, kinds
 
 
 def _check_structure(X: Any) -> None:
@@ -272,8 +270,8 @@ def library_of(frame: Frame) -> str:
 
 def convert_frame(
     frame: Frame, columns: Columns, *, what: str = "X"
-) -> tuple[npt.NDArray[np.generic] | sparse.csr_array, npt.NDArray[np.bool_]]:
-    """All columns in one matrix of the smallest of the core's dtypes that holds each exactly, and which are integers.
+) -> tuple[npt.NDArray[np.generic] | sparse.csr_array, tuple[ColumnKind, ...]]:
+    """All columns in one matrix of the smallest of the core's dtypes that holds each exactly, and their kinds.
 
     Missing values become NaN (for the finiteness check to name), decimals float64. A pandas frame that is one block of
     a dtype the core reads is not copied; one of sparse columns (fill value 0) stays sparse.
@@ -294,14 +292,14 @@ def convert_frame(
     if refused:
         raise not_numeric_error(refused, columns, what=what)
     dtype = matrix_dtype(source.dtype for source in sources)
-    is_integer = np.array([source.is_integer for source in sources])
+    kinds = tuple(source.kind for source in sources)
     if len(sources) == 1:
-        return sources[0].read().astype(dtype, copy=False).reshape(-1, 1), is_integer
+        return sources[0].read().astype(dtype, copy=False).reshape(-1, 1), kinds
     # Column by column, so that at most one column exists twice.
     values = np.empty((len(frame), len(sources)), dtype=dtype, order="F")
     for i, source in enumerate(sources):
         values[:, i] = source.read()
-    return values, is_integer
+    return values, kinds
 
 
 @dataclass(frozen=True)
@@ -309,7 +307,7 @@ class _Source:
     """A numeric column: the dtype it is read as, and how."""
 
     dtype: AnyDType
-    is_integer: bool
+    kind: ColumnKind
     read: Callable[[], npt.NDArray[np.generic]]
 
 
@@ -318,14 +316,14 @@ def _source_of(series: Series) -> _Source | NonNumericValue:
     dtype = series.dtype
     if dtype == nw.Boolean or dtype in _INTEGERS:
         if series.null_count() > 0 or dtype in (nw.Int128, nw.UInt128):
-            return _Source(np.dtype(np.float64), True, lambda: _floats(series.cast(nw.Float64)))
-        return _Source(np.dtype("bool" if dtype == nw.Boolean else str(dtype).lower()), True, series.to_numpy)
+            return _Source(np.dtype(np.float64), INTEGER, lambda: _floats(series.cast(nw.Float64)))
+        return _Source(np.dtype("bool" if dtype == nw.Boolean else str(dtype).lower()), INTEGER, series.to_numpy)
     if dtype == nw.Decimal:
-        return _Source(np.dtype(np.float64), False, lambda: _floats(series.cast(nw.Float64)))
+        return _Source(np.dtype(np.float64), NUMBER, lambda: _floats(series.cast(nw.Float64)))
     if dtype.is_numeric():
-        return _Source(np.dtype(str(dtype).lower()), False, lambda: _floats(series))
+        return _Source(np.dtype(str(dtype).lower()), NUMBER, lambda: _floats(series))
     if len(series) == series.null_count():
-        return _Source(np.dtype(np.float64), False, lambda: np.full(len(series), np.nan))
+        return _Source(np.dtype(np.float64), NUMBER, lambda: np.full(len(series), np.nan))
     if dtype in (nw.Object, nw.Unknown):
         return _source_of_objects(series.to_numpy())
     items = series.to_list()
@@ -347,13 +345,13 @@ def _floats(series: Series) -> npt.NDArray[np.generic]:
 def _source_of_objects(values: npt.NDArray[np.generic]) -> _Source | NonNumericValue:
     """A column narwhals has no type for: Python objects, or a dtype of the library's own."""
     if values.dtype.kind in "fiub":
-        return _Source(values.dtype, is_integer_dtype(values.dtype), lambda: values)
+        return _Source(values.dtype, number_kind(values.dtype), lambda: values)
     items = values.tolist()
     wrong = find_non_numeric(items)
     if wrong is not None:
         return wrong
     numbers = to_numbers(items)
-    return _Source(numbers.dtype, is_integer_dtype(numbers.dtype), lambda: numbers)
+    return _Source(numbers.dtype, number_kind(numbers.dtype), lambda: numbers)
 
 
 def _pandas_whole(native: Any) -> npt.NDArray[np.generic] | sparse.coo_array | None:

@@ -12,6 +12,7 @@ from scipy import sparse
 from cutwise.exceptions import InvalidInputError, NotFiniteError
 
 from .convert import Frame, as_array, as_frame, convert_array, convert_frame, convert_sparse, library_of
+from .kinds import NUMBER
 from .table import Columns, HasColumns, Table, check_same_columns, name_columns
 
 __all__ = ["RESHAPE_HINT", "check_finite", "check_shape", "is_all_finite", "read_table", "take_rows"]
@@ -163,25 +164,27 @@ def read_table(
     if frame is not None and fitted is not None and tested is not None and fitted.has_names and columns.has_names:
         return _read_tested(frame, fitted, tested, what)
     if frame is not None:
-        values, is_integer = convert_frame(frame, columns, what=what)
+        values, kinds = convert_frame(frame, columns, what=what)
     elif sparse.issparse(X):
-        values, is_integer = convert_sparse(X, columns, what=what)
+        values, kinds = convert_sparse(X, columns, what=what)
     else:
-        values, is_integer = convert_array(X, columns, what=what)
+        values, kinds = convert_array(X, columns, what=what)
     check_finite(values, columns, what=what)
-    return Table(values, columns.names, columns.has_names, is_integer, None if frame is None else library_of(frame))
+    return Table(values, columns.names, columns.has_names, kinds, None if frame is None else library_of(frame))
 
 
 def _read_tested(frame: Frame, fitted: HasColumns, tested: npt.NDArray[np.integer], what: str) -> Table:
     """The table of fit's columns of which only those that are tested are read; the others are zeros."""
     n_columns = len(fitted.names)
     names = [fitted.names[i] for i in tested]
-    is_integer = np.zeros(n_columns, dtype=np.bool_)
+    kinds = [NUMBER] * n_columns
     # Of zeros that nobody reads or writes the system keeps no pages, column by column.
     values: npt.NDArray[np.generic] | sparse.csr_array = np.zeros((len(frame), n_columns), dtype=np.uint8, order="F")
     if names:
         own = Columns(tuple(names), has_names=True)
-        read, is_integer[tested] = convert_frame(frame.select(names), own, what=what)
+        read, own_kinds = convert_frame(frame.select(names), own, what=what)
+        for column, kind in zip(tested, own_kinds, strict=True):
+            kinds[column] = kind
         check_finite(read, own, what=what)
         if isinstance(read, sparse.csr_array):
             values = sparse.csr_array((read.data, tested[read.indices], read.indptr), shape=(len(frame), n_columns))
@@ -189,7 +192,7 @@ def _read_tested(frame: Frame, fitted: HasColumns, tested: npt.NDArray[np.intege
             values = np.zeros((len(frame), n_columns), dtype=read.dtype, order="F")
             values[:, tested] = read
     unread = np.setdiff1d(np.arange(n_columns), tested)
-    return Table(values, fitted.names, True, is_integer, library_of(frame), frozenset(unread.tolist()))
+    return Table(values, fitted.names, True, tuple(kinds), library_of(frame), frozenset(unread.tolist()))
 
 
 def take_rows(X: Any, rows: npt.NDArray[np.intp]) -> Any:

@@ -22,7 +22,6 @@ __all__ = [
     "NonNumericValue",
     "core_reads",
     "find_non_numeric",
-    "is_integer_dtype",
     "is_missing",
     "matrix_dtype",
     "not_numeric_error",
@@ -55,11 +54,6 @@ def matrix_dtype(dtypes: Iterable[AnyDType]) -> AnyDType:
     if kinds & _INT32:
         return np.dtype(np.int32)
     return np.dtype(np.uint8)
-
-
-def is_integer_dtype(dtype: AnyDType) -> bool:
-    """True for integers and booleans, whose cuts are printed as whole numbers."""
-    return dtype.kind in "iub"
 
 
 def core_reads(values: npt.NDArray[np.generic]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from cutwise import core
 from cutwise.core import Ranks, rank_columns
 
+from .kinds import ColumnKind, integer_columns
 from .table import Table
 
 __all__ = ["EncodedTable", "encode_table"]
@@ -24,7 +26,7 @@ class EncodedTable:
 
     encoded: core.Encoded  # codes of the m rows
     matrix: core.Matrix  # raw values of the m rows
-    is_integer: npt.NDArray[np.bool_]  # (d,), columns whose thresholds are integers
+    kinds: tuple[ColumnKind, ...]  # (d,), what the columns' values mean
     weights: Int64 | None  # (m,); None: 1 each
     copies: Int64 | None  # (m,), how many of the caller's rows each stands for; None: 1 each
     row_of: Int32 | None  # (m,), the first of the caller's rows that each stands for; None: the same number
@@ -35,6 +37,11 @@ class EncodedTable:
     def n_rows(self) -> int:
         """Number of rows, m."""
         return int(self.matrix.n_rows)
+
+    @cached_property
+    def is_integer(self) -> npt.NDArray[np.bool_]:
+        """Which columns have whole thresholds, shape (d,)."""
+        return integer_columns(self.kinds)
 
     @property
     def column_sizes(self) -> npt.NDArray[np.float64]:
@@ -95,4 +102,4 @@ def encode_table(
         position = np.full(table.n_rows, -1, dtype=np.int32)
         takes_part = slice(None) if keep is None else keep
         position[takes_part] = np.arange(matrix.n_rows, dtype=np.int32) if group is None else group
-    return EncodedTable(encoded, matrix, table.is_integer, weights, copies, row_of, position)
+    return EncodedTable(encoded, matrix, table.kinds, weights, copies, row_of, position)

@@ -1,4 +1,4 @@
-"""A table of finite numbers as the rest of the package sees it, and the names of its columns."""
+"""A table of numbers as the rest of the package sees it, and the names and kinds of its columns."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from cutwise.exceptions import (
     warn,
 )
 
+from .kinds import NUMBER, ColumnKind, integer_columns
+
 __all__ = ["Columns", "HasColumns", "Table", "check_same_columns", "check_unique", "name_columns"]
 
 
@@ -43,6 +45,11 @@ class Columns:
 
     names: tuple[str, ...]  # ``"x0"``, ``"x1"``, ... where the input had none
     has_names: bool  # whether they came with the input
+    kinds: tuple[ColumnKind, ...] = ()  # one a column; numbers where none are given
+
+    def __post_init__(self) -> None:
+        if len(self.kinds) != len(self.names):
+            object.__setattr__(self, "kinds", (NUMBER,) * len(self.names))
 
     def describe(self, column: int) -> str:
         """The column as messages call it: ``column 'age'``, or ``column 3`` where there are no names."""
@@ -119,7 +126,7 @@ class Table:
     values: npt.NDArray[np.generic] | sparse.csr_array
     names: tuple[str, ...]  # ``"x0"``, ``"x1"``, ... where the input had none
     has_names: bool  # whether they came with the input
-    is_integer: npt.NDArray[np.bool_]  # (n_columns,), by the input's own columns, even if ``values`` is floating
+    kinds: tuple[ColumnKind, ...]  # (n_columns,), by the input's own columns: integers even if ``values`` is floating
     library: str | None = None  # of the data frame that the input was, such as "polars"
     unread: frozenset[int] = frozenset()  # columns that no test asks about, whose values were not read: zeros
 
@@ -140,8 +147,13 @@ class Table:
 
     @property
     def columns(self) -> Columns:
-        """The names alone, to keep after the values are gone."""
-        return Columns(self.names, self.has_names)
+        """The columns alone, to keep after the values are gone."""
+        return Columns(self.names, self.has_names, self.kinds)
+
+    @cached_property
+    def is_integer(self) -> npt.NDArray[np.bool_]:
+        """Which columns have whole thresholds, shape (n_columns,)."""
+        return integer_columns(self.kinds)
 
     @cached_property
     def matrix(self) -> Matrix:

@@ -118,7 +118,7 @@ def draw_sample(
         table=EncodedTable(
             encoded=core.encode(matrix, n_jobs=n_jobs),
             matrix=matrix,
-            is_integer=table.is_integer[columns],
+            kinds=tuple(table.kinds[column] for column in columns),
             weights=weights,
             copies=None,
             row_of=None,
