@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import tomllib
 import warnings
 from pathlib import Path
 
 from docutils.nodes import SkipNode
 from docutils.utils.math.latex2mathml import tex2mathml
+from sklearn.datasets import fetch_openml
 
 import cutwise
 
 ROOT = Path(__file__).parents[1]
-# The figures of some pages share helpers; examples/ is a folder of scripts.
+REPOSITORY = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Homepage"]
+# The figures of some pages share helpers.
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Two examples use tables that nobody bundles: from this folder, beside the checkout or named, or from the network.
+if (beside := ROOT.parent / "shared" / "data").is_dir():
+    os.environ.setdefault("CUTWISE_DATA", str(beside))
 
 project = "cutwise"
 author = "The cutwise developers"
@@ -30,6 +37,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "numpydoc",
     "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "matplotlib.sphinxext.plot_directive",
 ]
@@ -64,23 +72,30 @@ sphinx_gallery_conf = {
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
-    "ignore_pattern": r"(__init__|_data)\.py",
+    "ignore_pattern": r"__init__\.py",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "remove_config_comments": True,
-    "min_reported_time": 10**6,
+    "write_computation_times": False,
     "show_memory": False,
     "within_subsection_order": "FileNameSortKey",
-    "copyfile_regex": r"_data\.py",
 }
 # What an example warns of belongs on its page, not in the log of the build.
 warnings.filterwarnings("ignore", module="sphinx_gallery")
 
 html_theme = "furo"
 html_math_renderer = "mathml"
-html_title = "cutwise"
+html_title = f"cutwise {version}"
+html_logo = "_static/logo.svg"
+html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["cutwise.css"]
+html_theme_options = {
+    "source_repository": REPOSITORY,
+    "source_branch": "main",
+    "source_directory": "docs/",
+    "footer_icons": [{"name": "Source", "url": REPOSITORY, "html": "Source", "class": ""}],
+}
 html_copy_source = False
 html_show_sourcelink = False
 
@@ -95,13 +110,20 @@ def _skip_what_scikit_learn_documents(app, what, name, obj, skip, options):
 
 def _leave_out_examples_without_data(app, config):
     """A build without network works: an example whose table is in no folder and cannot be fetched is left out."""
-    sys.path.insert(0, str(ROOT / "examples"))
-    from _data import wholesale_customers
-
     try:
-        wholesale_customers()
+        if "CUTWISE_DATA" not in os.environ:
+            fetch_openml("wholesale-customers", version=1)
     except OSError:
-        config.sphinx_gallery_conf["ignore_pattern"] = r"(__init__|_data|plot_customers)\.py"
+        config.sphinx_gallery_conf["ignore_pattern"] = r"(__init__|plot_customers)\.py"
+
+
+def _gather_unreleased_changes(app, config):
+    """What waits in ``changelog.d/`` for the next release, as the page of changes includes it."""
+    command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "Next", "--date", "not yet released"]
+    draft = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    page = Path(__file__).parent / "_build" / "unreleased.md"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(draft, encoding="utf-8")
 
 
 def _inline_math(translator, node):
@@ -118,5 +140,6 @@ def setup(app):
     """Sphinx's hook."""
     # MathML needs no script from elsewhere: pages read the same without a network.
     app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))
+    app.connect("config-inited", _gather_unreleased_changes)
     app.connect("config-inited", _leave_out_examples_without_data, priority=1)  # before the gallery reads it
     app.connect("autodoc-skip-member", _skip_what_scikit_learn_documents)

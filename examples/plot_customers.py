@@ -10,9 +10,17 @@ Customers: segments a sales team can use
 # The table comes from OpenML, or from a folder named in the environment variable ``CUTWISE_DATA`` where there is no
 # network.
 
-from _data import wholesale_customers
+import os
+from pathlib import Path
 
-customers = wholesale_customers()
+import pandas as pd
+from sklearn.datasets import fetch_openml
+
+if folder := os.environ.get("CUTWISE_DATA"):
+    customers = pd.read_csv(Path(folder) / "wholesale_customers.csv.gz")
+else:
+    customers = fetch_openml("wholesale-customers", version=1).frame
+customers = customers.select_dtypes("number").drop(columns=["Channel", "Region"], errors="ignore")
 print(customers.describe().round().astype(int))
 
 # %%

@@ -16,12 +16,20 @@ def test_the_version_is_the_same_everywhere():
     assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+|rc\d+)?", cutwise.__version__)
     assert metadata.version("cutwise") == cutwise.__version__
     assert f"\nversion: {cutwise.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\n## {cutwise.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_pyproject_states_no_second_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["dynamic"] == ["version"]
+
+
+def test_every_change_that_waits_says_what_kind_it_is():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["towncrier"]
+    kinds = {kind["directory"] for kind in settings["type"]}
+    for fragment in (ROOT / settings["directory"]).iterdir():
+        if fragment.name not in ("README.md", *settings["ignore"]):
+            # changelog.d/README.md says how to name one.
+            assert fragment.name.split(".")[1:] in [[kind, "md"] for kind in kinds]
 
 
 def test_type_information_is_shipped():
