@@ -139,8 +139,9 @@ class Baseline(TreeClusterer):
 
 def label_by_surrogate_cost(tree: GrowingTree, task: Task) -> None:
     """Give every leaf the reference cluster whose center serves its rows at the lowest cost."""
+    leaf_of_row = tree.provider.number_of_row({leaf: leaf for leaf in tree.leaves()})
     for leaf in tree.leaves():
-        tree.label(leaf, task.best_cluster(tree.provider.rows(leaf)))
+        tree.label(leaf, task.best_cluster(np.flatnonzero(leaf_of_row == leaf)))
 
 
 def finish_tree(tree: GrowingTree) -> GrownTree:

@@ -82,7 +82,8 @@ class KDTree(Baseline):
             check_integer("leaf_size", self.leaf_size, minimum=1)
 
     def _grow(self, task: Task) -> GrownTree:
-        tree = GrowingTree(MemoryProvider(task.rows.encoded))
+        provider = MemoryProvider(task.rows.encoded)
+        tree = GrowingTree(provider)
         total = int(task.weights.sum())
         leaf_size = max(1, total // task.max_leaves) if self.leaf_size is None else self.leaf_size
         largest = [(-total, 0)]
@@ -91,14 +92,14 @@ class KDTree(Baseline):
             weight, node = heapq.heappop(largest)
             if -weight < 2 * leaf_size:
                 break
-            rows = tree.provider.rows(node)
+            rows = provider.rows(node)
             found = median_cut(task.values[rows], task.weights[rows])
             if found is None:
                 continue
             left, right = tree.split(node, NodeTest(*found))
             n_leaves += 1
             for child in (left, right):
-                heapq.heappush(largest, (-int(task.weights[tree.provider.rows(child)].sum()), child))
+                heapq.heappush(largest, (-int(task.weights[provider.rows(child)].sum()), child))
         label_by_surrogate_cost(tree, task)
         return finish_tree(tree)
 

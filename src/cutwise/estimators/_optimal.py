@@ -55,8 +55,7 @@ def cut_in_two(context: FitContext, *, columns_apart: bool) -> GrownTree:
         )
     tree = GrowingTree(MemoryProvider(rows.encoded))
     left, right = tree.split(0, NodeTest(cut[0], cut[1]))
-    sides = np.zeros(rows.n_rows, dtype=np.int32)
-    sides[tree.provider.rows(right)] = 1
+    sides = tree.provider.number_of_row({left: 0, right: 1})
     agreeing, differing = rows.weight_of((sides != context.reference.labels).astype(np.int32), 2).tolist()
     tree.label(left, int(differing > agreeing))
     tree.label(right, int(differing <= agreeing))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .node_test import NodeTest
-from .provider import Gap, MemoryProvider
+from .provider import Gap, Provider
 from .threshold_tree import ThresholdTree, preorder
 from .thresholds import choose_threshold
 
@@ -54,7 +54,7 @@ class GrowingTree:
     ``provider``: has the rows of every node.
     """
 
-    def __init__(self, provider: MemoryProvider) -> None:
+    def __init__(self, provider: Provider) -> None:
         self.provider = provider
         self._children: list[tuple[int, int]] = [(-1, -1)]
         self._test: list[NodeTest | None] = [None]
@@ -83,7 +83,7 @@ class GrowingTree:
         if centers is not None:
             left_max = max(left_max, float(centers[centers <= test.threshold].max(initial=-np.inf)))
             right_min = min(right_min, float(centers[centers > test.threshold].min(initial=np.inf)))
-        is_integer = bool(self.provider.table.is_integer[test.feature])
+        is_integer = self.provider.is_integer(test.feature)
         self._test[node] = replace(
             test,
             threshold=choose_threshold(left_max, right_min, is_integer),
@@ -113,9 +113,7 @@ class GrowingTree:
         number = np.empty(n_nodes, dtype=np.int32)
         number[order] = np.arange(n_nodes, dtype=np.int32)
         samples = np.zeros(n_nodes, dtype=np.int64)
-        leaf_of_row = np.empty(self.provider.n_rows, dtype=np.int32)
         for leaf in self.leaves():
-            leaf_of_row[self.provider.rows(leaf)] = number[leaf]
             samples[leaf] = self.provider.n_samples(leaf)
         for node in range(n_nodes - 1, -1, -1):  # children were made after their parents
             left, right = self._children[node]
@@ -134,7 +132,7 @@ class GrowingTree:
         )
         return GrownTree(
             tree,
-            leaf_of_row,
+            self.provider.number_of_row({leaf: int(number[leaf]) for leaf in self.leaves()}),
             inseparable or [],
             np.array(self._gaps).reshape(n_nodes, 4)[order],
             split_order=order.astype(np.int32),

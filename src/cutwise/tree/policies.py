@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from .criteria.base import ExpansionCriterion, LeafCut, SeparationCriterion, SeparationNode
+from .criteria.base import ExpansionCriterion, LeafCut, SeparationCriterion
 from .growing import GrowingTree
-from .provider import NodeSums
+from .provider import NodeSums, SeparationNode
 
 __all__ = ["expand", "separate"]
 

@@ -1,12 +1,14 @@
-"""Where the rows of a growing tree are, and what may be asked of them: sums, searches for a cut, and the split itself.
+"""Where the rows of a growing tree are, and what may be asked of them.
 
-Criteria and growing trees see rows through this alone. A provider hands out row sets, which only it can read.
+Criteria and growing trees see rows through a :class:`Provider` alone. What they ask for is a payload (what every row
+adds to the sums of its node) or a search (what sums are worth on the two sides of a cut): descriptions without rows.
+How rows in memory answer stands beside each description; the numbers of these rows are known to nothing else.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -15,18 +17,92 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.reference import FixedCosts, LazyCosts
 from cutwise.table import EncodedTable
 
 from .node_test import NodeTest
 
-__all__ = ["CostPayload", "Gap", "LabelPayload", "MemoryProvider", "NodeSums", "Payload"]
+__all__ = [
+    "CostPayload",
+    "Gap",
+    "LabelPayload",
+    "MemoryProvider",
+    "NodeRows",
+    "NodeSums",
+    "Payload",
+    "Provider",
+    "Search",
+    "Separation",
+    "SeparationNode",
+]
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Gap = tuple[float, float]
 Found = TypeVar("Found")
+Found_co = TypeVar("Found_co", covariant=True)
+Kept = TypeVar("Kept", bound="NodeRows", covariant=True)
 
 _NO_GAP = (math.nan, math.nan)
+
+
+class Provider(Protocol):
+    """The rows that grow a tree, by the number of the node that they are in: 0 is the root.
+
+    The same rows give the same answers whatever they lie in: every sum is one of integers.
+    """
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns that may be cut."""
+        ...
+
+    @property
+    def has_costs(self) -> bool:
+        """Whether it is known what it costs to serve every row by every cluster."""
+        ...
+
+    def is_integer(self, column: int) -> bool:
+        """Whether a column has integers by its type."""
+        ...
+
+    def size(self, node: int) -> int:
+        """How many rows are in a node; equal ones may count once."""
+        ...
+
+    def n_samples(self, node: int) -> int:
+        """How many rows are in a node, equal ones and all."""
+        ...
+
+    def sums(self, node: int, payload: Payload) -> NodeSums:
+        """What the rows of a node add up to, in all of it and perhaps bin by bin."""
+        ...
+
+    def totals(self, node: int, payload: Payload) -> Int64:
+        """The same in all of it alone; shape (payload's k,)."""
+        ...
+
+    def follow(
+        self, separation: Separation[NodeRows], node: SeparationNode | None, children: Sequence[SeparationNode]
+    ) -> None:
+        """A node was split into these children, each with clusters of its own that survive; None: they are the root."""
+        ...
+
+    def search(self, node: int, search: Search[Found]) -> Found:
+        """What is found among the cuts of a node."""
+        ...
+
+    def partition(self, node: int, test: NodeTest) -> tuple[Gap, Gap]:
+        """Split a node's rows in two, those that pass the test first; its children are the next two nodes.
+
+        Returns ``gap``, ``lower_gap``: the neighboring values that the two ends lie between; infinite where no row is,
+        nan without a lower end.
+        """
+        ...
+
+    def number_of_row(self, numbers: Mapping[int, int]) -> Int32:
+        """By row: the number that is given to the leaf it is in; shape (m,)."""
+        ...
 
 
 @dataclass(eq=False)
@@ -54,6 +130,17 @@ class NodeSums:
         return self
 
 
+@dataclass(frozen=True, eq=False)
+class SeparationNode:
+    """A node of a tree that separates clusters.
+
+    ``number``: its number in the tree. ``survivors``: the clusters whose centers lie in it, in increasing order.
+    """
+
+    number: int
+    survivors: Int32
+
+
 class Payload(Protocol):
     """What every row adds to the sums of its node: k integers."""
 
@@ -71,16 +158,35 @@ class Payload(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
+class Search(Protocol[Found_co]):
+    """A question about the cuts of a node: what the sums of rows on the two sides of a cut are worth."""
+
+    def among(self, memory: MemoryProvider, rows: Int32) -> Found_co:
+        """What is found where the rows of the node are in memory."""
+        ...
+
+
+class Separation(Protocol[Kept]):
+    """A payload that depends on the clusters that survive in the node of a row."""
+
+    def in_memory(self, memory: MemoryProvider) -> Kept:
+        """What is kept of every row in memory, from node to node."""
+        ...
+
+
+class NodeRows(Protocol):
+    """What a separation keeps of the rows in memory."""
+
+    def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
+        """See :class:`Provider`."""
+        ...
+
+
+@dataclass(frozen=True)
 class CostPayload:
-    """The cost of every row by each of k clusters, of shape (m, k), in fixed-point units above the row's least."""
+    """The cost of every row by each of k clusters, in fixed-point units above the row's least."""
 
-    excess: npt.NDArray[Any]
-
-    @property
-    def k(self) -> int:
-        """Number of clusters."""
-        return int(self.excess.shape[1])
+    k: int
 
     def prefers_bins(self, n_rows: int, n_columns: int, n_slots: int) -> bool:
         """See :class:`Payload`."""
@@ -91,15 +197,14 @@ class CostPayload:
         """See :class:`Payload`."""
         packed = None if sums.histogram is None else memory.packed
         core.add_to_cost_histogram(
-            memory.table.encoded, packed, rows, self.excess, sums.histogram, sums.totals, memory.n_jobs
+            memory.table.encoded, packed, rows, memory.costs.excess, sums.histogram, sums.totals, memory.n_jobs
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class LabelPayload:
-    """The weight of every row, at its label: codes from 0 to k - 1 of shape (m,)."""
+    """The weight of every row, at its label: one of k clusters."""
 
-    labels: Int32
     k: int
 
     def prefers_bins(self, n_rows: int, n_columns: int, n_slots: int) -> bool:
@@ -110,29 +215,35 @@ class LabelPayload:
     def add(self, memory: MemoryProvider, rows: Int32, sums: NodeSums) -> None:
         """See :class:`Payload`."""
         histogram = None if sums.histogram is None else sums.histogram[:, :, np.newaxis]
-        memory.add_by_cluster(rows, self.labels, histogram, sums.totals[:, np.newaxis])
+        memory.add_by_cluster(rows, memory.labels, histogram, sums.totals[:, np.newaxis])
 
 
 class MemoryProvider:
     """All rows in memory: a node's are a slice of one index, which splits reorder in place.
 
-    ``table``: the m rows. ``n_jobs``: threads; no result depends on it.
+    ``table``: the m rows. ``labels`` (m,) int32: reference cluster of every row, 0 to k - 1. ``costs``: of every row by
+    every cluster; lazy ones are worked out when a criterion asks for them. Both may be left out where nobody searches.
+    ``n_jobs``: threads; no result depends on it.
     """
 
-    def __init__(self, table: EncodedTable, n_jobs: int = 1) -> None:
+    def __init__(
+        self,
+        table: EncodedTable,
+        labels: Int32 | None = None,
+        costs: FixedCosts | LazyCosts | None = None,
+        n_jobs: int = 1,
+    ) -> None:
         self.table = table
         self.n_jobs = n_jobs
+        self._labels = labels
+        self._costs = costs
         self._order = np.arange(table.n_rows, dtype=np.int32)
         self._slices: list[tuple[int, int]] = [(0, table.n_rows)]
-
-    @property
-    def n_rows(self) -> int:
-        """M."""
-        return int(self.table.n_rows)
+        self._kept: dict[Separation[Any], Any] = {}
 
     @property
     def n_columns(self) -> int:
-        """Number of columns that may be cut."""
+        """See :class:`Provider`."""
         return int(self.table.encoded.n_cols)
 
     @property
@@ -145,6 +256,30 @@ class MemoryProvider:
         """Integer weight of every row; None where each counts once."""
         return self.table.weights
 
+    @property
+    def labels(self) -> Int32:
+        """Reference cluster of every row, shape (m,)."""
+        assert self._labels is not None
+        return self._labels
+
+    @property
+    def has_costs(self) -> bool:
+        """See :class:`Provider`."""
+        return self._costs is not None
+
+    @property
+    def costs(self) -> FixedCosts:
+        """Of every row by every cluster."""
+        if self._costs is None:
+            raise ValueError("this recipe needs the cost of serving every row by every cluster")
+        return self._costs.fixed
+
+    @cached_property
+    def zero_cost_rows(self) -> npt.NDArray[np.uint8] | None:
+        """By row: whether all its costs are 0; None where no row's are."""
+        costs_nothing = np.asarray(self.costs.excess.any(axis=1)) == 0
+        return costs_nothing.astype(np.uint8) if costs_nothing.any() else None
+
     @cached_property
     def ranks(self) -> core.Ranks:
         """Of all columns, for searches of intervals."""
@@ -155,23 +290,27 @@ class MemoryProvider:
         """The codes in fewer bytes."""
         return core.pack_codes(self.table.encoded, self.n_jobs)
 
+    def is_integer(self, column: int) -> bool:
+        """See :class:`Provider`."""
+        return bool(self.table.is_integer[column])
+
     def rows(self, node: int) -> Int32:
         """All rows routed to a node: a view that the split of the node reorders."""
         start, stop = self._slices[node]
         return self._order[start:stop]
 
     def size(self, node: int) -> int:
-        """How many rows, equal ones counted once where they were merged."""
+        """See :class:`Provider`; equal rows count once where they were merged."""
         start, stop = self._slices[node]
         return stop - start
 
     def n_samples(self, node: int) -> int:
-        """How many rows of the table that was given."""
+        """See :class:`Provider`."""
         copies = self.table.copies
         return self.size(node) if copies is None else int(copies[self.rows(node)].sum())
 
     def sums(self, node: int, payload: Payload) -> NodeSums:
-        """What the rows of a node add up to."""
+        """See :class:`Provider`."""
         with_bins = payload.prefers_bins(self.size(node), self.n_columns, self.n_slots)
         histogram = np.zeros((self.n_slots, payload.k), dtype=np.int64) if with_bins else None
         sums = NodeSums(np.zeros(payload.k, dtype=np.int64), histogram)
@@ -179,7 +318,7 @@ class MemoryProvider:
         return sums
 
     def totals(self, node: int, payload: Payload) -> Int64:
-        """What the rows of a node add up to, without their bins."""
+        """See :class:`Provider`."""
         sums = NodeSums(np.zeros(payload.k, dtype=np.int64), None)
         payload.add(self, self.rows(node), sums)
         return sums.totals
@@ -192,20 +331,24 @@ class MemoryProvider:
             self.table.encoded, None, rows, cluster, self.weights, None, histogram, totals, sign, self.n_jobs
         )
 
-    def search(self, kernel: Callable[..., Found], node: int, *what: Any) -> Found:
-        """What a search of the core finds among the rows of a node."""
-        return kernel(self.table.encoded, self.table.matrix, self.rows(node), *what)
+    def kept(self, separation: Separation[Kept]) -> Kept:
+        """What a separation keeps of the rows."""
+        kept: Kept = self._kept.get(separation) or separation.in_memory(self)
+        self._kept[separation] = kept
+        return kept
 
-    def search_intervals(self, kernel: Callable[..., Found], node: int, *what: Any) -> Found:
-        """The same of a search for intervals, which reads the order of every column's values."""
-        return kernel(self.ranks, self.rows(node), self.weights, *what, self.n_jobs)
+    def follow(
+        self, separation: Separation[NodeRows], node: SeparationNode | None, children: Sequence[SeparationNode]
+    ) -> None:
+        """See :class:`Provider`."""
+        self.kept(separation).follow(node, children)
+
+    def search(self, node: int, search: Search[Found]) -> Found:
+        """See :class:`Provider`."""
+        return search.among(self, self.rows(node))
 
     def partition(self, node: int, test: NodeTest) -> tuple[Gap, Gap]:
-        """Split a node's rows in two, those that pass the test first; its children are the next two nodes.
-
-        Returns ``gap``, ``lower_gap``: the neighboring values that the two ends lie between; infinite where no row is,
-        nan without a lower end.
-        """
+        """See :class:`Provider`."""
         table, rows = self.table, self.rows(node)
         if test.is_interval:
             n_left, *lower_gap, left_max, right_min = core.partition_interval(
@@ -219,3 +362,10 @@ class MemoryProvider:
         start, stop = self._slices[node]
         self._slices += [(start, start + n_left), (start + n_left, stop)]
         return (left_max, right_min), (lower_gap[0], lower_gap[1])
+
+    def number_of_row(self, numbers: Mapping[int, int]) -> Int32:
+        """See :class:`Provider`."""
+        number = np.empty(self.table.n_rows, dtype=np.int32)
+        for leaf, given in numbers.items():
+            number[self.rows(leaf)] = given
+        return number

@@ -22,7 +22,7 @@ from .growing import GrowingTree, GrownTree
 from .policies import expand, separate
 from .provider import MemoryProvider
 
-__all__ = ["CUTS", "EXPANSIONS", "RECIPES", "Recipe", "grow_tree", "recipes_for"]
+__all__ = ["CUTS", "EXPANSIONS", "RECIPES", "Recipe", "grow", "grow_tree", "recipes_for"]
 
 CUTS = ("interval", "threshold")
 """What tests may be: intervals as well, or one-sided alone."""
@@ -119,19 +119,27 @@ def grow_tree(
     values; other columns are cut between 512 groups of values of equal weight (more where single values are heavy), a
     feature taking the group's median, and ``DistanceFeatures`` have 256 of these as anchors.
     """
-    recipe, provider = RECIPES[algorithm], MemoryProvider(table, n_jobs)
     problem = GrowthProblem(
-        provider,
-        labels,
+        MemoryProvider(table, labels, costs, n_jobs),
         np.ascontiguousarray(coordinates, dtype=np.float64),
-        costs,
         depth_penalty=depth_penalty,
         gini=gini,
         intervals=cuts == "interval",
         features=features,
         ties=ties,
     )
-    tree = GrowingTree(provider)
+    return grow(problem, algorithm, max_leaves, expansion, progress)
+
+
+def grow(
+    problem: GrowthProblem,
+    algorithm: str,
+    max_leaves: int,
+    expansion: str = "exkmc",
+    progress: Callable[[int], None] | None = None,
+) -> GrownTree:
+    """Grow a threshold tree on rows wherever they lie; parameters as in ``grow_tree``."""
+    recipe, tree = RECIPES[algorithm], GrowingTree(problem.provider)
     inseparable: list[tuple[int, ...]] = []
     further = recipe.expansion
     if recipe.base is not None:

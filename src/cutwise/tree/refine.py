@@ -304,11 +304,12 @@ def _grow_again(table: EncodedTable, column: Int32, thresholds: Float64, right: 
 
     Leaves have left the reference. Each is named after a cluster of its own, so that most weight keeps its name.
     """
-    tree, leaves = _replay(MemoryProvider(table), column, thresholds, right)
+    provider = MemoryProvider(table)
+    tree, leaves = _replay(provider, column, thresholds, right)
     n_clusters = max(int(labels.max()) + 1, len(leaves))
     common = np.zeros((len(leaves), n_clusters))
     for i, leaf in enumerate(leaves):
-        rows = tree.provider.rows(leaf)
+        rows = provider.rows(leaf)
         weights = None if table.weights is None else table.weights[rows]
         common[i] = np.bincount(labels[rows], weights=weights, minlength=n_clusters)
     for leaf, cluster in zip(leaves, linear_sum_assignment(common, maximize=True)[1].tolist(), strict=True):
@@ -341,7 +342,7 @@ def expand_tree(
     progress: Callable[[int], None] | None = None,
 ) -> GrownTree:
     """Add leaves to a searched tree, best first; parameters as in ``grow_tree``."""
-    provider = MemoryProvider(table, n_jobs)
+    provider = MemoryProvider(table, labels, costs, n_jobs)
     found = grown.tree
     tree, leaves = _replay(provider, found.feature, found.threshold, found.children_right)
     for leaf, cluster in zip(leaves, found.cluster[found.leaves].tolist(), strict=True):
@@ -350,5 +351,5 @@ def expand_tree(
     assert criterion is not None
     # Expansions look at costs and labels alone, not at where the clusters' centers are.
     coordinates = np.zeros((n_clusters, provider.n_columns))
-    expand(tree, criterion(GrowthProblem(provider, labels, coordinates, costs)), max_leaves, progress)
+    expand(tree, criterion(GrowthProblem(provider, coordinates)), max_leaves, progress)
     return tree.finish(grown.inseparable)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise import core
-from cutwise.reference import FixedCosts, LazyCosts
 from cutwise.tree.node_test import NodeTest
-from cutwise.tree.provider import MemoryProvider, NodeSums
+from cutwise.tree.provider import NodeSums, Provider, SeparationNode
 from cutwise.tree.surrogate_features import SurrogateFeatures
 
 __all__ = [
@@ -22,7 +20,6 @@ __all__ = [
     "LeafCut",
     "SeparatingCut",
     "SeparationCriterion",
-    "SeparationNode",
 ]
 
 Int32 = npt.NDArray[np.int32]
@@ -36,16 +33,13 @@ Features = SurrogateFeatures | Sequence[SurrogateFeatures]
 class GrowthProblem:
     """What a tree is grown on.
 
-    ``provider``: the m rows, in the columns that may be cut. ``labels`` (m,) int32: reference cluster of every row, 0
-    to k - 1. ``coordinates`` (k, d) float64: the clusters' coordinates in those columns. ``costs``: of every row by
-    every cluster. ``depth_penalty``, ``gini``, ``intervals``, ``features``, ``ties``: as in ``grow_tree``;
-    ``intervals`` where its ``cuts`` are.
+    ``provider``: the rows, in the columns that may be cut. ``coordinates`` (k, d) float64: the reference clusters'
+    coordinates in those columns. ``depth_penalty``, ``gini``, ``intervals``, ``features``, ``ties``: as in
+    ``grow_tree``; ``intervals`` where its ``cuts`` are.
     """
 
-    provider: MemoryProvider
-    labels: Int32
+    provider: Provider
     coordinates: Float64
-    costs: FixedCosts | LazyCosts | None
     depth_penalty: float = 0.0
     gini: bool = False
     intervals: bool = False
@@ -56,13 +50,6 @@ class GrowthProblem:
     def n_clusters(self) -> int:
         """K."""
         return len(self.coordinates)
-
-    @property
-    def fixed_costs(self) -> FixedCosts:
-        """The costs, which must be there."""
-        if self.costs is None:
-            raise ValueError("this recipe needs the cost of serving every row by every cluster")
-        return self.costs.fixed
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,23 +73,6 @@ class SeparatingCut:
         """A threshold between centers whose coordinates are those of the columns, of shape (k, d)."""
         along = coordinates[survivors, feature]
         return cls(NodeTest(feature, threshold), along <= threshold, along, mistakes)
-
-
-@dataclass(eq=False)
-class SeparationNode:
-    """A node as a criterion sees it.
-
-    ``number``: its number in the tree, by which the provider has its rows. ``survivors``: its centers, in increasing
-    order. ``already_mistaken``: its rows that none of its centers serves (mistakes of earlier cuts); set by the
-    criterion. ``cost_totals`` (k,) int64: what all its rows cost by every cluster, where that is known; set by the
-    criterion. ``cuts``: the best cuts of its columns, as far as they are known; set by the criterion.
-    """
-
-    number: int
-    survivors: Int32
-    already_mistaken: Int32 = field(default_factory=lambda: np.empty(0, dtype=np.int32))
-    cost_totals: Int64 | None = None
-    cuts: core.CutCache | None = None
 
 
 class SeparationCriterion(Protocol):

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 
 from cutwise import core
 from cutwise.tree.node_test import NodeTest
-from cutwise.tree.provider import LabelPayload, NodeSums
+from cutwise.tree.provider import LabelPayload, MemoryProvider, NodeSums
 
 from .base import GrowthProblem, LeafCut
 
-__all__ = ["CliqueCriterion"]
+__all__ = ["CliqueCriterion", "FewestPairs"]
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
 
 
 class CliqueCriterion:
@@ -28,7 +33,7 @@ class CliqueCriterion:
 
     def __init__(self, problem: GrowthProblem) -> None:
         self._provider = problem.provider
-        self._payload = LabelPayload(problem.labels, problem.n_clusters)
+        self._payload = LabelPayload(problem.n_clusters)
         self._sizes = self._provider.totals(0, self._payload)
 
     def sums(self, node: int) -> NodeSums:
@@ -50,18 +55,32 @@ class CliqueCriterion:
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
-        provider = self._provider
         if np.count_nonzero(sums.totals) < 2:
             return None
-        candidates = provider.search(
-            core.best_clique_cuts, node, self._payload.labels, provider.weights, self._sizes, provider.n_jobs
-        )
+        candidates = self._provider.search(node, FewestPairs(self._sizes))
         if not candidates:
             return None
         scores = [_ratio(left, at_left) + _ratio(right, at_right) for left, at_left, right, at_right, *_ in candidates]
         best = scores.index(min(scores))
         feature, threshold, left_label, right_label = candidates[best][4:]
         return LeafCut(NodeTest(feature, threshold), scores[best], 0.0, left_label, right_label)
+
+
+@dataclass(frozen=True, eq=False)
+class FewestPairs:
+    """Cuts of a node of which one separates the fewest pairs for the size of its sides.
+
+    ``sizes`` (k,) int64: weight of every cluster. Found: edges that leave a side and edges at it, left and right,
+    feature, threshold, left label and right label of each.
+    """
+
+    sizes: Int64
+
+    def among(self, memory: MemoryProvider, rows: Int32) -> list[tuple[int, int, int, int, int, float, int, int]]:
+        """See :class:`cutwise.tree.provider.Search`."""
+        return core.best_clique_cuts(
+            memory.table.encoded, memory.table.matrix, rows, memory.labels, memory.weights, self.sizes, memory.n_jobs
+        )
 
 
 def _ratio(parted: int, degree: int) -> Fraction:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.provider import LabelPayload, NodeSums
+from cutwise.tree.provider import LabelPayload, MemoryProvider, NodeSums
 
 from .base import GrowthProblem, LeafCut
 from .surrogate import interval_cut, leaf_cut
 
-__all__ = ["DisagreementCriterion"]
+__all__ = ["DisagreementCriterion", "FewestDisagree", "FewestDisagreeInterval"]
+
+Int32 = npt.NDArray[np.int32]
 
 
 class DisagreementCriterion:
@@ -27,7 +32,7 @@ class DisagreementCriterion:
     def __init__(self, problem: GrowthProblem) -> None:
         self._provider = problem.provider
         self._intervals = problem.intervals
-        self._payload = LabelPayload(problem.labels, problem.n_clusters)
+        self._payload = LabelPayload(problem.n_clusters)
         self._gini = problem.gini
 
     def sums(self, node: int) -> NodeSums:
@@ -51,15 +56,38 @@ class DisagreementCriterion:
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
-        provider, labels = self._provider, self._payload.labels
-        found = provider.search(
-            core.best_disagreement_cut, node, labels, provider.weights, sums.histogram, sums.totals, self._gini,
-            provider.n_jobs,
-        )  # fmt: skip
-        if found is None or not self._intervals or (found[0] == 0 and found[1] == 0.0):
-            return leaf_cut(found)
-        return interval_cut(
-            provider.search_intervals(
-                core.best_disagreement_interval, node, labels, sums.totals, self._gini, found[0], found[1]
-            )
-        ) or leaf_cut(found)
+        cut = self._provider.search(node, FewestDisagree(sums, self._gini))
+        if cut is None or not self._intervals or (cut.cost == 0 and cut.impurity == 0.0):
+            return cut
+        return self._provider.search(node, FewestDisagreeInterval(sums, self._gini, cut)) or cut
+
+
+@dataclass(frozen=True, eq=False)
+class FewestDisagree:
+    """The cut of a node that leaves the fewest rows outside their side's commonest label; None where rows are equal."""
+
+    sums: NodeSums
+    gini: bool
+
+    def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
+        """See :class:`cutwise.tree.provider.Search`."""
+        return leaf_cut(core.best_disagreement_cut(
+            memory.table.encoded, memory.table.matrix, rows, memory.labels, memory.weights, self.sums.histogram,
+            self.sums.totals, self.gini, memory.n_jobs,
+        ))  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class FewestDisagreeInterval:
+    """The same of intervals; None where none is better than a cut that is known."""
+
+    sums: NodeSums
+    gini: bool
+    known: LeafCut
+
+    def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
+        """See :class:`cutwise.tree.provider.Search`."""
+        return interval_cut(core.best_disagreement_interval(
+            memory.ranks, rows, memory.weights, memory.labels, self.sums.totals, self.gini, int(self.known.cost),
+            self.known.impurity, memory.n_jobs,
+        ))  # fmt: skip

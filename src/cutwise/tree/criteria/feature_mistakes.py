@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
 from cutwise.tree.node_test import NodeTest
+from cutwise.tree.provider import LabelPayload, MemoryProvider, SeparationNode
 
-from .base import GrowthProblem, SeparatingCut, SeparationNode
-from .mistakes import drop_mistaken
+from .base import Features, GrowthProblem, SeparatingCut
+from .mistakes import mistaken_rows
 
-__all__ = ["FeatureMistakeCriterion"]
+__all__ = ["FeatureMistakeCriterion", "FeatureMistakes", "FewestFeatureMistakes"]
 
 Int32 = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.uint8]
@@ -38,34 +40,81 @@ class FeatureMistakeCriterion:
     """
 
     def __init__(self, problem: GrowthProblem) -> None:
-        provider = problem.provider
         assert problem.features is not None
-        self._provider = provider
-        self._k = problem.n_clusters
-        self._cluster = problem.labels.copy()
-        self._excess = problem.fixed_costs.excess if problem.ties == "cost" else None
-        self._one_sided = not problem.intervals
-        self._features = core.feature_table(provider.ranks, problem.labels, provider.weights, self._k, provider.n_jobs)
-        self._means, _ = core.cluster_means(
-            provider.table.matrix, problem.labels, self._k, provider.weights, provider.n_jobs
-        )
-        self._family = problem.features
-        self._runs, self._loaded = self._run_up()
-        self.clusters = np.unique(problem.labels)  # one without rows has no center
+        k = problem.n_clusters
+        self._provider = problem.provider
+        self._mistakes = FeatureMistakes(k, problem.features, problem.ties == "cost", not problem.intervals)
+        # A cluster without rows has no center.
+        self.clusters = np.flatnonzero(self._provider.totals(0, LabelPayload(k))).astype(np.int32)
 
     def start(self, root: SeparationNode) -> None:
-        """See :class:`SeparationCriterion`: the root's rows are with their clusters from the beginning."""
+        """See :class:`SeparationCriterion`."""
+        self._provider.follow(self._mistakes, None, [root])
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
-        provider = self._provider
+        return self._provider.search(node.number, FewestFeatureMistakes(self._mistakes, node))
+
+    def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
+        """See :class:`SeparationCriterion`: rows separated from their centers are dropped."""
+        self._provider.follow(self._mistakes, node, children)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMistakes:
+    """The weight of every row at its cluster, of k, while that survives in the row's node, by surrogate features.
+
+    ``cheapest``: whether costs settle ties. ``one_sided``: whether only thresholds are cuts.
+    """
+
+    k: int
+    features: Features
+    cheapest: bool
+    one_sided: bool
+
+    def in_memory(self, memory: MemoryProvider) -> FeatureMistakeRows:
+        """See :class:`cutwise.tree.provider.Separation`."""
+        return FeatureMistakeRows(memory, self)
+
+
+@dataclass(frozen=True, eq=False)
+class FewestFeatureMistakes:
+    """The cut of a node that separates the fewest rows from their centers; None where none has centers on each side."""
+
+    mistakes: FeatureMistakes
+    node: SeparationNode
+
+    def among(self, memory: MemoryProvider, rows: Int32) -> SeparatingCut | None:
+        """See :class:`cutwise.tree.provider.Search`."""
+        return memory.kept(self.mistakes).fewest(self.node, rows)
+
+
+class FeatureMistakeRows:
+    """Rows in memory with the clusters that they are with yet, and the features of columns at hand."""
+
+    def __init__(self, memory: MemoryProvider, mistakes: FeatureMistakes) -> None:
+        weights, n_jobs = memory.weights, memory.n_jobs
+        self._memory = memory
+        self._k = mistakes.k
+        self._cluster = memory.labels.copy()
+        self._excess = memory.costs.excess if mistakes.cheapest else None
+        self._one_sided = mistakes.one_sided
+        self._features = core.feature_table(memory.ranks, memory.labels, weights, mistakes.k, n_jobs)
+        self._means, _ = core.cluster_means(memory.table.matrix, memory.labels, mistakes.k, weights, n_jobs)
+        self._family = mistakes.features
+        self._runs, self._loaded = self._run_up()
+        self._already_mistaken: dict[int, Int32] = {}
+
+    def fewest(self, node: SeparationNode, rows: Int32) -> SeparatingCut | None:
+        """See :class:`FewestFeatureMistakes`."""
+        memory = self._memory
         for any_level in (False, True):
             found = []
             for run in range(len(self._runs)):
                 self._load(run)
                 best_of_run = core.fewest_feature_mistakes(
-                    self._features, provider.rows(node.number), self._cluster, provider.weights, node.survivors,
-                    self._excess, self._one_sided, any_level, provider.n_jobs,
+                    self._features, rows, self._cluster, memory.weights, node.survivors, self._excess,
+                    self._one_sided, any_level, memory.n_jobs,
                 )  # fmt: skip
                 if best_of_run is not None:
                     found.append(best_of_run)
@@ -73,12 +122,15 @@ class FeatureMistakeCriterion:
                 mistakes, _, column, _, lower, upper, left = min(found, key=lambda cut: cut[:3])
                 goes_left = np.isin(node.survivors, left)
                 return SeparatingCut(NodeTest(column, upper, lower), goes_left, mistakes=mistakes)
-        return self._cut_between_means(node)
+        return self._cut_between_means(node, rows)
 
-    def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
-        """See :class:`SeparationCriterion`: rows separated from their centers are dropped."""
+    def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
+        """See :class:`cutwise.tree.provider.Provider`."""
+        if node is None:
+            return
         for child in children:
-            self._cluster[drop_mistaken(self._provider, self._cluster, child, self._k)] = -1
+            mistaken, self._already_mistaken[child.number] = mistaken_rows(self._memory, self._cluster, child, self._k)
+            self._cluster[mistaken] = -1
 
     def _run_up(self) -> tuple[list[range], int]:
         """Divide the columns into runs whose features fit in memory together: one run in all but wide tables."""
@@ -111,13 +163,14 @@ class FeatureMistakeCriterion:
         self._features.add_features(column, np.ascontiguousarray(values, dtype=np.float64))
         return int(values.nbytes)
 
-    def _cut_between_means(self, node: SeparationNode) -> SeparatingCut | None:
-        provider = self._provider
+    def _cut_between_means(self, node: SeparationNode, rows: Int32) -> SeparatingCut | None:
+        memory, table = self._memory, self._memory.table
         totals = np.zeros((self._k, 1), dtype=np.int64)
-        provider.add_by_cluster(provider.rows(node.number), self._cluster, None, totals)
-        mistakes, columns, thresholds = provider.search(
-            core.fewest_mistakes, node.number, self._cluster, provider.weights, node.already_mistaken, None, totals,
-            self._means, node.survivors, core.CutCache(), provider.n_jobs,
+        memory.add_by_cluster(rows, self._cluster, None, totals)
+        already_mistaken = self._already_mistaken.get(node.number, np.empty(0, dtype=np.int32))
+        mistakes, columns, thresholds = core.fewest_mistakes(
+            table.encoded, table.matrix, rows, self._cluster, memory.weights, already_mistaken, None, totals,
+            self._means, node.survivors, core.CutCache(), memory.n_jobs,
         )  # fmt: skip
         if mistakes < 0:
             return None

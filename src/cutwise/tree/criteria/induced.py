@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.tree.provider import MemoryProvider, SeparationNode
 
-from .base import GrowthProblem, SeparatingCut, SeparationNode
+from .base import GrowthProblem, SeparatingCut
 from .mistakes import new_histogram
 
-__all__ = ["InducedCriterion", "ShallowCriterion", "new_states"]
+__all__ = ["InducedCriterion", "LeastInduced", "NearestTwo", "ShallowCriterion", "new_states"]
 
+Int32 = npt.NDArray[np.int32]
+Float64 = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.uint8]
 
 
@@ -27,42 +31,23 @@ class InducedCriterion:
     """
 
     def __init__(self, problem: GrowthProblem, depth_penalty: float = 0.0) -> None:
-        provider, k = problem.provider, problem.n_clusters
-        self._provider = provider
+        self._provider = problem.provider
         self._coordinates = problem.coordinates
-        self._costs = problem.fixed_costs
-        self._penalty = float(depth_penalty)
-        # Counts beside losses: the depth term depends on how many points a cut leaves on its left.
-        self._histogram, self._totals = new_histogram(provider, k, width=2 if self._penalty else 1)
-        self._nearest_costs = np.zeros((k, 2), dtype=np.int64)
-        self._states = new_states(provider.n_rows, k, self._costs.excess.dtype)
-        self.clusters = np.arange(k, dtype=np.int32)
+        self._nearest = NearestTwo(problem.coordinates, float(depth_penalty))
+        self.clusters = np.arange(problem.n_clusters, dtype=np.int32)
 
     def start(self, root: SeparationNode) -> None:
         """See :class:`SeparationCriterion`: every row finds its two nearest centers."""
-        self._update_two_nearest([root])
+        self._provider.follow(self._nearest, None, [root])
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
-        provider = self._provider
-        found = provider.search(
-            core.best_induced_cut, node.number, self._costs.excess, self._states, provider.weights, self._histogram,
-            self._totals, self._nearest_costs, self._coordinates, node.survivors, self._penalty, kills_left,
-            kills_right, provider.n_jobs,
-        )  # fmt: skip
-        return None if found is None else SeparatingCut.at(found[2], found[3], self._coordinates, node.survivors)
+        found = self._provider.search(node.number, LeastInduced(self._nearest, node, kills_left, kills_right))
+        return None if found is None else SeparatingCut.at(*found, self._coordinates, node.survivors)
 
     def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows that lost their nearest or second nearest center find new ones."""
-        self._update_two_nearest(children)
-
-    def _update_two_nearest(self, nodes: Sequence[SeparationNode]) -> None:
-        provider = self._provider
-        core.update_two_nearest(
-            provider.table.encoded, provider.packed, self._costs.excess, self._costs.base, provider.weights,
-            [provider.rows(node.number) for node in nodes], [node.survivors for node in nodes], self._states,
-            self._histogram, self._totals, self._nearest_costs, provider.n_jobs,
-        )  # fmt: skip
+        self._provider.follow(self._nearest, node, children)
 
 
 class ShallowCriterion(InducedCriterion):
@@ -70,6 +55,72 @@ class ShallowCriterion(InducedCriterion):
 
     def __init__(self, problem: GrowthProblem) -> None:
         super().__init__(problem, problem.depth_penalty)
+
+
+@dataclass(frozen=True, eq=False)
+class NearestTwo:
+    """What every row loses at least when the two surviving centers nearest to it are separated.
+
+    ``coordinates`` (k, d) float64 of the centers. ``depth_penalty``: where it is positive, how many rows a cut leaves
+    on its left counts too.
+    """
+
+    coordinates: Float64
+    depth_penalty: float
+
+    def in_memory(self, memory: MemoryProvider) -> NearestTwoRows:
+        """See :class:`cutwise.tree.provider.Separation`."""
+        return NearestTwoRows(memory, self)
+
+
+@dataclass(frozen=True, eq=False)
+class LeastInduced:
+    """The cut of a node that costs least when every row is served by the best surviving center on its side.
+
+    ``kills_left``, ``kills_right`` (n_columns,) uint8: see :class:`SeparationCriterion`. Found: feature and threshold,
+    or None where no cut has centers on both sides.
+    """
+
+    nearest: NearestTwo
+    node: SeparationNode
+    kills_left: Flags
+    kills_right: Flags
+
+    def among(self, memory: MemoryProvider, rows: Int32) -> tuple[int, float] | None:
+        """See :class:`cutwise.tree.provider.Search`."""
+        return memory.kept(self.nearest).least(self, rows)
+
+
+class NearestTwoRows:
+    """Rows in memory with their two nearest surviving centers, and the histogram of their losses."""
+
+    def __init__(self, memory: MemoryProvider, nearest: NearestTwo) -> None:
+        k = len(nearest.coordinates)
+        self._memory = memory
+        self._costs = memory.costs
+        # Counts beside losses: the depth term depends on how many points a cut leaves on its left.
+        self._histogram, self._totals = new_histogram(memory, k, width=2 if nearest.depth_penalty else 1)
+        self._nearest_costs = np.zeros((k, 2), dtype=np.int64)
+        self._states = new_states(memory.table.n_rows, k, self._costs.excess.dtype)
+
+    def least(self, search: LeastInduced, rows: Int32) -> tuple[int, float] | None:
+        """See :class:`LeastInduced`."""
+        table, nearest = self._memory.table, search.nearest
+        found = core.best_induced_cut(
+            table.encoded, table.matrix, rows, self._costs.excess, self._states, table.weights, self._histogram,
+            self._totals, self._nearest_costs, nearest.coordinates, search.node.survivors, nearest.depth_penalty,
+            search.kills_left, search.kills_right, self._memory.n_jobs,
+        )  # fmt: skip
+        return None if found is None else (found[2], found[3])
+
+    def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
+        """See :class:`cutwise.tree.provider.Provider`."""
+        memory = self._memory
+        core.update_two_nearest(
+            memory.table.encoded, memory.packed, self._costs.excess, self._costs.base, memory.weights,
+            [memory.rows(child.number) for child in children], [child.survivors for child in children], self._states,
+            self._histogram, self._totals, self._nearest_costs, memory.n_jobs,
+        )  # fmt: skip
 
 
 def new_states(n_rows: int, k: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.provider import CostPayload, MemoryProvider
+from cutwise.tree.provider import CostPayload, MemoryProvider, SeparationNode
 
-from .base import GrowthProblem, SeparatingCut, SeparationNode
+from .base import GrowthProblem, SeparatingCut
 
-__all__ = ["MistakeCriterion", "drop_mistaken", "new_histogram"]
+__all__ = ["CheapestTie", "FewestMistakes", "MistakeCriterion", "Mistakes", "mistaken_rows", "new_histogram"]
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.uint8]
 
 HISTOGRAM_BYTES = 128 * 2**20
@@ -30,96 +32,173 @@ than searched anew."""
 class MistakeCriterion:
     """Fewest rows separated from their centers; of equals, the cut whose sides cost least.
 
-    The histogram of all clusters is built once: every cluster lives in exactly one open node, so a node's statistics
-    are those of its clusters, and only rows that become mistakes are ever taken out.
-
-    ``problem``: its costs settle ties, and are asked for when the first tie appears; without them the lowest column and
-    gap win.
+    ``problem``: its provider's costs settle ties, and are asked for when the first tie appears; without them the lowest
+    column and gap win.
 
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1.
     """
 
     def __init__(self, problem: GrowthProblem) -> None:
         self._provider = problem.provider
-        self._cluster = problem.labels.copy()
         self._coordinates = problem.coordinates
-        self._costs = problem.costs
-        self._most_costs: npt.NDArray[Any] | None = None
-        self._histogram, self._totals = new_histogram(problem.provider, problem.n_clusters, width=1)
+        self._mistakes = Mistakes(problem.coordinates)
+        self._cost_payload = CostPayload(problem.n_clusters)
+        self._cost_totals: dict[int, Int64] = {}  # of all rows of a node by every cluster, where ties asked for them
         self.clusters = np.arange(problem.n_clusters, dtype=np.int32)
 
     def start(self, root: SeparationNode) -> None:
         """See :class:`SeparationCriterion`."""
-        self._add(self._provider.rows(root.number), sign=1)
+        self._provider.follow(self._mistakes, None, [root])
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
-        provider, survivors = self._provider, node.survivors
-        node.cuts = node.cuts or core.CutCache()
-        mistakes, features, thresholds = provider.search(
-            core.fewest_mistakes, node.number, self._cluster, provider.weights, node.already_mistaken, self._histogram,
-            self._totals, self._coordinates, survivors, node.cuts, provider.n_jobs,
-        )  # fmt: skip
+        provider = self._provider
+        mistakes, features, thresholds = provider.search(node.number, FewestMistakes(self._mistakes, node))
         if mistakes < 0:
             return None
         chosen = 0
-        if len(features) > 1 and self._costs is not None and provider.size(node.number) > 0:
-            excess = self._costs.fixed.excess
-            if node.cost_totals is None:
-                node.cost_totals = self._cost_totals(node)
-            if self._most_costs is None:
-                self._most_costs = np.zeros(len(excess), dtype=excess.dtype)
-            chosen = provider.search(
-                core.cheapest_tied_cut, node.number, excess, node.cost_totals, self._most_costs, self._coordinates,
-                survivors, features, thresholds,
-            )  # fmt: skip
+        if len(features) > 1 and provider.has_costs and provider.size(node.number) > 0:
+            if node.number not in self._cost_totals:
+                self._cost_totals[node.number] = provider.totals(node.number, self._cost_payload)
+            tie = CheapestTie(self._mistakes, node, self._cost_totals[node.number], features, thresholds)
+            chosen = provider.search(node.number, tie)
         return SeparatingCut.at(
-            int(features[chosen]), float(thresholds[chosen]), self._coordinates, survivors, mistakes
+            int(features[chosen]), float(thresholds[chosen]), self._coordinates, node.survivors, mistakes
         )
 
     def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows separated from their centers are dropped."""
         provider = self._provider
+        provider.follow(self._mistakes, node, children)
+        totals = self._cost_totals.pop(node.number, None)
         smaller, larger = sorted(children, key=lambda child: provider.size(child.number))
-        n_mistaken = 0
+        if totals is not None and len(larger.survivors) > 1:
+            self._cost_totals[smaller.number] = provider.totals(smaller.number, self._cost_payload)
+            totals -= self._cost_totals[smaller.number]
+            self._cost_totals[larger.number] = totals
+
+
+@dataclass(frozen=True, eq=False)
+class Mistakes:
+    """The weight of every row at its cluster, while that survives in the row's node; coordinates (k, d) of clusters."""
+
+    coordinates: Float64
+
+    def in_memory(self, memory: MemoryProvider) -> MistakeRows:
+        """See :class:`cutwise.tree.provider.Separation`."""
+        return MistakeRows(memory, self.coordinates)
+
+
+@dataclass(frozen=True, eq=False)
+class FewestMistakes:
+    """The cuts of a node that separate the fewest rows from their centers.
+
+    Found: ``mistakes``, -1 where no cut has centers on both sides; ``features``, ``thresholds`` of all such cuts, the
+    lowest first.
+    """
+
+    mistakes: Mistakes
+    node: SeparationNode
+
+    def among(self, memory: MemoryProvider, rows: Int32) -> tuple[int, Int32, Float64]:
+        """See :class:`cutwise.tree.provider.Search`."""
+        return memory.kept(self.mistakes).fewest(self.node, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class CheapestTie:
+    """Which of some cuts has sides that cost least, each served by its best surviving cluster; the first of equals.
+
+    ``cost_totals`` (k,) int64: what all rows of the node cost by every cluster.
+    """
+
+    mistakes: Mistakes
+    node: SeparationNode
+    cost_totals: Int64
+    features: Int32
+    thresholds: Float64
+
+    def among(self, memory: MemoryProvider, rows: Int32) -> int:
+        """See :class:`cutwise.tree.provider.Search`."""
+        excess: npt.NDArray[Any] = memory.costs.excess
+        return core.cheapest_tied_cut(
+            memory.table.encoded, memory.table.matrix, rows, excess, self.cost_totals,
+            memory.kept(self.mistakes).most_costs(), self.mistakes.coordinates, self.node.survivors, self.features,
+            self.thresholds,
+        )  # fmt: skip
+
+
+class MistakeRows:
+    """Rows in memory with the clusters that they are with yet, and the histogram of all of these.
+
+    The histogram is built once: every cluster lives in exactly one open node, so a node's statistics are those of its
+    clusters, and only rows that become mistakes are ever taken out.
+    """
+
+    def __init__(self, memory: MemoryProvider, coordinates: Float64) -> None:
+        self._memory = memory
+        self._coordinates = coordinates
+        self._cluster = memory.labels.copy()
+        self._histogram, self._totals = new_histogram(memory, len(coordinates), width=1)
+        self._already_mistaken: dict[int, Int32] = {}
+        self._cuts: dict[int, core.CutCache] = {}  # best cuts of columns, as far as they are known
+        self._most_costs: npt.NDArray[Any] | None = None
+
+    def most_costs(self) -> npt.NDArray[Any]:
+        """By row: what it costs at most, 0 where nobody asked yet."""
+        if self._most_costs is None:
+            excess = self._memory.costs.excess
+            self._most_costs = np.zeros(len(excess), dtype=excess.dtype)
+        return self._most_costs
+
+    def fewest(self, node: SeparationNode, rows: Int32) -> tuple[int, Int32, Float64]:
+        """See :class:`FewestMistakes`."""
+        memory, table = self._memory, self._memory.table
+        return core.fewest_mistakes(
+            table.encoded, table.matrix, rows, self._cluster, table.weights, self._already_mistaken[node.number],
+            self._histogram, self._totals, self._coordinates, node.survivors,
+            self._cuts.setdefault(node.number, core.CutCache()), memory.n_jobs,
+        )  # fmt: skip
+
+    def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
+        """See :class:`cutwise.tree.provider.Provider`."""
+        memory = self._memory
+        if node is None:
+            for root in children:
+                self._already_mistaken[root.number] = np.empty(0, dtype=np.int32)
+                self._add(memory.rows(root.number), sign=1)
+            return
+        n_mistaken = len(self._already_mistaken.pop(node.number))
         for child in children:
-            mistaken = drop_mistaken(provider, self._cluster, child, len(self._coordinates))
+            mistaken, self._already_mistaken[child.number] = mistaken_rows(
+                memory, self._cluster, child, len(self._coordinates)
+            )
             self._add(mistaken, sign=-1)
             self._cluster[mistaken] = -1
             n_mistaken += len(mistaken)
-        if len(larger.survivors) < 2:
-            return
-        # What a node knows is handed on to the larger child, less what the smaller one takes away.
-        if node.cost_totals is not None:
-            smaller.cost_totals = self._cost_totals(smaller)
-            larger.cost_totals = node.cost_totals
-            larger.cost_totals -= smaller.cost_totals
-        n_smaller, n_larger = provider.size(smaller.number), provider.size(larger.number)
-        if n_mistaken == len(node.already_mistaken) == 0 and FEWER_TIMES * n_smaller <= n_larger:
-            larger.cuts, node.cuts = node.cuts, None
-            if larger.cuts is not None:
-                core.invalidate_changed_cuts(
-                    larger.cuts, provider.table.matrix, provider.rows(smaller.number), self._cluster,
-                    self._coordinates, smaller.survivors, larger.survivors,
-                )  # fmt: skip
-
-    def _cost_totals(self, node: SeparationNode) -> Int64:
-        assert self._costs is not None
-        return self._provider.totals(node.number, CostPayload(self._costs.fixed.excess))
+        # What is known of a node's columns is handed on to a child that loses next to nothing.
+        cuts = self._cuts.pop(node.number, None)
+        smaller, larger = sorted(children, key=lambda child: memory.size(child.number))
+        few = FEWER_TIMES * memory.size(smaller.number) <= memory.size(larger.number)
+        if cuts is not None and n_mistaken == 0 and few and len(larger.survivors) > 1:
+            self._cuts[larger.number] = cuts
+            core.invalidate_changed_cuts(
+                cuts, memory.table.matrix, memory.rows(smaller.number), self._cluster, self._coordinates,
+                smaller.survivors, larger.survivors,
+            )  # fmt: skip
 
     def _add(self, rows: Int32, sign: int) -> None:
-        self._provider.add_by_cluster(rows, self._cluster, self._histogram, self._totals, sign=sign)
+        self._memory.add_by_cluster(rows, self._cluster, self._histogram, self._totals, sign=sign)
 
 
-def drop_mistaken(provider: MemoryProvider, cluster: Int32, child: SeparationNode, k: int) -> Int32:
-    """Rows of a child whose cluster went to the other side; sets its ``already_mistaken``."""
-    mistaken, child.already_mistaken = core.mistaken_rows(provider.rows(child.number), cluster, child.survivors, k)
-    return mistaken
+def mistaken_rows(memory: MemoryProvider, cluster: Int32, node: SeparationNode, k: int) -> tuple[Int32, Int32]:
+    """Rows of a node whose cluster went to the other side just now, and those that were mistakes before."""
+    return core.mistaken_rows(memory.rows(node.number), cluster, node.survivors, k)
 
 
-def new_histogram(provider: MemoryProvider, k: int, *, width: int) -> tuple[Int64 | None, Int64]:
+def new_histogram(memory: MemoryProvider, k: int, *, width: int) -> tuple[Int64 | None, Int64]:
     """Zeros of shape (n_slots, k, width), None when not worth their memory; and totals of shape (k, width)."""
     totals = np.zeros((k, width), dtype=np.int64)
-    if 8 * provider.n_slots * k * width > HISTOGRAM_BYTES:
+    if 8 * memory.n_slots * k * width > HISTOGRAM_BYTES:
         return None, totals
-    return np.zeros((provider.n_slots, k, width), dtype=np.int64), totals
+    return np.zeros((memory.n_slots, k, width), dtype=np.int64), totals

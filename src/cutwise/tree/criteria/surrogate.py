@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 
 from cutwise import core
 from cutwise.tree.node_test import NodeTest
-from cutwise.tree.provider import CostPayload, NodeSums
+from cutwise.tree.provider import CostPayload, MemoryProvider, NodeSums
 
 from .base import GrowthProblem, LeafCut
 
-__all__ = ["SurrogateCriterion", "interval_cut", "leaf_cut"]
+__all__ = ["CheapestCut", "CheapestInterval", "SurrogateCriterion", "interval_cut", "leaf_cut"]
+
+Int32 = npt.NDArray[np.int32]
 
 
 class SurrogateCriterion:
@@ -27,9 +32,7 @@ class SurrogateCriterion:
     def __init__(self, problem: GrowthProblem) -> None:
         self._provider = problem.provider
         self._intervals = problem.intervals
-        self._payload = CostPayload(problem.fixed_costs.excess)
-        costs_nothing = np.asarray(self._payload.excess.any(axis=1)) == 0
-        self._zero_cost_rows = costs_nothing.astype(np.uint8) if costs_nothing.any() else None
+        self._payload = CostPayload(problem.n_clusters)
 
     def sums(self, node: int) -> NodeSums:
         """See :class:`ExpansionCriterion`; costs in fixed-point units above the base cost."""
@@ -49,15 +52,39 @@ class SurrogateCriterion:
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
-        provider, excess = self._provider, self._payload.excess
-        found = provider.search(
-            core.best_surrogate_cut, node, excess, sums.histogram, sums.totals, self._zero_cost_rows, provider.n_jobs
-        )
-        if found is None or not self._intervals or found[0] == 0:
-            return leaf_cut(found)
-        return interval_cut(
-            provider.search_intervals(core.best_surrogate_interval, node, excess, sums.totals, found[0])
-        ) or leaf_cut(found)
+        cut = self._provider.search(node, CheapestCut(sums))
+        if cut is None or not self._intervals or cut.cost == 0:
+            return cut
+        return self._provider.search(node, CheapestInterval(sums, cut)) or cut
+
+
+@dataclass(frozen=True, eq=False)
+class CheapestCut:
+    """The cut of a node whose two sides cost least, each served by one cluster; None where its rows are equal."""
+
+    sums: NodeSums
+
+    def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
+        """See :class:`cutwise.tree.provider.Search`."""
+        return leaf_cut(core.best_surrogate_cut(
+            memory.table.encoded, memory.table.matrix, rows, memory.costs.excess, self.sums.histogram,
+            self.sums.totals, memory.zero_cost_rows, memory.n_jobs,
+        ))  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class CheapestInterval:
+    """The same of intervals; None where none costs less than a cut that is known."""
+
+    sums: NodeSums
+    known: LeafCut
+
+    def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
+        """See :class:`cutwise.tree.provider.Search`."""
+        return interval_cut(core.best_surrogate_interval(
+            memory.ranks, rows, memory.weights, memory.costs.excess, self.sums.totals, int(self.known.cost),
+            memory.n_jobs,
+        ))  # fmt: skip
 
 
 def interval_cut(found: tuple[int, float, int, float, float, int, int] | None) -> LeafCut | None:
