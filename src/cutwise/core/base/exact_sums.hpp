@@ -12,7 +12,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "base/clones.hpp"
+#include "base/simd.hpp"
 
 namespace cutwise {
 

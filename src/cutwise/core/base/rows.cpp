@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "base/clones.hpp"
+#include "base/simd.hpp"
 
 namespace cutwise {
 namespace {

@@ -6,8 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/clones.hpp"
-#include "base/lanes.hpp"
+#include "base/simd.hpp"
 
 namespace cutwise {
 namespace {

@@ -14,12 +14,11 @@
 #include <vector>
 
 #include "base/arrays.hpp"
-#include "base/clones.hpp"
 #include "base/exact_sums.hpp"
-#include "base/lanes.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
+#include "base/simd.hpp"
 #include "clustering/centers.hpp"
 
 namespace cutwise {

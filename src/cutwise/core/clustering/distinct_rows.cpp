@@ -12,8 +12,8 @@
 
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
-#include "base/prefetch.hpp"
 #include "base/rows.hpp"
+#include "base/simd.hpp"
 
 namespace cutwise {
 namespace {

@@ -27,7 +27,6 @@
 #include "base/rows.hpp"
 #include "clustering/bounds.hpp"
 #include "clustering/centers.hpp"
-#include "clustering/medians.hpp"
 #include "clustering/sums.hpp"
 
 namespace cutwise {

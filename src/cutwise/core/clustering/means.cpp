@@ -15,7 +15,6 @@
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
 #include "clustering/sums.hpp"
-#include "clustering/weights.hpp"
 
 namespace cutwise {
 namespace {

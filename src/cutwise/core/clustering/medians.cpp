@@ -3,7 +3,7 @@
 // The median is the lower one: the smallest value of the cluster such that the rows at or below it hold at least half of its
 // weight. Any value between it and the upper one costs the same. Weights are integers here, so that half of them is no matter
 // of rounding, and the result is a function of the values and their weights alone: neither rows' order nor threads play a part.
-#include "clustering/medians.hpp"
+#include "clustering/centers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
-#include "clustering/weights.hpp"
+#include "clustering/sums.hpp"
 
 namespace cutwise {
 

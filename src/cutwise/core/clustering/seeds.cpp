@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/arrays.hpp"
-#include "base/clones.hpp"
 #include "base/matrix.hpp"
 #include "base/rows.hpp"
+#include "base/simd.hpp"
 #include "clustering/centers.hpp"
 
 namespace cutwise {

@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "base/arrays.hpp"
-#include "base/clones.hpp"
 #include "base/exact_sums.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
+#include "base/simd.hpp"
 #include "clustering/sums.hpp"
-#include "clustering/weights.hpp"
 
 namespace cutwise {
 

@@ -15,8 +15,6 @@
 #include "base/parallel.hpp"
 #include "cuts/depth.hpp"
 #include "nodes/separation.hpp"
-#include "nodes/two_nearest.hpp"
-#include "nodes/valid_cuts.hpp"
 
 namespace cutwise {
 namespace {

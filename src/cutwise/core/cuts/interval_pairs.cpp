@@ -1,6 +1,6 @@
 #include "cuts/interval_pairs.hpp"
 
-#include "base/clones.hpp"
+#include "base/simd.hpp"
 
 namespace cutwise {
 namespace {

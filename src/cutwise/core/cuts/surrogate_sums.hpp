@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/prefetch.hpp"
+#include "base/simd.hpp"
 #include "nodes/node.hpp"
 
 namespace cutwise {

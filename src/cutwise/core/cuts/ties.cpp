@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/arrays.hpp"
-#include "base/clones.hpp"
+#include "base/simd.hpp"
 #include "nodes/node.hpp"
 
 namespace cutwise {

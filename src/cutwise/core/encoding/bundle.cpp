@@ -1,4 +1,4 @@
-#include "encoding/bundle.hpp"
+#include "encoding/codes.hpp"
 
 #include <algorithm>
 

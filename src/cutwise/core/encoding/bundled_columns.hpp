@@ -7,9 +7,9 @@
 #include <cstring>
 #include <vector>
 
-#include "base/clones.hpp"
 #include "base/matrix.hpp"
-#include "encoding/compared.hpp"
+#include "base/simd.hpp"
+#include "encoding/bins.hpp"
 
 namespace cutwise {
 

@@ -1,4 +1,4 @@
-// The layout of slots and codes, and its amendment once all rows were read.
+// The layout of slots and codes: which columns share a group, the codes of each, and their amendment once all rows were read.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,33 @@
 #include "encoding/encoded.hpp"
 
 namespace cutwise {
+
+// Which columns share a group of codes: those of which at most one differs from its default value in any row.
+
+// A value that a column may take as its default, and the sampled rows that hold another one.
+struct Default {
+  int32_t bin;
+  std::vector<uint64_t> others;  // one bit a sampled row
+};
+
+struct BundleCandidate {
+  int32_t column;
+  int32_t n_codes;                // bins other than the default one
+  std::vector<Default> defaults;  // tried in turn
+};
+
+struct Layout {
+  int32_t n_groups = 0;
+  std::vector<int32_t> group;        // of every column
+  std::vector<int32_t> default_bin;  // -1: the column has its group to itself
+};
+
+// Groups the candidates (in column order) greedily by the sample, where it is convincing; every other column gets a group of
+// its own. Groups are numbered by their first column. Unless the sample is the whole table, what it suggests has to be
+// verified on all rows.
+Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates, bool sample_is_all);
+
+// The layout of slots and codes, and its amendment once all rows were read.
 
 // Fills slot_begin, n_bins and exact of every column, group_begin and n_slots from each column's group and default_bin (-1:
 // the column has the group to itself) and its bins. False when a bundle needs more codes than a byte has. Columns without a

@@ -6,8 +6,6 @@
 
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
-#include "encoding/encode_dense.hpp"
-#include "encoding/encode_sparse.hpp"
 #include "encoding/encoded.hpp"
 
 namespace cutwise {

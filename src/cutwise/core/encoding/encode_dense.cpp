@@ -1,8 +1,6 @@
 // Dense tables: bins and bundles are planned on a sample of the rows, then every row is read once, in tiles. What the plan
 // has no code for is kept as a surprise and amended afterwards; only a column with too many of them is planned anew, and
 // the pass repeated.
-#include "encoding/encode_dense.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -11,14 +9,24 @@
 #include <mutex>
 
 #include "base/parallel.hpp"
-#include "base/prefetch.hpp"
+#include "base/simd.hpp"
 #include "encoding/bins.hpp"
-#include "encoding/bundle.hpp"
 #include "encoding/bundled_columns.hpp"
 #include "encoding/codes.hpp"
+#include "encoding/encoded.hpp"
 #include "encoding/finder.hpp"
 
 namespace cutwise {
+
+CUTWISE_CLONES void mark_off_default(const float *x, int64_t row_stride, int64_t n, const float *defaults,
+                                     const uint8_t *is_member, int64_t width, uint8_t *off, int64_t off_stride) {
+  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
+}
+CUTWISE_CLONES void mark_off_default(const double *x, int64_t row_stride, int64_t n, const double *defaults,
+                                     const uint8_t *is_member, int64_t width, uint8_t *off, int64_t off_stride) {
+  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
+}
+
 namespace {
 
 constexpr int64_t kMinSampled = 4096, kMaxSampled = 8192;

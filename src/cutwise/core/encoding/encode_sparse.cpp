@@ -1,15 +1,14 @@
 // CSR tables: only stored values are touched. They are brought together by column, where a column's bins stay at hand while
 // they are chosen and looked up; zero is a bin of its own wherever a row leaves the column out.
-#include "encoding/encode_sparse.hpp"
+#include "encoding/encoded.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <memory>
 
 #include "base/parallel.hpp"
-#include "base/prefetch.hpp"
+#include "base/simd.hpp"
 #include "encoding/bins.hpp"
-#include "encoding/compared.hpp"
 
 namespace cutwise {
 namespace {

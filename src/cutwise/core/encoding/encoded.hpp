@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/matrix.hpp"
+
 namespace cutwise {
 
 struct Column {
@@ -88,5 +90,13 @@ struct Encoded {
     return column.bin_of(slot);
   }
 };
+
+// Dense tables to codes; see encoded.hpp for what the result means.
+
+Encoded encode_dense(const Matrix &matrix, bool bundle, int n_jobs);
+
+// CSR tables to slots; see encoded.hpp for what the result means.
+
+Encoded encode_sparse(const Matrix &matrix, int n_jobs);
 
 }  // namespace cutwise

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "encoding/bins.hpp"
-#include "encoding/compared.hpp"
 
 namespace cutwise {
 

@@ -7,11 +7,10 @@
 #include <optional>
 
 #include "base/arrays.hpp"
-#include "base/clones.hpp"
 #include "base/parallel.hpp"
+#include "base/simd.hpp"
 #include "encoding/encoded.hpp"
 #include "nodes/histogram.hpp"
-#include "nodes/pack.hpp"
 
 namespace cutwise {
 namespace {

@@ -1,4 +1,4 @@
-#include "nodes/pack.hpp"
+#include "nodes/histogram.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -7,9 +7,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
+#include "base/matrix.hpp"
+#include "encoding/encoded.hpp"
 #include "nodes/histogram.hpp"
 #include "nodes/node.hpp"
 
@@ -210,5 +215,60 @@ Sweep<Node> sweep_before(const Node &node, int32_t feature, const CenterLine &li
   while (sweep.more_centers() && sweep.next_center() < low) sweep.pass_center();
   return sweep;
 }
+
+// What a row keeps while centers are parted: its two nearest surviving clusters.
+
+// One record a row, so that following a row down the tree touches one line of the cache; as narrow as the costs and the
+// number of clusters allow, for there are as many as rows.
+template <class Cost_, class Index_>
+struct RowState {
+  using Cost = Cost_;
+  using Index = Index_;
+  // NumPy holds records as lines of so many words.
+  using Word = std::conditional_t<sizeof(Cost) == 4, Index, Cost>;
+
+  Cost loss;              // cost of the second less cost of the nearest
+  Index nearest, second;  // -1: none
+
+  static constexpr int64_t width() { return sizeof(RowState) / sizeof(Word); }
+
+  static PerRow<Index> nearest_of(const RowState *states) { return {&states->nearest, sizeof(RowState) / sizeof(Index)}; }
+  static PerRow<Index> second_of(const RowState *states) { return {&states->second, sizeof(RowState) / sizeof(Index)}; }
+  static PerRow<Cost> loss_of(const RowState *states) { return {&states->loss, sizeof(RowState) / sizeof(Cost)}; }
+};
+
+// searches.new_states knows the same three.
+using SmallState = RowState<int32_t, int16_t>;
+using MiddleState = RowState<int32_t, int32_t>;
+using LargeState = RowState<int64_t, int32_t>;
+static_assert(sizeof(SmallState) == 8 && sizeof(MiddleState) == 12 && sizeof(LargeState) == 16);
+
+// Cuts that leave each side at least as many distinct rows as centers, so that no leaf below need be empty.
+
+// Thresholds from `first` on, below `end`.
+struct ValidRange {
+  double first = -std::numeric_limits<double>::infinity(), end = std::numeric_limits<double>::infinity();
+
+  bool holds(double threshold) const { return first <= threshold && threshold < end; }
+  bool is_empty() const { return !(first < end); }
+};
+
+// One node's rows, counted by content and no further than asked: rows that differ are many wherever few are wanted, so
+// a count most often ends after a handful.
+class ValidCuts {
+ public:
+  ValidCuts(const Encoded &encoded, const Matrix &matrix, const int32_t *rows, int64_t n)
+      : encoded_(encoded), matrix_(matrix), rows_(rows), n_(n) {}
+
+  bool has_distinct(size_t wanted) const;
+  // Of the cuts begin <= threshold < end of a column, those with at least so many distinct rows on either side.
+  ValidRange between(int32_t feature, double begin, double end, size_t n_left, size_t n_right) const;
+
+ private:
+  const Encoded &encoded_;
+  const Matrix &matrix_;
+  const int32_t *rows_;
+  int64_t n_;
+};
 
 }  // namespace cutwise

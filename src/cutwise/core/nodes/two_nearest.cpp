@@ -12,7 +12,7 @@
 #include "base/parallel.hpp"
 #include "nodes/histogram.hpp"
 #include "nodes/node.hpp"
-#include "nodes/two_nearest.hpp"
+#include "nodes/separation.hpp"
 
 namespace cutwise {
 namespace {

@@ -1,5 +1,5 @@
 // Laber, Murtinho, Oliveira (2023) cut where each side keeps as many points as centers; here they are counted by content.
-#include "nodes/valid_cuts.hpp"
+#include "nodes/separation.hpp"
 
 #include "encoding/distinct_rows.hpp"
 #include "nodes/node.hpp"

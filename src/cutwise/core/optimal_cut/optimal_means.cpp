@@ -14,12 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/clones.hpp"
 #include "base/parallel.hpp"
-#include "base/prefetch.hpp"
+#include "base/simd.hpp"
 #include "optimal_cut/cut_table.hpp"
 #include "optimal_cut/ordered.hpp"
-#include "optimal_cut/parts.hpp"
 
 namespace cutwise {
 namespace {

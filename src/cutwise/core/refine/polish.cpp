@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/arrays.hpp"
-#include "base/clones.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
+#include "base/simd.hpp"
 #include "refine/grid_rows.hpp"
 
 namespace cutwise {

@@ -6,7 +6,7 @@
 // addition a row and column, and none where the side is a single leaf: then it is what all leaves of the other side have.
 #include <algorithm>
 
-#include "refine/changes.hpp"
+#include "refine/cut_tree.hpp"
 
 namespace cutwise {
 namespace {

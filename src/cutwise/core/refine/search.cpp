@@ -15,7 +15,7 @@
 
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
-#include "refine/changes.hpp"
+#include "refine/cut_tree.hpp"
 
 namespace cutwise {
 namespace {

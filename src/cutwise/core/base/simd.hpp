@@ -1,13 +1,34 @@
-// Four float64 side by side, each with its own sum: lanes never mix, so vector width changes no bit of a result.
+// What makes hot loops fast and changes no bit of their results: clones for wider vectors, lanes, memory asked for ahead.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
-#include "base/clones.hpp"
+// CUTWISE_CLONES before a hot function: compiled twice, for the baseline and for x86-64-v3 (AVX2), the fit one chosen when the
+// module is loaded. Both give the same bits: nothing is reassociated, and multiply-add is never fused (-ffp-contract=off).
+//
+// What such a function calls in its inner loop must be CUTWISE_INLINE, or it is compiled for the baseline alone. The
+// sanitizers start too late for a choice at load time, and C libraries other than glibc do not support one.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if __GNUC__ >= 12
+#define CUTWISE_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
+#endif
+#endif
+#ifndef CUTWISE_CLONES
+#define CUTWISE_CLONES
+#endif
+
+#if defined(__GNUC__)
+#define CUTWISE_INLINE inline __attribute__((always_inline))
+#else
+#define CUTWISE_INLINE inline
+#endif
 
 namespace cutwise {
+
+// Four float64 side by side, each with its own sum: lanes never mix, so vector width changes no bit of a result.
 
 constexpr int kLanes = 4;
 
@@ -51,5 +72,16 @@ CUTWISE_INLINE void keep_first(Lanes &first, const Lanes &number, const Lanes &a
 
 CUTWISE_INLINE void load(Lanes &out, const double *from) { std::memcpy(&out, from, sizeof(Lanes)); }
 CUTWISE_INLINE void store(double *to, const Lanes &v) { std::memcpy(to, &v, sizeof(Lanes)); }
+
+// Asks for memory ahead of its use; a hint that changes no result.
+
+inline void prefetch(const void *memory, int64_t n_bytes) {
+#if defined(__GNUC__)
+  for (int64_t at = 0; at < n_bytes; at += 64) __builtin_prefetch(static_cast<const char *>(memory) + at);
+#else
+  static_cast<void>(memory);
+  static_cast<void>(n_bytes);
+#endif
+}
 
 }  // namespace cutwise

@@ -1,0 +1,301 @@
+// What prepares the sample of a search: bins, main directions, and a number a row to draw it by.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/arrays.hpp"
+#include "base/matrix.hpp"
+#include "base/parallel.hpp"
+#include "base/rows.hpp"
+#include "base/simd.hpp"
+
+namespace cutwise {
+
+// Few bins a column for a sample: half of the edges by quantiles, half by equal width, and those where some tree cuts.
+//
+// Quantiles alone leave far rows of a table in one bin with others; equal widths alone leave most rows in few bins.
+
+namespace {
+
+constexpr size_t kMostEdges = 254;  // codes fit a byte
+
+struct Placed {
+  double value;
+  int32_t row;
+};
+
+struct ColumnBins {
+  std::vector<double> edges;      // a value at most edges[b] is in bin b or below
+  std::vector<int32_t> cut_bins;  // the last bin on the left of each cut, -1 where all bins are on the right
+};
+
+// Fills the codes of one column, which are n_cols apart. `cuts` are where trees cut it, the most important first.
+ColumnBins choose(std::vector<Placed> &placed, const double *weights, const std::vector<double> &cuts, size_t max_bins,
+                  uint8_t *codes, int64_t n_cols) {
+  std::sort(placed.begin(), placed.end(), [](const Placed &a, const Placed &b) { return a.value < b.value; });
+  std::vector<double> value, reached;  // distinct values, and the weight of the rows at or below each
+  std::vector<int32_t> first;
+  double total = 0.0;
+  for (size_t i = 0; i < placed.size(); ++i) {
+    if (i == 0 || placed[i].value != placed[i - 1].value) {
+      value.push_back(placed[i].value);
+      reached.push_back(0.0);
+      first.push_back(static_cast<int32_t>(i));
+    }
+    total += weights[placed[i].row];
+    reached.back() = total;
+  }
+  first.push_back(static_cast<int32_t>(placed.size()));
+  const size_t n = value.size();
+  std::vector<uint8_t> is_edge(n, 0);  // after which values a bin ends
+  std::vector<double> edge(n);
+  for (size_t v = 0; v + 1 < n; ++v) {
+    edge[v] = value[v] + (value[v + 1] - value[v]) / 2;
+    if (!(edge[v] < value[v + 1])) edge[v] = value[v];
+  }
+  size_t n_edges = 0;
+  for (double cut : cuts) {
+    const size_t above = std::upper_bound(value.begin(), value.end(), cut) - value.begin();
+    if (above == 0 || above == n || is_edge[above - 1] || n_edges == kMostEdges) continue;
+    is_edge[above - 1] = 1;
+    edge[above - 1] = cut;
+    ++n_edges;
+  }
+  auto mark = [&](size_t v) {
+    if (v + 1 >= n || is_edge[v] || n_edges >= kMostEdges) return;
+    is_edge[v] = 1;
+    ++n_edges;
+  };
+  if (n <= max_bins) {
+    for (size_t v = 0; v + 1 < n; ++v) mark(v);
+  } else {
+    const size_t half = max_bins / 2;
+    for (size_t q = 1; q < half; ++q) {
+      const double share = static_cast<double>(q) / static_cast<double>(half);
+      mark(std::lower_bound(reached.begin(), reached.end(), share * total) - reached.begin());
+      const double at = value.front() + share * (value.back() - value.front());
+      mark(std::upper_bound(value.begin(), value.end(), at) - value.begin() - 1);
+    }
+  }
+  ColumnBins bins;
+  uint8_t code = 0;
+  std::vector<int32_t> code_of(n);
+  for (size_t v = 0; v < n; ++v) {
+    code_of[v] = code;
+    for (int32_t i = first[v]; i < first[v + 1]; ++i) codes[placed[i].row * n_cols] = code;
+    if (!is_edge[v]) continue;
+    bins.edges.push_back(edge[v]);
+    ++code;
+  }
+  for (double cut : cuts) {
+    const size_t above = std::upper_bound(value.begin(), value.end(), cut) - value.begin();
+    bins.cut_bins.push_back(above == 0 ? -1 : code_of[above - 1]);
+  }
+  return bins;
+}
+
+}  // namespace
+
+// The main directions of weighted points: those along which their squared distances to the mean are largest.
+//
+// By orthogonal iterations in a fixed order, instead of LAPACK, whose results differ between builds. Directions need not be
+// exact: they only choose which few numbers of a row a search looks at.
+
+namespace {
+
+constexpr int kIterations = 10;
+constexpr int64_t kSpare = 4;  // further directions that make the others converge faster
+
+// to (n_cols, q) = X' W X from, where the rows of X are the points less their mean.
+CUTWISE_CLONES void apply_scatter(const std::vector<double> &points, const double *weights, int64_t n, int64_t d, int64_t q,
+                                  const std::vector<double> &from, std::vector<double> &to) {
+  std::fill(to.begin(), to.end(), 0.0);
+  std::vector<double> along(q);
+  for (int64_t i = 0; i < n; ++i) {
+    const double *x = points.data() + i * d;
+    std::fill(along.begin(), along.end(), 0.0);
+    double *a = along.data();
+    for (int64_t j = 0; j < d; ++j) {
+      const double *direction = from.data() + j * q;
+      for (int64_t c = 0; c < q; ++c) a[c] += x[j] * direction[c];
+    }
+    for (int64_t c = 0; c < q; ++c) a[c] *= weights[i];
+    for (int64_t j = 0; j < d; ++j) {
+      double *direction = to.data() + j * q;
+      for (int64_t c = 0; c < q; ++c) direction[c] += x[j] * a[c];
+    }
+  }
+}
+
+// Gram-Schmidt, twice for accuracy. Columns of next to nothing become zero.
+void orthonormalize(std::vector<double> &basis, int64_t d, int64_t q, double smallest) {
+  for (int64_t c = 0; c < q; ++c) {
+    double first_norm = 0.0;
+    for (int round = 0; round < 2; ++round) {
+      for (int64_t b = 0; b < c; ++b) {
+        double along = 0.0;
+        for (int64_t j = 0; j < d; ++j) along += basis[j * q + b] * basis[j * q + c];
+        for (int64_t j = 0; j < d; ++j) basis[j * q + c] -= along * basis[j * q + b];
+      }
+      double norm = 0.0;
+      for (int64_t j = 0; j < d; ++j) norm += basis[j * q + c] * basis[j * q + c];
+      norm = std::sqrt(norm);
+      if (round == 0) first_norm = norm;
+      const double factor = norm > smallest && norm > 1e-12 * first_norm ? 1.0 / norm : 0.0;
+      for (int64_t j = 0; j < d; ++j) basis[j * q + c] *= factor;
+    }
+  }
+}
+
+}  // namespace
+
+// A number a row that depends on its values alone: what a sample is drawn by, so that it depends on neither the order of the
+// rows nor their dtype or layout, and equal rows are in it together.
+
+namespace {
+
+inline uint64_t mix(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+// Zeros add nothing, so that it does not matter whether they are stored.
+inline uint64_t term(int64_t column, double value) {
+  if (value == 0.0) return 0;
+  uint64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return mix(bits + static_cast<uint64_t>(column + 1) * 0x9E3779B97F4A7C15u);
+}
+
+}  // namespace
+
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_sample_bins(nb::module_ &m) {
+  m.def(
+      "sample_bins",
+      [](In2<double> values, In1<double> weights, In1<int32_t> cut_columns, In1<double> cuts, int64_t max_bins, int n_jobs) {
+        const int64_t n = static_cast<int64_t>(values.shape(0)), d = static_cast<int64_t>(values.shape(1));
+        require(n > 0 && static_cast<int64_t>(weights.size()) == n, "there is one weight for each row");
+        require(cut_columns.size() == cuts.size(), "every cut is of one column");
+        require(max_bins >= 2 && max_bins <= 255, "a column has 2 to 255 bins");
+        // Of each column in the order given.
+        std::vector<std::vector<double>> cuts_of(d);
+        for (size_t i = 0; i < cuts.size(); ++i) {
+          require(cut_columns(i) >= 0 && cut_columns(i) < d, "a cut is of one of the columns");
+          cuts_of[cut_columns(i)].push_back(cuts(i));
+        }
+        NewArray<uint8_t, 2> codes(n, d);
+        uint8_t *to = codes.data();
+        std::vector<ColumnBins> bins(d);
+        {
+          nb::gil_scoped_release release;
+          parallel_for(n_jobs, d, [&](int64_t c) {
+            std::vector<Placed> placed(n);
+            for (int64_t i = 0; i < n; ++i) placed[i] = {values.data()[i * d + c], static_cast<int32_t>(i)};
+            bins[c] = choose(placed, weights.data(), cuts_of[c], static_cast<size_t>(max_bins), to + c, d);
+          });
+        }
+        std::vector<int32_t> begin{0};
+        std::vector<double> edges;
+        for (const ColumnBins &column : bins) {
+          edges.insert(edges.end(), column.edges.begin(), column.edges.end());
+          begin.push_back(static_cast<int32_t>(edges.size()));
+        }
+        std::vector<int32_t> cut_bins(cuts.size()), seen(d, 0);
+        for (size_t i = 0; i < cuts.size(); ++i) cut_bins[i] = bins[cut_columns(i)].cut_bins[seen[cut_columns(i)]++];
+        return std::make_tuple(codes.to_numpy(), to_numpy(std::move(edges)), to_numpy(std::move(begin)),
+                               to_numpy(std::move(cut_bins)));
+      },
+      nb::arg("values"), nb::arg("weights"), nb::arg("cut_columns"), nb::arg("cuts"), nb::arg("max_bins"), nb::arg("n_jobs"),
+      R"(Put rows in bins, about max_bins a column, with an edge wherever a cut is.
+
+Gives codes of the shape of the values, the edges of all columns, where those of each begin, and the last bin on the left of
+every cut (-1: none). A value is in bin b or below when it is at most edge b of its column.)");
+}
+
+void bind_directions(nb::module_ &m) {
+  m.def(
+      "main_directions",
+      [](In2<double> points, In1<double> weights, int64_t n_directions) {
+        const int64_t n = static_cast<int64_t>(points.shape(0)), d = static_cast<int64_t>(points.shape(1));
+        require(static_cast<int64_t>(weights.size()) == n && n > 0, "there is one weight for each point");
+        require(n_directions >= 1 && n_directions <= d, "there are at most as many directions as columns");
+        const int64_t q = std::min(n_directions + kSpare, d);
+        NewArray<double, 2> directions(n_directions, d);
+        {
+          nb::gil_scoped_release release;
+          std::vector<double> centered(points.data(), points.data() + n * d), mean(d, 0.0);
+          double total = 0.0;
+          for (int64_t i = 0; i < n; ++i) {
+            total += weights(i);
+            for (int64_t j = 0; j < d; ++j) mean[j] += weights(i) * centered[i * d + j];
+          }
+          for (int64_t i = 0; i < n; ++i)
+            for (int64_t j = 0; j < d; ++j) centered[i * d + j] -= mean[j] / total;
+          std::vector<double> basis(d * q), next(d * q);
+          uint64_t state = 1;
+          for (double &b : basis) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            b = static_cast<double>(static_cast<int64_t>(state >> 33)) - 1073741824.0;
+          }
+          orthonormalize(basis, d, q, 0.0);
+          for (int iteration = 0; iteration < kIterations; ++iteration) {
+            apply_scatter(centered, weights.data(), n, d, q, basis, next);
+            basis.swap(next);
+            orthonormalize(basis, d, q, 0.0);
+          }
+          for (int64_t c = 0; c < n_directions; ++c) {
+            int64_t largest = 0;
+            for (int64_t j = 1; j < d; ++j)
+              if (std::fabs(basis[j * q + c]) > std::fabs(basis[largest * q + c])) largest = j;
+            const double sign = basis[largest * q + c] < 0.0 ? -1.0 : 1.0;
+            for (int64_t j = 0; j < d; ++j) directions.data()[c * d + j] = sign * basis[j * q + c];
+          }
+        }
+        return directions.to_numpy();
+      },
+      nb::arg("points"), nb::arg("weights"), nb::arg("n_directions"),
+      "Directions of unit length along which the weighted points scatter most, about; zeros where they do not scatter.");
+}
+
+void bind_row_hashes(nb::module_ &m) {
+  m.def(
+      "row_hashes",
+      [](const Matrix &matrix, int n_jobs) {
+        NewArray<uint64_t, 1> hashes(matrix.n_rows());
+        uint64_t *to = hashes.data();
+        {
+          nb::gil_scoped_release release;
+          const auto reader = RowReader::of(matrix);
+          parallel_for(n_jobs, count_blocks(matrix.n_rows()), [&](int64_t block) {
+            std::vector<double> scratch;
+            const int64_t begin = block * kBlockRows, end = std::min(begin + kBlockRows, matrix.n_rows());
+            if (reader->is_sparse()) {
+              for (int64_t i = begin; i < end; ++i) {
+                const StoredRow row = reader->stored(i, scratch);
+                uint64_t sum = 0;
+                for (int64_t j = 0; j < row.n; ++j) sum += term(row.columns[j], row.values[j]);
+                to[i] = mix(sum);
+              }
+              return;
+            }
+            const int64_t n_together = tile_rows(matrix.n_cols());
+            for (int64_t first = begin; first < end; first += n_together) {
+              const int64_t n = std::min(n_together, end - first);
+              const Tile tile = reader->tile(first, n, scratch);
+              for (int64_t i = 0; i < n; ++i) {
+                uint64_t sum = 0;
+                for (int64_t j = 0; j < matrix.n_cols(); ++j) sum += term(j, tile.rows[i * tile.stride + j]);
+                to[first + i] = mix(sum);
+              }
+            }
+          });
+        }
+        return hashes.to_numpy();
+      },
+      nb::arg("matrix"), nb::arg("n_jobs"), "A number for every row, the same for equal rows of any dtype and layout.");
+}
