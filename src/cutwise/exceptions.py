@@ -18,7 +18,9 @@
     ├── UnseparableCentersWarning                centers no cut can part
     ├── EmptyClusterWarning                      a cluster that ended without rows
     ├── NotPositiveDefiniteWarning               a kernel under which a squared distance is below 0
-    └── LargeIntegersWarning                     integers that float64 cannot tell from their neighbors
+    ├── LargeIntegersWarning                     integers that float64 cannot tell from their neighbors
+    ├── IdentifierWarning                        columns that only name or number rows
+    └── UnknownLevelsWarning                     levels of a category that were never seen at fit
 
 Catch ``CutwiseError`` for all of them, or the built-in parents (``ValueError``, ``TypeError``, ``ImportError``) as with
 scikit-learn. The class methods write the messages, so that one mistake reads the same wherever it is made; instances
@@ -40,6 +42,7 @@ __all__ = [
     "CutwiseWarning",
     "DataSetUnavailableError",
     "EmptyClusterWarning",
+    "IdentifierWarning",
     "InvalidInputError",
     "LargeIntegersWarning",
     "MissingDependencyError",
@@ -47,6 +50,7 @@ __all__ = [
     "NotFiniteError",
     "NotNumericError",
     "NotPositiveDefiniteWarning",
+    "UnknownLevelsWarning",
     "UnknownOptionError",
     "UnseparableCentersWarning",
     "UnsupportedInputError",
@@ -278,6 +282,25 @@ class CutwiseWarning(UserWarning):
 
 class ColumnNamesWarning(CutwiseWarning):
     """Only one of the fitted table and the given one has column names, so the order alone matches them."""
+
+
+class IdentifierWarning(CutwiseWarning):
+    """Columns that name or number rows, or hold nothing: they say nothing of what rows are like."""
+
+    @classmethod
+    def of(cls, lines: Sequence[str], what: str) -> IdentifierWarning:
+        """Says of each column why; those that number rows are used all the same."""
+        more = f"; and {len(lines) - 8} more" if len(lines) > 8 else ""
+        steps = []
+        if any("numbers the rows" in line for line in lines):
+            steps.append(f"Drop what only names rows from {what}.")
+        if any("different texts" in line for line in lines):
+            steps.append("Name a column of texts in categorical_features to use it all the same.")
+        return cls(" ".join([f"{'; '.join(lines[:8])}{more}.", *steps]))
+
+
+class UnknownLevelsWarning(CutwiseWarning):
+    """New rows have levels of a category that were never seen at fit."""
 
 
 class UnseparableCentersWarning(CutwiseWarning):

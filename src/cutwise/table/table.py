@@ -38,6 +38,10 @@ class HasColumns(Protocol):
     def has_names(self) -> bool:
         """True when the names came with the input."""
 
+    @property
+    def kinds(self) -> tuple[ColumnKind, ...]:
+        """What the columns held at fit."""
+
 
 @dataclass(frozen=True)
 class Columns:

@@ -1,0 +1,154 @@
+"""Dates, times and durations as whole days or microseconds, and the boundaries of the calendar between two of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import numpy.typing as npt
+
+from .kinds import ColumnKind
+from .numeric import is_missing
+
+__all__ = [
+    "MICROSECONDS",
+    "choose_boundary",
+    "choose_length",
+    "duration_text",
+    "instant_of",
+    "instant_text",
+    "to_ticks",
+]
+
+MICROSECONDS = {"day": 86_400_000_000, "h": 3_600_000_000, "min": 60_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
+_EPOCH = dt.datetime(1970, 1, 1)
+
+
+def to_ticks(values: npt.NDArray[Any], unit: str, *, is_duration: bool = False) -> npt.NDArray[np.float64]:
+    """Dates or durations as whole days (``"day"``) or microseconds since 1970, finer digits cut off; NaN for NaT.
+
+    ``values`` are of numpy's types, or Python's objects, possibly None.
+    """
+    if values.dtype.kind not in "mM":
+        items = [None if is_missing(value) else _utc(value) for value in values.tolist()]
+        if any(isinstance(item, dt.time) for item in items):
+            items = [None if item is None else _since_midnight(item) for item in items]
+        values = np.array(items, dtype="timedelta64[us]" if is_duration else "datetime64[us]")
+    dtype = "timedelta64" if is_duration else "datetime64"
+    whole = values.astype(f"{dtype}[{'D' if unit == 'day' else 'us'}]")
+    ticks = whole.astype(np.int64).astype(np.float64)
+    ticks[np.isnat(whole)] = np.nan
+    return ticks
+
+
+def _utc(value: Any) -> Any:
+    """An instant with a zone as the same one without, in UTC."""
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return value.astimezone(dt.UTC).replace(tzinfo=None)
+    return value
+
+
+def _since_midnight(time: dt.time) -> dt.timedelta:
+    return dt.datetime.combine(dt.date.min, time.replace(tzinfo=None)) - dt.datetime.min
+
+
+def instant_of(value: float, kind: ColumnKind) -> dt.date | dt.datetime:
+    """The date (of whole days) or instant, in the column's zone, that a value of a column stands for."""
+    if kind.unit == "day":
+        return (_EPOCH + dt.timedelta(days=value)).date()
+    instant = _EPOCH + dt.timedelta(microseconds=int(value))
+    if kind.zone is None:
+        return instant
+    return instant.replace(tzinfo=dt.UTC).astimezone(_zone(kind.zone))
+
+
+def instant_text(value: float, kind: ColumnKind) -> str:
+    """The same as people write it: ``2024-03-01``, ``2024-03-01 08:00``; seconds where there are any."""
+    instant = instant_of(value, kind)
+    if not isinstance(instant, dt.datetime):
+        return instant.isoformat()
+    wall = instant.replace(tzinfo=None)
+    if wall.time() == dt.time():
+        return wall.date().isoformat()
+    precision = "minutes" if not (wall.second or wall.microsecond) else "auto"
+    return wall.isoformat(" ", precision)
+
+
+def duration_text(value: float) -> str:
+    """A duration as people write it: ``1 h 30 min``."""
+    left, parts = abs(int(value)), []
+    for word, size in MICROSECONDS.items():
+        n, left = divmod(left, size)
+        if n:
+            parts.append(f"{n} {word}{'s' if word == 'day' and n > 1 else ''}")
+    return ("-" if value < 0 else "") + (" ".join(parts) or "0 s")
+
+
+def choose_boundary(a: float, b: float, kind: ColumnKind) -> float:
+    """The threshold of a cut of dates between the values a < b: the last one before a boundary of the calendar.
+
+    Of all instants B with a < B <= b it is the one on the coarsest unit (year, month, day, hour, minute, second,
+    millisecond), then nearest to the middle, then the earlier; the threshold is one step below.
+    """
+    first, last = int(a), int(b)
+    step = MICROSECONDS["day"] if kind.unit == "day" else 1
+    middle = (first + last) * step // 2
+    for unit in ("year", "month", *MICROSECONDS):
+        inside = [B // step for B in _near(middle, unit, kind.zone) if first * step < B <= last * step]
+        if inside:
+            return float(min(inside, key=lambda B: (abs(2 * B - first - last), B)) - 1)
+    return float(first)
+
+
+def choose_length(a: float, b: float) -> float:
+    """The threshold of a cut of durations, a <= t < b: in the coarsest unit, then nearest to the middle."""
+    first, last = int(a), int(b) - 1
+    for size in MICROSECONDS.values():
+        low, high = -(-first // size), last // size
+        if low <= high:
+            middle = (first + last) // 2
+            near = {min(max(n, low), high) for n in (middle // size, middle // size + 1)}
+            return float(min((n * size for n in near), key=lambda t: (abs(2 * t - first - last), t)))
+    return float(first)
+
+
+def _near(middle: int, unit: str, zone: str | None) -> Iterator[int]:
+    """Boundaries of a unit around an instant, in microseconds: some on either side, by the clocks of the zone."""
+    wall = _EPOCH + dt.timedelta(microseconds=middle)
+    if zone is not None:
+        wall = wall.replace(tzinfo=dt.UTC).astimezone(_zone(zone)).replace(tzinfo=None)
+    for offset in (-1, 0, 1, 2):
+        try:
+            if unit == "year":
+                at = dt.datetime(wall.year + offset, 1, 1)
+            elif unit == "month":
+                month = wall.year * 12 + wall.month - 1 + offset
+                at = dt.datetime(month // 12, month % 12 + 1, 1)
+            else:
+                ticks = (wall - _EPOCH) // dt.timedelta(microseconds=1)
+                size = MICROSECONDS[unit]
+                at = _EPOCH + dt.timedelta(microseconds=(ticks // size + offset) * size)
+        except (OverflowError, ValueError):  # before the year 1, or beyond 9999
+            continue
+        for fold in (0, 1) if zone is not None else (0,):
+            if zone is not None:
+                instant = at.replace(tzinfo=_zone(zone), fold=fold).astimezone(dt.UTC).replace(tzinfo=None)
+                back = instant.replace(tzinfo=dt.UTC).astimezone(_zone(zone)).replace(tzinfo=None)
+                if back != at:  # clocks skip this time
+                    continue
+            else:
+                instant = at
+            yield (instant - _EPOCH) // dt.timedelta(microseconds=1)
+
+
+@lru_cache(maxsize=64)
+def _zone(name: str) -> dt.tzinfo:
+    sign = {"+": 1, "-": -1}.get(name[:1])
+    if sign is None:
+        return ZoneInfo(name)
+    hours, _, minutes = name[1:].partition(":")
+    return dt.timezone(sign * dt.timedelta(hours=int(hours), minutes=int(minutes or 0)))

@@ -1,0 +1,72 @@
+"""Levels of categories and their codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .numeric import is_missing
+
+__all__ = ["MOST_LEVELS", "code_levels", "distinct_items", "find_levels", "plain_level"]
+
+MOST_LEVELS = 254
+"""A code fits a byte, and one is left for all levels beyond these."""
+
+
+def distinct_items(items: Sequence[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
+    """The position of every item among the distinct ones, shape (len(items),), and these: None for what is missing."""
+    distinct = list(dict.fromkeys(items))
+    number = {item: i for i, item in enumerate(distinct)}
+    codes = np.fromiter(map(number.__getitem__, items), dtype=np.intp, count=len(items))
+    return codes, [None if is_missing(item) else plain_level(item) for item in distinct]
+
+
+def plain_level(item: Any) -> Any:
+    """A level as a plain value: texts, whole numbers without a fraction, other numbers."""
+    if isinstance(item, np.generic):
+        item = item.item()
+    return int(item) if isinstance(item, float) and item.is_integer() else item
+
+
+def find_levels(
+    codes: npt.NDArray[np.intp],
+    distinct: Sequence[Any],
+    order: Sequence[Any] | None = None,
+    weights: npt.NDArray[np.float64] | None = None,
+) -> tuple[tuple[Any, ...], bool]:
+    """The levels of a column, in ``order`` or else sorted, and whether rare ones are not among them.
+
+    A missing value is the level None, the last one. Levels are those of rows with a weight; of more than
+    ``MOST_LEVELS`` the heaviest, of equals the first.
+    """
+    weight = np.bincount(codes, weights=weights, minlength=len(distinct))
+    mass: dict[Any, float] = {}
+    for level, w in zip(distinct, weight.tolist(), strict=True):
+        if w > 0:
+            mass[level] = mass.get(level, 0) + w
+    known = [level for level in mass if level is not None]
+    if order is not None:
+        present = set(known)
+        ordered = [level for level in map(plain_level, order) if level in present]
+    else:
+        try:
+            ordered = sorted(known)
+        except TypeError:
+            ordered = sorted(known, key=str)
+    ordered += [None] if None in mass else []
+    if len(ordered) <= MOST_LEVELS:
+        return tuple(ordered), False
+    heaviest = sorted(range(len(ordered)), key=lambda i: (-mass[ordered[i]], i))[:MOST_LEVELS]
+    return tuple(ordered[i] for i in sorted(heaviest)), True
+
+
+def code_levels(
+    codes: npt.NDArray[np.intp], distinct: Sequence[Any], levels: Sequence[Any]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """The position of every item among the levels, ``len(levels)`` for none of them; and which distinct are none."""
+    position = {level: i for i, level in enumerate(levels)}
+    found = np.array([position.get(level, len(levels)) for level in distinct], dtype=np.float64)
+    return found[codes], found == len(levels)

@@ -1,0 +1,324 @@
+"""One column of a table, of whatever type: its kind at fit, and its values as numbers by that kind."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, did_you_mean, listed, shown, warn
+
+from .instants import to_ticks
+from .kinds import ColumnKind, KindName
+from .levels import code_levels, distinct_items, find_levels
+from .numeric import NonNumericValue, find_non_numeric, to_numbers
+from .table import Columns
+
+__all__ = ["Items", "MixedOptions", "RawColumn", "counts_rows", "find_kind", "raw_column", "values_by_kind"]
+
+Float64 = npt.NDArray[np.float64]
+Items = npt.NDArray[np.generic] | nw.Series[Any]
+
+_LARGEST = 2.0**53
+_MANY = 20
+"""Rows from which on a number that counts them is no coincidence."""
+
+
+@dataclass(frozen=True)
+class MixedOptions:
+    """What a fit takes for categories, and the weights of its rows, which decide the levels that count."""
+
+    categorical: Any = "from_dtype"  # or names, positions or a mask of columns
+    sample_weight: Any = None
+
+    def categories(self, columns: Columns) -> set[int] | None:
+        """The columns that are categories whatever their type, and no others; None where types decide."""
+        given, names = self.categorical, columns.names
+        if isinstance(given, str):
+            if given == "from_dtype":
+                return None
+            given = [given]
+        items: list[Any] = [None] if given is None else np.asarray(given).ravel().tolist()
+        if items and all(isinstance(item, bool) for item in items):
+            if len(items) != len(names):
+                raise InvalidInputError(
+                    f"categorical_features is a mask of {len(items)} columns, and X has {len(names)}. "
+                    "Give one value a column, or names."
+                )
+            return set(np.flatnonzero(np.array(items, dtype=np.bool_)).tolist())
+        found = set()
+        for item in items:
+            if isinstance(item, str) and item in names:
+                found.add(names.index(item))
+            elif isinstance(item, int) and not isinstance(item, bool) and -len(names) <= item < len(names):
+                found.add(item % len(names))
+            else:
+                raise InvalidInputError(
+                    f"categorical_features names {shown(item)}, and X has no such column.{did_you_mean(item, names)} "
+                    f"Its columns are {listed(names, most=20)}; names, positions from 0 or a mask are taken, or "
+                    '"from_dtype".'
+                )
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class RawColumn:
+    """A column as it came: numbers of some kind, or items that are levels."""
+
+    name: KindName
+    values: Float64 | None = None  # (n,), NaN where missing; None where there are items
+    codes: npt.NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (n,), positions in items
+    items: Sequence[Any] = ()  # the distinct ones; None for what is missing
+    order: Sequence[Any] | None = None  # of the levels, where the type has one
+    unit: Literal["day", "microsecond"] | None = None
+    zone: str | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, n."""
+        return len(self.codes) if self.values is None else len(self.values)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no value at all."""
+        return all(item is None for item in self.items) if self.values is None else bool(np.isnan(self.values).all())
+
+
+def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNumericValue:
+    """A column as numbers or levels by its own type; the first value that is neither where it is of no such type."""
+    if isinstance(column, np.ndarray):
+        if as_category or column.dtype.kind in "OUT":
+            return _of_items(column.tolist(), as_category)
+        return _of_array(column)
+    dtype = column.dtype
+    if as_category:
+        return _of_items(column.to_list(), True, _order_of(column)[0])
+    if dtype in (nw.Categorical, nw.Enum):
+        codes, levels = distinct_items(column.to_list())
+        order, is_ordered = _order_of(column)
+        return RawColumn("ordered" if is_ordered else "category", codes=codes, items=levels, order=order)
+    if dtype == nw.Boolean:
+        return RawColumn("bool", values=_numbers(column.cast(nw.Float64)))
+    if dtype.is_integer():
+        return RawColumn("integer", values=_numbers(column.cast(nw.Float64)))
+    if dtype.is_numeric():
+        values = _numbers(column.cast(nw.Float64) if dtype == nw.Decimal else column)
+        return RawColumn("integer" if _is_whole_with_gaps(values) else "number", values=values)
+    if dtype == nw.Date:
+        return RawColumn("date", values=to_ticks(column.to_numpy(), "day"), unit="day")
+    if isinstance(dtype, nw.Datetime):
+        if dtype.time_zone is not None:
+            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        values = to_ticks(column.to_numpy(), "microsecond")
+        return RawColumn("date", values=values, unit="microsecond", zone=dtype.time_zone)
+    if dtype in (nw.Duration, nw.Time):
+        items = column.to_numpy() if dtype == nw.Duration else np.array(column.to_list(), dtype=object)
+        return RawColumn("duration", values=to_ticks(items, "microsecond", is_duration=True))
+    native = column.to_numpy() if dtype in (nw.Object, nw.Unknown) else None
+    if native is not None and native.dtype.kind in "fiub":
+        return _of_array(native)
+    return _of_items(column.to_list() if native is None else native.tolist())
+
+
+def _order_of(column: nw.Series[Any]) -> tuple[list[Any] | None, bool]:
+    """The levels of a type that lists them, in its order, and whether that order means something."""
+    native = column.to_native()
+    if hasattr(native, "cat") and hasattr(native.cat, "categories"):
+        return native.cat.categories.to_list(), bool(native.cat.ordered)
+    # Others list levels as they came in the rows.
+    return (native.dtype.categories.to_list(), True) if column.dtype == nw.Enum else (None, False)
+
+
+def _of_array(values: npt.NDArray[np.generic]) -> RawColumn | NonNumericValue:
+    kind = values.dtype.kind
+    if kind in "mM":
+        ticks = to_ticks(values, "microsecond", is_duration=kind == "m")
+        return RawColumn(
+            "duration" if kind == "m" else "date", values=ticks, unit=None if kind == "m" else "microsecond"
+        )
+    if kind not in "fiub":
+        return NonNumericValue(0, values[0])
+    name: KindName = "bool" if kind == "b" else "integer" if kind in "iu" else "number"
+    return RawColumn(name, values=values.astype(np.float64))
+
+
+def _of_items(
+    items: Sequence[Any], as_category: bool = False, order: Sequence[Any] | None = None
+) -> RawColumn | NonNumericValue:
+    """A column of Python objects: levels where they are to be, or are all text; numbers, dates or durations."""
+    try:
+        codes, distinct = distinct_items(items)
+    except TypeError:  # no value at all for us: lists, mappings, arrays
+        row = next(row for row, item in enumerate(items) if isinstance(item, list | dict | set | np.ndarray))
+        return NonNumericValue(row, items[row])
+    types = {type(item) for item in distinct if item is not None}
+    if (types and all(issubclass(t, str) for t in types)) or (as_category and bytes not in types):
+        return RawColumn("category", codes=codes, items=distinct, order=order)
+    if types and all(issubclass(t, dt.date) for t in types) and len({issubclass(t, dt.datetime) for t in types}) == 1:
+        unit: Literal["day", "microsecond"] = "microsecond" if issubclass(types.pop(), dt.datetime) else "day"
+        zoned = any(getattr(item, "tzinfo", None) is not None for item in items)
+        values = to_ticks(np.array([*items, None], dtype=object)[:-1], unit)
+        return RawColumn("date", values=values, unit=unit, zone="UTC" if zoned else None)
+    if types and all(issubclass(t, dt.timedelta | dt.time) for t in types):
+        values = to_ticks(np.array([*items, None], dtype=object)[:-1], "microsecond", is_duration=True)
+        return RawColumn("duration", values=values)
+    wrong = find_non_numeric(items)
+    if wrong is not None:
+        return wrong
+    numbers = to_numbers(items).astype(np.float64)
+    if types and all(issubclass(t, bool | np.bool_) for t in types):
+        return RawColumn("bool", values=numbers)
+    whole = bool(types) and all(issubclass(t, int | np.integer) for t in types)
+    return RawColumn("integer" if whole else "number", values=numbers)
+
+
+def _numbers(series: nw.Series[Any]) -> Float64:
+    """A column of numbers with its nulls as NaN."""
+    values = series.to_numpy()
+    # Older pandas hands out its nulls as objects.
+    numbers = to_numbers(values.tolist()) if values.dtype.kind == "O" else values
+    return numbers.astype(np.float64)
+
+
+def _is_whole_with_gaps(values: Float64) -> bool:
+    """Whether numbers are fractional only because nothing else could hold a missing value."""
+    gaps = np.isnan(values)
+    known = values[~gaps]
+    return bool(gaps.any() and len(known) and (known % 1 == 0).all() and np.abs(known).max() < _LARGEST)
+
+
+def find_kind(
+    raw: RawColumn, *, describe: str, weights: Float64 | None = None, is_asked_for: bool = False
+) -> tuple[ColumnKind, Float64]:
+    """The kind of a column at fit, and its values by it; one that takes no part is 0 all over.
+
+    ``is_asked_for``: the caller named the column, so that it is kept whatever it holds.
+    """
+    n = raw.n_rows
+    if raw.is_empty:
+        return ColumnKind("number", left_out="no value"), np.zeros(n)
+    if raw.name == "ordered":
+        kind = ColumnKind("ordered", levels=tuple(raw.order or ()))
+    elif raw.values is None:
+        seen = np.bincount(raw.codes, minlength=len(raw.items))
+        of_their_own = int((seen == 1).sum())
+        if 2 * of_their_own > n and not is_asked_for:
+            known = sum(item is not None for item in raw.items)
+            return ColumnKind("category", levels=(), left_out=f"{known:,} different texts in {n:,} rows"), np.zeros(n)
+        levels, has_other = find_levels(raw.codes, raw.items, raw.order, weights)
+        kind = ColumnKind("category", levels=levels, has_other=has_other)
+    else:
+        kind = ColumnKind(raw.name, unit=raw.unit, zone=raw.zone)
+    values = values_by_kind(raw, kind, describe=describe, unknown=None)
+    return replace(kind, has_gaps=bool(np.isnan(values).any())), values
+
+
+def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: str | None = "outside") -> Float64:
+    """The values of a column by a kind of fit, shape (n,).
+
+    ``unknown``: what levels never seen at fit are, ``"outside"`` of all that are named, with a warning, or an
+    ``"error"``; None at fit itself, where they are those of rows without weight. Raises ``InvalidInputError`` where the
+    column is of another kind now.
+    """
+    if kind.levels is not None:
+        return _level_values(raw, kind, describe, unknown)
+    if raw.values is None:
+        if raw.is_empty:
+            return np.full(raw.n_rows, np.nan)
+        level = next(item for item in raw.items if item is not None)
+        raise InvalidInputError(
+            f"{describe} held {_WORDS[kind.name]} at fit and holds {shown(level)} now. Give {_WORDS[kind.name]}."
+        )
+    is_number = raw.name in ("number", "integer", "bool")
+    if (kind.name in ("number", "integer", "bool")) != is_number or (not is_number and raw.name != kind.name):
+        if raw.is_empty:
+            return raw.values
+        raise InvalidInputError(
+            f"{describe} held {_WORDS[kind.name]} at fit and holds {_WORDS[raw.name]} now. Give {_WORDS[kind.name]}."
+        )
+    if kind.name != "date":
+        return raw.values
+    if (raw.zone is None) != (kind.zone is None):
+        now, then = ("without", "with") if raw.zone is None else ("with", "without")
+        raise InvalidInputError(
+            f"{describe} held dates {then} a time zone at fit, and holds dates {now} one now. "
+            + (
+                f"Give them one (dt.tz_localize({kind.zone!r}) in pandas)."
+                if kind.zone
+                else "Leave it out (dt.tz_localize(None) in pandas)."
+            )
+        )
+    if raw.unit == kind.unit:
+        values = raw.values
+    else:
+        day = 86_400_000_000
+        values = np.floor(raw.values / day) if kind.unit == "day" else raw.values * day
+    if np.abs(values[~np.isnan(values)]).max(initial=0.0) >= _LARGEST:
+        raise InvalidInputError(
+            f"{describe} holds a date before 1684 or after 2255, which microseconds in float64 cannot tell from its "
+            "neighbors. Give whole days (a column of dates without times), or years as numbers."
+        )
+    return values
+
+
+def _level_values(raw: RawColumn, kind: ColumnKind, describe: str, unknown: str | None) -> Float64:
+    assert kind.levels is not None
+    codes, items = (raw.codes, raw.items) if raw.values is None else distinct_items(raw.values.tolist())
+    text_at_fit = {isinstance(level, str) for level in kind.levels if level is not None}
+    wrong = next((item for item in items if item is not None and isinstance(item, str) not in text_at_fit), None)
+    if wrong is not None:
+        then, now = ("texts", "numbers") if True in text_at_fit else ("numbers", "texts")
+        raise InvalidInputError(
+            f"{describe} held {then} at fit, such as {listed(kind.levels[:3])}, and holds {now} now, such as "
+            f"{shown(wrong)}. Give {then}, as at fit."
+        )
+    values, is_strange = code_levels(codes, items, kind.levels)
+    is_gap = np.array([item is None for item in items], dtype=np.bool_)
+    if kind.name == "ordered":
+        values[is_gap[codes]] = np.nan
+        strange = is_strange & ~is_gap
+    else:
+        strange = is_strange if not kind.has_other else np.zeros_like(is_strange)
+    rows = np.flatnonzero(strange[codes])
+    if not len(rows) or unknown is None:
+        return values
+    names = [item for item, is_new in zip(items, strange, strict=True) if is_new]
+    message = (
+        f"{describe} holds {'a level' if len(names) == 1 else 'levels'} never seen at fit: "
+        f"{listed(['unknown' if name is None else name for name in names])} in {len(rows):,} row"
+        f"{'s' if len(rows) > 1 else ''}, the first row {int(rows[0])} (rows are counted from 0)."
+    )
+    known = listed(["unknown" if level is None else level for level in kind.levels], most=8)
+    if kind.name == "ordered":
+        raise InvalidInputError(f"{message}\nIt has no place in their order: {known}. Give one of these, or none.")
+    if unknown == "error":
+        raise InvalidInputError(
+            f'{message}\nThose of fit were {known}. Give these, or use handle_unknown="outside": such a row counts as '
+            "none of the levels that a rule names."
+        )
+    warn(UnknownLevelsWarning(f"{message} Such a row counts as none of the levels that a rule names."))
+    return values
+
+
+def counts_rows(values: npt.NDArray[Any]) -> bool:
+    """Whether whole numbers number the rows: as many different consecutive ones as there are rows."""
+    n = len(values)
+    if n < _MANY or int(values.max()) - int(values.min()) != n - 1:
+        return False
+    return len(np.unique(values)) == n
+
+
+_WORDS = {
+    "number": "numbers",
+    "integer": "numbers",
+    "bool": "true and false",
+    "category": "texts",
+    "ordered": "levels in an order",
+    "date": "dates",
+    "duration": "durations",
+}

@@ -1,0 +1,226 @@
+"""Columns of every kind: what they are taken for at fit, and how new rows are read by the kinds of fit."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from cutwise.exceptions import CutwiseError, IdentifierWarning, UnknownLevelsWarning
+from cutwise.table import read_table
+from cutwise.table.instants import choose_boundary, choose_length, duration_text, instant_text
+from cutwise.table.kinds import ColumnKind
+from cutwise.table.mixed import MixedOptions
+
+N = 60
+RNG = np.random.default_rng(0)
+GAPS = np.arange(N) % 7 == 3
+BERLIN = pd.date_range("2024-03-20", periods=N, freq="7h", tz="Europe/Berlin")
+FRAME = pd.DataFrame(
+    {
+        "age": RNG.integers(20, 60, N),
+        "income": np.where(GAPS, np.nan, RNG.normal(size=N)),
+        "kids": np.where(GAPS, np.nan, RNG.integers(0, 4, N)),
+        "region": RNG.choice(["W", "N", "S"], N),
+        "plan": np.where(GAPS, None, RNG.choice(["basic", "pro"], N)),
+        "grade": pd.Categorical(RNG.choice(["low", "mid"], N), categories=["low", "mid", "high"], ordered=True),
+        "smoker": RNG.random(N) < 0.5,
+        "member": pd.array(np.where(GAPS, None, RNG.random(N) < 0.5), dtype="boolean"),
+        "since": pd.date_range("2024-01-01", periods=N, freq="37h"),
+        "seen": BERLIN,
+        "visit": pd.to_timedelta(RNG.integers(0, 5000, N), unit="s"),
+        "ticket": [f"ticket {i}" for i in range(N)],
+        "nothing": [None] * N,
+    }
+)
+KINDS = {
+    "age": ColumnKind("integer"),
+    "income": ColumnKind("number", has_gaps=True),
+    "kids": ColumnKind("integer", has_gaps=True),
+    "region": ColumnKind("category", levels=("N", "S", "W")),
+    "plan": ColumnKind("category", levels=("basic", "pro", None)),
+    "grade": ColumnKind("ordered", levels=("low", "mid", "high")),
+    "smoker": ColumnKind("bool"),
+    "member": ColumnKind("bool", has_gaps=True),
+    "since": ColumnKind("date", unit="microsecond"),
+    "seen": ColumnKind("date", unit="microsecond", zone="Europe/Berlin"),
+    "visit": ColumnKind("duration"),
+    "ticket": ColumnKind("category", levels=(), left_out="60 different texts in 60 rows"),
+    "nothing": ColumnKind("number", left_out="no value"),
+}
+
+
+def read(X, **options):
+    return read_table(X, mixed=MixedOptions(**options))
+
+
+def as_objects(frame):
+    return frame.astype({"region": object, "smoker": object, "age": object, "income": object})
+
+
+def as_polars(frame):
+    grade = pl.Enum(["low", "mid", "high"])
+    return pl.from_pandas(frame).with_columns(pl.col("grade").cast(pl.String).cast(grade))
+
+
+def as_arrow_columns(frame):
+    return frame.convert_dtypes(dtype_backend="pyarrow")
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.IdentifierWarning")
+@pytest.mark.parametrize("convert", [lambda f: f, as_objects, as_polars, as_arrow_columns], ids=lambda f: f.__name__)
+def test_a_column_is_of_one_kind_whatever_the_library_and_its_type(convert):
+    table, expected = read(convert(FRAME)), read(FRAME)
+    assert dict(zip(table.names, table.kinds, strict=True)) == KINDS
+    np.testing.assert_array_equal(table.values, expected.values)
+    assert table.values.dtype == np.float64
+    # New rows, in any order and number, are read as those of fit were.
+    rows = FRAME.iloc[[41, 3, 7]].drop(columns=[])
+    again = read_table(convert(rows), fitted=table.columns)
+    np.testing.assert_array_equal(again.values, expected.values[[41, 3, 7]])
+
+
+def test_values_say_what_the_cells_did():
+    with pytest.warns(IdentifierWarning, match="ticket is left out: 60 different texts in 60 rows; nothing is"):
+        table = read(FRAME)
+    column = dict(zip(table.names, table.values.T, strict=True))
+    levels = {name: KINDS[name].levels for name in ("region", "plan", "grade")}
+    assert [levels["region"][int(code)] for code in column["region"]] == FRAME["region"].tolist()
+    assert [levels["plan"][int(code)] for code in column["plan"]] == np.where(GAPS, None, FRAME["plan"]).tolist()
+    assert [levels["grade"][int(code)] for code in column["grade"]] == FRAME["grade"].tolist()
+    assert [instant_text(v, KINDS["since"]) for v in column["since"][:3]] == [
+        "2024-01-01",
+        "2024-01-02 13:00",
+        "2024-01-04 02:00",
+    ]
+    assert instant_text(column["seen"][40], KINDS["seen"]) == BERLIN[40].strftime("%Y-%m-%d %H:%M")
+    assert column["visit"][5] == FRAME["visit"][5].total_seconds() * 1e6
+
+
+def test_plain_numbers_are_read_as_ever_and_numbers_of_rows_are_named():
+    frame = pd.DataFrame({"row": np.arange(30)[::-1], "x": np.arange(30) * 2.0})
+    with pytest.warns(IdentifierWarning, match=r"row numbers the rows. Drop what only names rows"):
+        table = read(frame)
+    assert table.values.dtype == read_table(frame).values.dtype
+    assert read(frame.to_numpy()).values.base is not None  # not copied, and not second-guessed
+
+
+def test_more_levels_than_codes_are_grouped_by_weight_and_the_rare_ones_are_never_named():
+    texts = [f"{i:03}" for i in range(300) for _ in range(2 + (i >= 100))]
+    (kind,) = read(pd.DataFrame({"code": texts})).kinds
+    assert kind.has_other
+    assert kind.levels == tuple(f"{i:03}" for i in [*range(54), *range(100, 300)])
+    table = read_table(pd.DataFrame({"code": ["053", "054", "never"]}), fitted=read(pd.DataFrame({"code": texts})))
+    assert table.values.ravel().tolist() == [53, 254, 254]
+    # Weight decides, and a level without any is none.
+    light = read(pd.DataFrame({"code": texts}), sample_weight=[int(t) % 2 for t in texts]).kinds[0]
+    assert light.levels == tuple(f"{i:03}" for i in range(1, 300, 2))
+
+
+def test_columns_may_be_taken_as_categories_by_name_position_or_mask():
+    frame = pd.DataFrame({"zip": [8002, 8001, 8002], "x": [1.5, 2.5, 3.5]})
+    for given in (["zip"], [0], [True, False], "zip"):
+        table = read(frame, categorical=given)
+        assert table.kinds == (ColumnKind("category", levels=(8001, 8002)), ColumnKind("number"))
+        assert table.values[:, 0].tolist() == [1, 0, 1]
+
+
+FITTED = read(
+    pd.DataFrame(
+        {
+            "region": ["N", "S", "N"],
+            "grade": pd.Categorical(["a", "b", "a"], ordered=True),
+            "day": pd.to_datetime(["2024-01-01", "2024-01-02", "2024-01-03"]),
+            "x": [1.0, 2.0, 3.0],
+        }
+    )
+)
+ROW = {"region": ["N"], "grade": ["a"], "day": [pd.Timestamp("2024-01-01")], "x": [1.0]}
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: read(pd.DataFrame({"a": ["x", 1, "y"], "b": [1, 2, 3]})), "'a' holds text"),
+        (lambda: read(pd.DataFrame({"a": [None, None], "b": [np.nan, np.nan]})), "no column to cut: a .no value., b"),
+        (lambda: read(pd.DataFrame({"a": [b"x", b"y"]})), "bytes"),
+        (lambda: read(pd.DataFrame({"a": [[1], [2]]})), "type 'list'"),
+        (lambda: read(pd.DataFrame({"a": ["x", "x"]}), categorical=[]), "'a' holds text: 'x' in row 0"),
+        (
+            lambda: read(pd.DataFrame({"zip": [1, 2]}), categorical=["zipp"]),
+            "'zipp', and X has no such column. Did",
+        ),
+        (lambda: read(pd.DataFrame({"zip": [1, 2]}), categorical=[1]), "names 1, and X has no such column"),
+        (lambda: read(pd.DataFrame({"zip": [1, 2]}), categorical=[True, False]), "a mask of 2 columns, and X has 1"),
+        (lambda: read(pd.DataFrame({"a": ["x", "x"], "b": [1.0, np.inf]})), "contains infinity: column 'b', row 1"),
+        (lambda: new(x=["one"]), "'x' held numbers at fit and holds 'one' now"),
+        (lambda: new(region=[3]), "'region' held texts at fit, such as 'N', 'S', and holds numbers now, such as 3"),
+        (lambda: new(grade=["c"]), "never seen at fit: 'c' in 1 row.*no place in their order: 'a', 'b'"),
+        (
+            lambda: new(day=[pd.Timestamp("2024-01-01", tz="UTC")]),
+            "without a time zone at fit, and holds dates with",
+        ),
+        (lambda: new(day=[3.5]), "'day' held dates at fit and holds numbers now"),
+        (lambda: new(x=[np.nan]), "contains NaN: column 'x', row 0.*\nNo value of that column was missing at fit"),
+        (lambda: new(unknown="error", region=["W"]), "never seen at fit: 'W'.*handle_unknown=\"outside\""),
+        (lambda: read(pd.DataFrame({"a": [dt.datetime(1600, 1, 1)] * 2})), "before 1684 or after 2255"),
+    ],
+)
+def test_what_cannot_be_used_is_named_with_the_next_step(make, words):
+    with pytest.raises(CutwiseError, match=f"(?s){words}"):
+        make()
+
+
+def new(unknown="outside", **cells):
+    return read_table(pd.DataFrame(ROW | cells), fitted=FITTED, unknown=unknown)
+
+
+def test_levels_never_seen_are_outside_with_a_warning():
+    with pytest.warns(UnknownLevelsWarning, match=r"'region' holds levels never seen at fit: 'W', 'unknown' in 2 rows"):
+        table = read_table(
+            pd.DataFrame({"region": ["N", "W", None]}), fitted=read(pd.DataFrame({"region": ["N", "S"] * 2}))
+        )
+    assert table.values.ravel().tolist() == [0, 2, 2]
+
+
+COARSEST_FIRST = [
+    lambda t: (t.month, t.day, t.hour, t.minute, t.second) == (1, 1, 0, 0, 0),
+    lambda t: (t.day, t.hour, t.minute, t.second) == (1, 0, 0, 0),
+    lambda t: (t.hour, t.minute, t.second) == (0, 0, 0),
+    lambda t: (t.minute, t.second) == (0, 0),
+    lambda t: t.second == 0,
+    lambda t: True,
+]
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_a_cut_of_instants_lies_at_the_best_boundary_between_them(zone):
+    kind = ColumnKind("date", unit="microsecond", zone=zone)
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        start = dt.datetime(2024, 3, 31, tzinfo=dt.UTC) + dt.timedelta(seconds=int(rng.integers(-9000, 9000)))
+        width = int(rng.choice([1, 5, 90, 4000, 20000]))
+        seconds = [start + dt.timedelta(seconds=s) for s in range(1, width + 1)]
+        at = pd.DatetimeIndex(seconds).tz_convert(zone or "UTC")
+        inside = next(found for fits in COARSEST_FIRST if (found := [i for i, t in enumerate(at) if fits(t)]))
+        best = min(inside, key=lambda i: (abs(2 * (i + 1) - width), i))
+        a, b = (int(t.timestamp()) * 10**6 for t in (start, seconds[-1]))
+        assert choose_boundary(a, b, kind) == int(seconds[best].timestamp()) * 10**6 - 1
+
+
+def test_months_years_and_days_come_before_hours():
+    kind = ColumnKind("date", unit="microsecond")
+
+    def cut(a, b):
+        a, b = (pd.Timestamp(t).value // 1000 for t in (a, b))
+        return instant_text(choose_boundary(a, b, kind) + 1, kind)
+
+    assert cut("2024-02-27 13:05", "2024-03-04 08:00") == "2024-03-01"
+    assert cut("2019-05-01", "2024-03-04") == "2022-01-01"
+    assert cut("2024-03-04 08:10", "2024-03-04 09:55") == "2024-03-04 09:00"
+    days = ColumnKind("date", unit="day")
+    assert instant_text(choose_boundary(19780, 19790, days) + 1, days) == "2024-03-01"
+    assert choose_boundary(19790, 19791, days) == 19790
+    assert duration_text(choose_length(3_605_000_000, 7_000_000_000)) == "1 h 28 min"
+    assert duration_text(5_400_000_000) == "1 h 30 min"
