@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.oracle.scores import total_depth
 
 from cutwise.reference import fixed_costs
 from cutwise.table import encode_table, read_table
@@ -21,6 +20,7 @@ from cutwise.tree.criteria.surrogate import CheapestCut
 from cutwise.tree.node_test import NodeTest
 from cutwise.tree.provider import CostPayload, NodeSums
 from cutwise.tree.recipes import RECIPES, grow, grow_tree
+from tests.oracle.scores import total_depth
 
 
 @dataclass
