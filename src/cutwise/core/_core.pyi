@@ -301,13 +301,16 @@ def apply(
     feature: NDArray[numpy.int32],
     threshold: NDArray[numpy.float64],
     lower: NDArray[numpy.float64],
+    sets: NDArray[numpy.uint8] | None = None,
     n_jobs: int = 1,
 ) -> NDArray[numpy.int32]:
     """
     The node number of the leaf that every row reaches in a threshold tree, (n_rows,).
 
     Nodes are in preorder, each array of shape (n_nodes,): the left child of inner node i is i + 1, and -1 marks a leaf. A row
-    goes left when lower < value <= threshold, compared as float64; feature is not read at leaves.
+    goes left when lower < value <= threshold, compared as float64; feature is not read at leaves. sets (n_nodes, 257) or None:
+    which levels go left at nodes whose threshold is nan, and, last, whether a missing value does at any node; it goes right
+    where there are none.
     """
 
 class PackedCodes:

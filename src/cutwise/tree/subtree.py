@@ -40,6 +40,8 @@ def cut_back(
         n_node_samples=tree.n_node_samples[kept],
         n_node_mistakes=np.where(is_leaf, 0, tree.n_node_mistakes)[kept],
         n_features=tree.n_features,
+        levels=tuple(None if is_leaf[node] else tree.levels[node] for node in kept),
+        unknown=np.where(is_leaf, False, tree.unknown)[kept],
     )
     above = np.arange(tree.n_nodes)  # the kept node at or above each node
     for node, parent in enumerate(tree.parents.tolist()):

@@ -14,6 +14,8 @@ from cutwise import core
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, shown
 from cutwise.table import Table, read_table
 
+from .node_test import NodeTest
+
 __all__ = ["ThresholdTree", "preorder"]
 
 Int32 = npt.NDArray[np.int32]
@@ -35,7 +37,7 @@ class ThresholdTree:
     feature : array_like of shape (n_nodes,), int32
         The column tested; -1 at leaves.
     threshold : array_like of shape (n_nodes,), float64
-        A row goes left when its value is at most ``threshold``; nan at leaves.
+        A row goes left when its value is at most ``threshold``; nan at leaves, and where ``levels`` are asked for.
     lower : array_like of shape (n_nodes,), float64
         The other end of an interval test: a row goes left when ``lower < value <= threshold`` ("inside"). ``-inf``
         where the test is one-sided, and at leaves.
@@ -48,6 +50,11 @@ class ThresholdTree:
         IMM's mistakes of the node's cut (weighted where weights are integers); 0 elsewhere.
     n_features : int
         Columns that ``apply`` and ``predict`` expect.
+    levels : sequence of length n_nodes, each a tuple of int or None, optional
+        Codes of levels, 0 to 255, increasing: a row goes left when its value is one of them. None at leaves and where a
+        threshold is asked for. None for all nodes when left out.
+    unknown : array_like of shape (n_nodes,), bool, optional
+        Whether a row whose value is missing (nan) goes left; it goes right everywhere when left out.
 
     Raises
     ------
@@ -68,6 +75,8 @@ class ThresholdTree:
     n_node_samples: Int64
     n_node_mistakes: Int64
     n_features: int
+    levels: tuple[tuple[int, ...] | None, ...] = ()
+    unknown: npt.NDArray[np.bool_] = ()  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         for name in ("children_left", "children_right", "feature", "cluster"):
@@ -77,6 +86,8 @@ class ThresholdTree:
         for name in ("threshold", "lower"):
             _freeze(self, name, np.dtype(np.float64))
         object.__setattr__(self, "n_features", _count(self.n_features))
+        object.__setattr__(self, "levels", _read_levels(self.levels, self.n_nodes))
+        object.__setattr__(self, "unknown", _read_unknown(self.unknown, self.n_nodes))
         _check_lengths(self)
         _check_preorder(self.children_left, self.children_right)
         _check_nodes(self)
@@ -121,6 +132,21 @@ class ThresholdTree:
                 depth[node] = depth[parent] + 1
         return _read_only(np.array(depth, dtype=np.int32))
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether every test is of a threshold or an interval, and missing values go right."""
+        return not self.unknown.any() and not any(levels is not None for levels in self.levels)
+
+    def test(self, node: int) -> NodeTest:
+        """What an inner node asks."""
+        return NodeTest(
+            int(self.feature[node]),
+            float(self.threshold[node]),
+            float(self.lower[node]),
+            self.levels[node],
+            bool(self.unknown[node]),
+        )
+
     # Routing ----------------------------------------------------------------------------------------------------------
 
     def apply(self, X: Any, *, n_jobs: int = 1) -> Int32:
@@ -148,9 +174,19 @@ class ThresholdTree:
         matrix = X if isinstance(X, core.Matrix) else (X if isinstance(X, Table) else read_table(X)).matrix
         if matrix.n_cols != self.n_features:
             raise ColumnMismatchError.of_count(given=matrix.n_cols, fitted=self.n_features, estimator="ThresholdTree")
+        sets = None if self.is_plain else self._sets
         return core.apply(
-            matrix, self.children_left, self.children_right, self.feature, self.threshold, self.lower, n_jobs
+            matrix, self.children_left, self.children_right, self.feature, self.threshold, self.lower, sets, n_jobs
         )
+
+    @cached_property
+    def _sets(self) -> npt.NDArray[np.uint8]:
+        """Which codes go left at every node that asks for levels, and, last, whether a missing value does."""
+        goes_left = np.zeros((self.n_nodes, 257), dtype=np.uint8)
+        for node, levels in enumerate(self.levels):
+            goes_left[node, list(levels or ())] = 1
+        goes_left[:, 256] = self.unknown
+        return goes_left
 
     def predict(self, X: Any, *, n_jobs: int = 1) -> Int32:
         """The cluster code of every row: that of the leaf it reaches.
@@ -183,6 +219,8 @@ class ThresholdTree:
         lower: npt.ArrayLike | None = None,
         n_node_samples: npt.ArrayLike | None = None,
         n_node_mistakes: npt.ArrayLike | None = None,
+        levels: Sequence[tuple[int, ...] | None] | None = None,
+        unknown: npt.ArrayLike | None = None,
     ) -> ThresholdTree:
         """A tree from nodes in any order, such as the order in which a search made them; node 0 is the root.
 
@@ -195,6 +233,8 @@ class ThresholdTree:
             One-sided tests when left out.
         n_node_samples, n_node_mistakes : array_like of shape (n_nodes,), optional
             Zeros when left out.
+        levels, unknown : of length n_nodes, optional
+            As in the class.
 
         Returns
         -------
@@ -235,6 +275,8 @@ class ThresholdTree:
             n_node_samples=zeros if n_node_samples is None else column(n_node_samples, 0),
             n_node_mistakes=zeros if n_node_mistakes is None else column(n_node_mistakes, 0, is_leaf),
             n_features=n_features,
+            levels=() if levels is None else tuple(levels[node] if left[node] >= 0 else None for node in order),
+            unknown=column(unknown, False, is_leaf),
         )
 
     def equals(self, other: ThresholdTree, *, counts: bool = True) -> bool:
@@ -251,7 +293,8 @@ class ThresholdTree:
         same : bool
         """
         skipped = () if counts else ("n_node_samples", "n_node_mistakes")
-        return self.n_features == other.n_features and all(
+        same = self.n_features == other.n_features and self.levels == other.levels
+        return same and all(
             np.array_equal(getattr(self, name), getattr(other, name), equal_nan=name == "threshold")
             for name in _ARRAYS
             if name not in skipped
@@ -264,9 +307,12 @@ class ThresholdTree:
         -------
         data : dict
             One entry for each field. Floats are exact; ``None`` stands for the nan of ``threshold`` and the ``-inf`` of
-            ``lower``, which JSON cannot write.
+            ``lower``, which JSON cannot write. ``levels`` and ``unknown`` are left out of a tree that has neither.
         """
-        data: dict[str, Any] = {name: getattr(self, name).tolist() for name in _ARRAYS}
+        data: dict[str, Any] = {name: getattr(self, name).tolist() for name in _ARRAYS if name != "unknown"}
+        if not self.is_plain:
+            data["levels"] = [None if levels is None else list(levels) for levels in self.levels]
+            data["unknown"] = self.unknown.tolist()
         for name in ("threshold", "lower"):
             data[name] = [value if np.isfinite(value) else None for value in data[name]]
         data["n_features"] = self.n_features
@@ -279,7 +325,7 @@ class ThresholdTree:
         Parameters
         ----------
         data : mapping
-            One entry for each field, no other.
+            One entry for each field, no other; ``levels`` and ``unknown`` may be left out.
 
         Returns
         -------
@@ -291,7 +337,7 @@ class ThresholdTree:
             An entry that is missing, unknown or of another kind, or arrays that are no tree.
         """
         expected = {field.name for field in fields(cls)}
-        if not isinstance(data, Mapping) or set(data) != expected:
+        if not isinstance(data, Mapping) or not expected - {"levels", "unknown"} <= set(data) <= expected:
             given = sorted(map(str, data)) if isinstance(data, Mapping) else shown(data)
             raise InvalidInputError(f"a tree is a mapping with the entries {sorted(expected)}, not {given}.")
         values = dict(data)
@@ -309,7 +355,7 @@ class ThresholdTree:
         return f"ThresholdTree(n_leaves={self.n_leaves}, depth={self.depth}, n_features={self.n_features})"
 
 
-_ARRAYS = tuple(field.name for field in fields(ThresholdTree) if field.name != "n_features")
+_ARRAYS = tuple(field.name for field in fields(ThresholdTree) if field.name not in ("n_features", "levels"))
 
 
 def preorder(children_left: npt.ArrayLike, children_right: npt.ArrayLike) -> npt.NDArray[np.intp]:
@@ -379,8 +425,32 @@ def _freeze(tree: ThresholdTree, name: str, dtype: np.dtype[Any]) -> None:
     object.__setattr__(tree, name, _read_only(copy))
 
 
+def _read_levels(levels: Any, n_nodes: int) -> tuple[tuple[int, ...] | None, ...]:
+    """The levels of every node: tuples of codes that fit a byte, increasing, or None."""
+    if len(levels) == 0:
+        return (None,) * n_nodes
+    found = []
+    for codes in levels:
+        if codes is not None:
+            given = list(codes)
+            if not all(isinstance(code, int | np.integer) and not isinstance(code, bool) for code in given):
+                raise InvalidInputError(f"levels of a tree are codes from 0 to 255, not {shown(codes)}.")
+            codes = tuple(sorted({int(code) for code in given}))
+            if codes and not 0 <= codes[0] <= codes[-1] <= 255:
+                raise InvalidInputError(f"levels of a tree are codes from 0 to 255, not {shown(given)}.")
+        found.append(codes)
+    return tuple(found)
+
+
+def _read_unknown(unknown: Any, n_nodes: int) -> npt.NDArray[np.bool_]:
+    values = np.array(unknown) if len(unknown) else np.zeros(n_nodes, dtype=np.bool_)
+    if values.dtype != np.bool_ or values.ndim != 1:
+        raise InvalidInputError(f"unknown of a tree holds one bool a node, not {values.dtype}.")
+    return _read_only(values)
+
+
 def _check_lengths(tree: ThresholdTree) -> None:
-    lengths = {name: len(getattr(tree, name)) for name in _ARRAYS}
+    lengths = {name: len(getattr(tree, name)) for name in (*_ARRAYS, "levels")}
     if len(set(lengths.values())) != 1 or tree.n_nodes == 0:
         raise InvalidInputError(f"the arrays of a tree have one length of at least 1, not {lengths}.")
 
@@ -410,16 +480,19 @@ def _check_preorder(children_left: Int32, children_right: Int32) -> None:
 def _check_nodes(tree: ThresholdTree) -> None:
     leaf = tree.children_left < 0
     inner = ~leaf
+    named = np.array([levels is not None for levels in tree.levels])
+    by_level = inner & named & np.isnan(tree.threshold) & np.isneginf(tree.lower)
     with np.errstate(invalid="ignore"):
         ordered = tree.lower < tree.threshold
     _all(leaf | ((tree.feature >= 0) & (tree.feature < tree.n_features)), f"feature from 0 to {tree.n_features - 1}")
-    _all(leaf | np.isfinite(tree.threshold), "finite threshold")
-    _all(leaf | (ordered & (np.isfinite(tree.lower) | np.isneginf(tree.lower))), "lower below its threshold, or -inf")
+    _all(leaf | by_level | (np.isfinite(tree.threshold) & ~named), "finite threshold, or nan where levels are asked for")
+    _all(leaf | by_level | (ordered & (np.isfinite(tree.lower) | np.isneginf(tree.lower))), "lower below its threshold, or -inf")
     _all(inner | (tree.cluster >= 0), "cluster code of at least 0")
     _all(leaf | (tree.cluster == -1), "cluster of -1, being inside")
     _all(
-        inner | ((tree.feature == -1) & np.isnan(tree.threshold) & np.isneginf(tree.lower)),
-        "feature of -1, threshold of nan and lower of -inf, being a leaf",
+        inner
+        | ((tree.feature == -1) & np.isnan(tree.threshold) & np.isneginf(tree.lower) & ~named & ~tree.unknown),
+        "feature of -1, threshold of nan, lower of -inf and neither levels nor unknown, being a leaf",
     )
     _all((tree.n_node_samples >= 0) & (tree.n_node_mistakes >= 0), "count of at least 0")
     samples = tree.n_node_samples

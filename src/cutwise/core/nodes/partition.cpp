@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -124,6 +125,8 @@ namespace {
 
 using nb::literals::operator""_a;
 
+constexpr int64_t kCodes = 256;  // of levels
+
 // One inner node in 24 bytes. The left child is always the next node, for trees are kept in preorder.
 struct Node {
   double threshold, lower;
@@ -167,8 +170,34 @@ void route(const Table &x, const std::vector<Node> &nodes, int64_t first, int64_
   }
 }
 
+// The same where nodes may ask for levels (their threshold is nan), and a missing value may go left. sets: for every node
+// which codes go left, and whether a missing value does.
+template <class Table>
+void route_levels(const Table &x, const std::vector<Node> &nodes, const uint8_t *sets, int64_t first, int64_t last,
+                  int32_t *leaf) {
+  for (int64_t row = first; row < last; ++row) {
+    int32_t at = 0;
+    while (nodes[at].feature >= 0) {
+      const Node &node = nodes[at];
+      const double value = x(row, node.feature);
+      const uint8_t *goes_left = sets + at * (kCodes + 1);
+      bool inside = (value <= node.threshold) & (value > node.lower);
+      if (std::isnan(value)) {
+        inside = goes_left[kCodes] != 0;
+      } else if (std::isnan(node.threshold)) {
+        inside = value >= 0 && value < static_cast<double>(kCodes) && value == std::floor(value) &&
+                 goes_left[static_cast<int64_t>(value)] != 0;
+      }
+      at = inside ? at + 1 : node.right;
+    }
+    leaf[row] = at;
+  }
+}
+
 Owned<int32_t, 1> apply(const Matrix &x, In1<int32_t> left, In1<int32_t> right, In1<int32_t> feature, In1<double> threshold,
-                        In1<double> lower, int n_jobs) {
+                        In1<double> lower, std::optional<In2<uint8_t>> sets, int n_jobs) {
+  if (sets && (sets->shape(0) != left.shape(0) || sets->shape(1) != kCodes + 1))
+    throw std::invalid_argument("sets is of shape (n_nodes, 257)");
   const std::vector<Node> nodes = read_tree(left, right, feature, threshold, lower, x.n_cols());
   const int64_t n = x.n_rows();
   NewArray<int32_t, 1> leaf(n);
@@ -177,8 +206,11 @@ Owned<int32_t, 1> apply(const Matrix &x, In1<int32_t> left, In1<int32_t> right, 
     constexpr int64_t block = 4096;  // small enough that a column-major block stays in cache from one row to the next
     const int64_t n_blocks = (n + block - 1) / block;
     x.visit([&](const auto &table) {
-      parallel_for(n_jobs, n_blocks,
-                   [&](int64_t piece) { route(table, nodes, piece * block, std::min(n, (piece + 1) * block), leaf.data()); });
+      parallel_for(n_jobs, n_blocks, [&](int64_t piece) {
+        const int64_t first = piece * block, last = std::min(n, first + block);
+        if (sets) route_levels(table, nodes, sets->data(), first, last, leaf.data());
+        else route(table, nodes, first, last, leaf.data());
+      });
     });
   }
   return leaf.to_numpy();
@@ -225,11 +257,14 @@ Gives their number and the values next to the two ends, (below_max, inside_min, 
 row is.)");
 }
 
-void bind_apply(nb::module_ &m) {
+void bind_apply(nanobind::module_ &m) {
+  using namespace cutwise;
   m.def("apply", &cutwise::apply, "matrix"_a, "children_left"_a, "children_right"_a, "feature"_a, "threshold"_a, "lower"_a,
-        "n_jobs"_a = 1,
+        "sets"_a.none() = nb::none(), "n_jobs"_a = 1,
         R"(The node number of the leaf that every row reaches in a threshold tree, (n_rows,).
 
 Nodes are in preorder, each array of shape (n_nodes,): the left child of inner node i is i + 1, and -1 marks a leaf. A row
-goes left when lower < value <= threshold, compared as float64; feature is not read at leaves.)");
+goes left when lower < value <= threshold, compared as float64; feature is not read at leaves. sets (n_nodes, 257) or None:
+which levels go left at nodes whose threshold is nan, and, last, whether a missing value does at any node; it goes right
+where there are none.)");
 }
