@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutwise.readouts.conditions import Condition, Region, conditions_of, explanation_sizes, walk_leaves
+from cutwise.table import Columns
 from tests.tree.random_trees import chain, naive_apply, random_tree, rows_for
 
+ONE_COLUMN = Columns(("x",), has_names=True)
 GRID = np.arange(-1, 12) / 2.0  # every end below and the points between them
 
 
@@ -48,7 +50,7 @@ def follow(path):
 
 @given(paths_on_one_column())
 def test_a_region_holds_the_values_that_pass_every_test(path):
-    conditions = conditions_of({0: follow(path)}, ["x"])
+    conditions = conditions_of({0: follow(path)}, ONE_COLUMN)
     for x in GRID:
         assert all(condition.holds([x])[0] for condition in conditions) == passes(x, path)
 
@@ -62,7 +64,7 @@ def test_a_region_is_described_in_the_fewest_conditions(path):
         return  # no value passes: there is nothing to say in few words
     runs = sum(1 for i, now in enumerate(inside) if now and (i == 0 or not inside[i - 1]))
     assert region.size == (not inside[0]) + (not inside[-1]) + runs - 1
-    assert sum(condition.size for condition in conditions_of({0: region}, ["x"])) == region.size
+    assert sum(condition.size for condition in conditions_of({0: region}, ONE_COLUMN)) == region.size
 
 
 @pytest.mark.parametrize(
@@ -85,13 +87,13 @@ def test_conditions_are_printed_as_people_write_them(condition, text):
 
 def test_thirty_and_seventy_are_seventy():
     region = Region().inside(30.0, math.inf).inside(70.0, math.inf)
-    assert [str(c) for c in conditions_of({0: region}, ["x"])] == ["x > 70"]
+    assert [str(c) for c in conditions_of({0: region}, ONE_COLUMN)] == ["x > 70"]
 
 
 def test_an_exclusion_that_touches_a_bound_moves_it():
     region = Region().inside(0.0, 10.0).outside(3.0, 5.0)
-    assert [str(c) for c in conditions_of({0: region}, ["x"])] == ["0 < x <= 10", "(x <= 3 or x > 5)"]
-    assert [str(c) for c in conditions_of({0: region.inside(4.0, math.inf)}, ["x"])] == ["5 < x <= 10"]
+    assert [str(c) for c in conditions_of({0: region}, ONE_COLUMN)] == ["0 < x <= 10", "(x <= 3 or x > 5)"]
+    assert [str(c) for c in conditions_of({0: region.inside(4.0, math.inf)}, ONE_COLUMN)] == ["5 < x <= 10"]
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -100,10 +102,10 @@ def test_the_conditions_of_a_leaf_hold_exactly_for_its_rows(seed):
     tree = random_tree(rng, n_leaves=int(rng.integers(1, 14)), intervals=0.4)
     X = rows_for(tree, rng)
     leaves = naive_apply(tree, X)
-    names = ["a", "b", "c"]
+    columns = Columns(("a", "b", "c"), has_names=True)
     seen = []
     for leaf, regions, size in walk_leaves(tree):
-        conditions = conditions_of(regions, names)
+        conditions = conditions_of(regions, columns)
         holds = np.ones(len(X), dtype=bool)
         for condition in conditions:
             holds &= condition.holds(X[:, condition.feature])

@@ -316,15 +316,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _labeled(self, names: Mapping[Any, str | None] | None = None) -> LabeledTree:
         """The fitted tree as readouts take it, with these names of clusters on top."""
-        columns = self._columns_of_fit()
-        return LabeledTree(
-            self.tree_,
-            columns.names,
-            self._leaf_counts,
-            self.classes_,
-            self._names(names),
-            has_names=columns.has_names,
-        )
+        return LabeledTree(self.tree_, self._columns_of_fit(), self._leaf_counts, self.classes_, self._names(names))
 
     def _read_tested(self, X: Any) -> Table:
         """Rows to route: the columns of a named frame that no test asks about may be missing, or hold anything."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.plot._base import INK, RULE, labeled_tree, new_axes, read_rows, text_titles, tint
-from cutwise.readouts.conditions import Region, column_of, walk_leaves
+from cutwise.readouts.conditions import Levels, Region, column_of, walk_leaves
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.shown import cluster_color, plain, shorten
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -93,6 +93,13 @@ class PartitionDisplay:
         """
         labeled = labeled_tree(model)
         across, up = _two_columns(labeled, columns)
+        for column in (across, up):
+            if (kind := labeled.columns.kinds[column]).name == "category" or kind.has_gaps:
+                what = "has missing values" if kind.has_gaps else "holds categories"
+                raise InvalidInputError(
+                    f"A partition is drawn along two axes of numbers, and {labeled.columns.describe(column)} {what}. "
+                    "Draw the tree instead: TreeDisplay.from_estimator(model)."
+                )
         table = read_rows(model, X)
         points = np.column_stack([column_of(table, c).astype(np.float64) for c in (across, up)])
         tree, counts = labeled.tree, labeled.counts
@@ -200,6 +207,7 @@ def _limits(values: npt.NDArray[np.float64]) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _within(region: Region, low: float, high: float) -> list[tuple[float, float]]:
+def _within(region: Region | Levels, low: float, high: float) -> list[tuple[float, float]]:
     """The parts of a region that are within the picture."""
-    return [(max(a, low), min(b, high)) for a, b in region.parts() if max(a, low) < min(b, high)]
+    parts = [] if isinstance(region, Levels) else region.parts()
+    return [(max(a, low), min(b, high)) for a, b in parts if max(a, low) < min(b, high)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -27,6 +28,7 @@ from cutwise.readouts.conditions import Condition
 from cutwise.readouts.labeled_tree import LabeledTree, sum_up
 from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on, plain, shorten
 from cutwise.readouts.words import percent, rows
+from cutwise.table import Columns
 from cutwise.tree.threshold_tree import ThresholdTree
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class TreeDisplay:
     Parameters
     ----------
     tree : ThresholdTree
-    names : sequence of str, one a column
+    names : sequence of str, one a column, or the columns with their kinds
     titles : sequence of str, one a cluster
         What the clusters are called.
     leaf_rows : ndarray of shape (n_leaves,), int64
@@ -69,7 +71,7 @@ class TreeDisplay:
     """
 
     tree: ThresholdTree
-    names: tuple[str, ...]
+    names: Columns | Sequence[str]
     titles: list[str]
     leaf_rows: npt.NDArray[np.int64]
     leaf_purity: npt.NDArray[np.float64]
@@ -108,7 +110,7 @@ class TreeDisplay:
         leaf_rows = counts.n_rows
         if X is not None:
             leaf_rows = np.bincount(tree.apply(read_rows(model, X)), minlength=tree.n_nodes)[tree.leaves]
-        return cls(tree, labeled.names, text_titles(labeled), leaf_rows, counts.purity).plot(ax=ax)
+        return cls(tree, labeled.columns, text_titles(labeled), leaf_rows, counts.purity).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.
@@ -125,9 +127,10 @@ class TreeDisplay:
         tree = self.tree
         need_matplotlib()
         shown = [shorten(plain(title), 24) for title in self.titles]
-        tests = [None, *map(LabeledTree(tree, self.names).condition, range(1, tree.n_nodes))]
+        labeled = LabeledTree(tree, self.names)
+        tests = [None, *map(labeled.condition, range(1, tree.n_nodes))]
         # Room for the tests: what the longest one asks for, within a page's width. Long names are shortened to it.
-        name_of = ShortNames(self.names)
+        name_of = ShortNames(labeled.names)
 
         def written(test: Condition, length: int) -> str:
             return condition_text(test, name_of(test.feature, length))

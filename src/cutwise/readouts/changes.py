@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.table import Table, read_table
+from cutwise.table import ColumnKind, Table, read_table
+from cutwise.table.kinds import NUMBER
 
-from .conditions import Condition, Region, column_of, conditions_of, walk_leaves
+from .conditions import Condition, Levels, Region, column_of, conditions_of, walk_leaves
 from .labeled_tree import LabeledTree, Titled
+from .values import json_value, value_text
 from .words import finite, number, quoted
 
 __all__ = ["Change", "changes_in_words", "explain_rows", "smallest_changes"]
@@ -40,6 +42,7 @@ class Change(Titled):
     lower: float
     upper: float
     size: float
+    kind: ColumnKind = field(default=NUMBER, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The change as JSON can hold it; ``None`` stands for an open side."""
@@ -49,16 +52,24 @@ class Change(Titled):
             "leaf": self.leaf,
             "feature": self.feature,
             "column": self.column,
-            "value": self.value,
-            "target": self.target,
+            "value": self._json(self.value),
+            "target": self._json(self.target),
             "lower": finite(self.lower),
             "upper": finite(self.upper),
             "size": finite(self.size),
         }
 
+    def _json(self, value: float) -> Any:
+        """A value as JSON can hold it: a level by its own name, a missing one or one never seen at fit as None."""
+        if self.kind.name != "category":
+            return finite(value)
+        return json_value(self.kind, int(value)) if value < len(self.kind.levels or ()) else None
+
     def __str__(self) -> str:
-        move = f"{quoted(self.column)} from {number(self.value)} to "
-        if self.target > self.value:
+        move = f"{quoted(self.column)} from {value_text(self.kind, self.value)} to "
+        if self.kind.name not in ("number", "integer"):
+            return move + value_text(self.kind, self.target)
+        if not self.target <= self.value and self.lower > -math.inf:
             bound = f"above {number(self.lower)}"
             return move + bound + ("" if self.upper == math.inf else f" (at most {number(self.upper)})")
         bound = f"at most {number(self.upper)}"
@@ -96,7 +107,9 @@ def smallest_changes(
         for failing, (feature, region) in zip(fails, regions.items(), strict=True):
             rows = np.flatnonzero(reachable & failing)
             if len(rows):
-                best.offer(rows, code, leaf, feature, columns[feature][rows], region, float(unit[feature]))
+                kind = labeled.columns.kinds[feature]
+                for move in _moves(columns[feature][rows], region, kind, float(unit[feature])):
+                    best.offer(rows, code, leaf, feature, move)
     return _as_changes(best, own, labeled, columns)
 
 
@@ -116,26 +129,52 @@ class _Best:
         code: int,
         leaf: int,
         feature: int,
-        values: npt.NDArray[np.float64],
-        region: Region,
-        unit: float,
+        move: _Move,
     ) -> None:
         """Change a column's values to the nearest that a leaf lets through; kept where that is smaller."""
-        for lower, upper in region.parts():
-            target = np.where(values > upper, upper, np.nextafter(lower, np.inf))
-            with np.errstate(over="ignore"):
-                size = np.abs(target - values) / unit
-            known, column = self.size[rows, code], self.feature[rows, code]
-            tied = size == known
-            better = (size < known) | (
-                tied & ((column < 0) | (feature < column) | ((feature == column) & (target < self.target[rows, code])))
-            )
-            better &= np.isfinite(target)
-            at = rows[better]
-            self.size[at, code] = size[better]
-            self.target[at, code] = target[better]
-            self.feature[at, code], self.leaf[at, code] = feature, leaf
-            self.lower[at, code], self.upper[at, code] = lower, upper
+        target, size = move.target, move.size
+        known, column = self.size[rows, code], self.feature[rows, code]
+        tied = size == known
+        better = (size < known) | (
+            tied & ((column < 0) | (feature < column) | ((feature == column) & (target < self.target[rows, code])))
+        )
+        better &= np.isfinite(target)
+        at = rows[better]
+        self.size[at, code] = size[better]
+        self.target[at, code] = target[better]
+        self.feature[at, code], self.leaf[at, code] = feature, leaf
+        self.lower[at, code], self.upper[at, code] = move.lower, move.upper
+
+
+class _Move(NamedTuple):
+    """Where the values of some rows would have to go, how far that is, and the interval that it lies in."""
+
+    target: npt.NDArray[np.float64]
+    size: npt.NDArray[np.float64]
+    lower: float
+    upper: float
+
+
+def _moves(values: npt.NDArray[np.float64], region: Region | Levels, kind: ColumnKind, unit: float) -> Iterator[_Move]:
+    """The nearest values in every part of a region; a missing number is one unit from all, as levels are their own."""
+    if isinstance(region, Levels):
+        levels = kind.levels or ()
+        n_named = len(levels) - kind.has_other
+        named = [code for code in range(n_named) if levels[code] is not None]
+        lets_through = region.holds(np.array(named, dtype=np.float64))
+        targets = [code for code, passes in zip(named, lets_through.tolist(), strict=True) if passes]
+        if targets:
+            apart = math.sqrt(2 * len(levels) / max(len(levels) - 1, 1))
+            full = np.full(values.shape, float(targets[0]))
+            yield _Move(full, np.full(values.shape, apart), math.nan, math.nan)
+        return
+    for lower, upper in region.parts():
+        least = np.floor(lower) + 1 if kind.name not in ("number", "integer") else np.nextafter(lower, np.inf)
+        target = np.where(values > upper, upper, least)
+        target = np.where(np.isnan(values) & ~np.isfinite(target), upper, target)
+        with np.errstate(over="ignore"):
+            size = np.where(np.isnan(values), 1.0, np.abs(target - values) / unit)
+        yield _Move(target, size, lower, upper)
 
 
 def _as_changes(
@@ -165,6 +204,7 @@ def _as_changes(
                     lower=float(best.lower[row, other]),
                     upper=float(best.upper[row, other]),
                     size=float(best.size[row, other]),
+                    kind=labeled.columns.kinds[feature],
                 )
             )
         found.append(changes)
@@ -208,7 +248,7 @@ def explain_rows(labeled: LabeledTree, X: Any) -> list[str]:
         if len(here) == 0:
             continue
         head = f"cluster {quoted(labeled.titles[tree.cluster[node]])} because "
-        conditions = conditions_of(regions, labeled.names)
+        conditions = conditions_of(regions, labeled.columns)
         if not conditions:
             said = [f"{head}every row is"] * len(here)
         else:
@@ -217,8 +257,7 @@ def explain_rows(labeled: LabeledTree, X: Any) -> list[str]:
                 if condition.feature not in columns:
                     columns[condition.feature] = column_of(table, condition.feature)
                 written = _write_values(columns[condition.feature][here], condition)
-                opening = f"{condition} (is "
-                parts.append([f"{opening}{value})" for value in written])
+                parts.append([f"{condition} (is {value})" for value in written])
             said = [head + " and ".join(row) for row in zip(*parts, strict=True)]
         for row, sentence in zip(here.tolist(), said, strict=True):
             sentences[row] = sentence
@@ -227,6 +266,8 @@ def explain_rows(labeled: LabeledTree, X: Any) -> list[str]:
 
 def _write_values(values: npt.NDArray[np.generic], condition: Condition) -> list[str]:
     """Write the values of rows that satisfy a condition."""
+    if condition.kind.name not in ("number", "integer") or (values.dtype.kind == "f" and np.isnan(values).any()):
+        return [value_text(condition.kind, value) for value in values.tolist()]
     if values.dtype.kind in "iu":
         return list(map(str, values.tolist()))
     if values.dtype != np.float32:

@@ -54,7 +54,7 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
         label = labeled.labels[labeled.tree.cluster[leaf]]
         name = labeled.cluster_names.get(label)
         answer = f"return {_literal(label)}" + ("" if name is None else f"  # {quoted(name)}")
-        tests = [_test(condition, spoken) for condition in conditions_of(regions, names)]
+        tests = [_test(condition, spoken) for condition in conditions_of(regions, labeled.columns)]
         lines += [f"    if {' and '.join(tests)}:", f"        {answer}"] if tests else [f"    {answer}"]
     return "\n".join(lines) + "\n"
 

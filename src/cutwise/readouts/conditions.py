@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.table import Table, as_dense
+from cutwise.table import ColumnKind, Columns, Table, as_dense
+from cutwise.table.kinds import NUMBER
+from cutwise.tree.node_test import NodeTest
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .words import finite, number, quoted
+from .values import json_value, levels_text, value_text
+from .words import finite, quoted
 
-__all__ = ["Condition", "Region", "column_of", "conditions_of", "explanation_sizes", "walk_leaves"]
+__all__ = [
+    "Condition",
+    "Levels",
+    "Region",
+    "branch_condition",
+    "column_of",
+    "conditions_of",
+    "explanation_sizes",
+    "walk_leaves",
+]
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on one column: inside an interval, or outside of it.
+    """A condition on one column: inside an interval or among some levels, or outside of these.
 
     ``feature``: the column's position. ``name``: the column's name. ``lower``, ``upper``: ``lower < x <= upper``;
     infinite where that side is open. ``lower >= upper`` holds for no value. ``outside``: the opposite: ``x <= lower or
-    x > upper``, both finite.
+    x > upper``, both finite, or any known value but the levels. ``levels``: codes of levels, in place of bounds.
+    ``unknown``: whether it holds for a missing number too; a missing level is a level. No levels and unknown: the value
+    is missing; the outside of no levels: it is known. ``kind``: what the column holds.
     """
 
     feature: int
@@ -32,11 +46,21 @@ class Condition:
     lower: float = -math.inf
     upper: float = math.inf
     outside: bool = False
+    levels: tuple[int, ...] | None = None
+    unknown: bool = False
+    kind: ColumnKind = field(default=NUMBER, repr=False)
 
     @property
     def size(self) -> int:
-        """What the condition adds to an explanation: 1 for each finite bound, 1 for the outside of an interval."""
-        return 1 if self.outside else int(self.lower > -math.inf) + int(self.upper < math.inf)
+        """What the condition adds to an explanation: 1 for each finite bound, 1 for an outside, and 1 for levels."""
+        if self.outside or self.levels is not None:
+            return 1
+        return int(self.lower > -math.inf) + int(self.upper < math.inf)
+
+    @property
+    def n_named(self) -> int:
+        """How many levels it names."""
+        return 0 if self.levels is None else len(self.levels)
 
     def holds(self, values: npt.ArrayLike) -> npt.NDArray[np.bool_]:
         """Whether the condition holds, value by value, compared as float64.
@@ -44,86 +68,186 @@ class Condition:
         ``values``: values of the column.
         """
         x = np.asarray(values).astype(np.float64, copy=False)
-        inside = (x > self.lower) & (x <= self.upper)
-        return ~inside if self.outside else inside
+        inside = (x > self.lower) & (x <= self.upper) if self.levels is None else np.isin(x, self.levels)
+        return np.where(np.isnan(x), self.unknown, ~inside if self.outside else inside)
 
     def to_dict(self) -> dict[str, Any]:
-        """The condition as JSON can hold it; ``None`` stands for an open side."""
-        return {
+        """The condition as JSON can hold it; ``None`` stands for an open side, and for a missing level."""
+        entries = {
             "feature": self.feature,
             "name": self.name,
             "lower": finite(self.lower),
             "upper": finite(self.upper),
             "outside": self.outside,
         }
+        if self.levels is not None:
+            entries["levels"] = [json_value(self.kind, code) for code in self.levels]
+        return entries | ({"unknown": self.unknown} if self.kind.has_gaps else {})
 
     def __str__(self) -> str:
-        name = quoted(self.name)
-        if self.outside:
-            return f"({name} <= {number(self.lower)} or {name} > {number(self.upper)})"
-        if self.lower == -math.inf:
-            return f"{name} <= {number(self.upper)}"
-        if self.upper == math.inf:
-            return f"{name} > {number(self.lower)}"
-        return f"{number(self.lower)} < {name} <= {number(self.upper)}"
+        return self.written(quoted(self.name))
+
+    def written(self, name: str) -> str:
+        """The condition with the column called like this."""
+        if self.levels is not None:
+            return self._written_levels(name)
+        kind, unknown = self.kind, " or unknown" if self.unknown else ""
+        low, high = self.lower > -math.inf, self.upper < math.inf
+        if kind.name == "bool" and not (low and high):
+            text = f"{name} is {'true' if low else 'false'}"
+        elif kind.name == "date":  # a day, or a microsecond, later
+            lower, upper = (
+                value_text(kind, end + 1) if abs(end) < math.inf else "" for end in (self.lower, self.upper)
+            )
+            if self.outside:
+                return f"({name} < {lower} or {name} >= {upper}{unknown})"
+            between = f"{lower} <= {name} < {upper}"
+            text = between if low and high else f"{name} < {upper}" if high else f"{name} >= {lower}"
+        else:
+            lower, upper = (value_text(kind, end) if abs(end) < math.inf else "" for end in (self.lower, self.upper))
+            if self.outside:
+                return f"({name} <= {lower} or {name} > {upper}{unknown})"
+            between = f"{lower} < {name} <= {upper}"
+            text = between if low and high else f"{name} <= {upper}" if high else f"{name} > {lower}"
+        return f"({text}{unknown})" if unknown else text
+
+    def _written_levels(self, name: str) -> str:
+        levels = self.levels or ()
+        if not levels:
+            return f"{name} is {'known' if self.outside else 'unknown'}"
+        text = levels_text(self.kind, levels)
+        if len(levels) > 1:
+            return f"{name} {'not in' if self.outside else 'in'} {{{text}}}"
+        if text == "unknown":
+            return f"{name} is {'known' if self.outside else 'unknown'}"
+        return f"{name} {'!=' if self.outside else '='} {text}"
 
 
 class Region(NamedTuple):
-    """The values of one column that a path lets through: ``lower < x <= upper`` without some intervals ``(a, b]``."""
+    """The numbers of one column that a path lets through: ``lower < x <= upper`` without some intervals ``(a, b]``.
+
+    ``unknown``: whether it lets a missing value through.
+    """
 
     lower: float = -math.inf
     upper: float = math.inf
     excluded: tuple[tuple[float, float], ...] = ()  # in order, apart from each other, strictly between the bounds
+    unknown: bool = True
 
     @property
     def size(self) -> int:
-        """Bounds and excluded intervals, each counted once."""
-        return int(self.lower > -math.inf) + int(self.upper < math.inf) + len(self.excluded)
+        """Bounds and excluded intervals, each counted once; 1 where the value must be known, or missing."""
+        if self.lower >= self.upper:
+            return 1 if self.unknown else 2
+        bounds = int(self.lower > -math.inf) + int(self.upper < math.inf) + len(self.excluded)
+        return bounds if bounds or self.unknown else 1
 
     @property
     def is_empty(self) -> bool:
         """Whether no value is let through."""
-        return self.lower >= self.upper
+        return self.lower >= self.upper and not self.unknown
 
     def parts(self) -> list[tuple[float, float]]:
         """The intervals ``lower < x <= upper`` that the region consists of, from left to right."""
+        if self.lower >= self.upper:
+            return []
         starts = [self.lower, *(b for _, b in self.excluded)]
         ends = [*(a for a, _ in self.excluded), self.upper]
         return list(zip(starts, ends, strict=True))
 
     def holds(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         """Whether each value is let through."""
-        found = np.zeros(values.shape, dtype=np.bool_)
+        found = np.isnan(values) & self.unknown
         for lower, upper in self.parts():
             found |= (values > lower) & (values <= upper)
         return found
 
     def inside(self, lower: float, upper: float) -> Region:
-        """The part with ``lower < x <= upper``."""
-        return _normal(max(self.lower, lower), min(self.upper, upper), self.excluded)
+        """The part with ``lower < x <= upper``, as it is where a value is missing."""
+        return self._normal(max(self.lower, lower), min(self.upper, upper), self.excluded)
 
     def outside(self, lower: float, upper: float) -> Region:
-        """The part without ``lower < x <= upper``."""
-        return _normal(self.lower, self.upper, (*self.excluded, (lower, upper)))
+        """The part without ``lower < x <= upper``, as it is where a value is missing."""
+        return self._normal(self.lower, self.upper, (*self.excluded, (lower, upper)))
 
-
-def _normal(lower: float, upper: float, excluded: Sequence[tuple[float, float]]) -> Region:
-    """Move the bounds over excluded intervals that touch them, join those that touch each other, drop the rest."""
-    apart: list[tuple[float, float]] = []
-    for a, b in sorted(excluded):
-        if a <= lower:
-            lower = max(lower, b)
-        elif apart and a <= apart[-1][1]:
-            apart[-1] = (apart[-1][0], max(b, apart[-1][1]))
+    def passing(self, test: NodeTest, *, inside: bool) -> Region:
+        """The part that a test lets through on one of its sides."""
+        if test.levels is not None:
+            found = self.inside(math.inf, -math.inf) if inside else self
+        elif inside:
+            found = self.inside(test.lower, test.threshold)
+        elif test.is_interval:
+            found = self.outside(test.lower, test.threshold)
         else:
-            apart.append((a, b))
-    apart = [(a, b) for a, b in apart if lower < a < upper]
-    if apart and apart[-1][1] >= upper:
-        upper = apart.pop()[0]
-    return Region(lower, upper, tuple(apart) if lower < upper else ())
+            found = self.inside(test.threshold, math.inf)
+        return found._replace(unknown=self.unknown and test.unknown == inside)
+
+    def conditions(self, feature: int, name: str, kind: ColumnKind) -> list[Condition]:
+        """The fewest conditions that say the region: its bounds, then each of its excluded intervals."""
+        unknown = self.unknown and kind.has_gaps
+        if self.lower >= self.upper and unknown:
+            return [Condition(feature, name, levels=(), unknown=True, kind=kind)]
+        found = []
+        if self.lower > -math.inf or self.upper < math.inf:
+            found.append(Condition(feature, name, self.lower, self.upper, unknown=unknown, kind=kind))
+        for a, b in self.excluded:
+            found.append(Condition(feature, name, a, b, outside=True, unknown=unknown, kind=kind))
+        return found or [Condition(feature, name, outside=True, levels=(), kind=kind)]
+
+    def _normal(self, lower: float, upper: float, excluded: Sequence[tuple[float, float]]) -> Region:
+        """Move the bounds over excluded intervals that touch them, join those that touch each other, drop the rest."""
+        apart: list[tuple[float, float]] = []
+        for a, b in sorted(excluded):
+            if a <= lower:
+                lower = max(lower, b)
+            elif apart and a <= apart[-1][1]:
+                apart[-1] = (apart[-1][0], max(b, apart[-1][1]))
+            else:
+                apart.append((a, b))
+        apart = [(a, b) for a, b in apart if lower < a < upper]
+        if apart and apart[-1][1] >= upper:
+            upper = apart.pop()[0]
+        return Region(lower, upper, tuple(apart) if lower < upper else (), self.unknown)
 
 
-def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region], int]]:
+class Levels(NamedTuple):
+    """The levels of one column that a path lets through: some, or all but some, also those that nobody has seen yet."""
+
+    codes: tuple[int, ...] = ()
+    outside: bool = True
+
+    @property
+    def size(self) -> int:
+        """1, whatever is named."""
+        return 1
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value is let through."""
+        return not self.outside and not self.codes
+
+    def holds(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Whether each code is let through."""
+        return np.isin(values, self.codes, invert=self.outside)
+
+    def passing(self, test: NodeTest, *, inside: bool) -> Levels:
+        """The part that a test lets through on one of its sides."""
+        own, named = set(self.codes), set(test.levels or ())
+        if inside:
+            return Levels(tuple(sorted(named - own if self.outside else named & own)), outside=False)
+        return Levels(tuple(sorted(own | named if self.outside else own - named)), self.outside)
+
+    def conditions(self, feature: int, name: str, kind: ColumnKind) -> list[Condition]:
+        """The one condition that says it."""
+        return [Condition(feature, name, outside=self.outside, levels=self.codes, kind=kind)]
+
+
+def _start(test: NodeTest) -> Region | Levels:
+    """All that a column may hold, before its first test."""
+    return Levels() if test.levels else Region()
+
+
+def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region | Levels], int]]:
     """Walk the leaves from left to right, each with its path's tests merged by column.
 
     Yields ``leaf``: node number. ``regions``: column to the values it may have, in the order in which the path first
@@ -132,9 +256,9 @@ def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region]
     One mapping is kept and changes are undone on the way back, so that a deep tree costs no more than its nodes.
     """
     parents, depth = tree.parents.tolist(), tree.node_depth.tolist()
-    feature, threshold, lower = tree.feature.tolist(), tree.threshold.tolist(), tree.lower.tolist()
-    regions: dict[int, Region] = {}
-    changes: list[tuple[int, Region | None]] = []
+    is_leaf = (tree.feature < 0).tolist()
+    regions: dict[int, Region | Levels] = {}
+    changes: list[tuple[int, Region | Levels | None]] = []
     size = 0
     for node, parent in enumerate(parents):
         while len(changes) > max(depth[node] - 1, 0):
@@ -146,41 +270,44 @@ def walk_leaves(tree: ThresholdTree) -> Iterator[tuple[int, Mapping[int, Region]
                 size += before.size
                 regions[column] = before
         if parent >= 0:
-            column, t, a = feature[parent], threshold[parent], lower[parent]
+            test = tree.test(parent)
+            column = test.feature
             before = regions.get(column)
-            region = before or Region()
-            if node == parent + 1:
-                region = region.inside(a, t)
-            elif a == -math.inf:
-                region = region.inside(t, math.inf)
-            else:
-                region = region.outside(a, t)
+            region = (before or _start(test)).passing(test, inside=node == parent + 1)
             changes.append((column, before))
             size += region.size - (before.size if before else 0)
             regions[column] = region
-        if feature[node] < 0:
+        if is_leaf[node]:
             yield node, regions, size
 
 
-def conditions_of(regions: Mapping[int, Region], names: Sequence[str]) -> tuple[Condition, ...]:
+def branch_condition(tree: ThresholdTree, node: int, columns: Columns) -> Condition:
+    """The condition under which a row at the parent of a node goes on to it."""
+    parent = int(tree.parents[node])
+    test = tree.test(parent)
+    region = _start(test).passing(test, inside=node == parent + 1)
+    return region.conditions(test.feature, columns.names[test.feature], columns.kinds[test.feature])[0]
+
+
+def conditions_of(regions: Mapping[int, Region | Levels], columns: Columns) -> tuple[Condition, ...]:
     """The fewest conditions that say what the regions say.
 
-    ``names``: the columns' names. Returns ``conditions``: in the order of ``regions``: a column's bounds first, then
-    each of its excluded intervals.
+    ``columns``: the table's. Returns ``conditions``: in the order of ``regions``: a column's bounds first, then each of
+    its excluded intervals.
     """
-    found = []
-    for column, region in regions.items():
-        if region.lower > -math.inf or region.upper < math.inf:
-            found.append(Condition(column, names[column], region.lower, region.upper))
-        found += [Condition(column, names[column], a, b, outside=True) for a, b in region.excluded]
-    return tuple(found)
+    return tuple(
+        condition
+        for column, region in regions.items()
+        for condition in region.conditions(column, columns.names[column], columns.kinds[column])
+    )
 
 
 def explanation_sizes(tree: ThresholdTree) -> npt.NDArray[np.int64]:
     """The number of conditions that are left on every leaf's path when only the tightest of each kind counts.
 
     Returns ``sizes`` (n_leaves,) int64: in the order of ``tree.leaves``. Conditions are counted by column and
-    direction; the inside of an interval counts as one lower and one upper bound, its outside as one.
+    direction; the inside of an interval counts as one lower and one upper bound, its outside as one, and all that is
+    asked of the levels of a column as one.
 
     Laber, Murtinho, Oliveira (2023), *Shallow decision trees for explainable k-means clustering*: explanation size.
     """

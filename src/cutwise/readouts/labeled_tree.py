@@ -20,7 +20,7 @@ from cutwise.exceptions import InvalidInputError, UnsupportedInputError, did_you
 from cutwise.table import Columns
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .conditions import Condition
+from .conditions import Condition, branch_condition
 
 __all__ = ["LabeledTree", "LeafCounts", "Titled", "count_leaves", "read_cluster_names", "sum_up"]
 
@@ -28,18 +28,18 @@ __all__ = ["LabeledTree", "LeafCounts", "Titled", "count_leaves", "read_cluster_
 class LabeledTree:
     """A tree and what people say of it.
 
-    ``names``: the columns' names; ``x0``, ``x1``, ... when left out. ``counts``: the rows to measure by: those of fit,
-    or held-out ones. Left out, the sizes are those that the tree was grown with, if it knows them, and purity is not
-    known. ``classes`` (n_clusters,): the label that ``predict`` gives for every cluster code; the codes themselves when
-    left out. ``cluster_names``: as ``read_cluster_names`` gives them. ``has_names``: whether the names came with the
-    table, to be asked of others; left out, whether there are any. Raises ``InvalidInputError``: names, classes or
-    counts that do not fit the tree.
+    ``names``: the columns, or their names alone; ``x0``, ``x1``, ... when left out. ``counts``: the rows to measure by:
+    those of fit, or held-out ones. Left out, the sizes are those that the tree was grown with, if it knows them, and
+    purity is not known. ``classes`` (n_clusters,): the label that ``predict`` gives for every cluster code; the codes
+    themselves when left out. ``cluster_names``: as ``read_cluster_names`` gives them. ``has_names``: whether the names
+    came with the table, to be asked of others; left out, whether there are any. Raises ``InvalidInputError``: names,
+    classes or counts that do not fit the tree.
     """
 
     def __init__(
         self,
         tree: ThresholdTree,
-        names: Sequence[str] | None = None,
+        names: Columns | Sequence[str] | None = None,
         counts: LeafCounts | None = None,
         classes: npt.NDArray[Any] | None = None,
         cluster_names: Mapping[Any, str] | None = None,
@@ -47,11 +47,9 @@ class LabeledTree:
         has_names: bool | None = None,
     ) -> None:
         self.tree = tree
-        self.columns = (
-            Columns(tuple(f"x{i}" for i in range(tree.n_features)), has_names=False)
-            if names is None
-            else Columns(tuple(names), has_names is None or has_names)
-        )
+        if names is None:
+            names = Columns(tuple(f"x{i}" for i in range(tree.n_features)), has_names=False)
+        self.columns = names if isinstance(names, Columns) else Columns(tuple(names), has_names is None or has_names)
         if len(self.names) != tree.n_features:
             raise InvalidInputError(
                 f"The tree has {tree.n_features} columns, and {len(self.names)} names were given. "
@@ -125,14 +123,7 @@ class LabeledTree:
 
     def condition(self, node: int) -> Condition:
         """The condition under which a row at the parent of a node goes on to it."""
-        tree, parent = self.tree, int(self.tree.parents[node])
-        feature, t, a = int(tree.feature[parent]), float(tree.threshold[parent]), float(tree.lower[parent])
-        name = self.names[feature]
-        if node == tree.children_left[parent]:
-            return Condition(feature, name, lower=a, upper=t)
-        if np.isneginf(a):
-            return Condition(feature, name, lower=t)
-        return Condition(feature, name, lower=a, upper=t, outside=True)
+        return branch_condition(self.tree, node, self.columns)
 
 
 def sum_up(tree: ThresholdTree, of_leaf: npt.NDArray[Any]) -> npt.NDArray[Any]:

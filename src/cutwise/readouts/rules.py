@@ -261,7 +261,7 @@ def build_rules(labeled: LabeledTree, library: str | None = None) -> Rules:
             Rule(
                 cluster=labels[code],
                 leaf=leaf,
-                conditions=conditions_of(regions, labeled.names),
+                conditions=conditions_of(regions, labeled.columns),
                 size=int(counts.n_rows[i]) if is_known else None,
                 share=_ratio(weight, total),
                 coverage=_ratio(agreeing, counts.cluster_weight[code]),

@@ -5,16 +5,16 @@ Rules that are applied or parsed are written by ``words`` and ``conditions`` ins
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 
 from .conditions import Condition
-from .words import number
+from .values import levels_text
 
 __all__ = ["COLORS", "ShortNames", "cluster_color", "condition_text", "ink_on", "plain", "shorten"]
 
 _ELLIPSIS = "…"
+_MOST_LEVELS = 4  # named in pictures
 
 
 def plain(text: object) -> str:
@@ -79,15 +79,23 @@ def shorten(text: str, length: int) -> str:
 
 def condition_text(condition: Condition, name: str) -> str:
     """A condition with another name for its column; numbers stay whole."""
-    low, high = number(condition.lower), number(condition.upper)
+    if condition.levels is not None:
+        return condition.written(name) if condition.n_named <= _MOST_LEVELS else _abridged(condition, name)
+    text = condition.written("\0")
     # Spaces that do not break keep a number beside its sign.
-    if condition.outside:
-        return f"{name} ≤\u00a0{low} or >\u00a0{high}"
-    if condition.lower == -math.inf:
-        return f"{name} ≤\u00a0{high}"
-    if condition.upper == math.inf:
-        return f"{name} >\u00a0{low}"
-    return f"{low}\u00a0< {name} ≤\u00a0{high}"
+    for sign, plain_sign in ((" <= ", " ≤\u00a0"), (" >= ", " ≥\u00a0"), (" > ", " >\u00a0"), (" < ", "\u00a0< ")):
+        text = text.replace(sign, plain_sign)
+    if condition.outside and not condition.unknown:
+        text = text[1:-1].replace(" or \0", " or")
+    return text.replace("\0", name)
+
+
+def _abridged(condition: Condition, name: str) -> str:
+    """A condition on many levels: the first few, and how many more."""
+    levels = condition.levels or ()
+    first = levels_text(condition.kind, levels[: _MOST_LEVELS - 1])
+    more = len(levels) - _MOST_LEVELS + 1
+    return f"{name} {'not in' if condition.outside else 'in'} {{{first} and {more} more}}"
 
 
 # Colors of clusters, the same in every plot and report, told apart with any kind of color vision.

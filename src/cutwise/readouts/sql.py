@@ -143,7 +143,7 @@ class _Writer:
         for leaf, regions, _ in walk_leaves(tree):
             if any(region.is_empty for region in regions.values()):
                 continue  # no value reaches this leaf
-            tests = [test for condition in conditions_of(regions, names) for test in self.tests(condition)]
+            tests = [test for condition in conditions_of(regions, labeled.columns) for test in self.tests(condition)]
             branches.append(exp.If(this=self.chain(tests, exp.And), true=self.label(labels[tree.cluster[leaf]])))
         return exp.Case(ifs=branches)
 

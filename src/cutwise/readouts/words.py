@@ -12,7 +12,9 @@ __all__ = ["compared", "finite", "number", "percent", "quoted", "rows"]
 _PLAIN = re.compile(r"[^\W\d]\w*(\.\w+)*")
 
 # Words of the rules themselves, and those that parse as numbers.
-_RESERVED = frozenset({"and", "or", "not", "any", "because", "inf", "infinity", "nan"})
+_RESERVED = frozenset(
+    "and or not any because in is true false unknown known other inf infinity nan".split()  # noqa: SIM905
+)
 
 
 def number(value: float) -> str:

@@ -36,10 +36,7 @@ class NodeTest:
     def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Which values of the column are inside."""
         x = np.asarray(values).astype(np.float64, copy=False)
-        if self.levels is None:
-            inside = (x > self.lower) & (x <= self.threshold)
-        else:
-            inside = np.isin(x, self.levels)
+        inside = (x > self.lower) & (x <= self.threshold) if self.levels is None else np.isin(x, self.levels)
         if self.unknown:
             inside |= np.isnan(x)
         found: npt.NDArray[np.bool_] = inside

@@ -485,13 +485,17 @@ def _check_nodes(tree: ThresholdTree) -> None:
     with np.errstate(invalid="ignore"):
         ordered = tree.lower < tree.threshold
     _all(leaf | ((tree.feature >= 0) & (tree.feature < tree.n_features)), f"feature from 0 to {tree.n_features - 1}")
-    _all(leaf | by_level | (np.isfinite(tree.threshold) & ~named), "finite threshold, or nan where levels are asked for")
-    _all(leaf | by_level | (ordered & (np.isfinite(tree.lower) | np.isneginf(tree.lower))), "lower below its threshold, or -inf")
+    _all(
+        leaf | by_level | (np.isfinite(tree.threshold) & ~named), "finite threshold, or nan where levels are asked for"
+    )
+    _all(
+        leaf | by_level | (ordered & (np.isfinite(tree.lower) | np.isneginf(tree.lower))),
+        "lower below its threshold, or -inf",
+    )
     _all(inner | (tree.cluster >= 0), "cluster code of at least 0")
     _all(leaf | (tree.cluster == -1), "cluster of -1, being inside")
     _all(
-        inner
-        | ((tree.feature == -1) & np.isnan(tree.threshold) & np.isneginf(tree.lower) & ~named & ~tree.unknown),
+        inner | ((tree.feature == -1) & np.isnan(tree.threshold) & np.isneginf(tree.lower) & ~named & ~tree.unknown),
         "feature of -1, threshold of nan, lower of -inf and neither levels nor unknown, being a leaf",
     )
     _all((tree.n_node_samples >= 0) & (tree.n_node_mistakes >= 0), "count of at least 0")
