@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cutwise import ClusterExplainer, ExplainableKMeans
+from cutwise import ClusterExplainer, ExplainableKMeans, cost_curve, report
 from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts
 from cutwise.readouts.rules import build_rules
 from tests.tree.random_trees import random_tree
@@ -89,3 +89,20 @@ def test_a_cluster_without_a_leaf_and_very_many_rules_are_said():
     assert "no leaf of the tree holds this cluster" in html
     assert "more lines: print(model.rules()) shows all" in html
     assert Parsed(html).open == []
+
+
+def test_what_a_model_gives_shows_itself():
+    named = X.rename(columns={X.columns[2]: EVIL})
+    model = ExplainableKMeans(3, random_state=0).fit(named)
+    cluster = model.rules()[0]
+    curve, page = cost_curve(model, named, max_leaves=6), report(model, named, curve=False)
+    for shown in (cluster, cluster.rules[0], curve, page):
+        found = Parsed(shown._repr_html_())
+        assert found.open == []
+        assert "script" not in found.tags
+    assert str(cluster) in Parsed(cluster._repr_html_()).text
+    assert Parsed(curve._repr_html_()).tags.count("tr") == 1 + len(curve.n_leaves)
+    assert 'srcdoc="&lt;!doctype html&gt;' in page._repr_html_()
+    for shown in (cluster, cluster.rules[0], model.reference_, curve, page):
+        assert len(repr(shown)) < 250
+        assert "\n" not in repr(shown)

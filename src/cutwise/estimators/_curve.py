@@ -61,6 +61,19 @@ class CostCurve:
     max_leaves: int
     _model_of_size: ModelOfSize | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        return (
+            f"CostCurve({self.n_leaves[0]} to {self.n_leaves[-1]} leaves, "
+            f"cost ratio {self.cost_ratio[0]:.4f} to {self.cost_ratio[-1]:.4f})"
+        )
+
+    def _repr_html_(self) -> str:
+        columns = ("n_leaves", "cost", "cost_ratio", "explained", "agreement")
+        head = "".join(f"<th>{name}</th>" for name in columns)
+        figures = zip(*(getattr(self, name).tolist() for name in columns), strict=True)
+        lines = ("".join(f"<td>{figure:.6g}</td>" for figure in line) for line in figures)
+        return f"<table><thead><tr>{head}</tr></thead><tbody><tr>{'</tr><tr>'.join(lines)}</tr></tbody></table>"
+
     def smallest(self, within: float) -> int:
         """The fewest leaves whose cost is at most ``1 + within`` times that of the reference clustering.
 

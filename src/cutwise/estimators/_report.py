@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,13 @@ class Report:
         source = self.summary["source"]
         clusters = self.summary["headline"]["n_clusters"]
         return f"Report(clusters={clusters}, rows={source['n_rows']}, columns={source['n_columns']})"
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, so that its style and the notebook's do not meet."""
+        return (
+            f'<iframe srcdoc="{escape(self.to_html())}" title="{escape(self.summary["title"])}" '
+            'style="width:100%;height:720px;border:1px solid #8884;border-radius:6px"></iframe>'
+        )
 
 
 def check_form(path: str | os.PathLike[str]) -> str:

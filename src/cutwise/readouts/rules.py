@@ -103,6 +103,12 @@ class Rule(Titled):
     def __str__(self) -> str:
         return " and ".join(map(str, self.conditions)) or "any row"
 
+    def __repr__(self) -> str:
+        return f"<Rule of cluster {quoted(self.title)}: {self}>"
+
+    def _repr_html_(self) -> str:
+        return f"cluster <b>{escape(str(self.title))}</b>: <code>{escape(str(self))}</code>"
+
 
 @dataclass(frozen=True)
 class ClusterRules(Titled):
@@ -175,6 +181,12 @@ class ClusterRules(Titled):
             lines.append(f"    {'or    ' if i else 'either'}{_measures_text(rule)}: {rule}")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        return f"<ClusterRules: {self}>"
+
+    def _repr_html_(self) -> str:
+        return f'<code style="white-space:pre-wrap">{escape(str(self))}</code>'
+
 
 @dataclass(frozen=True)
 class Rules(Sequence[ClusterRules]):
@@ -234,6 +246,9 @@ class Rules(Sequence[ClusterRules]):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.clusters))
+
+    def __repr__(self) -> str:
+        return f"<Rules of {len(self)} clusters>\n{self}"
 
 
 _COLUMNS = ("size", "share", "purity", "coverage", "noise", "leaf", "depth", "n_conditions")

@@ -53,6 +53,12 @@ class Reference:
     row_costs: RowCosts | None = field(default=None, repr=False)
     runs: npt.NDArray[np.float64] | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        return (
+            f"Reference(clusters={self.n_clusters}, rows={len(self.labels)}, objective={self.objective!r}, "
+            f"cost={self.cost:.6g})"
+        )
+
     @property
     def n_clusters(self) -> int:
         """Number of centers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,7 @@ def build_summary(labeled: LabeledTree, table: Table, facts: Facts) -> dict[str,
         "format": FORMAT,
         "format_version": SCHEMA_VERSION,
         "written_by": f"cutwise {version('cutwise')}",
+        "written_on": date.today().isoformat(),
         "title": facts.title,
         "source": {"name": facts.source, "n_rows": table.n_rows, "n_columns": table.n_columns, "is_fit": is_fit},
         "headline": {
