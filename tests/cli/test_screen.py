@@ -1,6 +1,7 @@
 """People get ruled tables, pipes get plain text, and nobody gets control characters."""
 
 import io
+import re
 
 import pytest
 
@@ -30,6 +31,23 @@ def test_a_terminal_gets_a_ruled_table_without_markup(monkeypatch):
     print_table(["name", "n"], [["[bold]a[/bold]", "1"]], right=[1])
     assert "[bold]a[/bold]" in screen.getvalue()
     assert "─" in screen.getvalue()
+
+
+@pytest.mark.parametrize("width", [30, 60, 69, 70, 90])
+def test_no_line_of_a_terminal_breaks_inside_a_condition(monkeypatch, width):
+    conditions = ["`spent and saved (k$)` <= 67", "age > 36", "`a or b` = 2", "2 < x <= 3"]
+    screen = Terminal()
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_table(
+        ["cluster", "rows", "rule"], [["young ones", "53", " and ".join(conditions)], ["0", "7", "x > 3"]], right=[1]
+    )
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue()).splitlines()
+    assert max(map(len, lines)) <= width
+    for condition in [*conditions, "young ones", "x > 3"]:
+        assert sum(condition in line for line in lines) == 1
+    assert ("─" in screen.getvalue()) == (width >= 70)
+    assert "\ue000" not in screen.getvalue()
 
 
 def test_control_characters_are_spelled_out(capsys):

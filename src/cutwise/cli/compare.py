@@ -6,6 +6,7 @@ import json
 import math
 import time
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.columns import Task, find_source, prepare
@@ -96,6 +97,26 @@ def command(
     ratios = [entry["cost_ratio"] for entry in entries if entry["cost_ratio"] is not None]
     for line in table_notes(ratios, first.reference_explained_, OBJECTIVES[objective].cost_words):
         print_line(line)
+    print_line("WAD: tests that a row passes; WAES: conditions of the rule that it is in; means over the rows")
+    if choice := _choice(entries):
+        print_line(choice)
+
+
+def _choice(entries: Sequence[Mapping[str, Any]]) -> str | None:
+    """Which tree to take, and why: the shortest rules among the trees that cost next to nothing more."""
+    whole = [entry for entry in entries if entry["cost_ratio"] is not None]
+    if not whole:
+        return None
+    cheapest = min(whole, key=lambda entry: (entry["cost"], entry["waes"]))
+    close = [entry for entry in whole if entry["cost"] <= _NEXT_TO_NOTHING * cheapest["cost"]]
+    taken = min(close, key=lambda entry: (entry["waes"], entry["cost"]))
+    name = taken["algorithm"]
+    if taken is cheapest:
+        return f"take {name}: the cheapest, and no tree within 1 % of its cost has shorter rules"
+    return f"take {name}: within 1 % of the cheapest ({cheapest['algorithm']}), with the shortest rules of those"
+
+
+_NEXT_TO_NOTHING = 1.01
 
 
 def _fit(model: ExplainableClusterer, task: Task) -> tuple[ExplainableClusterer, float]:

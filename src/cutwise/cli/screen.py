@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -29,6 +30,16 @@ __all__ = [
 
 # Column and cluster names come from files: a terminal must not obey what stands in them.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+_NARROW = 70
+"""Columns of a terminal below which a table with rules is unreadable."""
+
+# A rule is broken before an "and" or an "or" outside of backticks alone; a private character stands for other spaces.
+_NO_BREAK = "\ue000"
+_COMPARES = re.compile(r" (?:<=?|>=?|!?=|in|not in|is) ")
+_QUOTED_OR_NOT = re.compile(r"`[^`]*`|[^`]+")
+_INNER_SPACE = re.compile(r" (?!(?:and|or) )")
 
 
 def harmless(text: str) -> str:
@@ -75,14 +86,49 @@ def _print_ruled(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
+    if console.width < _NARROW:
+        _print_blocks(header, rows, right, console.width)
+        return
     table = Table(box=box.SIMPLE_HEAD, show_lines=any("\n" in cell for row in rows for cell in row))
     for column, name in enumerate(header):
         flush = column in right
         table.add_column(Text(name), justify="right" if flush else "left", no_wrap=flush, overflow="fold")
     for row in rows:
         # Text, not str: square brackets in a name are no markup.
-        table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
+        table.add_row(*(Text(_bound(cell)) for cell in row))
+    with console.capture() as capture:
+        console.print(table)
+    sys.stdout.write(capture.get().replace(_NO_BREAK, " "))
+
+
+def _print_blocks(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int], width: int) -> None:
+    """A block a row for narrow terminals: the first cell, its figures, and its texts below them."""
+
+    def write(text: str, indent: str, later: str) -> None:
+        for line in text.split("\n"):
+            filled = textwrap.fill(
+                _bound(line), width, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False
+            )
+            sys.stdout.write(filled.replace(_NO_BREAK, " ") + "\n")
+
+    for row in rows:
+        write(f"{header[0]} {row[0]}".strip(), "", "  ")
+        figures = [f"{header[i]}{_NO_BREAK}{row[i]}" for i in right if i and row[i]]
+        write(", ".join(figures).replace("\n", " "), "  ", "  ")
+        for column in range(1, len(row)):
+            if column not in right and row[column]:
+                write(row[column], "  ", "    ")
+
+
+def _bound(text: str) -> str:
+    """A rule with spaces that are not to be broken at: those inside its conditions; other texts as they are."""
+    if not _COMPARES.search(text):
+        return text
+    return _QUOTED_OR_NOT.sub(
+        lambda part: part[0].replace(" ", _NO_BREAK) if part[0][0] == "`" else _INNER_SPACE.sub(_NO_BREAK, part[0]),
+        text,
+    )
 
 
 def _print_plain(cells: Sequence[Sequence[str]], right: Sequence[int]) -> None:
