@@ -239,7 +239,9 @@ _ANSWERS = {
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("algorithm", [name for name in RECIPES if name != "kernel_imm"])
+@pytest.mark.parametrize(
+    "algorithm", [name for name, recipe in RECIPES.items() if name != "kernel_imm" and not recipe.starts]
+)
 def test_batches_grow_the_tree_of_memory_bit_for_bit(algorithm, seed):
     rng = np.random.default_rng(seed)
     k, d, n = int(rng.integers(2, 6)), int(rng.integers(1, 4)), 50

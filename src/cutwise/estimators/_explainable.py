@@ -37,7 +37,7 @@ from cutwise.tree.refine import SearchRecord
 
 __all__ = ["ALGORITHMS", "ExplainableClusterer"]
 
-ALGORITHMS = ("search", *recipes_for("centers"), "optimal")
+ALGORITHMS = (*recipes_for("centers"), "optimal")
 
 
 @fill_doc

@@ -13,8 +13,8 @@ from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference import LazyCosts
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.prune import prune_to_agreement
 from cutwise.tree.recipes import grow_tree
+from cutwise.tree.refinement import PruneToAgreement
 
 __all__ = [
     "Candidate",
@@ -145,7 +145,8 @@ def _carts(problem: LabelProblem, max_leaves: list[int]) -> list[GrownTree]:
 
 
 def _prune(problem: LabelProblem, grown: GrownTree) -> GrownTree:
-    return prune_to_agreement(grown, problem.labels, problem.n_clusters, problem.max_leaves, problem.rows.weights)
+    pruning = PruneToAgreement(problem.labels, problem.n_clusters, problem.max_leaves, problem.rows.weights)
+    return pruning.refine([grown])
 
 
 def _judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:

@@ -13,12 +13,11 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.reference import LazyCosts
 from cutwise.table import check_number
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.refine import Effort, SearchRecord, expand_tree, refine
+from cutwise.tree.recipes import RECIPES
+from cutwise.tree.refine import Effort, SearchRecord, expand_tree
+from cutwise.tree.refinement import SearchCheaper
 
 __all__ = ["check_max_size", "search_tree"]
-
-STARTS = ("exgreedy", "exshallow", "imm", "exkmc")
-"""Trees that every search starts from, so that the result costs no more than any of the papers' with these leaves."""
 
 
 def check_max_size(max_size: object) -> tuple[float, float] | None:
@@ -58,15 +57,14 @@ def search_tree(
     leaves as they are added.
     """
     rows, reference, k = context.rows, context.reference, context.n_clusters
-    starts = [grow(algorithm=name, max_leaves=k, depth_penalty=depth_penalty) for name in STARTS]
+    starts = [grow(algorithm=name, max_leaves=k, depth_penalty=depth_penalty) for name in RECIPES["search"].starts]
     metric = rows.encoded.matrix if is_own_space else rows.metric.matrix
-    grown, record, _ = refine(
+    search = SearchCheaper(
         rows.encoded,
         metric,
         [reference.centers] if reference.runs is None else list(reference.runs),
         reference.labels,
         coordinates,
-        starts,
         lambda parts: context.cost_of_each([parts])[0],
         n_leaves=k,
         effort=Effort.of(effort),
@@ -76,9 +74,7 @@ def search_tree(
         max_size=max_size,
         n_jobs=rows.n_jobs,
     )
-    # No cut could give these clusters leaves of their own, but the search may have given them others.
-    inseparable = starts[1].inseparable if grown.tree.n_leaves < k else []
-    grown = replace(grown, inseparable=inseparable)
+    grown, record = search.search(starts)
     if max_leaves > k:
         centers, weight = rows.centers(context.objective, grown.codes, k)
         centers[weight == 0] = reference.centers[weight == 0]

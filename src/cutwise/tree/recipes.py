@@ -35,7 +35,8 @@ class Recipe:
     ``help``: what is cut where, in one line. ``base``: what gives every reference cluster one leaf; None: growth starts
     at a single leaf. ``expansion``: what adds leaves one by one, where this recipe is the whole growth or expands a
     base tree. ``needs_costs``: whether it needs the cost of serving every row by every cluster. ``explains``: what
-    estimators offer it for: "centers" of clusters, "labels" from anywhere, clusterings by a "kernel".
+    estimators offer it for: "centers" of clusters, "labels" from anywhere, clusterings by a "kernel". ``starts``: the
+    recipes whose trees a refinement makes one of (``refinement.py``), where this recipe is one; it grows none itself.
     """
 
     help: str
@@ -43,9 +44,17 @@ class Recipe:
     expansion: Callable[[GrowthProblem], ExpansionCriterion] | None = None
     needs_costs: bool = False
     explains: tuple[str, ...] = ("centers", "labels")
+    starts: tuple[str, ...] = ()
 
 
 RECIPES = {
+    # Trees that every search starts from, so that the result costs no more than any of the papers' with these leaves.
+    "search": Recipe(
+        "the cheapest tree that a search finds from those of the others",
+        needs_costs=True,
+        explains=("centers",),
+        starts=("exgreedy", "exshallow", "imm", "exkmc"),
+    ),
     "imm": Recipe("the fewest rows are separated from their reference center", base=MistakeCriterion),
     "exgreedy": Recipe("rows cost least by the best center on their side", base=InducedCriterion, needs_costs=True),
     "exshallow": Recipe("the same, and the tree stays shallow", base=ShallowCriterion, needs_costs=True),
@@ -69,7 +78,7 @@ RECIPES = {
         explains=("labels",),
     ),
 }
-"""Every algorithm by its name. A new one is a criterion and a line here."""
+"""Every algorithm by its name. A new one is a criterion, or a refinement, and a line here."""
 
 EXPANSIONS = ("exkmc", "expand")
 """Recipes that users may expand a base tree by."""
@@ -140,6 +149,8 @@ def grow(
 ) -> GrownTree:
     """Grow a threshold tree on rows wherever they lie; parameters as in ``grow_tree``."""
     recipe, tree = RECIPES[algorithm], GrowingTree(problem.provider)
+    if recipe.starts:
+        raise ValueError(f"{algorithm!r} refines the trees of {', '.join(recipe.starts)}: grow these")
     inseparable: list[tuple[int, ...]] = []
     further = recipe.expansion
     if recipe.base is not None:
