@@ -78,12 +78,11 @@ def test_a_column_is_read_for_what_its_cells_say(read, cells, expected, said, se
 
 @pytest.mark.parametrize("shift", range(5))
 def test_a_code_is_seen_wherever_it_stands_in_a_large_file(read, shift):
-    line = "1,2\n"
-    n = (1 << 20) // len(line) - 3
-    text = "a" * (1 + shift) + ",b\n" + line * n + "2,007\n" + line * 10
-    source, _ = read(text)
+    line = f"{'word' * 200},2\n"
+    n = (1 << 20) // len(line) - 1
+    header = "a" * ((1 << 20) - 8 + shift - n * len(line) - len(",b\n")) + ",b\n"
+    source, _ = read(header + line * n + "2,007\n" + line * 10)
     assert source.frame["b"].tolist() == ["2"] * n + ["007"] + ["2"] * 10
-    assert source.frame.iloc[:, 0].sum() == n + 12
 
 
 @pytest.mark.parametrize(

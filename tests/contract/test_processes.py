@@ -67,6 +67,7 @@ def test_explainers_in_several_threads_at_once_equal_explainers_in_turn():
     assert all(same_tree(one.tree_, other.tree_) for one, other in zip(expected, seen, strict=True))
 
 
+@pytest.mark.slow
 def test_joblib_processes_fit_and_predict():
     import joblib
 

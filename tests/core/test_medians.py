@@ -11,10 +11,12 @@ from cutwise.core import as_matrix, cluster_medians
 
 def plain_median(values, weights):
     """The smallest value such that the rows at or below it hold at least half of the weight."""
-    whole = [Fraction(float(w)) for w in weights]
-    for value in np.unique(values):
-        if 2 * sum(w for v, w in zip(values, whole, strict=True) if v <= value) >= sum(whole):
-            return float(value)
+    pairs = sorted((float(v), Fraction(float(w))) for v, w in zip(values, weights, strict=True))
+    reached, total = Fraction(0), sum(weight for _, weight in pairs)
+    for value, weight in pairs:
+        reached += weight
+        if 2 * reached >= total:
+            return value
     raise AssertionError("no value")
 
 
@@ -40,7 +42,7 @@ def problem(seed, dtype=np.float64):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32, np.uint8])
 @pytest.mark.parametrize("weighted", ["no", "whole", "fractions", "dyadic"])
 def test_a_median_is_the_lowest_value_that_half_of_the_weight_does_not_exceed(dtype, weighted):
-    for seed in range(30):
+    for seed in range(12):
         X, labels, k = problem(seed, dtype)
         rng = np.random.default_rng(seed)
         given = {

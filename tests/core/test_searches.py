@@ -311,6 +311,8 @@ def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, wi
     current = int(costs[:, case.survivors].min(axis=1).sum())
     weight = case.weight(case.rows)
     scores, valid = [], []
+    _, content = np.unique(case.values, axis=0, return_inverse=True)  # equal numbers: equal rows
+    content = content.ravel()[case.rows]
     for feature, threshold, is_left in cuts(case, with_centers=True):
         along = case.coordinates[case.survivors, feature]
         left, right = case.survivors[along <= threshold], case.survivors[along > threshold]
@@ -321,7 +323,7 @@ def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, wi
         depth = total_depth(n_points, int(weight[is_left].sum()), len(case.survivors), len(left)) / n_points
         scores.append((induced / current + penalty * depth, induced, feature))
         sides = (is_left, left), (~is_left, right)
-        if all(len(np.unique(case.values[case.rows[side]], axis=0)) >= len(centers) for side, centers in sides):
+        if all(len(np.unique(content[side])) >= len(centers) for side, centers in sides):
             valid.append(scores[-1])
     if not scores:
         assert found is None

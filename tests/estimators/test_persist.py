@@ -400,7 +400,7 @@ def test_any_edit_ends_in_an_error_of_ours_or_in_a_model_that_answers(name, iris
     document = json.loads(path.read_text("utf-8"))
     rng = np.random.default_rng(sorted(EDITED).index(name))
     refused = 0
-    for _ in range(60):
+    for _ in range(30):
         path.write_text(json.dumps(damaged(document, rng)), "utf-8")
         try:
             model = load_model(path)
@@ -411,7 +411,7 @@ def test_any_edit_ends_in_an_error_of_ours_or_in_a_model_that_answers(name, iris
             warnings.simplefilter("ignore")  # of numbers that are far off
             ask_everything(model, iris)
             model.save(path)
-    assert refused > 10
+    assert refused > 5
 
 
 def test_a_missing_folder_is_named_and_not_a_file_nobody_asked_for(iris, tmp_path):

@@ -118,7 +118,7 @@ def test_an_interrupt_ends_a_long_search_at_once():
     try:
         while "tree" not in (line := process.stderr.readline()) and "leaves" not in line:
             assert line or process.poll() is None
-        time.sleep(2.0)  # into the search itself
+        time.sleep(0.5)  # into the search itself
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=10)
     finally:

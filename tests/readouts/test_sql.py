@@ -202,7 +202,7 @@ def test_truth_values_are_labels_too(database):
 @pytest.mark.parametrize(
     "tree",
     [
-        pytest.param(lambda: chain(2000), id="a chain of 2000 tests"),
+        pytest.param(lambda: chain(1100), id="a chain of 1100 tests"),
         pytest.param(
             lambda: made(1, n_leaves=2000, n_features=8, n_clusters=60), id="2000 leaves", marks=pytest.mark.slow
         ),

@@ -33,7 +33,9 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (shape[2] >= 20)) for name, shape in PLANTED.items()]
+)
 def test_a_table_of_rare_clusters_costs_no_more_than_kmeans_finds_in_ten_starts(name):
     k = PLANTED[name][2]
     X, _ = planted(*PLANTED[name], seed=0)

@@ -24,7 +24,7 @@ from cutwise.reference import KMEANS, KMEDIANS, from_estimator
 from cutwise.reference.given import from_labels
 from cutwise.table import read_table
 
-N_TABLES = 25
+N_TABLES = 12
 
 WITH_LABELS = {
     "KMeans": lambda k, seed: KMeans(k, n_init=1, random_state=seed),
@@ -70,13 +70,12 @@ def test_labels_of_the_same_rows_are_the_reference(make):
         assert reference.cost <= 1.1 * best.cost * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler()])
 @pytest.mark.parametrize("make", [WITH_LABELS[name] for name in WITH_LABELS if name != "AgglomerativeClustering"])
-def test_rows_of_another_scale_are_refused_or_change_nothing(make, scaler):
+def test_rows_of_another_scale_are_refused_or_change_nothing(make):
     errors = []
     for seed in range(N_TABLES):
         X, k = random_table(seed)
-        Z = scaler.fit_transform(X)
+        Z = (StandardScaler(), MinMaxScaler())[seed % 2].fit_transform(X)
         for of_fit, given in ((Z, X), (X, Z)):
             model = fitted(make, of_fit, k, seed)
             labels = (model.steps[-1][1] if hasattr(model, "steps") else model).labels_

@@ -199,10 +199,11 @@ def test_on_integer_columns_no_integer_is_shorter(low, width, shift):
 
 
 def test_small_integer_intervals_agree_with_a_list_of_all_integers():
+    digits = {t: n_digits(float(t)) for t in range(-40, 113)}
     for low in range(-40, 112, 3):
         for high in range(low + 1, 113):
-            middle = Fraction(low + high - 1, 2)
-            expected = min(range(low, high), key=lambda t: (n_digits(float(t)), abs(t - middle), t))
+            twice_middle = low + high - 1
+            expected = min(range(low, high), key=lambda t: (digits[t], abs(2 * t - twice_middle), t))
             assert choose_threshold(low, high, True) == expected
 
 
