@@ -17,7 +17,7 @@ max_leaves : int, default=None
     Number of leaves at most, at least ``n_clusters``. None means one leaf a cluster. More leaves follow the
     reference more closely, and a cluster may then have several; of the trees that growth passes from one leaf a
     cluster on, the one of lowest ``cost_`` is returned, so that more leaves never cost more.
-algorithm : {"exshallow", "search", "exgreedy", "imm", "exkmc", "optimal"}, default="exshallow"
+algorithm : {"search", "exshallow", "exgreedy", "imm", "exkmc", "optimal"}, default="search"
     How the tree grows to ``n_clusters`` leaves. ``"search"`` grows the trees of the four papers, and searches for a
     cheaper one from there: it chooses every cut anew and moves leaves elsewhere. ``"imm"`` cuts where the fewest
     rows are parted from their reference center; ``"exgreedy"`` where the rows, each served by the best center left
@@ -32,18 +32,19 @@ search_effort : float, default=1.0
 size_penalty : float, default=0.0
     What ``"search"`` pays for one more condition in every rule, as a share of the reference's cost; a further level of
     depth counts a quarter of it. 0 looks at cost alone.
-max_size : float or tuple of two floats, default=None
+max_size : float, tuple of two floats or "exshallow", default=None
     Bounds for ``"search"`` on the conditions of a row's rule and on the tests that it passes, in the mean over the
-    rows. Of the trees that keep both the cheapest is taken; where none does, the one that comes closest.
+    rows; ``"exshallow"`` stands for those of that algorithm's tree with ``n_clusters`` leaves. Of the trees that keep
+    both the cheapest is taken; where none does, the one that comes closest.
 expansion : {"exkmc", "expand"}, default="exkmc"
     How a tree with one leaf a cluster grows to ``max_leaves``. ``"exkmc"`` looks at cost under the reference
     centers, ``"expand"`` at the rows whose cluster differs from the reference.
 depth_penalty : float or "auto", default=0.03
-    Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone. ``"auto"`` (ExShallow*) searches
-    between 0 and 1 for a tree of ``n_clusters`` leaves that keeps both targets: from 0.03 lower where a tree costs
-    too much, higher where its explanations are too long, up to the first that keeps both, 20 trees at most. Where
-    none does, it is the tree with the shortest explanations of those that keep the cost; where none keeps the
-    cost, the cheapest. The other algorithms do not use it.
+    Weight of the expected depth for ``"exshallow"``, also where ``"search"`` starts from it; 0 looks at cost alone.
+    ``"auto"`` (ExShallow*) searches between 0 and 1 for a tree of ``n_clusters`` leaves that keeps both targets: from
+    0.03 lower where a tree costs too much, higher where its explanations are too long, up to the first that keeps both,
+    20 trees at most. Where none does, it is the tree with the shortest explanations of those that keep the cost; where
+    none keeps the cost, the cheapest. The other algorithms do not use it.
 target_cost : float, default=None
     What the tree may cost, in the units of ``cost_``. None means what ExKMC's tree with ``n_clusters`` leaves on
     the same reference costs. Only for ``depth_penalty="auto"`` with ``"exshallow"``: an error without them.

@@ -208,7 +208,7 @@ def test_costs_and_centers_must_fit_rows_and_clusters():
 
 def _fitted(kind):
     return (
-        fit_quietly(ExplainableKMeans(3, random_state=0), FRAME)
+        fit_quietly(ExplainableKMeans(3, algorithm="exshallow", random_state=0), FRAME)
         if kind == "kmeans"
         else fit_quietly(ClusterExplainer(), FRAME, CODES)
     )

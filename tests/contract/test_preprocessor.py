@@ -75,7 +75,15 @@ def test_expansion_uses_the_output_costs_too(preprocessor, expansion):
     centers, Z = _centers_in_output(preprocessor, X, 11)
     models = [
         fit_quietly(
-            ExplainableKMeans(4, reference=centers, preprocessor=preprocessor, max_leaves=m, expansion=expansion), X
+            ExplainableKMeans(
+                4,
+                algorithm="exshallow",
+                reference=centers,
+                preprocessor=preprocessor,
+                max_leaves=m,
+                expansion=expansion,
+            ),
+            X,
         )
         for m in range(4, 9)
     ]

@@ -119,10 +119,11 @@ def test_growth_that_gains_nothing_more_ends_the_curve():
 def test_inseparable_centers_leave_no_gap_that_no_fit_has():
     rows = np.array([[0.0, 0.0], [0.0, 5.0], [4.0, 0.0], [4.0, 5.0], [8.0, 2.0], [9.0, 3.0]])
     centers = np.array([[0.0, 2.0], [0.0, 2.0], [8.0, 2.0]])
+    grows = {"algorithm": "exshallow", "reference": centers}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        curve = cost_curve(ExplainableKMeans(3, reference=centers), rows, max_leaves=6)
-        assert_same(curve, lambda s: ExplainableKMeans(3, reference=centers, max_leaves=max(s, 3)).fit(rows))
+        curve = cost_curve(ExplainableKMeans(3, **grows), rows, max_leaves=6)
+        assert_same(curve, lambda s: ExplainableKMeans(3, **grows, max_leaves=max(s, 3)).fit(rows))
     assert curve.n_leaves[0] == 2
 
 

@@ -210,7 +210,7 @@ class TestReference:
         X = np.array([[0.0], [1.0], [5.0]])
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = ExplainableKMeans(3, reference=[[0.5], [5.0], [0.5]]).fit(X)
+            model = ExplainableKMeans(3, algorithm="exshallow", reference=[[0.5], [5.0], [0.5]]).fit(X)
         kinds = {w.category: str(w.message) for w in caught}
         assert "0 = 2" in kinds[UnseparableCentersWarning]
         assert "2" in kinds[EmptyClusterWarning]

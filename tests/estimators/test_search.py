@@ -1,4 +1,4 @@
-"""``algorithm="search"``: cheaper than the papers' trees, or as cheap, whatever else is asked for."""
+"""``algorithm="search"``, the default: cheaper than the papers' trees, or as cheap, whatever else is asked for."""
 
 import signal
 import subprocess
@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
@@ -24,7 +25,7 @@ DIGITS = load_digits().data
 @pytest.mark.parametrize("scaled", [False, True])
 def test_a_searched_tree_costs_no_more_than_any_papers_tree_on_the_same_reference(estimator, X, k, scaled):
     params = {"preprocessor": StandardScaler()} if scaled else {}
-    searched = estimator(k, algorithm="search", random_state=0, **params).fit(X)
+    searched = estimator(k, random_state=0, **params).fit(X)
     for algorithm in PAPERS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyClusterWarning)
@@ -37,16 +38,46 @@ def test_a_searched_tree_costs_no_more_than_any_papers_tree_on_the_same_referenc
     assert sorted(searched.tree_.cluster[searched.tree_.leaves]) == list(range(k))
 
 
-def test_more_leaves_cost_no_more_than_the_papers_trees_with_as_many():
-    for max_leaves in (11, 14, 20):
-        searched = ExplainableKMeans(10, algorithm="search", max_leaves=max_leaves, random_state=0).fit(DIGITS)
-        plain = ExplainableKMeans(10, max_leaves=max_leaves, random_state=0).fit(DIGITS)
-        assert searched.cost_ <= plain.cost_
+FORMS = {
+    "plain": lambda X, rng: X,
+    "integers": lambda X, rng: np.round(X * 2).astype(np.int64),
+    "float32": lambda X, rng: X.astype(np.float32),
+    "sparse": lambda X, rng: sparse.csr_array(np.where(rng.random(X.shape) < 0.6, 0.0, np.round(X, 1))),
+    "far rows": lambda X, rng: np.where(rng.random((len(X), 1)) < 0.02, 1e9, X),
+    "an offset": lambda X, rng: X + 1e9,
+    "rows thrice": lambda X, rng: np.repeat(X, 3, axis=0),
+    "columns of many sizes": lambda X, rng: X * 10.0 ** rng.integers(-12, 12, size=X.shape[1]),
+}
+
+
+@pytest.mark.parametrize("estimator", [ExplainableKMeans, ExplainableKMedians])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("seed", range(6))
+def test_no_paper_has_a_cheaper_tree_whatever_the_table(estimator, form, seed):
+    rng = np.random.default_rng(seed)
+    n, d, k = int(rng.integers(12, 120)), int(rng.integers(1, 7)), int(rng.integers(1, 8))
+    X = FORMS[form](rng.normal(size=(k + 2, d))[rng.integers(k + 2, size=n)] * 2 + rng.normal(size=(n, d)), rng)
+    n = X.shape[0]
+    weights = [None, rng.integers(0, 4, size=n), rng.random(n)][seed % 3]
+    dense = X.toarray() if sparse.issparse(X) else X
+    distinct = np.unique(dense if weights is None else dense[weights > 0], axis=0)
+    k = min(k, len(distinct))
+    centers = distinct[rng.choice(len(distinct), k, replace=False)].astype(float)
+    for max_leaves in (k, k + int(rng.integers(1, 6))):
+        params = {"max_leaves": max_leaves, "reference": centers}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            searched = estimator(k, **params).fit(X, sample_weight=weights)
+            papers = [estimator(k, algorithm=name, **params).fit(X, sample_weight=weights) for name in PAPERS]
+        assert searched.cost_ <= min(paper.cost_ for paper in papers) * (1 + 1e-12)
+        if max_leaves == k:
+            assert searched.n_leaves_ == k
+            assert (searched.tree_.n_node_samples[searched.tree_.leaves] > 0).all()
 
 
 def test_every_point_of_a_curve_is_the_fit_of_its_size():
     def model(max_leaves=None):
-        return ExplainableKMeans(6, algorithm="search", max_leaves=max_leaves, random_state=0)
+        return ExplainableKMeans(6, max_leaves=max_leaves, random_state=0)
 
     curve = cost_curve(model(), DIGITS, max_leaves=12)
     assert curve.n_leaves[0] == 6
@@ -58,34 +89,32 @@ def test_every_point_of_a_curve_is_the_fit_of_its_size():
 
 
 def test_longer_searches_find_no_dearer_trees():
-    costs = [
-        ExplainableKMeans(10, algorithm="search", search_effort=effort, random_state=0).fit(DIGITS).cost_
-        for effort in (0, 1, 2)
-    ]
+    costs = [ExplainableKMeans(10, search_effort=effort, random_state=0).fit(DIGITS).cost_ for effort in (0, 1, 2)]
     assert costs == sorted(costs, reverse=True)
     assert costs[2] < costs[0]
 
 
 def test_no_effort_is_exshallows_tree():
-    nothing = ExplainableKMeans(5, algorithm="search", search_effort=0, random_state=0).fit(DIGITS)
+    nothing = ExplainableKMeans(5, search_effort=0, random_state=0).fit(DIGITS)
     assert nothing.tree_.equals(ExplainableKMeans(5, algorithm="exshallow", random_state=0).fit(DIGITS).tree_)
     assert not hasattr(nothing, "search_")
 
 
 def test_bounds_on_the_size_of_rules_are_kept():
-    plain = ExplainableKMeans(10, random_state=0).fit(DIGITS)
+    plain = ExplainableKMeans(10, algorithm="exshallow", random_state=0).fit(DIGITS)
     size = (
         weighted_average_explanation_size(plain.tree_, DIGITS),
         weighted_average_depth(plain.tree_, DIGITS),
     )
-    bounded = ExplainableKMeans(10, algorithm="search", max_size=size, random_state=0).fit(DIGITS)
+    bounded = ExplainableKMeans(10, max_size=size, random_state=0).fit(DIGITS)
+    assert bounded.tree_.equals(ExplainableKMeans(10, max_size="exshallow", random_state=0).fit(DIGITS).tree_)
     assert weighted_average_explanation_size(bounded.tree_, DIGITS) <= size[0]
     assert weighted_average_depth(bounded.tree_, DIGITS) <= size[1]
     assert bounded.cost_ <= plain.cost_
 
 
 def test_a_record_of_the_search_is_kept_in_files(tmp_path):
-    model = ExplainableKMeans(6, algorithm="search", random_state=0).fit(DIGITS)
+    model = ExplainableKMeans(6, random_state=0).fit(DIGITS)
     model.save(tmp_path / "model.json")
     assert load_model(tmp_path / "model.json").search_ == model.search_
     assert not hasattr(model.set_params(algorithm="imm").fit(DIGITS), "search_")
@@ -97,12 +126,12 @@ def test_a_record_of_the_search_is_kept_in_files(tmp_path):
         ({"search_effort": -1}, "search_effort"),
         ({"size_penalty": "much"}, "size_penalty"),
         ({"max_size": (1, 2, 3)}, "max_size"),
-        ({"max_size": "short"}, "max_size"),
+        ({"max_size": "short"}, "exshallow"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(params, words):
     with pytest.raises(InvalidInputError, match=words):
-        ExplainableKMeans(3, algorithm="search", **params).fit(DIGITS)
+        ExplainableKMeans(3, **params).fit(DIGITS)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of other processes")
@@ -110,7 +139,7 @@ def test_an_interrupt_ends_a_long_search_at_once():
     code = (
         "from sklearn.datasets import load_digits\n"
         "from cutwise import ExplainableKMeans\n"
-        "model = ExplainableKMeans(10, algorithm='search', search_effort=1e5, random_state=0, n_jobs=2, verbose=2)\n"
+        "model = ExplainableKMeans(10, search_effort=1e5, random_state=0, n_jobs=2, verbose=2)\n"
         "model.fit(load_digits().data)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)

@@ -175,7 +175,7 @@ def test_it_dominates_exkmc_of_k_leaves_as_in_table_3(name):
     else:
         stored = np.load(DATA / f"{name}.npz")
         X, k = stored["X"], int(stored["k"])
-    model = ExplainableKMeans(k, depth_penalty="auto", n_init=1, random_state=0).fit(X)
+    model = ExplainableKMeans(k, algorithm="exshallow", depth_penalty="auto", n_init=1, random_state=0).fit(X)
     cost, waes = kmc(X, k, model.reference_.centers)
     assert model.cost_ <= cost * (1 + 1e-9)
     assert metrics.weighted_average_explanation_size(model, X) <= waes * (1 + 1e-9)
@@ -193,7 +193,7 @@ def test_a_scan_of_all_penalties_finds_hardly_anything_better(data, k):
     centers = ExplainableKMeans(k, n_init=1, random_state=0).fit(X).reference_.centers
     scan = []
     for penalty in (0, *np.geomspace(0.0005, 1, 80)):
-        model = ExplainableKMeans(k, depth_penalty=penalty, reference=centers).fit(X)
+        model = ExplainableKMeans(k, algorithm="exshallow", depth_penalty=penalty, reference=centers).fit(X)
         scan.append((model.cost_, metrics.weighted_average_explanation_size(model, X)))
     costs, sizes = np.array(scan).T
     for target_cost in np.quantile(costs, [0.0, 0.1, 0.3, 0.6, 0.9]):
@@ -208,8 +208,10 @@ def test_a_scan_of_all_penalties_finds_hardly_anything_better(data, k):
 def test_the_function_and_the_estimator_agree_and_the_tree_is_the_one_of_its_penalty():
     X = load_digits().data
     search = tune_depth_penalty(X, 10, n_init=1, random_state=0)
-    auto = ExplainableKMeans(10, depth_penalty="auto", n_init=1, random_state=0).fit(X)
-    fixed = ExplainableKMeans(10, depth_penalty=search.depth_penalty, n_init=1, random_state=0).fit(X)
+    auto = ExplainableKMeans(10, algorithm="exshallow", depth_penalty="auto", n_init=1, random_state=0).fit(X)
+    fixed = ExplainableKMeans(
+        10, algorithm="exshallow", depth_penalty=search.depth_penalty, n_init=1, random_state=0
+    ).fit(X)
     assert auto.depth_penalty_ == fixed.depth_penalty_ == search.depth_penalty
     assert auto.tree_.equals(fixed.tree_)
     assert search.cost == auto.cost_
@@ -219,7 +221,7 @@ def test_the_function_and_the_estimator_agree_and_the_tree_is_the_one_of_its_pen
 
 def test_targets_of_the_user_are_kept_or_the_cost_goes_first():
     X = load_digits().data
-    plain = ExplainableKMeans(10, n_init=1, random_state=0).fit(X)
+    plain = ExplainableKMeans(10, algorithm="exshallow", n_init=1, random_state=0).fit(X)
     search = tune_depth_penalty(X, 10, target_cost=plain.cost_ * 1.02, target_waes=3.8, n_init=1, random_state=0)
     assert search.cost <= plain.cost_ * 1.02
     assert search.reached == (search.waes <= 3.8)
@@ -230,8 +232,10 @@ def test_targets_of_the_user_are_kept_or_the_cost_goes_first():
 
 def test_more_leaves_start_from_the_tuned_tree():
     X = load_digits().data
-    small = ExplainableKMeans(10, depth_penalty="auto", n_init=1, random_state=0).fit(X)
-    large = ExplainableKMeans(10, depth_penalty="auto", max_leaves=15, n_init=1, random_state=0).fit(X)
+    small = ExplainableKMeans(10, algorithm="exshallow", depth_penalty="auto", n_init=1, random_state=0).fit(X)
+    large = ExplainableKMeans(
+        10, algorithm="exshallow", depth_penalty="auto", max_leaves=15, n_init=1, random_state=0
+    ).fit(X)
     assert large.depth_penalty_ == small.depth_penalty_
     assert large.n_leaves_ == 15
     assert large.tree_.feature[0] == small.tree_.feature[0]
@@ -240,7 +244,7 @@ def test_more_leaves_start_from_the_tuned_tree():
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
 def test_k_medians_trees_are_tuned_by_their_own_cost():
     X = load_digits().data[:600]
-    auto = ExplainableKMedians(10, depth_penalty="auto", n_init=1, random_state=0).fit(X)
+    auto = ExplainableKMedians(10, algorithm="exshallow", depth_penalty="auto", n_init=1, random_state=0).fit(X)
     kmc = ExplainableKMedians(10, algorithm="exkmc", reference=auto.reference_.centers).fit(X)
     assert auto.cost_ <= kmc.cost_ * (1 + 1e-9)
     assert metrics.weighted_average_explanation_size(auto, X) <= metrics.weighted_average_explanation_size(kmc, X)
@@ -258,7 +262,7 @@ def test_weights_count_as_repeated_rows():
 
 
 def test_the_penalty_is_part_of_the_model_file(tmp_path):
-    model = ExplainableKMeans(3, depth_penalty="auto", random_state=0).fit(load_iris().data)
+    model = ExplainableKMeans(3, algorithm="exshallow", depth_penalty="auto", random_state=0).fit(load_iris().data)
     model.save(tmp_path / "model.json")
     assert load_model(tmp_path / "model.json").depth_penalty_ == model.depth_penalty_
     other = ExplainableKMeans(3, depth_penalty="auto", algorithm="imm", random_state=0).fit(load_iris().data)
@@ -268,9 +272,9 @@ def test_the_penalty_is_part_of_the_model_file(tmp_path):
 def test_other_words_and_impossible_targets_are_refused():
     X = load_iris().data
     with pytest.raises(InvalidInputError, match="neither a number"):
-        ExplainableKMeans(3, depth_penalty="automatic").fit(X)
+        ExplainableKMeans(3, algorithm="exshallow", depth_penalty="automatic").fit(X)
     with pytest.raises(InvalidInputError, match="target_waes"):
-        ExplainableKMeans(3, depth_penalty="auto", target_waes=-1).fit(X)
+        ExplainableKMeans(3, algorithm="exshallow", depth_penalty="auto", target_waes=-1).fit(X)
 
 
 @pytest.mark.parametrize("estimator", [ExplainableKMeans, ExplainableKMedians])
@@ -280,7 +284,7 @@ def test_targets_that_nothing_would_be_searched_for_are_refused(estimator, targe
     with pytest.raises(
         InvalidInputError, match=f'{target}=2.5 is a target.*depth_penalty=0.1 .*"auto".*leave {target} out'
     ):
-        estimator(3, depth_penalty=0.1, **{target: 2.5}).fit(X)
+        estimator(3, algorithm="exshallow", depth_penalty=0.1, **{target: 2.5}).fit(X)
     for algorithm in ("imm", "exkmc", "exgreedy"):
         with pytest.raises(InvalidInputError, match=f"{target}=2.5.*algorithm='{algorithm}' has none"):
             estimator(3, depth_penalty="auto", algorithm=algorithm, **{target: 2.5}).fit(X)

@@ -37,7 +37,7 @@ EXAMPLES = (
     "cutwise compare customers.csv -k 5 --drop CustomerID,Genre --max-leaves 10",
 )
 
-ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc")
+ALGORITHMS = ("search", "imm", "exgreedy", "exshallow", "exkmc")
 HEADER = ("algorithm", "leaves", "depth", "cost ratio", "explained", "agreement", "WAD", "WAES", "seconds")
 
 

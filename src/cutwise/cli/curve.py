@@ -53,7 +53,7 @@ def command(
     scale: Scale = "standard",
     algorithm: Annotated[
         str, typer.Option(help="How the tree is grown: search, imm, exgreedy, exshallow, exkmc.", rich_help_panel=TREE)
-    ] = "exshallow",
+    ] = "search",
     max_leaves: Annotated[
         int | None,
         typer.Option(

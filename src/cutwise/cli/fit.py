@@ -97,7 +97,7 @@ def command(
         typer.Option(
             help="How the tree is grown: search, imm, exgreedy, exshallow, exkmc, optimal (-k 2); imm, exkmc, expand "
             "with a kernel; auto for given labels.",
-            show_default="exshallow; imm with a kernel",
+            show_default="search; imm with a kernel",
             rich_help_panel=TREE,
         ),
     ] = None,

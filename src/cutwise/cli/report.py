@@ -160,7 +160,7 @@ def _fit_command(
     usual = {
         "--objective": "kmeans",
         "--scale": "standard",
-        "--algorithm": "auto" if by_labels else "exshallow",
+        "--algorithm": "auto" if by_labels else "search",
         "--expansion": GrowthOptions.expansion,
         "--depth-penalty": GrowthOptions.depth_penalty,
         "--n-init": GrowthOptions.n_init,

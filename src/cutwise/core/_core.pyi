@@ -934,12 +934,14 @@ class TreeSearch:
         work: int,
         seed: int,
         n_jobs: int,
+        progress: object | None,
     ) -> list[tuple[int, list[tuple[int, float, tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]]]]]]:
         """
         Improve trees: for each the work done, and every better tree with the work and its value then.
 
         Leaves without rows give way to others, every cut is chosen anew; with swaps, leaves are moved elsewhere; with work,
         all this again and again from the best tree with some leaves moved at random. No step for a tree that cannot have n_leaves.
+        Calls progress with the lowest value so far, twice a second.
         """
 
     def value(self, cuts: tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]]) -> float:

@@ -23,6 +23,7 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.reference import LazyCosts
 from cutwise.table import (
     Seed,
+    are_plain,
     check_integer,
     check_max_leaves,
     check_n_clusters,
@@ -54,10 +55,10 @@ class ExplainableClusterer(TreeClusterer):
         n_clusters: int = 8,
         *,
         max_leaves: int | None = None,
-        algorithm: str = "exshallow",
+        algorithm: str = "search",
         search_effort: float = 1.0,
         size_penalty: float = 0.0,
-        max_size: float | tuple[float, float] | None = None,
+        max_size: float | tuple[float, float] | str | None = None,
         expansion: str = "exkmc",
         depth_penalty: float | str = 0.03,
         target_cost: float | None = None,
@@ -173,7 +174,10 @@ class ExplainableClusterer(TreeClusterer):
             n_jobs=rows.n_jobs,
             progress=stages.leaves,
         )
-        if self.algorithm == "search" and self.search_effort > 0 and context.n_clusters > 1:
+        penalty = self._tuned_penalty(grow, context) if depth_penalty is None else depth_penalty
+        # Searches know thresholds alone.
+        searches = self.algorithm == "search" and self.search_effort > 0 and are_plain(rows.encoded.kinds)
+        if searches and context.n_clusters > 1:
             grown, self.search_ = search_tree(
                 context,
                 coordinates,
@@ -181,14 +185,13 @@ class ExplainableClusterer(TreeClusterer):
                 is_own_space=space.preprocessor is None,
                 max_leaves=max_leaves,
                 expansion=self.expansion,
-                depth_penalty=FIRST_PENALTY if depth_penalty is None else depth_penalty,
+                depth_penalty=penalty,
                 effort=self.search_effort,
                 size_penalty=self.size_penalty,
                 max_size=check_max_size(self.max_size),
-                progress=stages.leaves,
+                stages=stages,
             )
             return grown
-        penalty = self._tuned_penalty(grow, context) if depth_penalty is None else depth_penalty
         if self.algorithm == "exshallow":
             self.depth_penalty_ = penalty
         algorithm = "exshallow" if self.algorithm == "search" else self.algorithm
@@ -203,7 +206,7 @@ class ExplainableClusterer(TreeClusterer):
                 raise InvalidInputError(
                     f'depth_penalty={self.depth_penalty!r} is neither a number >= 0 nor "auto". Use 0.03, for instance.'
                 )
-            return None if self.algorithm == "exshallow" else FIRST_PENALTY
+            return None if self.algorithm in ("search", "exshallow") else FIRST_PENALTY
         return check_number("depth_penalty", self.depth_penalty, minimum=0)
 
     def _check_target(self, name: str, target: float | None) -> None:

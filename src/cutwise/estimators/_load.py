@@ -87,7 +87,7 @@ def _read(path: Path) -> dict[str, Any]:
     if not text.strip():
         raise ModelFileError(f"{path} is empty. Give a file written by save(path).")
     try:
-        document = json.loads(text)
+        document = json.loads(text.strip())
         json.dumps(document, ensure_ascii=False).encode()  # an escape may stand for half of a character
     except UnicodeEncodeError as error:
         raise ModelFileError(
@@ -95,7 +95,9 @@ def _read(path: Path) -> dict[str, Any]:
             "be read from it. Save the model again."
         ) from error
     except (ValueError, RecursionError) as error:
-        cut_short = text.lstrip().startswith("{") and not text.rstrip().endswith("}")
+        text = text.strip()
+        is_at_end = isinstance(error, json.JSONDecodeError) and error.pos >= len(text)
+        cut_short = text.startswith("{") and (is_at_end or not text.endswith("}"))
         what = "is cut short" if cut_short else "is not valid JSON"
         raise ModelFileError(
             f"{path} {what} ({error}), so no model can be read from it. Save the model again."

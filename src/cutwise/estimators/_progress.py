@@ -1,4 +1,4 @@
-"""What ``verbose`` prints: one line a stage, with the seconds it took, and the leaves as they come."""
+"""What ``verbose`` prints: one line a stage, with the seconds it took, and how growing and searching go on."""
 
 from __future__ import annotations
 
@@ -34,10 +34,17 @@ class Stages:
 
     def leaves(self, n_leaves: int) -> None:
         """Progress of a growing tree; at most two lines a second."""
+        self._say_now_and_then(f"  {n_leaves} leaves")
+
+    def searching(self, cost_ratio: float) -> None:
+        """Progress of a search for a better tree, as far as a sample of the rows tells."""
+        self._say_now_and_then(f"  searching: cost ratio {cost_ratio:.4f} so far")
+
+    def _say_now_and_then(self, line: str) -> None:
         now = time.perf_counter()
         if self._verbose > 1 and now - self._last_line >= 0.5:
             self._last_line = now
-            self.say(f"  {n_leaves} leaves")
+            self.say(line)
 
     def say(self, line: str) -> None:
         """Print a line when asked to."""

@@ -58,7 +58,7 @@ class ExplainableKMedians(ExplainableClusterer):
     Examples
     --------
     >>> from cutwise import ExplainableKMedians
-    >>> X = [[1, 0], [2, 0], [3, 1], [21, 1], [22, 0], [23, 1], [500, 0]]
+    >>> X = [[1, 0], [2, 0], [3, 1], [21, 1], [22, 0], [23, 1], [60, 0]]
     >>> model = ExplainableKMedians(n_clusters=2, reference=[[2, 0], [22, 1]]).fit(X)
     >>> print(model.rules())
     cluster 0 (3 rows, 42.9 %; purity 100 %, coverage 100 %): x0 <= 10

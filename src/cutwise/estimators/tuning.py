@@ -47,7 +47,8 @@ def tune_depth_penalty(
     Returns
     -------
     search : PenaltySearch
-        ``depth_penalty`` and what it leads to. ``ExplainableKMeans(depth_penalty="auto")`` fits that tree at once.
+        ``depth_penalty`` and what it leads to. ``ExplainableKMeans`` with ``algorithm="exshallow"`` and
+        ``depth_penalty="auto"`` fits that tree at once.
 
     Raises
     ------
@@ -68,6 +69,7 @@ def tune_depth_penalty(
     """
     model = ExplainableKMeans(
         n_clusters,
+        algorithm="exshallow",
         depth_penalty="auto",
         target_cost=target_cost,
         target_waes=target_waes,

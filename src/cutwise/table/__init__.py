@@ -12,7 +12,7 @@ from .checks import (
 )
 from .convert import as_dense
 from .intake import read_table, take_rows
-from .kinds import ColumnKind
+from .kinds import ColumnKind, are_plain, number_kind
 from .labels import Labels, read_labels, read_weights
 from .rows import EncodedTable, encode_table
 from .table import Columns, HasColumns, Table, check_same_columns
@@ -25,6 +25,7 @@ __all__ = [
     "Labels",
     "Seed",
     "Table",
+    "are_plain",
     "as_dense",
     "check_integer",
     "check_max_leaves",
@@ -34,6 +35,7 @@ __all__ = [
     "check_option",
     "check_same_columns",
     "encode_table",
+    "number_kind",
     "read_labels",
     "read_random_state",
     "read_table",

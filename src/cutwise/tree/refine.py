@@ -30,14 +30,12 @@ from .refine_sample import (
     ROWS_A_CLUSTER,
     SAMPLED_ROWS,
     Cuts,
-    SampledRows,
     SearchSample,
-    Tests,
     draw_sample,
     encode_sample,
 )
 
-__all__ = ["Effort", "Judged", "Judgement", "SearchRecord", "expand_tree", "refine"]
+__all__ = ["Effort", "Judged", "Judgement", "SearchRecord", "expand_tree", "refine", "tree_size"]
 
 Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
@@ -132,6 +130,7 @@ def refine(
     size_penalty: float = 0.0,
     max_size: tuple[float, float] | None = None,
     n_jobs: int = 1,
+    progress: Callable[[float], None] | None = None,
 ) -> tuple[GrownTree, SearchRecord, list[Judged]]:
     """Search for a tree that costs less, by what rows cost in the leaf that they reach.
 
@@ -145,25 +144,25 @@ def refine(
     starts, which "exshallow" grows. ``size_penalty``: what one condition in every rule costs, as a share of the
     reference's cost; a level of depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and
     of tests. Trees are then searched at several prices of size. ``n_jobs``: threads; the result does not depend on it.
-    Returns ``grown``: the same, bit for bit, for any order of rows and number of threads, and for weights as for
-    repeated rows. Where no tree keeps the bounds, the one that comes closest. ``judged``: all trees that were measured
-    on all rows.
+    ``progress``: called twice a second with the cost ratio of the cheapest tree of the sample. Returns ``grown``: the
+    same, bit for bit, for any order of rows and number of threads, and for weights as for repeated rows. Where no tree
+    keeps the bounds, the one that comes closest. ``judged``: all trees that were measured on all rows.
     """
     n_sampled = max(SAMPLED_ROWS, ROWS_A_CLUSTER * n_leaves)
     rows = draw_sample(table, metric, runs[0], coordinates, [grown.tree for grown in starts], n_sampled, n_jobs)
     trees = [rows.tests(grown.tree) for grown in starts]
-    further = runs[1 : 1 + max(0, effort.n_starts - len(trees))]
-    trees += [_grow_on_sample(rows, centers, objective, depth_penalty, n_jobs) for centers in further]
     total_weight = table.n_rows if table.weights is None else int(table.weights.sum())
     sample, cuts = encode_sample(rows, runs, trees, total_weight, n_jobs)
-    paths = _search(sample, cuts, n_leaves, effort, size_penalty, n_jobs)
+    further = runs[1 : 1 + max(0, effort.n_starts - len(trees))]
+    cuts += _grow_on_sample(sample, further, objective, depth_penalty, n_jobs)
+    paths = _search(sample, cuts, n_leaves, effort, size_penalty, n_jobs, progress)
     if max_size is not None:
         for price in (price for price in SIZE_PRICES if price > size_penalty):
-            paths += _search(sample, [path[-1][2] for path in paths[-1:]], n_leaves, effort, price, n_jobs)
+            paths += _search(sample, [path[-1][2] for path in paths[-1:]], n_leaves, effort, price, n_jobs, progress)
 
     def judged_tree(grown: GrownTree, path: Path) -> Judged:
         parts = np.searchsorted(grown.tree.leaves, grown.leaf_of_row).astype(np.int32)
-        return Judged(grown, Judgement(judge(parts), *_sizes(grown, table.weights)), path)
+        return Judged(grown, Judgement(judge(parts), *tree_size(grown, table.weights)), path)
 
     judged = [judged_tree(grown, []) for grown in starts]
     for path in paths:
@@ -184,11 +183,17 @@ def refine(
         taken = replace(taken, grown=renamed)
     steps = [(work, sample.cost_of(value)) for work, value, _ in taken.path]
     start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
-    return taken.grown, SearchRecord(start_cost, taken.judgement.cost, len(trees), len(steps), steps), judged
+    return taken.grown, SearchRecord(start_cost, taken.judgement.cost, len(cuts), len(steps), steps), judged
 
 
 def _search(
-    sample: SearchSample, starts: Sequence[Cuts], n_leaves: int, effort: Effort, size_penalty: float, n_jobs: int
+    sample: SearchSample,
+    starts: Sequence[Cuts],
+    n_leaves: int,
+    effort: Effort,
+    size_penalty: float,
+    n_jobs: int,
+    progress: Callable[[float], None] | None,
 ) -> list[Path]:
     """The ways to the best trees of the sample, the best one last."""
     unit = sample.grid.scale**2
@@ -212,6 +217,7 @@ def _search(
             work=work,
             seed=0,
             n_jobs=n_jobs,
+            progress=None if progress is None else lambda value: progress(sample.cost_of(value) / sample.cost),
         )
         return sum(done for done, _ in found), [path for _, path in found if path]
 
@@ -227,7 +233,7 @@ def _search(
     return paths
 
 
-def _sizes(grown: GrownTree, weights: npt.NDArray[np.int64] | None) -> tuple[float, float]:
+def tree_size(grown: GrownTree, weights: npt.NDArray[np.int64] | None) -> tuple[float, float]:
     """Conditions in the rule of a row, one a column and direction, and tests on its way: both in the mean."""
     tree = grown.tree
     kinds: list[frozenset[tuple[int, bool]]] = [frozenset()] * tree.n_nodes
@@ -241,28 +247,34 @@ def _sizes(grown: GrownTree, weights: npt.NDArray[np.int64] | None) -> tuple[flo
 
 
 def _grow_on_sample(
-    rows: SampledRows, all_centers: Float64, objective: Objective, depth_penalty: float, n_jobs: int
-) -> Tests:
-    """The tree of "exshallow" on sampled rows, against the centers of one clustering."""
-    table = rows.table
-    centers = np.ascontiguousarray(all_centers[:, rows.metric_columns])
-    labels = objective.assign(rows.metric, centers, n_jobs)[0]
-    costs = fixed_costs(rows.metric, centers, objective, weights=table.weights, n_jobs=n_jobs)
-    coordinates = centers
-    if rows.metric is not table.matrix:
-        means, _ = objective.centers(table.matrix, labels, len(centers), table.weights, n_jobs)
-        coordinates = np.where(np.isnan(means), rows.values[0], means)
-    tree = grow_tree(
-        table,
-        labels,
-        coordinates,
-        costs,
-        algorithm="exshallow",
-        max_leaves=len(centers),
-        depth_penalty=depth_penalty,
-        n_jobs=n_jobs,
-    ).tree
-    return tree.feature, tree.threshold, tree.children_right
+    sample: SearchSample, runs: Sequence[Float64], objective: Objective, depth_penalty: float, n_jobs: int
+) -> list[Cuts]:
+    """The trees of "exshallow" on the bins of the sample, against the centers of other clusterings."""
+    rows, trees = sample.rows, list[Cuts]()
+    seen: list[Int32] = []
+    for run in runs:
+        centers = np.ascontiguousarray(run[:, rows.metric_columns])
+        labels = objective.assign(rows.metric, centers, n_jobs)[0]
+        if any(np.array_equal(labels, others) for others in seen):
+            continue
+        seen.append(labels)
+        coordinates = centers
+        if rows.coordinates is not rows.values:
+            means, _ = objective.centers(core.as_matrix(rows.values), labels, len(centers), rows.weights, n_jobs)
+            coordinates = np.where(np.isnan(means), rows.values[0], means)
+        tree = grow_tree(
+            sample.table,
+            labels,
+            sample.bins_of(coordinates),
+            fixed_costs(rows.metric, centers, objective, weights=rows.weights, n_jobs=n_jobs),
+            algorithm="exshallow",
+            max_leaves=len(centers),
+            depth_penalty=depth_penalty,
+            n_jobs=n_jobs,
+        ).tree
+        last_bin = np.floor(np.nan_to_num(tree.threshold, nan=-1.0)).astype(np.int32)
+        trees.append((tree.feature, last_bin, tree.children_right))
+    return trees
 
 
 def _polish(

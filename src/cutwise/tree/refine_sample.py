@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.reference import KMEANS
-from cutwise.table import EncodedTable
+from cutwise.table import EncodedTable, number_kind
 
 from .threshold_tree import ThresholdTree
 
@@ -61,8 +62,7 @@ class SampledRows:
     ``columns`` (d,) int64: the columns of the table that are searched, increasing: all of them, unless there are very
     many. ``metric_columns`` (p,) int64: the same where distances are measured. ``values``, ``coordinates`` (m, d)
     float64: the rows in these columns. ``weights`` (m,) int64. ``is_whole``: whether all distinct rows of the table are
-    here. ``table``: the rows as the growers of trees want them. ``metric``: the coordinates; the table's matrix where
-    they are the values.
+    here. ``metric``: the coordinates.
     """
 
     columns: Int64
@@ -71,7 +71,6 @@ class SampledRows:
     coordinates: Float64
     weights: Int64
     is_whole: bool
-    table: EncodedTable
     metric: core.Matrix
 
     def tests(self, tree: ThresholdTree) -> Tests:
@@ -107,7 +106,6 @@ def draw_sample(
     metric_columns = columns if is_same else _searched_columns(centers, np.empty(0, dtype=np.int32))
     values = _gather(table.matrix, first, columns)
     in_metric = values if is_same else _gather(metric, first, metric_columns)
-    matrix = core.as_matrix(values)
     return SampledRows(
         columns=columns,
         metric_columns=metric_columns,
@@ -115,16 +113,7 @@ def draw_sample(
         coordinates=in_metric,
         weights=weights,
         is_whole=len(drawn) == table.n_rows,
-        table=EncodedTable(
-            encoded=core.encode(matrix, n_jobs=n_jobs),
-            matrix=matrix,
-            kinds=tuple(table.kinds[column] for column in columns),
-            weights=weights,
-            copies=None,
-            row_of=None,
-            position=None,
-        ),
-        metric=matrix if is_same else core.as_matrix(in_metric),
+        metric=core.as_matrix(in_metric),
     )
 
 
@@ -194,6 +183,25 @@ class SearchSample:
     def cost_of(self, value: float) -> float:
         """The cost of a tree from the value that a search gives it; too much where directions leave something out."""
         return self.scatter + value / self.grid.scale**2
+
+    @cached_property
+    def table(self) -> EncodedTable:
+        """The bins, as the growers of trees want their rows."""
+        matrix = core.as_matrix(self.codes)
+        return EncodedTable(
+            encoded=core.encode(matrix),
+            matrix=matrix,
+            kinds=(number_kind(self.codes.dtype),) * matrix.n_cols,
+            weights=self.rows.weights,
+            copies=None,
+            row_of=None,
+            position=None,
+        )
+
+    def bins_of(self, coordinates: Float64) -> Float64:
+        """The bins of points (k, d) given in the columns that are searched."""
+        edges = np.split(self.edges, self.edge_begin[1:-1])
+        return np.stack([np.searchsorted(e, c) for e, c in zip(edges, coordinates.T, strict=True)], axis=1) * 1.0
 
     def thresholds(self, cuts: Cuts) -> Float64:
         """A number in the gap of every cut, nan at leaves."""

@@ -69,6 +69,7 @@ class SearchCheaper:
     size_penalty: float = 0.0
     max_size: tuple[float, float] | None = None
     n_jobs: int = 1
+    progress: Callable[[float], None] | None = None
 
     def refine(self, starts: Sequence[GrownTree]) -> GrownTree:
         """See :class:`Refinement`."""
@@ -91,6 +92,7 @@ class SearchCheaper:
             size_penalty=self.size_penalty,
             max_size=self.max_size,
             n_jobs=self.n_jobs,
+            progress=self.progress,
         )
         # No cut could give some clusters leaves of their own, but the search may have given them others.
         short = grown.tree.n_leaves < self.n_leaves

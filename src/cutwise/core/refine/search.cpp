@@ -20,9 +20,16 @@
 namespace cutwise {
 namespace {
 
-// Ends all threads of a search soon after Ctrl-C.
+// Ends all threads of a search soon after Ctrl-C, and says twice a second what the best tree costs that was found.
 class Interrupt {
  public:
+  explicit Interrupt(const nb::object &progress) : progress_(progress) {}
+
+  void found(double value) {
+    double best = best_;
+    while (value < best && !best_.compare_exchange_weak(best, value)) continue;
+  }
+
   void check() {
     if (stop_) throw std::runtime_error("interrupted");
     if (std::this_thread::get_id() != caller_) return;
@@ -34,12 +41,17 @@ class Interrupt {
       stop_ = true;
       throw std::runtime_error("interrupted");
     }
+    if (progress_.is_none() || best_ == kInfinite || now - said_ < std::chrono::milliseconds(500)) return;
+    said_ = now;
+    progress_(best_.load());
   }
 
  private:
+  const nb::object &progress_;
+  std::atomic<double> best_{kInfinite};
   std::atomic<bool> stop_{false};
   const std::thread::id caller_ = std::this_thread::get_id();
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now(), said_ = last_;
 };
 
 struct Limits {
@@ -85,7 +97,10 @@ class Search {
   int64_t work() const { return scratch_.work; }
   std::vector<Step> steps;
 
-  void record(const CutTree &tree, double value) { steps.push_back({scratch_.work, value, tree.cuts()}); }
+  void record(const CutTree &tree, double value) {
+    steps.push_back({scratch_.work, value, tree.cuts()});
+    interrupt_.found(value);
+  }
 
   // Leaves without rows go, and new ones come where they gain most. False when no leaf can be divided any more.
   bool complete(CutTree &tree) {
@@ -309,7 +324,8 @@ class TreeSearch {
   }
 
   std::vector<Result> run(const std::vector<CutArrays> &starts, int32_t n_leaves, bool swaps, int32_t n_deletions,
-                          int32_t n_insertions, double tolerance, int64_t work, uint64_t seed, int n_jobs) const {
+                          int32_t n_insertions, double tolerance, int64_t work, uint64_t seed, int n_jobs,
+                          const nb::object &progress) const {
     std::vector<TreeCuts> cuts;
     for (const CutArrays &start : starts) cuts.push_back(read_cuts(start, sample_));
     const Limits limits{n_deletions, n_insertions, tolerance, n_leaves};
@@ -317,7 +333,7 @@ class TreeSearch {
     std::vector<int64_t> done(starts.size(), 0);
     {
       nb::gil_scoped_release release;
-      Interrupt interrupt;
+      Interrupt interrupt(progress);
       try {
         parallel_for(n_jobs, static_cast<int64_t>(starts.size()), [&](int64_t i) {
           Search search(limits, interrupt);
@@ -396,10 +412,12 @@ weight 1 costs size_price, a level of depth a quarter of it.)")
            nb::arg("n_bins"), nb::arg("rows"), nb::arg("leaf_cost"), nb::arg("threshold"), nb::arg("size_price"))
       .def("run", &TreeSearch::run, nb::arg("starts"), nb::arg("n_leaves"), nb::arg("swaps"), nb::arg("n_deletions"),
            nb::arg("n_insertions"), nb::arg("tolerance"), nb::arg("work"), nb::arg("seed"), nb::arg("n_jobs"),
+           nb::arg("progress").none(),
            R"(Improve trees: for each the work done, and every better tree with the work and its value then.
 
 Leaves without rows give way to others, every cut is chosen anew; with swaps, leaves are moved elsewhere; with work,
-all this again and again from the best tree with some leaves moved at random. No step for a tree that cannot have n_leaves.)")
+all this again and again from the best tree with some leaves moved at random. No step for a tree that cannot have n_leaves.
+Calls progress with the lowest value so far, twice a second.)")
       .def("value", &TreeSearch::value, nb::arg("cuts"), "What the tree's leaves cost, infinite where one has no rows.")
       .def("best_recut", &TreeSearch::best_recut, nb::arg("cuts"), nb::arg("node"),
            "The best cut of an inner node: what it changes the value by, its column and bin.")
