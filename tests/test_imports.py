@@ -36,7 +36,6 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 CLOSES_A_CIRCLE: set[tuple[str, str]] = set()
 USES_PRIVATE_NAMES = {
     ("baselines.base", "estimators._progress"),
-    ("baselines.base", "estimators._reference"),
     ("baselines.base", "estimators._rows"),
     ("bench.exkmc", "estimators._rows"),
     ("cli.fitted", "estimators._document"),

@@ -21,7 +21,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from cutwise import ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, KMedians
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError
 from cutwise.reference import KMEANS, KMEDIANS, from_estimator
-from cutwise.reference.given import from_labels
+from cutwise.reference.objective import from_labels
 from cutwise.table import read_table
 
 N_TABLES = 12

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutwise.core import MATRIX_DTYPES
-from cutwise.table.numeric import core_reads, matrix_dtype
+from cutwise.table.convert import core_reads, matrix_dtype
 
 # From the smallest to the largest; float32 before int64 at 4 bytes, and int32 before float32 as the more common.
 BY_SIZE = [np.dtype(t) for t in (np.uint8, np.int32, np.float32, np.int64, np.float64)]

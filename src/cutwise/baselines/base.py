@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from cutwise.estimators import TreeClusterer
 from cutwise.estimators._progress import Stages
-from cutwise.estimators._reference import ReferenceRecipe, make_reference
-from cutwise.estimators._rows import TrainingRows
+from cutwise.estimators._rows import ReferenceRecipe, TrainingRows, make_reference
 from cutwise.reference import Reference, fixed_costs
 from cutwise.table import (
     Seed,

@@ -14,10 +14,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise._docs import fill_doc
-from cutwise.estimators._context import FitContext
 from cutwise.estimators._model_file import ModelFileMixin
 from cutwise.estimators._params import UnserializableParam
-from cutwise.estimators._rows import transform_rows
+from cutwise.estimators._rows import FitContext, transform_rows
 from cutwise.exceptions import (
     EmptyClusterWarning,
     InvalidInputError,

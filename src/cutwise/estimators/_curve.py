@@ -14,8 +14,8 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._context import FitContext
 from cutwise.estimators._params import UnserializableParam
+from cutwise.estimators._rows import FitContext
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
 from cutwise.readouts.words import finite

@@ -11,12 +11,10 @@ import numpy as np
 
 from cutwise._docs import fill_doc
 from cutwise.estimators._clusterer import TreeClusterer
-from cutwise.estimators._context import FitContext
 from cutwise.estimators._entries import Entries
 from cutwise.estimators._optimal import check_two_leaves, cut_in_two
 from cutwise.estimators._progress import Stages
-from cutwise.estimators._reference import ReferenceRecipe, cut_coordinates, make_reference
-from cutwise.estimators._rows import MetricSpace
+from cutwise.estimators._rows import FitContext, MetricSpace, ReferenceRecipe, cut_coordinates, make_reference
 from cutwise.estimators._search import check_max_size, search_tree
 from cutwise.estimators._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from cutwise.exceptions import InvalidInputError

@@ -1,12 +1,12 @@
-"""The rows of a fit: as they came, as the engine sees them, and in the space where costs are measured."""
+"""The rows of a fit, as they came and where costs are measured, and the reference that a tree is compared with."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,41 @@ from sklearn.utils.validation import has_fit_parameter
 
 from cutwise import core
 from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
-from cutwise.reference import Objective, copying_clone, integer_weights, sum_costs, sum_weights, unshared
-from cutwise.table import EncodedTable, Table, as_dense, encode_table, read_table, take_rows
+from cutwise.reference import (
+    KMEANS,
+    Objective,
+    Reference,
+    copying_clone,
+    find_reference,
+    from_centers,
+    from_estimator,
+    integer_weights,
+    sum_costs,
+    sum_weights,
+    unshared,
+)
+from cutwise.table import EncodedTable, Seed, Table, as_dense, encode_table, read_table, take_rows
+from cutwise.tree.growing import GrownTree
+from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree
 
-__all__ = ["MetricSpace", "TrainingRows", "encode_rows", "fit_metric_space", "transform_rows"]
+from ._progress import Stages
 
+__all__ = [
+    "FitContext",
+    "MetricSpace",
+    "ReferenceRecipe",
+    "TrainingRows",
+    "TreeCosts",
+    "cut_coordinates",
+    "encode_rows",
+    "fit_metric_space",
+    "is_clusterer",
+    "make_reference",
+    "read_centers",
+    "read_costs",
+    "transform_rows",
+]
 
 # Rows at a time: few enough that they stay in the processor's caches.
 _BLOCK = 1 << 13
@@ -292,3 +321,292 @@ def _read_metric(Z: Any, n_rows: int) -> Table:
             "fitting instead."
         )
     return metric
+
+
+Float64 = npt.NDArray[np.float64]
+
+Int32 = npt.NDArray[np.int32]
+
+_ROUNDING = 1e-9
+
+"""Costs that differ by less, relative to those of the reference, are compared exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class TreeCosts:
+    """What the clusters of a tree cost: with their own centers, and with the reference's."""
+
+    cost: float
+    surrogate_cost: float
+    centers: Float64 | None  # (k, p), where distances are measured; None in the feature space of a kernel
+    distances: bool = True  # whether costs are distances to these centers: what IMM's guarantee is about
+    between: float | None = None  # cost of the clusters' means around the mean of all rows; None for medians
+
+
+@dataclass(frozen=True, eq=False)
+class FitContext:
+    """The clustering that a tree is compared with, and the rows of both."""
+
+    rows: TrainingRows  # the m rows that take part
+    reference: Reference  # with labels of these
+    full_labels: Int32  # (n,), -1 for noise; rows without weight have the nearest center's
+    sample_weight: Float64 | None  # (n,), as given
+    objective: Objective = KMEANS
+    given_costs: Float64 | None = None  # (m, k), of each row by each cluster, in place of the objective's
+
+    @property
+    def n_clusters(self) -> int:
+        """k, the number of clusters."""
+        return self.reference.n_clusters
+
+    def cost_of_labels(self, codes: Int32) -> TreeCosts:
+        """What clusters of the m rows cost, from the cluster of each; one without rows keeps the reference's center."""
+        rows, reference = self.rows, self.reference
+        centers, weight = rows.centers(self.objective, codes, self.n_clusters)
+        centers[weight == 0] = reference.centers[weight == 0]
+        if self.given_costs is not None:
+            cost = rows.sum(self.given_costs[np.arange(len(codes)), codes])
+            return TreeCosts(cost, cost, centers, distances=False)
+        return TreeCosts(
+            cost=rows.sum(rows.costs(self.objective, centers, codes)),
+            surrogate_cost=rows.sum(self._costs_by_reference(codes)),
+            centers=centers,
+            between=_cost_around_mean(centers, weight) if self.objective is KMEANS else None,
+        )
+
+    def _costs_by_reference(self, codes: Int32) -> Float64:
+        """Cost of each row by the reference's center of its cluster, measured only where that is not the row's own."""
+        rows, reference = self.rows, self.reference
+        if reference.row_costs is None:
+            return rows.costs(self.objective, reference.centers, codes)
+        costs = reference.row_costs.own.copy()
+        moved = np.flatnonzero(codes != reference.labels)
+        matrix = core.as_matrix(rows.metric.values[moved])
+        costs[moved] = self.objective.label_costs(matrix, reference.centers, codes[moved], rows.n_jobs)
+        return costs
+
+    def total_cost(self, costs: TreeCosts) -> float:
+        """What the m rows cost as one cluster, from what a tree's clusters cost."""
+        return self.one_cluster_cost if costs.between is None else costs.cost + costs.between
+
+    def cost_of_each(self, partitions: Iterable[Int32]) -> list[float]:
+        """``cost_of_labels(codes).cost`` of every one; only clusters that changed since the one before are computed."""
+        rows, k = self.rows, self.n_clusters
+        if self.given_costs is not None:
+            return [self.cost_of_labels(codes).cost for codes in partitions]
+        before: Int32 | None = None
+        row_costs = np.zeros(rows.n_rows)
+        costs = []
+        for codes in partitions:
+            changed = np.full(k, before is None)
+            if before is not None:
+                moved = codes != before
+                changed[codes[moved]] = changed[before[moved]] = True
+            here = np.where(changed[codes], codes, np.int32(-1))
+            centers = np.nan_to_num(rows.centers(self.objective, here, k)[0])
+            np.copyto(row_costs, rows.costs(self.objective, centers, here), where=here >= 0)
+            costs.append(rows.sum(row_costs))
+            before = codes
+        return costs
+
+    def cheapest_tree(self, grown: GrownTree) -> GrownTree:
+        """The tree of a growth, from one leaf a cluster on, whose clusters cost least; of equals the smallest.
+
+        Growth goes by what a leaf costs at the reference's centers, which can rise at centers of its own.
+        """
+        if grown.split_order is None:
+            return grown
+        growths = self._sizes_of_growths(grown)
+        if len(growths) == len(growths[0][1]) == 1:
+            return grown
+        growths = [(growth, self._nearly_cheapest(growth, sizes)) for growth, sizes in growths]
+        if len(growths) == len(growths[0][1]) == 1:
+            return truncate_growth(grown, growths[0][1][0])
+        return min(self._trees(growths), key=lambda tree: tree[:2])[2]()
+
+    def trees_by_size(self, grown: GrownTree) -> list[tuple[float, int, Callable[[], GrownTree]]]:
+        """The cost and size of every tree of all growths of a fit, by size, and how to get it."""
+        return sorted(self._trees(self._sizes_of_growths(grown)), key=lambda tree: (tree[1], tree[0]))
+
+    def _sizes_of_growths(self, grown: GrownTree) -> list[tuple[GrownTree, list[int]]]:
+        """All growths of a fit, and the sizes, decreasing, of their trees."""
+        smallest = sizes_of_growth(grown, self.n_clusters)[0]
+        return [
+            (growth, [size for size in sizes_of_growth(growth, self.n_clusters)[::-1] if size >= smallest])
+            for growth in (grown, *grown.others)
+        ]
+
+    def _trees(self, growths: list[tuple[GrownTree, list[int]]]) -> list[tuple[float, int, Callable[[], GrownTree]]]:
+        """The cost and size of trees of several growths, and how to get them."""
+        return [
+            (cost, size, partial(truncate_growth, growth, size))
+            for growth, sizes in growths
+            for cost, size in zip(self.cost_of_each(clusters_by_size(growth, sizes)), sizes, strict=True)
+        ]
+
+    def _nearly_cheapest(self, grown: GrownTree, sizes: list[int]) -> list[int]:
+        """The sizes, decreasing, at which the tree may cost least: for means, those that rounding alone tells apart."""
+        if self.objective is not KMEANS or self.given_costs is not None:
+            return sizes
+        # Trees of one growth differ by what the means of the leaves cost around those of their clusters.
+        leaves = grown.tree.leaves
+        leaf = np.searchsorted(leaves, grown.leaf_of_row).astype(np.int32)
+        means, weight = self.rows.centers(KMEANS, leaf, len(leaves))
+        occupied = weight > 0
+        means, weight = means[occupied], weight[occupied]
+        costs = np.array(
+            [
+                sum(_cost_around_mean(means[clusters == c], weight[clusters == c]) for c in np.unique(clusters))
+                for clusters in clusters_by_size(grown, sizes, leaves[occupied])
+            ]
+        )
+        if not np.isfinite(costs).all():
+            return sizes
+        near = costs <= costs.min() + _ROUNDING * (self.reference.cost + costs.max())
+        return [size for size, is_near in zip(sizes, near, strict=True) if is_near]
+
+    @cached_property
+    def one_cluster_cost(self) -> float:
+        """What the m rows cost around one center, or by the one given cluster that serves them best."""
+        rows = self.rows
+        if self.given_costs is not None:
+            return min(rows.sum(self.given_costs[:, cluster]) for cluster in range(self.n_clusters))
+        one = np.zeros(rows.n_rows, dtype=np.int32)
+        costs = rows.costs(self.objective, rows.centers(self.objective, one, 1)[0], one)
+        # Clusters far apart may have finite costs where the distance between them is beyond float64.
+        return rows.sum(costs) if np.isfinite(costs.max(initial=0.0)) else np.inf
+
+
+def _cost_around_mean(centers: Float64, weight: Float64) -> float:
+    """What the means of clusters cost around the mean of all rows, infinite beyond float64."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = (weight[:, None] * centers).sum(axis=0) / weight.sum()
+        cost = float((weight[:, None] * (centers - mean) ** 2).sum())
+    return cost if np.isfinite(cost) else np.inf
+
+
+@dataclass(frozen=True)
+class ReferenceRecipe:
+    """What decides the reference, apart from the rows."""
+
+    given: Any  # a clusterer or centers of shape (n_clusters, n_columns); None for our own by the objective
+    n_clusters: int
+    n_init: int
+    random_state: Seed
+    n_jobs: int
+    verbose: int
+    objective: Objective = KMEANS
+
+
+def make_reference(
+    recipe: ReferenceRecipe,
+    table: Table,
+    space: MetricSpace,
+    sample_weight: npt.NDArray[np.float64] | None,
+    stages: Stages,
+) -> FitContext:
+    """Find the reference, and encode those of the n rows that take part."""
+    k, n_jobs, objective = recipe.n_clusters, recipe.n_jobs, recipe.objective
+    if is_clusterer(recipe.given):
+        with stages.stage("reference clustering"):
+            full = from_estimator(
+                recipe.given,
+                space.table,
+                k,
+                X=space.rows,
+                objective=objective,
+                sample_weight=sample_weight,
+                n_jobs=n_jobs,
+                preprocessor=space.preprocessor,
+            )
+        with stages.stage("encoding"):
+            noise = full.labels < 0
+            keep = ~noise if noise.any() else None
+            # A clusterer may label equal rows differently; then they cannot be one row.
+            rows = encode_rows(table, space.table, sample_weight, keep=keep, shared=full.labels, n_jobs=n_jobs)
+        row_costs = full.row_costs if rows.encoded.row_of is None else None
+        reference = replace(full, labels=rows.compress(full.labels), row_costs=row_costs)
+        return FitContext(rows, reference, full.labels, sample_weight, objective)
+
+    with stages.stage("encoding"):
+        rows = encode_rows(table, space.table, sample_weight, n_jobs=n_jobs)
+    with stages.stage("reference clustering"):
+        if recipe.given is None:
+            reference = find_reference(
+                rows.metric,
+                k,
+                objective=objective,
+                n_init=recipe.n_init,
+                random_state=recipe.random_state,
+                sample_weight=rows.sample_weight,
+                n_jobs=n_jobs,
+                verbose=max(recipe.verbose - 1, 0),
+            )
+        else:
+            reference = from_centers(
+                rows.metric, recipe.given, k, objective=objective, sample_weight=rows.sample_weight, n_jobs=n_jobs
+            )
+    labels = rows.spread(reference.labels)
+    if len(rows.left_out):
+        left_out = core.as_matrix(space.table.values[rows.left_out])
+        labels[rows.left_out] = objective.assign(left_out, reference.centers, n_jobs)[0]
+    return FitContext(rows, reference, labels, sample_weight, objective)
+
+
+def cut_coordinates(
+    rows: TrainingRows, reference: Reference, space: MetricSpace, objective: Objective
+) -> npt.NDArray[np.float64]:
+    """The clusters' coordinates in the columns that may be cut, shape (k, d).
+
+    With a preprocessor these are the centers of the clusters' raw rows; a cluster without rows is put at the row that
+    is nearest to its center.
+    """
+    if space.preprocessor is None:
+        return reference.centers
+    coordinates, _ = rows.centers(objective, reference.labels, reference.n_clusters, raw=True)
+    for cluster in np.flatnonzero(np.isnan(coordinates).any(axis=1)):
+        distances = objective.costs(rows.metric.matrix, reference.centers[[cluster]], rows.n_jobs)
+        coordinates[cluster] = rows.raw_row(int(distances.argmin()))
+    return coordinates
+
+
+def is_clusterer(given: Any) -> bool:
+    """Whether ``reference`` is meant as a clusterer: neither None nor numbers (a frame may have a column ``fit``)."""
+    if given is None or (hasattr(given, "__array__") and not isinstance(given, type)):
+        return False
+    return isinstance(given, type) or hasattr(given, "fit") or hasattr(given, "predict")
+
+
+def read_centers(
+    centers: Any, n_clusters: int, n_columns: int, *, what: str = "centers", order: str = "the sorted labels"
+) -> npt.NDArray[np.float64]:
+    """Check centers of clusters, shape (n_clusters, n_columns); ``order`` tells messages how they are sorted."""
+    given = _dense(centers, what)
+    if given.shape != (n_clusters, n_columns):
+        raise InvalidInputError(
+            f"{what} has shape {given.shape}, but there are {n_clusters} clusters and {n_columns} columns.\n"
+            f"Give one row for each cluster{order and f', in the order of {order}'}: shape ({n_clusters}, {n_columns})."
+        )
+    return given
+
+
+def read_costs(costs: Any, n_rows: int, n_clusters: int) -> npt.NDArray[np.float64]:
+    """The cost of each row by each cluster as float64, shape (n_rows, n_clusters), checked."""
+    given = _dense(costs, "costs")
+    if given.shape != (n_rows, n_clusters):
+        raise InvalidInputError(
+            f"costs has shape {given.shape}, but there are {n_rows} rows and {n_clusters} clusters.\n"
+            f"Give one row for each row of X and one column for each cluster, in the order of the sorted labels: "
+            f"shape ({n_rows}, {n_clusters})."
+        )
+    if given.min() < 0:
+        row, cluster = np.argwhere(given < 0)[0]
+        raise InvalidInputError(
+            f"costs holds {given[row, cluster].item()!r} in row {row}, column {cluster} (counted from 0), and a cost "
+            "is at least 0.\nAdd the same number to every cost of a row: it changes no tree, only the cost ratio."
+        )
+    return given
+
+
+def _dense(values: Any, what: str) -> npt.NDArray[np.float64]:
+    return np.ascontiguousarray(as_dense(read_table(values, what=what).values), dtype=np.float64)

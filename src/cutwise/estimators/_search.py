@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.estimators._context import FitContext
 from cutwise.estimators._progress import Stages
+from cutwise.estimators._rows import FitContext
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference import LazyCosts
 from cutwise.table import check_number

@@ -10,7 +10,6 @@ from sklearn.utils import ClassifierTags
 
 from cutwise._docs import fill_doc
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._context import FitContext
 from cutwise.estimators._entries import Entries
 from cutwise.estimators._growth import (
     LabelProblem,
@@ -20,8 +19,7 @@ from cutwise.estimators._growth import (
     grow_until_every_cluster_has_a_leaf,
 )
 from cutwise.estimators._progress import Stages
-from cutwise.estimators._reference import read_centers, read_costs
-from cutwise.estimators._rows import TrainingRows, encode_rows, fit_metric_space
+from cutwise.estimators._rows import FitContext, TrainingRows, encode_rows, fit_metric_space, read_centers, read_costs
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.readouts.words import percent
 from cutwise.reference import KMEANS, LazyCosts, Reference

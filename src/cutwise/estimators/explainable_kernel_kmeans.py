@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from cutwise._docs import fill_doc
 from cutwise.estimators._clusterer import TreeClusterer
-from cutwise.estimators._context import FitContext
 from cutwise.estimators._entries import Entries, pack_float
 from cutwise.estimators._explainable_kernel import (
     KernelContext,
@@ -20,6 +19,7 @@ from cutwise.estimators._explainable_kernel import (
     make_kernel_context,
 )
 from cutwise.estimators._progress import Stages
+from cutwise.estimators._rows import FitContext
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.agreement import adjusted_rand, contingency, normalized_information

@@ -3,17 +3,27 @@
 from .feature_space import FeatureSpace, feature_space
 from .fitted import copying_clone, fitted_labels, from_estimator, unshared
 from .fixed import FixedCosts, LazyCosts, disagreement_costs, fixed_costs, fixed_costs_from_array
-from .given import from_centers, from_labels, sum_costs, wrong_number
 from .kernel_centers import KernelCenters, cost_or_zero, warn_if_negative
 from .kernel_input import check_domain, needs_nonnegative
 from .kernel_kmeans import INITS, Partition, kernel_kmeans
 from .kernels import KERNELS, PRECOMPUTED, Kernel
 from .nystroem import NystroemMap
-from .objective import KMEANS, KMEDIANS, OBJECTIVES, Objective
-from .result import FEATURE_SPACE, Reference
+from .objective import (
+    FEATURE_SPACE,
+    KMEANS,
+    KMEDIANS,
+    OBJECTIVES,
+    Objective,
+    Reference,
+    from_centers,
+    from_labels,
+    integer_weights,
+    sum_costs,
+    sum_weights,
+    wrong_number,
+)
 from .search import Found, find_clustering, find_reference
 from .threads import one_thread
-from .weights import integer_weights, sum_weights
 
 __all__ = [
     "FEATURE_SPACE",

@@ -18,9 +18,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError
 from cutwise.table import Table, as_dense, read_labels
 
-from .given import from_centers, from_labels, wrong_number
-from .objective import KMEANS, Objective
-from .result import Reference
+from .objective import KMEANS, Objective, Reference, from_centers, from_labels, wrong_number
 from .threads import one_thread
 
 __all__ = ["copying_clone", "fitted_labels", "from_estimator", "unshared"]

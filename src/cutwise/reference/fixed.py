@@ -22,8 +22,7 @@ from cutwise import core
 from cutwise.core import Matrix
 from cutwise.exceptions import InvalidInputError
 
-from .objective import KMEANS, Objective
-from .result import RowCosts
+from .objective import KMEANS, Objective, RowCosts
 
 __all__ = ["FixedCosts", "LazyCosts", "disagreement_costs", "fixed_costs", "fixed_costs_from_array"]
 

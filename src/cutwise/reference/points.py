@@ -21,8 +21,7 @@ from scipy import sparse
 from cutwise.core import Matrix, as_matrix, distinct_rows, exact_sum, hash_uniforms, lloyd, swap_centers
 from cutwise.table import Table
 
-from .objective import Objective
-from .weights import integer_weights
+from .objective import Objective, integer_weights
 
 __all__ = ["Centers", "DistinctRows", "Points", "Run", "Stop", "draw_rows", "read_points"]
 

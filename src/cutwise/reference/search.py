@@ -28,12 +28,9 @@ import numpy.typing as npt
 from cutwise.core import plusplus
 from cutwise.table import Table, read_random_state
 
-from .given import from_centers
-from .objective import KMEANS, KMEDIANS, Objective
+from .objective import KMEANS, KMEDIANS, Objective, Reference, from_centers, integer_weights, sum_weights
 from .parallel import each
 from .points import Centers, DistinctRows, Points, Run, Stop, read_points
-from .result import Reference
-from .weights import integer_weights, sum_weights
 
 __all__ = ["Found", "find_clustering", "find_reference"]
 

@@ -1,6 +1,7 @@
 """Intake: tables, labels, weights and parameters are checked once, here, and errors name what is wrong and where."""
 
-from .checks import (
+from .convert import as_dense
+from .intake import (
     Seed,
     check_integer,
     check_max_leaves,
@@ -9,9 +10,9 @@ from .checks import (
     check_number,
     check_option,
     read_random_state,
+    read_table,
+    take_rows,
 )
-from .convert import as_dense
-from .intake import read_table, take_rows
 from .kinds import ColumnKind, are_plain, number_kind
 from .labels import Labels, read_labels, read_weights
 from .rows import EncodedTable, encode_table

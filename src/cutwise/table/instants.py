@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import numpy.typing as npt
 
+from .convert import is_missing
 from .kinds import ColumnKind
-from .numeric import is_missing
 
 __all__ = [
     "MICROSECONDS",

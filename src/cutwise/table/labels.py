@@ -15,7 +15,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError, UnsupportedInputError
 
-from .numeric import find_non_numeric, is_missing, to_numbers
+from .convert import find_non_numeric, is_missing, to_numbers
 
 __all__ = ["Labels", "as_vector", "read_labels", "read_weights"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .numeric import is_missing
+from .convert import is_missing
 
 __all__ = ["MOST_LEVELS", "code_levels", "distinct_items", "find_levels", "plain_level"]
 

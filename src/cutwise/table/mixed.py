@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, did_you_mean, listed, shown, warn
 
+from .convert import NonNumericValue, find_non_numeric, to_numbers
 from .instants import to_ticks
 from .kinds import ColumnKind, KindName
 from .levels import code_levels, distinct_items, find_levels
-from .numeric import NonNumericValue, find_non_numeric, to_numbers
 from .table import Columns
 
 __all__ = ["Items", "MixedOptions", "RawColumn", "counts_rows", "find_kind", "raw_column", "values_by_kind"]
