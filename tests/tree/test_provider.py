@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cutwise.reference import fixed_costs
-from cutwise.table import encode_table, read_table
+from cutwise.table import ColumnKind, encode_table, read_table
 from cutwise.tree.criteria.base import GrowthProblem, LeafCut
 from cutwise.tree.criteria.cliques import FewestPairs
 from cutwise.tree.criteria.disagreement import FewestDisagree
@@ -46,13 +46,17 @@ class Batches:
     integer_columns: np.ndarray
     cuts: dict[int, tuple[NodeTest, int]] = field(default_factory=dict)
     has_costs: bool = True
+    searched: None = None
 
     @property
     def n_columns(self) -> int:
         return self.batches[0].values.shape[1]
 
-    def is_integer(self, column: int) -> bool:
-        return bool(self.integer_columns[column])
+    def kind(self, column: int) -> ColumnKind:
+        return ColumnKind("integer" if self.integer_columns[column] else "number")
+
+    def values(self, node: int, column: int) -> Any:
+        raise NotImplementedError
 
     def node_of(self, batch: Batch) -> np.ndarray:
         node = np.zeros(len(batch.values), dtype=int)

@@ -21,7 +21,6 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.reference import LazyCosts
 from cutwise.table import (
     Seed,
-    are_plain,
     check_integer,
     check_max_leaves,
     check_n_clusters,
@@ -173,8 +172,8 @@ class ExplainableClusterer(TreeClusterer):
             progress=stages.leaves,
         )
         penalty = self._tuned_penalty(grow, context) if depth_penalty is None else depth_penalty
-        # Searches know thresholds alone.
-        searches = self.algorithm == "search" and self.search_effort > 0 and are_plain(rows.encoded.kinds)
+        # The search knows neither levels nor missing values.
+        searches = self.algorithm == "search" and self.search_effort > 0 and rows.encoded.searched is None
         if searches and context.n_clusters > 1:
             grown, self.search_ = search_tree(
                 context,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ from cutwise.reference import (
     sum_weights,
     unshared,
 )
-from cutwise.table import EncodedTable, Seed, Table, as_dense, encode_table, read_table, take_rows
+from cutwise.table import EncodedTable, SearchedColumns, Seed, Table, as_dense, encode_table, read_table, take_rows
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -126,7 +127,7 @@ class TrainingRows:
             if tree.feature[node] < 0:
                 continue
             x = values[rows, column[node]]
-            inside = (x > tree.lower[node]) & (x <= tree.threshold[node])
+            inside = tree.test(node).holds(x)
             reaching[int(tree.children_left[node])] = rows[inside]
             reaching[int(tree.children_right[node])] = rows[~inside]
             for at, end in ((0, tree.threshold[node]), (2, tree.lower[node])):
@@ -136,7 +137,10 @@ class TrainingRows:
         return gaps
 
     def raw_row(self, row: int) -> npt.NDArray[np.float64]:
-        """One of the m rows in the input's columns."""
+        """One of the m rows in the columns that are searched."""
+        if self.encoded.searched is not None:
+            assert self.encoded.values is not None
+            return as_dense(self.encoded.searched.expand(self.encoded.values[[row]])).ravel()
         number = row if self.encoded.row_of is None else self.encoded.row_of[row]
         return as_dense(self.table.values[[number]]).astype(np.float64).ravel()
 
@@ -168,6 +172,10 @@ class TrainingRows:
             weight = float(w.sum())
             if weight == 0:
                 continue
+            if np.isnan(x).any():  # what is missing is at the mean of the rest
+                known = ~np.isnan(x)
+                of_known = np.where(known.any(axis=0), w @ known, 1.0)
+                x = np.where(known, x, (w @ np.where(known, x, 0.0)) / np.where(of_known > 0, of_known, 1.0))
             center = w @ x / weight
             apart = center - mean
             squares += w @ (x - center) ** 2 + apart**2 * (total * weight / (total + weight))
@@ -184,13 +192,49 @@ class TrainingRows:
     def centers(
         self, objective: Objective, labels: npt.NDArray[np.int32], n_clusters: int, *, raw: bool = False
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Best center of each cluster's rows where distances are measured, or in the input's columns, and its weight.
+        """Best center of each cluster's rows where distances are measured, or in the columns searched, and its weight.
 
         The center of a cluster without weight is not a number.
         """
+        if raw and self.encoded.searched is not None:
+            return self._searched_centers(self.encoded.searched, objective, labels, n_clusters)
         matrix = self.encoded.matrix if raw else self.metric.matrix
         sizes = self.encoded.column_sizes if raw or self.same_columns else None
         return objective.centers(matrix, labels, n_clusters, self._summing_weights, self.n_jobs, sizes)
+
+    def _searched_centers(
+        self, searched: SearchedColumns, objective: Objective, labels: npt.NDArray[np.int32], n_clusters: int
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """A center's coordinates are those of its known values, and the share of each level.
+
+        A cluster without a known value goes where what is missing goes.
+        """
+        values, weights = self.encoded.values, self._summing_weights
+        assert values is not None
+        coordinates = np.empty((n_clusters, searched.n_columns))
+        own = self.weight_of(labels, n_clusters).astype(np.float64)
+        own[own == 0] = np.nan
+        for source in np.unique(searched.source).tolist():
+            x, columns = values[:, source], searched.of(source)
+            if searched.level[columns[0]] >= 0:
+                for j in columns.tolist():
+                    has = np.where(x == searched.level[j], labels, n_clusters).astype(np.int32)
+                    coordinates[:, j] = self.weight_of(has, n_clusters + 1)[:-1] / own
+                continue
+            known = np.isfinite(x)
+            rows = slice(None) if known.all() else known
+            center, weight = objective.centers(
+                core.as_matrix(np.ascontiguousarray(x[rows, np.newaxis])),
+                np.ascontiguousarray(labels[rows]),
+                n_clusters,
+                None if weights is None else weights[rows],
+                self.n_jobs,
+            )
+            for j in columns.tolist():
+                nowhere = math.copysign(math.inf, searched.missing[j]) if searched.missing[j] else math.nan
+                coordinates[:, j] = np.where(weight > 0, center[:, 0], nowhere)
+        coordinates[np.isnan(own)] = np.nan
+        return coordinates, np.nan_to_num(own)
 
     def costs(
         self, objective: Objective, centers: npt.NDArray[np.float64], labels: npt.NDArray[np.int32]

@@ -159,8 +159,7 @@ def _moves(values: npt.NDArray[np.float64], region: Region | Levels, kind: Colum
     """The nearest values in every part of a region; a missing number is one unit from all, as levels are their own."""
     if isinstance(region, Levels):
         levels = kind.levels or ()
-        n_named = len(levels) - kind.has_other
-        named = [code for code in range(n_named) if levels[code] is not None]
+        named = [code for code, level in enumerate(levels) if level is not None]
         lets_through = region.holds(np.array(named, dtype=np.float64))
         targets = [code for code, passes in zip(named, lets_through.tolist(), strict=True) if passes]
         if targets:

@@ -16,6 +16,7 @@ from .intake import (
 from .kinds import ColumnKind, are_plain, number_kind
 from .labels import Labels, read_labels, read_weights
 from .rows import EncodedTable, encode_table
+from .searched import SearchedColumns, searched_columns
 from .table import Columns, HasColumns, Table, check_same_columns
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "EncodedTable",
     "HasColumns",
     "Labels",
+    "SearchedColumns",
     "Seed",
     "Table",
     "are_plain",
@@ -41,5 +43,6 @@ __all__ = [
     "read_random_state",
     "read_table",
     "read_weights",
+    "searched_columns",
     "take_rows",
 ]

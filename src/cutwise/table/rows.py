@@ -12,6 +12,7 @@ from cutwise import core
 from cutwise.core import Ranks, rank_columns
 
 from .kinds import ColumnKind, integer_columns
+from .searched import SearchedColumns, searched_columns
 from .table import Table
 
 __all__ = ["EncodedTable", "encode_table"]
@@ -24,13 +25,15 @@ Int64 = npt.NDArray[np.int64]
 class EncodedTable:
     """The m rows that grow a tree, from the caller's n rows."""
 
-    encoded: core.Encoded  # codes of the m rows
-    matrix: core.Matrix  # raw values of the m rows
+    encoded: core.Encoded  # codes of the m rows in the searched columns: the table's, where all hold known numbers
+    matrix: core.Matrix  # values of the m rows there
     kinds: tuple[ColumnKind, ...]  # (d,), what the columns' values mean
     weights: Int64 | None  # (m,); None: 1 each
     copies: Int64 | None  # (m,), how many of the caller's rows each stands for; None: 1 each
     row_of: Int32 | None  # (m,), the first of the caller's rows that each stands for; None: the same number
     position: Int32 | None  # (n,), the row that stands for each of the caller's, -1: none; None: the same number
+    searched: SearchedColumns | None = None  # what is searched instead of the table's columns
+    values: npt.NDArray[np.float64] | None = None  # (m, d), those of the table, where that is something else
     _ranks: Ranks | None = field(default=None, init=False, repr=False)
 
     @property
@@ -80,7 +83,12 @@ def encode_table(
         row_of = np.flatnonzero(keep).astype(np.int32)
         values = values[row_of]
         weights = None if weights is None else weights[row_of]
-    matrix = table.matrix if row_of is None else core.as_matrix(values)
+    own: npt.NDArray[np.float64] | None = None
+    searched = searched_columns(table.kinds)
+    if searched is not None:
+        own = np.asarray(values, dtype=np.float64)
+        values = searched.expand(own)
+    matrix = table.matrix if row_of is None and searched is None else core.as_matrix(values)
     copies: Int64 | None = None
     group: Int32 | None = None
     merged = core.group_rows(matrix) if merge else None
@@ -94,6 +102,7 @@ def encode_table(
             np.add.at(summed, group, weights)
             weights = summed
         values = values[first_row]
+        own = None if own is None else own[first_row]
         matrix = core.as_matrix(values)
         row_of = first_row if row_of is None else row_of[first_row]
     encoded = core.encode(matrix, n_jobs=n_jobs)
@@ -102,4 +111,4 @@ def encode_table(
         position = np.full(table.n_rows, -1, dtype=np.int32)
         takes_part = slice(None) if keep is None else keep
         position[takes_part] = np.arange(matrix.n_rows, dtype=np.int32) if group is None else group
-    return EncodedTable(encoded, matrix, table.kinds, weights, copies, row_of, position)
+    return EncodedTable(encoded, matrix, table.kinds, weights, copies, row_of, position, searched, own)

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from .asked import ask
 from .node_test import NodeTest
 from .provider import Gap, Provider
 from .threshold_tree import ThresholdTree, preorder
-from .thresholds import choose_threshold
+from .thresholds import place_threshold
 
 __all__ = ["GrowingTree", "GrownTree"]
 
@@ -75,20 +76,27 @@ class GrowingTree:
     ) -> tuple[int, int]:
         """Split a leaf in two.
 
-        ``test``: its ends are any values of the left sides of their gaps. ``centers``: coordinates that bound the gap
-        of a one-sided cut beside the rows' values. ``mistakes``: IMM's mistakes of the cut. Returns ``left``,
-        ``right``: numbers of the children.
+        ``test``: of a searched column; its ends are any values of the left sides of their gaps. ``centers``:
+        coordinates that bound the gap of a one-sided cut beside the rows' values. ``mistakes``: IMM's mistakes of the
+        cut. Returns ``left``, ``right``: numbers of the children. The left one is the first of the two but where what
+        lies right of the cut is what the tree's test names.
         """
-        (left_max, right_min), lower_gap = self.provider.partition(node, test)
-        if centers is not None:
-            left_max = max(left_max, float(centers[centers <= test.threshold].max(initial=-np.inf)))
-            right_min = min(right_min, float(centers[centers > test.threshold].min(initial=np.inf)))
-        is_integer = self.provider.is_integer(test.feature)
-        self._test[node] = replace(
-            test,
-            threshold=choose_threshold(left_max, right_min, is_integer),
-            lower=choose_threshold(*lower_gap, is_integer) if test.is_interval else test.lower,
-        )
+        provider, cut, is_swapped = self.provider, test, False
+        if provider.searched is not None:
+            source = test.feature if test.levels is not None else int(provider.searched.source[test.feature])
+            cut, test, is_swapped = ask(provider.searched, test, *provider.values(node, source), centers)
+        (left_max, right_min), lower_gap = provider.partition(node, cut)
+        if test.levels is None:
+            if centers is not None:
+                left_max = max(left_max, float(centers[centers <= cut.threshold].max(initial=-np.inf)))
+                right_min = min(right_min, float(centers[centers > cut.threshold].min(initial=np.inf)))
+            kind = provider.kind(test.feature)
+            test = replace(
+                test,
+                threshold=place_threshold(left_max, right_min, kind),
+                lower=place_threshold(*lower_gap, kind) if test.is_interval else test.lower,
+            )
+        self._test[node] = test
         self._gaps[node] = ((left_max, right_min), lower_gap)
         self._mistakes[node] = mistakes
         left, right = len(self._test), len(self._test) + 1
@@ -99,7 +107,7 @@ class GrowingTree:
             self._gaps.append((_NO_GAP, _NO_GAP))
             self._cluster.append(-1)
             self._mistakes.append(0)
-        return left, right
+        return (right, left) if is_swapped else (left, right)
 
     def leaves(self) -> Iterable[int]:
         """Numbers of the leaves, in the order they were made."""
@@ -119,6 +127,7 @@ class GrowingTree:
             left, right = self._children[node]
             if left >= 0:
                 samples[node] = samples[left] + samples[right]
+        searched = self.provider.searched
         tree = ThresholdTree.from_unordered(
             children_left=children[:, 0],
             children_right=children[:, 1],
@@ -126,7 +135,9 @@ class GrowingTree:
             threshold=[np.nan if test is None else test.threshold for test in self._test],
             lower=[-np.inf if test is None else test.lower for test in self._test],
             cluster=self._cluster,
-            n_features=self.provider.n_columns,
+            n_features=self.provider.n_columns if searched is None else len(searched.kinds),
+            levels=[None if test is None else test.levels for test in self._test],
+            unknown=[test is not None and test.unknown for test in self._test],
             n_node_samples=samples,
             n_node_mistakes=self._mistakes,
         )

@@ -9,8 +9,11 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.table import SearchedColumns
+
 from .criteria.base import ExpansionCriterion, LeafCut, SeparationCriterion
 from .growing import GrowingTree
+from .node_test import NodeTest
 from .provider import NodeSums, SeparationNode
 
 __all__ = ["expand", "separate"]
@@ -55,15 +58,28 @@ def separate(
         ]
         criterion.follow(seen, children)
         for side, child in ((1, right), (0, left)):
-            child_kills = kills
-            if not kills[side, cut.test.feature]:
-                child_kills = kills.copy()
-                child_kills[side, cut.test.feature] = 1
-            pending.append((child, children[side], child_kills))
+            pending.append((child, children[side], _after(kills, side, cut.test, tree.provider.searched)))
         n_leaves += 1
         if progress is not None:
             progress(n_leaves)
     return inseparable
+
+
+def _after(
+    kills: npt.NDArray[np.uint8], side: int, test: NodeTest, searched: SearchedColumns | None
+) -> npt.NDArray[np.uint8]:
+    """Which branches make an ancestor redundant below one side of a cut: on levels, all of the same column."""
+    sides: int | slice = side
+    columns: int | Int32 = test.feature
+    if searched is not None:
+        is_category = test.levels is not None or searched.level[test.feature] >= 0
+        columns = searched.of(test.feature if test.levels is not None else int(searched.source[test.feature]))
+        sides = slice(None) if is_category else side
+    if np.all(kills[sides, columns]):
+        return kills
+    after = kills.copy()
+    after[sides, columns] = 1
+    return after
 
 
 class _OpenLeaf:

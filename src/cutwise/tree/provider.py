@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.reference import FixedCosts, LazyCosts
-from cutwise.table import EncodedTable
+from cutwise.table import ColumnKind, EncodedTable, SearchedColumns
 
 from .node_test import NodeTest
 
@@ -38,6 +38,7 @@ __all__ = [
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
 Gap = tuple[float, float]
 Found = TypeVar("Found")
 Found_co = TypeVar("Found_co", covariant=True)
@@ -54,7 +55,16 @@ class Provider(Protocol):
 
     @property
     def n_columns(self) -> int:
-        """Number of columns that may be cut."""
+        """Number of columns that are searched."""
+        ...
+
+    @property
+    def searched(self) -> SearchedColumns | None:
+        """What is searched instead of the table's columns, where these do not all hold known numbers."""
+        ...
+
+    def values(self, node: int, column: int) -> tuple[Float64, Int64 | None]:
+        """The values of a node's rows in a column of the table, and their weights; None where each counts once."""
         ...
 
     @property
@@ -62,8 +72,8 @@ class Provider(Protocol):
         """Whether it is known what it costs to serve every row by every cluster."""
         ...
 
-    def is_integer(self, column: int) -> bool:
-        """Whether a column has integers by its type."""
+    def kind(self, column: int) -> ColumnKind:
+        """What a column of the table holds."""
         ...
 
     def size(self, node: int) -> int:
@@ -95,8 +105,8 @@ class Provider(Protocol):
     def partition(self, node: int, test: NodeTest) -> tuple[Gap, Gap]:
         """Split a node's rows in two, those that pass the test first; its children are the next two nodes.
 
-        Returns ``gap``, ``lower_gap``: the neighboring values that the two ends lie between; infinite where no row is,
-        nan without a lower end.
+        ``test``: a threshold in a searched column, or levels of a column of the table. Returns ``gap``, ``lower_gap``:
+        the neighboring values that the two ends lie between; infinite where no row is, nan without that end.
         """
         ...
 
@@ -290,9 +300,20 @@ class MemoryProvider:
         """The codes in fewer bytes."""
         return core.pack_codes(self.table.encoded, self.n_jobs)
 
-    def is_integer(self, column: int) -> bool:
+    @property
+    def searched(self) -> SearchedColumns | None:
         """See :class:`Provider`."""
-        return bool(self.table.is_integer[column])
+        return self.table.searched
+
+    def values(self, node: int, column: int) -> tuple[Float64, Int64 | None]:
+        """See :class:`Provider`."""
+        rows, table = self.rows(node), self.table
+        assert table.values is not None
+        return table.values[rows, column], None if table.weights is None else table.weights[rows]
+
+    def kind(self, column: int) -> ColumnKind:
+        """See :class:`Provider`."""
+        return self.table.kinds[column]
 
     def rows(self, node: int) -> Int32:
         """All rows routed to a node: a view that the split of the node reorders."""
@@ -350,7 +371,12 @@ class MemoryProvider:
     def partition(self, node: int, test: NodeTest) -> tuple[Gap, Gap]:
         """See :class:`Provider`."""
         table, rows = self.table, self.rows(node)
-        if test.is_interval:
+        left_max, right_min, lower_gap = *_NO_GAP, list(_NO_GAP)
+        if test.levels is not None:
+            inside = test.holds(self.values(node, test.feature)[0])
+            n_left = int(np.count_nonzero(inside))
+            rows[:] = np.concatenate([rows[inside], rows[~inside]])
+        elif test.is_interval:
             n_left, *lower_gap, left_max, right_min = core.partition_interval(
                 table.matrix, rows, test.feature, test.lower, test.threshold
             )
@@ -358,7 +384,6 @@ class MemoryProvider:
             n_left, left_max, right_min = core.partition(
                 table.encoded, table.matrix, rows, test.feature, test.threshold
             )
-            lower_gap = list(_NO_GAP)
         start, stop = self._slices[node]
         self._slices += [(start, start + n_left), (start + n_left, stop)]
         return (left_max, right_min), (lower_gap[0], lower_gap[1])

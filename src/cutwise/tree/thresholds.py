@@ -6,7 +6,10 @@ import math
 from collections.abc import Iterable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-__all__ = ["choose_threshold"]
+from cutwise.table import ColumnKind
+from cutwise.table.instants import choose_boundary, choose_length
+
+__all__ = ["choose_threshold", "place_threshold"]
 
 # Wide enough for the exact sum of 1e308 and 5e-324; short sums stay short, so the width costs them nothing.
 _EXACT = Context(prec=800, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -15,6 +18,15 @@ _ONE = Decimal(1)
 _DENSE_DIGITS = 16  # decimals of so many digits can be as dense as float64; 17 digits tell any two of these apart
 _WHOLE_FROM = 2.0**53  # from here on every float64 is an integer, and not every integer a float64
 _NEAR = 8  # up to so many float64 are looked at one by one
+
+
+def place_threshold(a: float, b: float, kind: ColumnKind) -> float:
+    """Place the threshold of a cut between two neighboring values of a column, in the words of its kind."""
+    if kind.name == "date" and math.isfinite(a) and math.isfinite(b):
+        return choose_boundary(a, b, kind)
+    if kind.name == "duration":
+        return choose_length(a, b)
+    return choose_threshold(a, b, kind.is_integer)
 
 
 def choose_threshold(a: float, b: float, integer: bool = False) -> float:

@@ -1,0 +1,96 @@
+"""What a node asks, from the cut that was found in the searched columns: which side is named, where a gap goes."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.table import SearchedColumns
+
+from .node_test import NodeTest
+
+__all__ = ["Asked", "ask"]
+
+Float64 = npt.NDArray[np.float64]
+
+
+class Asked(NamedTuple):
+    """A cut in the words of the table.
+
+    ``cut``: what parts the node's rows, those inside first: a threshold in a searched column, or levels of a column.
+    ``test``: the same of the table's column, its ends not placed yet. ``is_swapped``: whether the left side of the cut
+    that was found is outside.
+    """
+
+    cut: NodeTest
+    test: NodeTest
+    is_swapped: bool
+
+
+def ask(
+    searched: SearchedColumns,
+    cut: NodeTest,
+    values: Float64,
+    weights: npt.NDArray[np.int64] | None,
+    along: Float64 | None,
+) -> Asked:
+    """Say a cut in the table's columns.
+
+    ``cut``: a threshold in a searched column, or levels of a column. ``values`` (m,): those of the node's rows in the
+    table's column. ``weights`` (m,): None for 1 each. ``along``: the surviving centers in the searched column.
+    """
+    if cut.levels is not None:
+        return _ask_levels(searched, cut.feature, frozenset(cut.levels), values, weights, is_left=True)
+    j, source = cut.feature, int(searched.source[cut.feature])
+    if searched.level[j] >= 0:
+        return _ask_levels(searched, source, frozenset([int(searched.level[j])]), values, weights, is_left=False)
+    test = NodeTest(source, cut.threshold, cut.lower)
+    if searched.missing[j] == 0:
+        return Asked(cut, test, False)
+    centers = np.empty(0) if along is None else along
+    side = -1 if searched.missing[j] < 0 else 1
+    known = np.concatenate([values[~np.isnan(values)], centers[np.isfinite(centers)]])
+    if not (known <= cut.threshold).any() if side < 0 else not (known > cut.threshold).any():
+        test = NodeTest(source, math.nan, levels=(), unknown=True)
+        return Asked(test, test, side > 0)
+    unknown = side < 0
+    if not np.isnan(values).any() and not np.isinf(centers).any():
+        weight = np.ones(len(values)) if weights is None else weights
+        is_left = values <= cut.threshold
+        unknown = bool(weight[is_left].sum() > weight[~is_left].sum())
+    return Asked(cut, NodeTest(source, cut.threshold, unknown=unknown), False)
+
+
+def _ask_levels(
+    searched: SearchedColumns,
+    source: int,
+    levels: frozenset[int],
+    values: Float64,
+    weights: npt.NDArray[np.int64] | None,
+    *,
+    is_left: bool,
+) -> Asked:
+    """Levels against all others: named is the side with fewer present levels, then with less weight, then last.
+
+    ``is_left``: whether the levels were the left side of the cut.
+    """
+    codes = values.astype(np.intp)
+    weight = np.bincount(codes, weights=weights)
+    present = np.unique(codes).tolist()
+    ours, others = ([code for code in present if (code in levels) == is_ours] for is_ours in (True, False))
+    other = len(searched.kinds[source].levels or ())  # what is rare, or was never seen, is not named
+
+    def rank(side: list[int]) -> tuple[bool, int, float, bool]:
+        return other in side, len(side), float(weight[side].sum()), side[:1] == present[:1]
+
+    if not ours or not others:  # centers are parted, and rows are not
+        named_ours = other not in levels
+        named = tuple(sorted(levels)) if named_ours else tuple(others)
+    else:
+        named_ours = rank(ours) < rank(others)
+        named = tuple(ours if named_ours else others)
+    test = NodeTest(source, math.nan, levels=named)
+    return Asked(test, test, named_ours != is_left)
