@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators import TreeClusterer
-from cutwise.estimators._progress import Stages
-from cutwise.estimators._rows import ReferenceRecipe, TrainingRows, make_reference
+from cutwise.estimators._rows import ReferenceRecipe, Stages, TrainingRows, make_reference
 from cutwise.reference import Reference, fixed_costs
 from cutwise.table import (
     Seed,

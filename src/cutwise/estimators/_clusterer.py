@@ -10,8 +10,7 @@ from sklearn.base import ClusterMixin
 
 from cutwise._docs import fill_doc
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._progress import Stages
-from cutwise.estimators._rows import MetricSpace, fit_metric_space
+from cutwise.estimators._rows import MetricSpace, Stages, fit_metric_space
 from cutwise.readouts.explained import below_one
 from cutwise.table import Table, check_n_clusters, read_table, read_weights
 

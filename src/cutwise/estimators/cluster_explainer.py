@@ -18,8 +18,15 @@ from cutwise.estimators._growth import (
     grow_candidates,
     grow_until_every_cluster_has_a_leaf,
 )
-from cutwise.estimators._progress import Stages
-from cutwise.estimators._rows import FitContext, TrainingRows, encode_rows, fit_metric_space, read_centers, read_costs
+from cutwise.estimators._rows import (
+    FitContext,
+    Stages,
+    TrainingRows,
+    encode_rows,
+    fit_metric_space,
+    read_centers,
+    read_costs,
+)
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.readouts.words import percent
 from cutwise.reference import KMEANS, LazyCosts, Reference

@@ -18,8 +18,7 @@ from cutwise.estimators._explainable_kernel import (
     kinds_of_features,
     make_kernel_context,
 )
-from cutwise.estimators._progress import Stages
-from cutwise.estimators._rows import FitContext
+from cutwise.estimators._rows import FitContext, Stages
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.agreement import adjusted_rand, contingency, normalized_information

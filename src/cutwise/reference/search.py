@@ -18,9 +18,10 @@ the result depends on neither the number of threads nor the machine's libraries.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,26 +30,53 @@ from cutwise.core import plusplus
 from cutwise.table import Table, read_random_state
 
 from .objective import KMEANS, KMEDIANS, Objective, Reference, from_centers, integer_weights, sum_weights
-from .parallel import each
 from .points import Centers, DistinctRows, Points, Run, Stop, read_points
 
-__all__ = ["Found", "find_clustering", "find_reference"]
+__all__ = ["Found", "each", "find_clustering", "find_reference"]
+
+Item = TypeVar("Item")
+
+Result = TypeVar("Result")
+
+
+def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> list[Result]:
+    """``work`` on every item, in order, on up to ``n_jobs`` threads."""
+    if min(n_jobs, len(items)) <= 1:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(min(n_jobs, len(items))) as threads:
+        return list(threads.map(work, items))
+
 
 RESTART_ROWS, RESTART_ROWS_OF_CLUSTER = 2_500, 50
+
 """Distinct rows of a restart: so many, and so many for each cluster at least."""
+
 FINAL_ROWS, FINAL_ROWS_OF_CLUSTER = 10_000, 150
+
 """The same where the best restarts go on; tables up to this size are searched to the end."""
+
 FIRST_RESTARTS, FINALISTS, MOST_SAMPLES = 2, 4, 4
+
 """Restarts on the first sample of a large table; restarts that go on; samples of each size at most."""
+
 MISSED = 1.01
+
 """Cost on all rows, relative to that on a sample, above which the sample has missed something."""
+
 COARSE, MIDDLE, FINE = 1e-3, 1e-4, 1e-5
+
 """Relative falls of the cost that end a restart, the run that it is chosen by, and later ones on a large table."""
+
 IMPROVED, MOST_IMPROVEMENTS = 1.0 - 1e-4, 3
+
 """Relative cost below which another round of swaps follows, and rounds at most."""
+
 MAX_FULL_ITER = 20
+
 """Iterations of a reference over all rows of a large table; all but the first few change next to nothing."""
+
 MOST_FINISHES = 5
+
 """How often rows are labeled at the end; once, but where that shows a cluster without rows or another order."""
 
 

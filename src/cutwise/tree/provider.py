@@ -46,6 +46,9 @@ Kept = TypeVar("Kept", bound="NodeRows", covariant=True)
 
 _NO_GAP = (math.nan, math.nan)
 
+HISTOGRAM_BYTES = 128 * 2**20
+"""A histogram of every cluster is kept up to this size; above it columns are sorted node by node instead."""
+
 
 class Provider(Protocol):
     """The rows that grow a tree, by the number of the node that they are in: 0 is the root.
@@ -343,6 +346,13 @@ class MemoryProvider:
         sums = NodeSums(np.zeros(payload.k, dtype=np.int64), None)
         payload.add(self, self.rows(node), sums)
         return sums.totals
+
+    def new_histogram(self, k: int, *, width: int) -> tuple[Int64 | None, Int64]:
+        """Zeros of shape (n_slots, k, width), None when not worth their memory; and totals of shape (k, width)."""
+        totals = np.zeros((k, width), dtype=np.int64)
+        if 8 * self.n_slots * k * width > HISTOGRAM_BYTES:
+            return None, totals
+        return np.zeros((self.n_slots, k, width), dtype=np.int64), totals
 
     def add_by_cluster(
         self, rows: Int32, cluster: Int32, histogram: Int64 | None, totals: Int64, *, sign: int = 1

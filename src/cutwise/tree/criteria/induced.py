@@ -13,7 +13,6 @@ from cutwise import core
 from cutwise.tree.provider import MemoryProvider, SeparationNode
 
 from .base import GrowthProblem, SeparatingCut
-from .mistakes import new_histogram
 
 __all__ = ["InducedCriterion", "LeastInduced", "NearestTwo", "ShallowCriterion", "new_states"]
 
@@ -99,7 +98,7 @@ class NearestTwoRows:
         self._memory = memory
         self._costs = memory.costs
         # Counts beside losses: the depth term depends on how many points a cut leaves on its left.
-        self._histogram, self._totals = new_histogram(memory, k, width=2 if nearest.depth_penalty else 1)
+        self._histogram, self._totals = memory.new_histogram(k, width=2 if nearest.depth_penalty else 1)
         self._nearest_costs = np.zeros((k, 2), dtype=np.int64)
         self._states = new_states(memory.table.n_rows, k, self._costs.excess.dtype)
 

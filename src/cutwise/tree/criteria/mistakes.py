@@ -14,15 +14,12 @@ from cutwise.tree.provider import CostPayload, MemoryProvider, SeparationNode
 
 from .base import GrowthProblem, SeparatingCut
 
-__all__ = ["CheapestTie", "FewestMistakes", "MistakeCriterion", "Mistakes", "mistaken_rows", "new_histogram"]
+__all__ = ["CheapestTie", "FewestMistakes", "MistakeCriterion", "Mistakes", "mistaken_rows"]
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.uint8]
-
-HISTOGRAM_BYTES = 128 * 2**20
-"""A histogram of every cluster is kept up to this size; above it columns are sorted node by node instead."""
 
 FEWER_TIMES = 8
 """A child that has this many times fewer rows than its sibling is small beside it: then columns are rather compared
@@ -139,7 +136,7 @@ class MistakeRows:
         self._memory = memory
         self._coordinates = coordinates
         self._cluster = memory.labels.copy()
-        self._histogram, self._totals = new_histogram(memory, len(coordinates), width=1)
+        self._histogram, self._totals = memory.new_histogram(len(coordinates), width=1)
         self._already_mistaken: dict[int, Int32] = {}
         self._cuts: dict[int, core.CutCache] = {}  # best cuts of columns, as far as they are known
         self._most_costs: npt.NDArray[Any] | None = None
@@ -194,11 +191,3 @@ class MistakeRows:
 def mistaken_rows(memory: MemoryProvider, cluster: Int32, node: SeparationNode, k: int) -> tuple[Int32, Int32]:
     """Rows of a node whose cluster went to the other side just now, and those that were mistakes before."""
     return core.mistaken_rows(memory.rows(node.number), cluster, node.survivors, k)
-
-
-def new_histogram(memory: MemoryProvider, k: int, *, width: int) -> tuple[Int64 | None, Int64]:
-    """Zeros of shape (n_slots, k, width), None when not worth their memory; and totals of shape (k, width)."""
-    totals = np.zeros((k, width), dtype=np.int64)
-    if 8 * memory.n_slots * k * width > HISTOGRAM_BYTES:
-        return None, totals
-    return np.zeros((memory.n_slots, k, width), dtype=np.int64), totals
