@@ -23,17 +23,25 @@ from tests.oracle.verify import (
     problem_of,
 )
 
-N_SEEDS = 14
-KINDS = pytest.mark.parametrize("kind", range(len(SMALL)), ids=lambda kind: SMALL[kind].__name__)
+# A few cases of every kind always, the others with the long proofs.
+FEW, MORE = range(4), range(4, 14)
+KINDS = pytest.mark.parametrize(
+    ("kind", "seeds"),
+    [
+        pytest.param(kind, seeds, id=f"{make.__name__}, seeds from {seeds[0]}", marks=marks)
+        for seeds, marks in ((FEW, []), (MORE, [pytest.mark.slow]))
+        for kind, make in enumerate(SMALL)
+    ],
+)
 
 
-def _cases(kind: int) -> list[tuple[int, Case]]:
-    return [(seed, small_case(kind, seed)) for seed in range(N_SEEDS)]
+def _cases(kind: int, seeds: range) -> list[tuple[int, Case]]:
+    return [(seed, small_case(kind, seed)) for seed in seeds]
 
 
 @KINDS
-def test_every_imm_node_has_the_fewest_mistakes_of_all_cuts(kind):
-    for seed, case in _cases(kind):
+def test_every_imm_node_has_the_fewest_mistakes_of_all_cuts(kind, seeds):
+    for seed, case in _cases(kind, seeds):
         model = fit_case(case, "imm")
         try:
             check_reference(model, case.values, weights=case.weights)
@@ -45,7 +53,7 @@ def test_every_imm_node_has_the_fewest_mistakes_of_all_cuts(kind):
 
 @pytest.mark.parametrize("name", ["patterned_centers", "one_hot", "duplicates"])
 def test_sparse_tables_grow_the_same_imm_trees(name):
-    for seed, case in _cases([make.__name__ for make in SMALL].index(name)):
+    for seed, case in _cases([make.__name__ for make in SMALL].index(name), FEW):
         values = case.values.astype(np.float64)
         dense = fit_case(replace(case, values=values), "imm")
         model = ExplainableKMeans(len(case.centers), algorithm="imm", reference=case.centers)
@@ -54,8 +62,8 @@ def test_sparse_tables_grow_the_same_imm_trees(name):
 
 
 @KINDS
-def test_every_exgreedy_node_has_the_least_induced_cost_of_all_cuts(kind):
-    for seed, case in _cases(kind):
+def test_every_exgreedy_node_has_the_least_induced_cost_of_all_cuts(kind, seeds):
+    for seed, case in _cases(kind, seeds):
         model = fit_case(case, "exgreedy")
         try:
             check_induced(model.tree_, problem_of(model, case.values, weights=case.weights), None, exact=case.exact)
@@ -65,8 +73,8 @@ def test_every_exgreedy_node_has_the_least_induced_cost_of_all_cuts(kind):
 
 
 @KINDS
-def test_every_exshallow_node_has_the_least_price_and_depth_of_all_cuts(kind):
-    for seed, case in _cases(kind):
+def test_every_exshallow_node_has_the_least_price_and_depth_of_all_cuts(kind, seeds):
+    for seed, case in _cases(kind, seeds):
         # The depth term counts points: fractions as weights count in their common unit.
         counted = None if case.weights is None else counted_points(case.weights)
         for penalty in [0.03, [0.0, 0.3, 2.0][seed % 3]]:
@@ -81,7 +89,7 @@ def test_every_exshallow_node_has_the_least_price_and_depth_of_all_cuts(kind):
 
 @pytest.mark.parametrize("kind_of_weights", ["thirds", "any", "far apart", "some 0", "whole and halves", "equal"])
 def test_fractional_weights_count_in_the_depth_term_in_their_common_unit(kind_of_weights):
-    for seed in range(20):
+    for seed in range(8):
         rng = np.random.default_rng([41, seed])
         n, d, k = int(rng.integers(10, 30)), int(rng.integers(1, 4)), int(rng.integers(3, 6))
         weights = {
@@ -105,8 +113,8 @@ def test_fractional_weights_count_in_the_depth_term_in_their_common_unit(kind_of
 
 
 @KINDS
-def test_exkmc_takes_the_largest_gain_at_every_leaf_it_adds(kind):
-    for seed, case in _cases(kind):
+def test_exkmc_takes_the_largest_gain_at_every_leaf_it_adds(kind, seeds):
+    for seed, case in _cases(kind, seeds):
         k = len(case.centers)
         models = [fit_case(case, "exkmc", max_leaves=m, estimator=WholeGrowth) for m in range(k, k + 4)]
         try:
@@ -123,8 +131,8 @@ def test_exkmc_takes_the_largest_gain_at_every_leaf_it_adds(kind):
 @KINDS
 @pytest.mark.parametrize("expansion", ["exkmc", "expand"])
 @pytest.mark.parametrize("algorithm", ["imm", "exshallow"])
-def test_expansion_takes_the_largest_gain_at_every_leaf_it_adds(kind, algorithm, expansion):
-    for seed, case in _cases(kind)[:6]:
+def test_expansion_takes_the_largest_gain_at_every_leaf_it_adds(kind, seeds, algorithm, expansion):
+    for seed, case in _cases(kind, seeds[::2]):
         k = len(case.centers)
         options = {"expansion": expansion, "estimator": WholeGrowth}
         models = [fit_case(case, algorithm, max_leaves=m, **options) for m in (None, *range(k + 1, k + 5))]
@@ -140,8 +148,8 @@ def test_expansion_takes_the_largest_gain_at_every_leaf_it_adds(kind, algorithm,
 
 @KINDS
 @pytest.mark.parametrize(("algorithm", "expansion"), [("imm", "exkmc"), ("exshallow", "expand"), ("exkmc", "exkmc")])
-def test_the_cheapest_tree_of_at_most_so_many_leaves_is_returned(kind, algorithm, expansion):
-    for seed, case in _cases(kind)[:6]:
+def test_the_cheapest_tree_of_at_most_so_many_leaves_is_returned(kind, seeds, algorithm, expansion):
+    for seed, case in _cases(kind, seeds[::2]):
         cheapest = None
         for size in (None, *range(len(case.centers) + 1, len(case.centers) + 6)):
             whole = fit_case(case, algorithm, expansion=expansion, max_leaves=size, estimator=WholeGrowth)

@@ -47,8 +47,8 @@ def _rows(name: str) -> np.ndarray:
     "name",
     [
         "iris",
-        "digits",
-        pytest.param("mice_rows", marks=pytest.mark.data),
+        pytest.param("digits", marks=pytest.mark.slow),
+        pytest.param("mice_rows", marks=[pytest.mark.data, pytest.mark.slow]),
         pytest.param("vowel", marks=pytest.mark.data),
     ],
 )
