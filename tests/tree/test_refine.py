@@ -147,8 +147,9 @@ def test_with_effort_small_cases_end_at_the_exhaustive_optimum(seed):
 
 @pytest.mark.parametrize("n_sampled", [100, 4000])
 def test_the_form_of_the_rows_does_not_show(monkeypatch, n_sampled):
-    # With a sample in place of all rows as well.
+    # With samples in place of all rows as well.
     monkeypatch.setattr("cutwise.tree.refine.SAMPLED_ROWS", n_sampled)
+    monkeypatch.setattr("cutwise.tree.refine.POLISHED_ROWS", 2 * n_sampled)
     monkeypatch.setattr("cutwise.tree.refine.ROWS_A_CLUSTER", 10)
     rng = np.random.default_rng(3)
     X = np.round(blobs(3, n=350, d=10) * 4) / 4

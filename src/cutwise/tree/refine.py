@@ -1,7 +1,7 @@
 """Better trees than those that were grown: every cut chosen anew, leaves moved elsewhere, from several starts.
 
-Trees are searched on a sample of the rows, in few bins a column and few numbers a row; their thresholds are then
-chosen on all rows, and by what they cost there the cheapest is taken, of these trees and of those that were grown. So
+Trees are searched on a sample of the rows, in few bins a column and few numbers a row; their thresholds are then chosen
+on more rows, and by what they cost on all rows the cheapest is taken, of these trees and of those that were grown. So
 the result never costs more than any tree that was given, however much the sample has misled.
 """
 
@@ -27,10 +27,13 @@ from .provider import MemoryProvider
 from .recipes import RECIPES, grow_tree
 from .refine_sample import (
     MOST_COLUMNS,
+    POLISHED_ROWS,
+    POLISHED_VALUES,
     ROWS_A_CLUSTER,
     SAMPLED_ROWS,
     Cuts,
     SearchSample,
+    draw_more,
     draw_sample,
     encode_sample,
 )
@@ -52,14 +55,15 @@ LEAST_WORK = 100_000
 class Effort:
     """How long to search: counted in things done, never in seconds, so it ends at the same tree everywhere.
 
-    ``n_starts``: trees whose cuts are chosen anew. ``n_swapped``: the best of these, in which leaves are moved.
-    ``n_deletions``, ``n_insertions``: leaves that may go, and places where a new one may come, of which every pair is
-    tried. ``tolerance``: a pair is tried where it is estimated to raise the cost by less than this share of the
-    reference's. ``repeated``: searches from the best tree with some leaves moved at random, as a multiple of the work
-    done before.
+    ``n_starts``: trees that are looked at. ``n_kept``: the best of these, whose cuts are chosen anew. ``n_swapped``:
+    the best of these, in which leaves are moved. ``n_deletions``, ``n_insertions``: leaves that may go, and places
+    where a new one may come, of which every pair is tried. ``tolerance``: a pair is tried where it is estimated to
+    raise the cost by less than this share of the reference's. ``repeated``: searches from the best tree with some
+    leaves moved at random, as a multiple of the work done before.
     """
 
     n_starts: int = 12
+    n_kept: int = 8
     n_swapped: int = 3
     n_deletions: int = 5
     n_insertions: int = 3
@@ -71,7 +75,7 @@ class Effort:
         """The effort of a number: 1 is the default, 0.3 about a third of its time; from 1 on time is in proportion."""
         if effort >= 1.0:
             return cls(repeated=effort - 1.0)
-        return cls(n_starts=2 + round(10 * effort), n_swapped=1 + round(2 * effort))
+        return cls(n_starts=2 + round(10 * effort), n_kept=2 + round(6 * effort), n_swapped=1 + round(2 * effort))
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,8 @@ def refine(
     keeps the bounds, the one that comes closest. ``judged``: all trees that were measured on all rows.
     """
     n_sampled = max(SAMPLED_ROWS, ROWS_A_CLUSTER * n_leaves)
-    rows = draw_sample(table, metric, runs[0], coordinates, [grown.tree for grown in starts], n_sampled, n_jobs)
+    hashes = core.row_hashes(table.matrix, n_jobs)
+    rows = draw_sample(table, metric, hashes, runs[0], coordinates, [grown.tree for grown in starts], n_sampled)
     trees = [rows.tests(grown.tree) for grown in starts]
     total_weight = table.n_rows if table.weights is None else int(table.weights.sum())
     sample, cuts = encode_sample(rows, runs, trees, total_weight, n_jobs)
@@ -165,8 +170,10 @@ def refine(
         return Judged(grown, Judgement(judge(parts), *tree_size(grown, table.weights)), path)
 
     judged = [judged_tree(grown, []) for grown in starts]
+    n_polished = min(POLISHED_ROWS, POLISHED_VALUES // max(table.matrix.n_cols, metric.n_cols))
+    more_rows = draw_more(table, metric, hashes, max(n_polished, n_sampled))
     for path in paths:
-        grown = _grow_again(table, *_polish(table, metric, sample, path[-1][2], n_jobs), labels)
+        grown = _grow_again(table, *_polish(*more_rows, sample, path[-1][2], n_jobs), labels)
         judged.append(judged_tree(grown, path))
     price = size_penalty * sample.cost / sample.weight * total_weight
 
@@ -221,12 +228,15 @@ def _search(
         )
         return sum(done for done, _ in found), [path for _, path in found if path]
 
+    # Starts that cost much end as trees that cost much.
+    starts = sorted(starts, key=search.value)[: effort.n_kept]
     done, paths = run(starts, swaps=False)
     ranked = sorted((path[-1] for path in paths), key=lambda step: step[1])
     # Starts often end in the same tree.
     distinct = [s for i, s in enumerate(ranked) if i == 0 or s[1] - ranked[i - 1][1] > sample.least_gain * unit]
     further, paths = run([cuts for _, _, cuts in distinct[: effort.n_swapped]], swaps=True)
-    paths.sort(key=lambda path: -path[-1][1])
+    found = {path[-1][1]: path for path in paths}  # of paths to the same value one
+    paths = [found[value] for value in sorted(found, reverse=True)]
     if effort.repeated > 0.0 and paths:
         work = int(effort.repeated * max(done + further, LEAST_WORK))
         paths += run([paths[-1][-1][2]], swaps=True, work=work)[1]
@@ -278,13 +288,18 @@ def _grow_on_sample(
 
 
 def _polish(
-    table: EncodedTable, metric: core.Matrix, sample: SearchSample, cuts: Cuts, n_jobs: int
+    matrix: core.Matrix,
+    metric: core.Matrix,
+    weights: npt.NDArray[np.int64] | None,
+    sample: SearchSample,
+    cuts: Cuts,
+    n_jobs: int,
 ) -> tuple[Int32, Float64, Int32]:
-    """Thresholds chosen anew on all rows, each in its own column: of the table, from here on."""
+    """Thresholds chosen anew on more rows and all their columns, each in its own column: of the table, from here on."""
     searched, _, right = cuts
     columns = sample.rows.columns
     column = np.where(searched >= 0, columns[searched], -1).astype(np.int32)
-    n_edges = np.zeros(table.matrix.n_cols, dtype=np.int32)
+    n_edges = np.zeros(matrix.n_cols, dtype=np.int32)
     n_edges[columns] = np.diff(sample.edge_begin)
     edge_begin = np.concatenate([[0], np.cumsum(n_edges)]).astype(np.int32)
     directions = None
@@ -292,9 +307,9 @@ def _polish(
         directions = np.eye(metric.n_cols) if sample.directions is None else sample.directions
     grid = sample.grid
     thresholds = core.polish(
-        table.matrix,
+        matrix,
         metric,
-        table.weights,
+        weights,
         grid.origin,
         grid.reach,
         grid.scale,

@@ -17,7 +17,7 @@ from cutwise.table import EncodedTable, number_kind
 
 from .threshold_tree import ThresholdTree
 
-__all__ = ["Cuts", "Grid", "SampledRows", "SearchSample", "Tests", "draw_sample", "encode_sample"]
+__all__ = ["Cuts", "Grid", "SampledRows", "SearchSample", "Tests", "draw_more", "draw_sample", "encode_sample"]
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -29,6 +29,8 @@ Tests = tuple[Int32, Float64, Int32]
 
 SAMPLED_ROWS = 4_000
 ROWS_A_CLUSTER = 150
+POLISHED_ROWS, POLISHED_VALUES = 24_000, 2**22
+"""Most rows and values by which the thresholds of a searched tree are chosen in the end."""
 MOST_BINS = 96
 MOST_COLUMNS = 256
 FEW_DIRECTIONS, MORE_DIRECTIONS = 7, 15
@@ -83,24 +85,19 @@ class SampledRows:
 def draw_sample(
     table: EncodedTable,
     metric: core.Matrix,
+    hashes: npt.NDArray[np.uint64],
     centers: Float64,
     coordinates: Float64,
     trees: Sequence[ThresholdTree],
     n_wanted: int,
-    n_jobs: int,
 ) -> SampledRows:
     """Draw so many distinct rows, where there are: the same ones in any order, and for weights as for repeated rows.
 
-    ``metric``: its rows where distances are measured. ``centers``, ``coordinates`` (k, n_columns) float64: the
-    reference clusters there, and in the columns that are cut. ``trees``: columns that they cut are searched.
+    ``metric``: its rows where distances are measured. ``hashes`` (m,): of its rows. ``centers``, ``coordinates`` (k,
+    n_columns) float64: the reference clusters there, and in the columns that are cut. ``trees``: columns that they cut
+    are searched.
     """
-    hashes = core.row_hashes(table.matrix, n_jobs)
-    drawn = _draw_rows(hashes, n_wanted)
-    order, group = np.unique(hashes[drawn], return_inverse=True)
-    first = np.full(len(order), table.n_rows, dtype=np.int64)
-    np.minimum.at(first, group, drawn)
-    own = np.ones(len(drawn)) if table.weights is None else table.weights[drawn].astype(np.float64)
-    weights = np.bincount(group, weights=own, minlength=len(order)).astype(np.int64)  # below 2**53, so exact
+    first, weights, is_whole = _distinct_rows(table, hashes, n_wanted)
     is_same = metric is table.matrix
     columns = _searched_columns(coordinates, np.concatenate([tree.feature for tree in trees]))
     metric_columns = columns if is_same else _searched_columns(centers, np.empty(0, dtype=np.int32))
@@ -112,9 +109,31 @@ def draw_sample(
         values=values,
         coordinates=in_metric,
         weights=weights,
-        is_whole=len(drawn) == table.n_rows,
+        is_whole=is_whole,
         metric=core.as_matrix(in_metric),
     )
+
+
+def draw_more(
+    table: EncodedTable, metric: core.Matrix, hashes: npt.NDArray[np.uint64], n_wanted: int
+) -> tuple[core.Matrix, core.Matrix, Int64 | None]:
+    """So many distinct rows in the same way, where there are more: all columns, the same in the metric, weights."""
+    if table.n_rows <= n_wanted:
+        return table.matrix, metric, table.weights
+    first, weights, _ = _distinct_rows(table, hashes, n_wanted)
+    matrix = core.as_matrix(core.gather_rows(table.matrix, first))
+    return matrix, matrix if metric is table.matrix else core.as_matrix(core.gather_rows(metric, first)), weights
+
+
+def _distinct_rows(table: EncodedTable, hashes: npt.NDArray[np.uint64], n_wanted: int) -> tuple[Int64, Int64, bool]:
+    """The first of all rows that are equal, what these weigh together, and whether these are all rows."""
+    drawn = _draw_rows(hashes, n_wanted)
+    order, group = np.unique(hashes[drawn], return_inverse=True)
+    first = np.full(len(order), table.n_rows, dtype=np.int64)
+    np.minimum.at(first, group, drawn)
+    own = np.ones(len(drawn)) if table.weights is None else table.weights[drawn].astype(np.float64)
+    weights = np.bincount(group, weights=own, minlength=len(order)).astype(np.int64)  # below 2**53, so exact
+    return first, weights, len(drawn) == table.n_rows
 
 
 def _draw_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> npt.NDArray[np.intp]:
