@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 import numpy as np
 
 import cutwise
-from cutwise.tree import thresholds
+from cutwise.tree import growing
 
 PACKAGE = Path(cutwise.__file__).parent
 MOST_FILES = 14
@@ -25,7 +25,7 @@ class FoundThresholdError(Exception):
 
 def trace() -> tuple[dict[Path, set[CodeType]], int]:
     """The functions that ran, by file, and how deeply they were nested."""
-    choose = thresholds.choose_threshold.__code__
+    choose = growing.choose_threshold.__code__
     functions: dict[Path, set[CodeType]] = {}
     deepest = 0
 
@@ -51,7 +51,7 @@ def trace() -> tuple[dict[Path, set[CodeType]], int]:
         return functions, deepest
     finally:
         sys.setprofile(None)
-    raise SystemExit("no threshold was chosen in cutwise.tree.thresholds: say in this script where it is now")
+    raise SystemExit("no threshold was chosen in cutwise.tree.growing: say in this script where it is now")
 
 
 def depth(frame: FrameType | None) -> int:

@@ -11,10 +11,10 @@ import pytest
 
 from cutwise.reference import fixed_costs_from_array
 from cutwise.table import encode_table, read_table
+from cutwise.tree.growing import choose_threshold
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.surrogate_features import DistanceFeatures, TaylorFeatures
 from cutwise.tree.threshold_tree import ThresholdTree
-from cutwise.tree.thresholds import choose_threshold
 
 
 def problem(seed, *, n=36):

@@ -11,15 +11,14 @@ import pytest
 
 from cutwise.reference import fixed_costs
 from cutwise.table import ColumnKind, encode_table, read_table
-from cutwise.tree.criteria.base import GrowthProblem, LeafCut
 from cutwise.tree.criteria.cliques import FewestPairs
 from cutwise.tree.criteria.disagreement import FewestDisagree
 from cutwise.tree.criteria.induced import LeastInduced
 from cutwise.tree.criteria.mistakes import CheapestTie, FewestMistakes
 from cutwise.tree.criteria.surrogate import CheapestCut
-from cutwise.tree.node_test import NodeTest
-from cutwise.tree.provider import CostPayload, NodeSums
+from cutwise.tree.provider import CostPayload, GrowthProblem, LeafCut, NodeSums
 from cutwise.tree.recipes import RECIPES, grow, grow_tree
+from cutwise.tree.threshold_tree import NodeTest
 from tests.oracle.scores import total_depth
 
 

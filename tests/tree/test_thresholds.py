@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from cutwise.tree.thresholds import choose_threshold
+from cutwise.tree.growing import choose_threshold
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -23,8 +23,8 @@ from cutwise.table import (
     read_random_state,
 )
 from cutwise.tree.growing import GrowingTree, GrownTree
-from cutwise.tree.node_test import NodeTest
 from cutwise.tree.provider import MemoryProvider
+from cutwise.tree.threshold_tree import NodeTest
 
 __all__ = ["Baseline", "Sketch", "Task", "finish_tree", "label_by_surrogate_cost"]
 

@@ -31,8 +31,8 @@ from cutwise.reference import (
     wrong_number,
 )
 from cutwise.table import Table, as_dense, read_labels
-from cutwise.tree.criteria.base import Features
 from cutwise.tree.growing import GrownTree
+from cutwise.tree.provider import Features
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.surrogate_features import SurrogateFeatures, surrogate_features
 

@@ -12,9 +12,9 @@ from cutwise.core import Matrix, as_matrix
 from cutwise.estimators._rows import FitContext
 from cutwise.exceptions import InvalidInputError
 from cutwise.tree.growing import GrowingTree, GrownTree
-from cutwise.tree.node_test import NodeTest
 from cutwise.tree.optimal import optimal_cut
 from cutwise.tree.provider import MemoryProvider
+from cutwise.tree.threshold_tree import NodeTest
 
 __all__ = ["check_two_leaves", "cut_in_two"]
 

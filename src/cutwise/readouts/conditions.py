@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from cutwise.table import ColumnKind, Columns, Table, as_dense
 from cutwise.table.kinds import NUMBER
-from cutwise.tree.node_test import NodeTest
-from cutwise.tree.threshold_tree import ThresholdTree
+from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
 from .values import json_value, levels_text, value_text
 from .words import finite, quoted

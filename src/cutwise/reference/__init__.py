@@ -2,7 +2,6 @@
 
 from .feature_space import FeatureSpace, feature_space
 from .fitted import copying_clone, fitted_labels, from_estimator, unshared
-from .fixed import FixedCosts, LazyCosts, disagreement_costs, fixed_costs, fixed_costs_from_array
 from .kernel_centers import KernelCenters, cost_or_zero, warn_if_negative
 from .kernel_input import check_domain, needs_nonnegative
 from .kernel_kmeans import INITS, Partition, kernel_kmeans
@@ -13,8 +12,13 @@ from .objective import (
     KMEANS,
     KMEDIANS,
     OBJECTIVES,
+    FixedCosts,
+    LazyCosts,
     Objective,
     Reference,
+    disagreement_costs,
+    fixed_costs,
+    fixed_costs_from_array,
     from_centers,
     from_labels,
     integer_weights,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cutwise.table import SearchedColumns
 
-from .node_test import NodeTest
+from .threshold_tree import NodeTest
 
 __all__ = ["Asked", "ask"]
 

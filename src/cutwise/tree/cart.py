@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.tree.growing import GrownTree
+from cutwise.tree.growing import GrownTree, choose_threshold
 from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
-from cutwise.tree.thresholds import choose_threshold
 
 __all__ = ["cart_trees"]
 

@@ -1,21 +1,150 @@
-"""A tree under construction, and what it becomes: nodes in the order they were made."""
+"""A tree under construction: where thresholds lie, what a split does, and the two ways to grow.
+
+Separate the centers until each has a leaf; split the leaf that gains most, as often as wanted.
+"""
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from .asked import ask
-from .node_test import NodeTest
-from .provider import Gap, Provider
-from .threshold_tree import ThresholdTree, preorder
-from .thresholds import place_threshold
+from cutwise.table import ColumnKind, SearchedColumns
+from cutwise.table.instants import choose_boundary, choose_length
 
-__all__ = ["GrowingTree", "GrownTree"]
+from .asked import ask
+from .provider import ExpansionCriterion, Gap, LeafCut, NodeSums, Provider, SeparationCriterion, SeparationNode
+from .threshold_tree import NodeTest, ThresholdTree, preorder
+
+__all__ = ["GrowingTree", "GrownTree", "choose_threshold", "expand", "place_threshold", "separate"]
+
+# Wide enough for the exact sum of 1e308 and 5e-324; short sums stay short, so the width costs them nothing.
+_EXACT = Context(prec=800, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+_HALF = Decimal("0.5")
+
+_ONE = Decimal(1)
+
+_DENSE_DIGITS = 16  # decimals of so many digits can be as dense as float64; 17 digits tell any two of these apart
+
+_WHOLE_FROM = 2.0**53  # from here on every float64 is an integer, and not every integer a float64
+
+_NEAR = 8  # up to so many float64 are looked at one by one
+
+
+def place_threshold(a: float, b: float, kind: ColumnKind) -> float:
+    """Place the threshold of a cut between two neighboring values of a column, in the words of its kind."""
+    if kind.name == "date" and math.isfinite(a) and math.isfinite(b):
+        return choose_boundary(a, b, kind)
+    if kind.name == "duration":
+        return choose_length(a, b)
+    return choose_threshold(a, b, kind.is_integer)
+
+
+def choose_threshold(a: float, b: float, integer: bool = False) -> float:
+    """Place the threshold of a cut between two neighboring values: the number that is shortest to say.
+
+    Every ``t`` with ``a <= t < b`` parts the values at most ``a`` from those at least ``b`` alike, so the choice is
+    free, and goes to the number that reads best. Numbers are taken as they are printed, by the shortest decimal that
+    parses back to the same float64 (``repr``); 0 has no significant digit.
+
+    ``a``, ``b``: the neighboring values, finite, ``a < b``. ``integer``: whether the column holds integers. The
+    integers in ``[ceil(a), b - 1]`` are then preferred to anything else (up to the largest integer below ``b`` where
+    ``b`` is the coordinate of a center and no integer itself). Returns ``t``: ``a <= t < b``, never ``-0.0``. On an
+    integer column that has one, the integer of the interval with the fewest significant digits; else the float64
+    strictly between ``a`` and ``b`` with the fewest; of several the nearest to the middle of the interval, then the
+    smaller. ``a`` itself when no float64 lies between. Raises ``ValueError``: ``a`` and ``b`` that are not finite, or
+    not in increasing order.
+
+    Examples
+    --------
+    >>> choose_threshold(51873.42, 52310.07)
+    52000.0
+    >>> choose_threshold(35, 36, integer=True)
+    35.0
+    >>> choose_threshold(0.1, 0.2)
+    0.15
+    """
+    a, b = float(a) + 0.0, float(b) + 0.0  # adding 0.0 turns -0.0 into 0.0
+    if not (math.isfinite(a) and math.isfinite(b) and a < b):
+        raise ValueError(f"a cut lies between two finite values in increasing order, not a={a!r} and b={b!r}.")
+    if integer:
+        first, last = _first_integer(a), _last_integer(b)
+        if first <= 0 <= last:
+            return 0.0
+        if first <= last:
+            return _shortest(a, b, _half_way(first, last), whole=True)
+    if a < 0.0 < b:
+        return 0.0
+    if math.nextafter(a, b) == b:
+        return a
+    return _shortest(a, b, _half_way(_printed(a), _printed(b)), whole=False)
+
+
+def _shortest(a: float, b: float, middle: Decimal, *, whole: bool) -> float:
+    """Find the shortest number of at least one: the integers from ``a`` on below ``b``, or the floats between them."""
+
+    def best(candidates: Iterable[float]) -> float | None:
+        inside = {t for t in candidates if (t.is_integer() and a <= t < b if whole else a < t < b)}
+        # The digits and distances of a single candidate are of no interest, and most often there is only one.
+        return inside.pop() if len(inside) == 1 else min(inside, key=lambda t: _rank(t, middle), default=None)
+
+    near = _floats_from(a, b)
+    found = best(near) if near[-1] == b else None  # so few that each can be looked at
+    n_digits = 0
+    while found is None:
+        # Of the numbers with at most n_digits digits, the nearest below and above the middle are inside if any is: the
+        # first success has the fewest digits, and is nearest to the middle.
+        n_digits += 1
+        unit = _ONE.scaleb(middle.adjusted() - n_digits + 1, _EXACT)
+        below = float(middle.quantize(unit, ROUND_FLOOR, _EXACT))
+        above = float(middle.quantize(unit, ROUND_CEILING, _EXACT))
+        if n_digits < _DENSE_DIGITS:
+            found = best((below, above))
+        else:
+            # Decimals are as dense as floats here: another one, next to these, can print nearer to the middle.
+            found = best((math.nextafter(below, -math.inf), below, above, math.nextafter(above, math.inf)))
+    return found
+
+
+def _rank(t: float, middle: Decimal) -> tuple[int, Decimal, float]:
+    """Fewest digits first, then nearest to the middle, then smallest."""
+    printed = _printed(t)
+    n_digits = len(printed.normalize(_EXACT).as_tuple().digits)
+    return n_digits, abs(_EXACT.subtract(printed, middle)), t
+
+
+def _floats_from(a: float, b: float) -> list[float]:
+    """List ``a`` and the float64 after it, in order, until ``b`` or ``_NEAR`` of them are reached."""
+    values = [a]
+    while values[-1] < b and len(values) < _NEAR:
+        values.append(math.nextafter(values[-1], b))
+    return values
+
+
+def _printed(value: float) -> Decimal:
+    return Decimal(repr(value))
+
+
+def _half_way(low: Decimal, high: Decimal) -> Decimal:
+    return _EXACT.multiply(_EXACT.add(low, high), _HALF)
+
+
+def _first_integer(a: float) -> Decimal:
+    """``ceil(a)``, as it is printed."""
+    return Decimal(math.ceil(a)) if abs(a) < _WHOLE_FROM else _printed(a)
+
+
+def _last_integer(b: float) -> Decimal:
+    """The largest integer below ``b``, as it is printed."""
+    return Decimal(math.ceil(b) - 1) if abs(b) <= _WHOLE_FROM else _EXACT.subtract(_printed(b), _ONE)
+
 
 Int32 = npt.NDArray[np.int32]
 
@@ -149,3 +278,135 @@ class GrowingTree:
             split_order=order.astype(np.int32),
             leaf_clusters=np.array(self._cluster, dtype=np.int32)[order],
         )
+
+
+Int64 = npt.NDArray[np.int64]
+
+Progress = Callable[[int], None]
+
+_KEPT_BYTES = 128 * 2**20
+
+"""Histograms of open leaves are kept up to this size: a larger child then costs a subtraction."""
+
+
+def separate(
+    tree: GrowingTree,
+    criterion: SeparationCriterion,
+    progress: Progress | None = None,
+) -> list[tuple[int, ...]]:
+    """Split until every leaf holds one center, even where no row is.
+
+    ``tree``: a bare root. ``progress``: called with the number of leaves after every split. Returns ``inseparable``:
+    groups of clusters equal in every column; the first of each has the leaf.
+    """
+    inseparable: list[tuple[int, ...]] = []
+    no_kills = np.zeros((2, tree.provider.n_columns), dtype=np.uint8)
+    root = SeparationNode(0, criterion.clusters)
+    criterion.start(root)
+    pending: list[tuple[int, SeparationNode, npt.NDArray[np.uint8]]] = [(0, root, no_kills)]
+    n_leaves = 1
+    while pending:
+        node, seen, kills = pending.pop()
+        survivors = seen.survivors
+        cut = criterion.best_cut(seen, kills[0], kills[1]) if len(survivors) > 1 else None
+        if cut is None:
+            tree.label(node, int(survivors[0]))
+            if len(survivors) > 1:
+                inseparable.append(tuple(survivors.tolist()))
+            continue
+        left, right = tree.split(node, cut.test, centers=cut.coordinates, mistakes=cut.mistakes)
+        children = [
+            SeparationNode(left, survivors[cut.goes_left]),
+            SeparationNode(right, survivors[~cut.goes_left]),
+        ]
+        criterion.follow(seen, children)
+        for side, child in ((1, right), (0, left)):
+            pending.append((child, children[side], _after(kills, side, cut.test, tree.provider.searched)))
+        n_leaves += 1
+        if progress is not None:
+            progress(n_leaves)
+    return inseparable
+
+
+def _after(
+    kills: npt.NDArray[np.uint8], side: int, test: NodeTest, searched: SearchedColumns | None
+) -> npt.NDArray[np.uint8]:
+    """Which branches make an ancestor redundant below one side of a cut: on levels, all of the same column."""
+    sides: int | slice = side
+    columns: int | Int32 = test.feature
+    if searched is not None:
+        is_category = test.levels is not None or searched.level[test.feature] >= 0
+        columns = searched.of(test.feature if test.levels is not None else int(searched.source[test.feature]))
+        sides = slice(None) if is_category else side
+    if np.all(kills[sides, columns]):
+        return kills
+    after = kills.copy()
+    after[sides, columns] = 1
+    return after
+
+
+class _OpenLeaf:
+    """A leaf that may be split: its best cut, what the cut gains, and statistics for its children."""
+
+    def __init__(self, node: int, cut: LeafCut, gain: int | Fraction, purer_by: float, sums: NodeSums | None) -> None:
+        self.node = node
+        self.cut = cut
+        self.gain = gain
+        self.purer_by = purer_by
+        self.sums = sums
+
+    def __lt__(self, other: _OpenLeaf) -> bool:
+        return (-self.gain, -self.purer_by, self.node) < (-other.gain, -other.purer_by, other.node)
+
+
+def expand(tree: GrowingTree, criterion: ExpansionCriterion, max_leaves: int, progress: Progress | None = None) -> None:
+    """Split the leaf whose best cut gains most, until there are max_leaves leaves or no cut gains anything.
+
+    ``tree``: its leaves labelled, or a bare root, which gets its best label. ``progress``: called with the number of
+    leaves after every split.
+    """
+    queue: list[_OpenLeaf] = []
+    kept_bytes = 0
+
+    def consider(node: int, sums: NodeSums) -> None:
+        nonlocal kept_bytes
+        cost = criterion.cost(sums, tree.cluster(node))
+        impurity = criterion.impurity(sums)
+        if criterion.ends_without_gain and cost == 0 and impurity == 0.0:
+            return
+        cut = criterion.best_cut(node, sums)
+        if cut is None:
+            return
+        gain, purer_by = cost - cut.cost, impurity - cut.impurity
+        # Impurities are floating point: a cut that only seems to purify by rounding would never end the growth.
+        if criterion.ends_without_gain and (gain < 0 or (gain == 0 and purer_by <= 1e-9 * impurity)):
+            return
+        keep = kept_bytes + sums.nbytes <= _KEPT_BYTES
+        kept_bytes += sums.nbytes if keep else 0
+        heapq.heappush(queue, _OpenLeaf(node, cut, gain, purer_by, sums if keep else None))
+
+    leaves = list(tree.leaves())
+    n_leaves = len(leaves)
+    if tree.cluster(leaves[0]) < 0:
+        of_all = criterion.sums(0)
+        tree.label(0, criterion.label(of_all))
+        consider(0, of_all)
+    elif n_leaves < max_leaves:
+        for node in leaves:
+            consider(node, criterion.sums(node))
+    while n_leaves < max_leaves and queue:
+        leaf = heapq.heappop(queue)
+        left, right = tree.split(leaf.node, leaf.cut.test)
+        tree.label(left, leaf.cut.left_label)
+        tree.label(right, leaf.cut.right_label)
+        n_leaves += 1
+        if progress is not None:
+            progress(n_leaves)
+        kept_bytes -= 0 if leaf.sums is None else leaf.sums.nbytes
+        if n_leaves == max_leaves:
+            break
+        smaller, larger = sorted((left, right), key=tree.provider.size)
+        of_smaller = criterion.sums(smaller)
+        of_larger = None if leaf.sums is None else leaf.sums.subtract(of_smaller)
+        consider(smaller, of_smaller)
+        consider(larger, criterion.sums(larger) if of_larger is None else of_larger)

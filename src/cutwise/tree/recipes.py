@@ -11,16 +11,14 @@ import numpy.typing as npt
 from cutwise.reference import FixedCosts, LazyCosts
 from cutwise.table import EncodedTable
 
-from .criteria.base import ExpansionCriterion, Features, GrowthProblem, SeparationCriterion
 from .criteria.cliques import CliqueCriterion
 from .criteria.disagreement import DisagreementCriterion
 from .criteria.feature_mistakes import FeatureMistakeCriterion
 from .criteria.induced import InducedCriterion, ShallowCriterion
 from .criteria.mistakes import MistakeCriterion
 from .criteria.surrogate import SurrogateCriterion
-from .growing import GrowingTree, GrownTree
-from .policies import expand, separate
-from .provider import MemoryProvider
+from .growing import GrowingTree, GrownTree, expand, separate
+from .provider import ExpansionCriterion, Features, GrowthProblem, MemoryProvider, SeparationCriterion
 
 __all__ = ["CUTS", "EXPANSIONS", "RECIPES", "Recipe", "grow", "grow_tree", "recipes_for"]
 

@@ -19,11 +19,8 @@ from cutwise import core
 from cutwise.reference import KMEANS, FixedCosts, LazyCosts, Objective, fixed_costs
 from cutwise.table import EncodedTable
 
-from .criteria.base import GrowthProblem
-from .growing import GrowingTree, GrownTree
-from .node_test import NodeTest
-from .policies import expand
-from .provider import MemoryProvider
+from .growing import GrowingTree, GrownTree, expand
+from .provider import GrowthProblem, MemoryProvider
 from .recipes import RECIPES, grow_tree
 from .refine_sample import (
     MOST_COLUMNS,
@@ -37,6 +34,7 @@ from .refine_sample import (
     draw_sample,
     encode_sample,
 )
+from .threshold_tree import NodeTest
 
 __all__ = ["Effort", "Judged", "Judgement", "SearchRecord", "expand_tree", "refine", "tree_size"]
 

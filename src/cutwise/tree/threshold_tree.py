@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -14,12 +15,44 @@ from cutwise import core
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, shown
 from cutwise.table import Table, read_table
 
-from .node_test import NodeTest
+__all__ = ["NodeTest", "ThresholdTree", "preorder"]
 
-__all__ = ["ThresholdTree", "preorder"]
+
+@dataclass(frozen=True)
+class NodeTest:
+    """Rows whose value is inside go left, all others right.
+
+    Inside is ``lower < value <= threshold``, or a value among ``levels`` where these are given (``threshold`` is nan
+    then), or a missing value where ``unknown`` is true: ``NodeTest(0, nan, levels=(), unknown=True)`` asks whether the
+    value is missing. In a search the two ends are the largest values on their left; in a finished tree they are placed
+    in the gaps there.
+    """
+
+    feature: int
+    threshold: float
+    lower: float = -math.inf
+    levels: tuple[int, ...] | None = None
+    unknown: bool = False
+
+    @property
+    def is_interval(self) -> bool:
+        """Whether there is a lower end."""
+        return self.lower != -math.inf
+
+    def holds(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Which values of the column are inside."""
+        x = np.asarray(values).astype(np.float64, copy=False)
+        inside = (x > self.lower) & (x <= self.threshold) if self.levels is None else np.isin(x, self.levels)
+        if self.unknown:
+            inside |= np.isnan(x)
+        found: npt.NDArray[np.bool_] = inside
+        return found
+
 
 Int32 = npt.NDArray[np.int32]
+
 Int64 = npt.NDArray[np.int64]
+
 Float64 = npt.NDArray[np.float64]
 
 

@@ -9,10 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.node_test import NodeTest
-from cutwise.tree.provider import LabelPayload, MemoryProvider, NodeSums
-
-from .base import GrowthProblem, LeafCut
+from cutwise.tree.provider import GrowthProblem, LabelPayload, LeafCut, MemoryProvider, NodeSums
+from cutwise.tree.threshold_tree import NodeTest
 
 __all__ = ["CliqueCriterion", "FewestPairs"]
 

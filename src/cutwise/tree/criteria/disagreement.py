@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.provider import LabelPayload, MemoryProvider, NodeSums
+from cutwise.tree.provider import GrowthProblem, LabelPayload, LeafCut, MemoryProvider, NodeSums
 
-from .base import GrowthProblem, LeafCut
 from .surrogate import interval_cut, leaf_cut
 
 __all__ = ["DisagreementCriterion", "FewestDisagree", "FewestDisagreeInterval"]

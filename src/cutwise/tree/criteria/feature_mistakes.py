@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.node_test import NodeTest
-from cutwise.tree.provider import LabelPayload, MemoryProvider, SeparationNode
+from cutwise.tree.provider import Features, GrowthProblem, LabelPayload, MemoryProvider, SeparatingCut, SeparationNode
+from cutwise.tree.threshold_tree import NodeTest
 
-from .base import Features, GrowthProblem, SeparatingCut
 from .mistakes import mistaken_rows
 
 __all__ = ["FeatureMistakeCriterion", "FeatureMistakes", "FewestFeatureMistakes"]

@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.provider import MemoryProvider, SeparationNode
-
-from .base import GrowthProblem, SeparatingCut
+from cutwise.tree.provider import GrowthProblem, MemoryProvider, SeparatingCut, SeparationNode
 
 __all__ = ["InducedCriterion", "LeastInduced", "NearestTwo", "ShallowCriterion", "new_states"]
 

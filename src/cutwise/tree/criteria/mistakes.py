@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.provider import CostPayload, MemoryProvider, SeparationNode
-
-from .base import GrowthProblem, SeparatingCut
+from cutwise.tree.provider import CostPayload, GrowthProblem, MemoryProvider, SeparatingCut, SeparationNode
 
 __all__ = ["CheapestTie", "FewestMistakes", "MistakeCriterion", "Mistakes", "mistaken_rows"]
 

@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.node_test import NodeTest
-from cutwise.tree.provider import CostPayload, MemoryProvider, NodeSums
-
-from .base import GrowthProblem, LeafCut
+from cutwise.tree.provider import CostPayload, GrowthProblem, LeafCut, MemoryProvider, NodeSums
+from cutwise.tree.threshold_tree import NodeTest
 
 __all__ = ["CheapestCut", "CheapestInterval", "SurrogateCriterion", "interval_cut", "leaf_cut"]
 
