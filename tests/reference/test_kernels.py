@@ -67,7 +67,7 @@ def test_blocks_and_threads_change_no_bit(name, monkeypatch):
     kernel = settled(name)
     rows = kernel.prepare(ROWS)
     whole = kernel.between(rows, rows)
-    monkeypatch.setattr("cutwise.reference.blocks.BLOCK", 30)
+    monkeypatch.setattr("cutwise.reference.threads.BLOCK", 30)
     assert np.allclose(kernel.between(rows, rows), whole, rtol=1e-14, atol=1e-14)
     assert np.array_equal(kernel.between(rows, rows), kernel.between(rows, rows, n_jobs=3))
 

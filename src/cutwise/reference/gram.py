@@ -14,9 +14,9 @@ from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
 
-from .blocks import row_blocks
 from .kernels import Kernel
 from .memory import check_fits
+from .threads import row_blocks
 
 __all__ = ["FeatureGram", "Gram", "MatrixGram", "check_precomputed", "matrix_gram"]
 

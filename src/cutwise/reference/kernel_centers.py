@@ -11,9 +11,9 @@ import numpy.typing as npt
 from cutwise.exceptions import InvalidInputError, NotPositiveDefiniteWarning, warn
 from cutwise.table import as_dense
 
-from .blocks import each_block
 from .gram import matrix_gram
 from .kernels import PRECOMPUTED, Kernel
+from .threads import each_block
 
 __all__ = ["KernelCenters", "cost_or_zero", "nearest_centers", "warn_if_negative"]
 

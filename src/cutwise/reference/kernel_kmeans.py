@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +15,7 @@ from cutwise.table import read_table
 from .feature_space import FeatureSpace
 from .gram import FeatureGram
 from .kernel_centers import TIE, nearest_centers
-from .search import find_reference
+from .search import each, find_reference
 from .threads import one_thread
 
 __all__ = ["INITS", "Partition", "kernel_kmeans"]
@@ -103,11 +102,7 @@ def kernel_kmeans(
             return _largest_first(space, finish(found.labels), n_clusters)
     streams = rng.spawn(n_init)
     with one_thread():
-        if min(n_jobs, n_init) <= 1:
-            runs = [run(stream) for stream in streams]
-        else:
-            with ThreadPoolExecutor(min(n_jobs, n_init)) as threads:
-                runs = list(threads.map(run, streams))
+        runs = each(run, streams, n_jobs)
     if verbose:
         for i, partition in enumerate(runs):
             line = f"kernel k-means run {i + 1} of {n_init}: cost {partition.cost:.6g}, {partition.n_iter} iterations"

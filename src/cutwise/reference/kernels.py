@@ -13,8 +13,8 @@ from scipy import sparse
 from cutwise.exceptions import InvalidInputError
 from cutwise.table import as_dense
 
-from .blocks import each_block
 from .pairwise import FORMULAS, Constants, Formula
+from .threads import each_block
 
 __all__ = ["KERNELS", "PRECOMPUTED", "Kernel", "KernelFunction"]
 

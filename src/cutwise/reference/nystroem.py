@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .blocks import each_block
 from .gram import FeatureGram
 from .kernels import Kernel
 from .memory import check_fits
-from .threads import one_thread
+from .threads import each_block, one_thread
 
 __all__ = ["NystroemMap", "nystroem_gram", "nystroem_map"]
 

@@ -1,4 +1,4 @@
-"""scikit-learn's compiled parts on one thread.
+"""Threads: scikit-learn's compiled parts on one, and work on large tables in blocks of rows on several.
 
 After an OpenMP region on several threads a forked child hangs in its next one, and k-means centers differ in bits
 between numbers of threads. On one thread there is no pool to lose and one order of summation.
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import threadpoolctl
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-__all__ = ["one_thread"]
+from .search import each
+
+__all__ = ["each_block", "one_thread", "row_blocks"]
 
 
 class _BlasLimit:
@@ -63,9 +65,9 @@ def _take_control_of_openblas() -> None:
 
 
 _blas = _BlasLimit()
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_blas.forget_the_lock)
-
 
 _here = threading.local()
 
@@ -85,3 +87,22 @@ def one_thread() -> Iterator[None]:
     finally:
         _here.inside = False
         _blas.leave()
+
+
+BLOCK = 1 << 22
+
+"""Values computed at once: 32 MiB of float64."""
+
+
+def each_block(work: Callable[[slice], None], n_rows: int, width: int, n_jobs: int) -> None:
+    """``work`` on consecutive rows, as many as make a block of so many columns each, on up to ``n_jobs`` threads."""
+    parts = list(row_blocks(n_rows, width))
+    with one_thread():
+        each(work, parts, n_jobs)
+
+
+def row_blocks(n_rows: int, width: int) -> Iterator[slice]:
+    """Consecutive rows, as many as make a block of so many columns each."""
+    step = max(1, BLOCK // max(1, width))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
