@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.readouts.databases import Duck, Lite, Postgres, PostgresServer
+from tests.readouts.databases import Duck, Lite, Postgres, PostgresServer, Spark
 
 
 @pytest.fixture(scope="session")
@@ -12,7 +12,7 @@ def postgres_server():
     server.stop()
 
 
-@pytest.fixture(params=["duckdb", "sqlite", "postgres"])
+@pytest.fixture(params=["duckdb", "sqlite", "postgres", "spark"])
 def database(request):
     if request.param == "duckdb":
         pytest.importorskip("duckdb")
@@ -20,6 +20,13 @@ def database(request):
         opened = Duck()
     elif request.param == "sqlite":
         opened = Lite()
+    elif request.param == "spark":
+        try:
+            opened = Spark()
+        except ImportError as error:
+            pytest.skip(
+                f"Spark cannot run here: {error} (pip install pyspark; Debian: apt-get install default-jre-headless)"
+            )
     else:
         server = request.getfixturevalue("postgres_server")
         if server.lacking:

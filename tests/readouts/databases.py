@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-__all__ = ["Duck", "Lite", "Postgres", "PostgresServer", "quote"]
+__all__ = ["Duck", "Lite", "Postgres", "PostgresServer", "Spark", "quote"]
 
 
 def quote(name):
@@ -71,6 +71,41 @@ class Duck(Lite):
         arrays = [pa.array(column, type=kind) for column, kind in zip(values, types, strict=True)]
         self.connection.register("given", pa.table(dict(zip(names, arrays, strict=True))))
         self.connection.execute(f"CREATE TABLE {quote(table)} AS SELECT * FROM given")
+
+
+class Spark:
+    """Spark in a process of its own on this machine; raises ImportError where pyspark is not installed."""
+
+    dialect = "spark"
+    types = {"double": "double", "real": "float", "integer": "bigint", "text": "string"}
+    has_nan = True
+
+    def __init__(self):
+        from pyspark.sql import SparkSession
+
+        if shutil.which("java") is None:
+            raise ImportError("there is no Java")
+        builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+        builder = builder.config(
+            "spark.sql.ansi.doubleQuotedIdentifiers", "true"
+        )  # as the tests' own queries have them
+        self.session = builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
+
+    def create(self, table, columns, rows):
+        spelled = ", ".join(f"`{name.replace('`', '``')}` {self.types[kind]}" for name, kind in columns.items())
+        frame = self.session.createDataFrame(
+            [(i, *row) for i, row in enumerate(rows)], f"`row number` bigint, {spelled}"
+        )
+        frame.createOrReplaceTempView(f"`{table.replace('`', '``')}`")
+
+    def query(self, sql):
+        return [tuple(row) for row in self.session.sql(sql).collect()]
+
+    def run(self, sql):
+        self.session.sql(sql)
+
+    def close(self):
+        """The session is shared; it ends with the process."""
 
 
 class Postgres:

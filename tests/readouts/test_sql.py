@@ -1,6 +1,7 @@
 """SQL gives every row the cluster that the tree gives it, in databases that run it."""
 
 import math
+import re
 import sqlite3
 
 import numpy as np
@@ -209,6 +210,8 @@ def test_truth_values_are_labels_too(database):
     ],
 )
 def test_deep_and_large_trees_run(database, tree):
+    if database.dialect == "spark":
+        pytest.skip("Spark compiles a CASE into nested code: minutes for a thousand branches, and heap for thousands")
     tree = tree()
     names = [f"x{i}" for i in range(tree.n_features)]
     rng = np.random.default_rng(0)
@@ -255,6 +258,8 @@ def test_a_chain_longer_than_any_parser_is_deep_is_balanced(database):
 
 
 def test_a_view_an_update_and_a_bare_expression_give_the_same(database):
+    if database.dialect == "spark":
+        pytest.skip("rows of Spark's own views cannot be updated")
     tree, names = made(5), ["a", "b", "c"]
     X = rows_on_cuts(tree, np.random.default_rng(5))
     database.create(
@@ -360,6 +365,13 @@ def test_sqlite_gives_cells_that_are_no_number_what_the_policy_says_whatever_the
     connection.close()
 
 
+def read_back(sql, dialect):
+    """The statement as a parser of the dialect reads it."""
+    if dialect == "oracle":  # its own literals of doubles, which the parser does not know
+        sql = re.sub(r"(?<=\d)d\b", "", sql).replace("BINARY_DOUBLE_NAN", "CAST('NaN' AS DOUBLE PRECISION)")
+    return sqlglot.parse_one(sql, dialect=dialect)
+
+
 class TestDialectsThatDoNotRunHere:
     @pytest.mark.parametrize("dialect", DIALECTS)
     @pytest.mark.parametrize("form", ["select", "case", "view", "update"])
@@ -367,13 +379,13 @@ class TestDialectsThatDoNotRunHere:
         tree, names = made(2, n_features=4), ["a", "x]y", 'b"`', "it's"]
         classes = np.array(["it's", 'a "b"', "back\\slash", "日", "new\nline"])
         sql = tree_sql(LabeledTree(tree, names, classes=classes), dialect=dialect, table="main.t", form=form)
-        parsed = sqlglot.parse_one(sql, dialect=dialect)
+        parsed = read_back(sql, dialect)
         literals = {literal.this for literal in parsed.find_all(sqlglot.exp.Literal, sqlglot.exp.National)}
         reached = tree.predict(
             rows_on_cuts(tree, np.random.default_rng(0))
         )  # a leaf that no row can reach has no branch
         assert set(classes[reached].tolist()) <= literals
-        columns = {column.name for column in parsed.find_all(sqlglot.exp.Column)} - {"cluster"}
+        columns = {column.name for column in parsed.find_all(sqlglot.exp.Column)} - {"cluster", "*"}
         assert columns == {names[feature] for feature in np.unique(tree.feature[tree.feature >= 0])}
         assert ";" not in sql
 
@@ -386,15 +398,18 @@ class TestDialectsThatDoNotRunHere:
         tree, names = made(6), ["a", "b", "c"]
         X = rows_on_cuts(tree, np.random.default_rng(6))
         holes = [(None, 1.0, 1.0), (math.nan, 1.0, 1.0), (1.0, 1.0, math.nan)]
-        if dialect in ("sqlite", "tsql"):
+        if dialect in ("sqlite", "mysql", "tsql"):
             holes = holes[:1]  # their columns cannot hold NaN
         database = Duck()
 
         def translated(table):
             sql = tree_sql(LabeledTree(tree, names), dialect=dialect, table=(table,))
-            expression = sqlglot.parse_one(sql, dialect=dialect)
+            expression = read_back(sql, dialect)
             for cast in expression.find_all(sqlglot.exp.Cast):
-                cast.set("to", sqlglot.exp.DataType.build("double"))  # REAL, FLOAT and FLOAT64 are doubles over there
+                if cast.is_type("text"):
+                    cast.parent.set("expression", sqlglot.exp.Literal.string("nan"))  # as that engine writes it
+                else:
+                    cast.set("to", sqlglot.exp.DataType.build("double"))  # REAL, FLOAT, FLOAT64 are doubles over there
             return expression.sql(dialect="duckdb")
 
         found = answers(database, translated, tree, names, X, extra=holes)
@@ -410,7 +425,7 @@ class TestDialectsThatDoNotRunHere:
             )[2:]
             for dialect in DIALECTS
         }
-        assert [" ".join(" ".join(lines[d]).split()) for d in ("bigquery", "tsql", "postgres")] == [
+        assert [" ".join(" ".join(lines[d]).split()) for d in ("bigquery", "tsql", "postgres", "oracle", "hive")] == [
             "CASE WHEN `income` IS NULL OR IS_NAN(`income`) OR `age` IS NULL OR IS_NAN(`age`) THEN NULL "
             "WHEN `income` <= CAST('52000' AS FLOAT64) THEN 0 "
             "WHEN `income` > CAST('52000' AS FLOAT64) AND `age` <= CAST('35' AS FLOAT64) THEN 2 "
@@ -426,6 +441,14 @@ class TestDialectsThatDoNotRunHere:
             """AND "age" <= CAST('35' AS DOUBLE PRECISION) THEN 2 """
             """WHEN "income" > CAST('52000' AS DOUBLE PRECISION) """
             """AND "age" > CAST('35' AS DOUBLE PRECISION) THEN 0 END""",
+            'CASE WHEN "income" IS NULL OR "income" = BINARY_DOUBLE_NAN OR "age" IS NULL OR "age" = BINARY_DOUBLE_NAN '
+            'THEN NULL WHEN "income" <= 52000d THEN 0 WHEN "income" > 52000d AND "age" <= 35d THEN 2 '
+            'WHEN "income" > 52000d AND "age" > 35d THEN 0 END',
+            "CASE WHEN `income` IS NULL OR CAST(`income` AS STRING) = 'NaN' "
+            "OR `age` IS NULL OR CAST(`age` AS STRING) = 'NaN' THEN NULL "
+            "WHEN `income` <= CAST('52000' AS DOUBLE) THEN 0 "
+            "WHEN `income` > CAST('52000' AS DOUBLE) AND `age` <= CAST('35' AS DOUBLE) THEN 2 "
+            "WHEN `income` > CAST('52000' AS DOUBLE) AND `age` > CAST('35' AS DOUBLE) THEN 0 END",
         ]
 
 

@@ -173,7 +173,9 @@ def export_sql(
     ----------
     model : estimator of cutwise
         Fitted, or loaded from a file.
-    dialect : {"duckdb", "postgres", "sqlite", "bigquery", "snowflake", "spark", "tsql"}, default="duckdb"
+    dialect : str, default="duckdb"
+        ``"duckdb"``, ``"postgres"``, ``"sqlite"``, ``"mysql"``, ``"bigquery"``, ``"snowflake"``, ``"redshift"``,
+        ``"spark"``, ``"databricks"``, ``"trino"``, ``"hive"``, ``"clickhouse"``, ``"oracle"`` or ``"tsql"``.
     table : str or sequence of str, default=None
         The table, ``"sales.customers"`` or ``("sales", "customers")`` with its schema; None writes ``data``. Names are
         quoted, so spell them as the engine does (Snowflake: upper case, unless they were created in quotes).

@@ -28,15 +28,22 @@ Node = Any
 
 __all__ = ["DIALECTS", "SQL_FORMS", "SQL_VALUES", "tree_sql"]
 
-# How an engine asks whether a value is NaN: by comparing (it calls NaN equal to itself), by a function, or never, since
-# its columns cannot hold one.
+# How an engine asks whether a value is NaN: by comparing (it calls NaN equal to itself), by a function of that name, by
+# its text, or never, since its columns cannot hold one.
 _NAN_TEST: Mapping[str, str | None] = {
     "duckdb": "equal",
     "postgres": "equal",
     "sqlite": None,
-    "bigquery": "function",
+    "mysql": None,
+    "bigquery": "IS_NAN",
     "snowflake": "equal",
+    "redshift": "equal",
     "spark": "equal",
+    "databricks": "equal",
+    "trino": "IS_NAN",
+    "hive": "text",
+    "clickhouse": "isNaN",
+    "oracle": "constant",
     "tsql": None,
 }
 DIALECTS = tuple(_NAN_TEST)
@@ -123,7 +130,9 @@ class _Writer:
             where = exp.Where(this=exp.true()) if self.dialect == "bigquery" else None
             return exp.Update(this=self.table(source), expressions=[assignment], where=where)
         added = exp.Alias(this=case, alias=self.name(column))
-        select = exp.Select(expressions=[exp.Star(), added]).from_(self.table(source), copy=False)
+        # Oracle takes no other column beside a bare star.
+        star = exp.Column(this=exp.Star(), table=self.name(source[-1])) if self.dialect == "oracle" else exp.Star()
+        select = exp.Select(expressions=[star, added]).from_(self.table(source), copy=False)
         if form == "view":
             return exp.Create(this=self.table(view), kind="VIEW", expression=select)
         return select
@@ -151,10 +160,16 @@ class _Writer:
         """The tests that find rows without a value in a column."""
         exp = self.exp
         tests: list[Node] = [exp.Is(this=self.column(name), expression=exp.Null())]
-        if _NAN_TEST[self.dialect] == "equal":
+        how = _NAN_TEST[self.dialect]
+        if how == "equal":
             tests.append(exp.EQ(this=self.column(name), expression=self.double("NaN")))
-        elif _NAN_TEST[self.dialect] == "function":
-            tests.append(exp.Anonymous(this="IS_NAN", expressions=[self.column(name)]))
+        elif how == "text":
+            text = exp.cast(self.column(name), "text", copy=False)
+            tests.append(exp.EQ(this=text, expression=exp.Literal.string("NaN")))
+        elif how == "constant":
+            tests.append(exp.EQ(this=self.column(name), expression=exp.Var(this="BINARY_DOUBLE_NAN")))
+        elif how is not None:
+            tests.append(exp.Anonymous(this=how, expressions=[self.column(name)]))
         elif self.dialect == "sqlite":
             # Beside a REAL, SQLite takes text that is a number for that number; other text sorts above all numbers.
             infinity = exp.cast(exp.Literal.number("9e999"), "double", copy=False)
@@ -217,10 +232,14 @@ class _Writer:
 
     def number(self, value: float) -> Node:
         """A threshold: the very same float64 in the engine."""
+        exp = self.exp
+        if self.dialect == "oracle":  # its DOUBLE PRECISION is a decimal; this literal is a double in any locale
+            return exp.Literal.number(f"{number(value)}d")
+        if self.dialect == "clickhouse":  # reads literals exactly, and texts only nearly
+            return exp.cast(exp.Literal.number(number(value)), "double", copy=False)
         if self.dialect != "sqlite":
             # Of text, since 4.95 alone is a decimal in most engines, and some turn decimals into doubles by dividing.
             return self.double(number(value))
-        exp = self.exp
         size = abs(value)
         if sqlite_reads_exactly(size):
             text = number(size)
@@ -245,6 +264,8 @@ class _Writer:
         if isinstance(label, bool):
             if self.dialect == "tsql":  # has no TRUE and FALSE
                 return exp.cast(exp.Literal.number(int(label)), "bit", copy=False)
+            if self.dialect == "oracle":
+                return exp.Literal.number(int(label))
             return exp.Boolean(this=label)
         if isinstance(label, int):
             literal = exp.Literal.number(abs(label))
