@@ -20,6 +20,8 @@ def check_machine():
         sys.exit(
             f"cutwise needs Python 3.11 or newer, and {sys.executable} is Python {found}: call this with a newer one."
         )
+    if os.environ.get("CUTWISE_WHEEL"):
+        return
     if not os.environ.get("CXX") and not any(shutil.which(name) for name in COMPILERS) and os.name != "nt":
         sys.exit(
             f"cutwise needs a C++17 compiler, and none of {', '.join(COMPILERS)} is on the PATH. "

@@ -1,6 +1,7 @@
 """Set cutwise and everything its tests need up in ``.venv-test`` and run the tests, but for those marked as slow.
 
 Needs Python 3.11 or newer, a C++ compiler and access to PyPI; nothing outside the checkout is changed.
+With a wheel in the environment variable ``CUTWISE_WHEEL`` that is tested, and no compiler is needed.
 Arguments are handed to pytest: ``python3 scripts/test.py tests/cli -k parquet``; ``-n auto -m slow``
 runs the slow ones.
 """
@@ -15,7 +16,7 @@ def main():
     """Install, then test the installed package (not the source folder), one worker per core."""
     programs = make_environment(".venv-test")
     install(programs, "pip>=25.1")  # the first to know dependency groups
-    install(programs, ".[all]", "--group", "test")
+    install(programs, os.environ.get("CUTWISE_WHEEL", ".") + "[all]", "--group", "test")
     install_what_there_is(programs, group("interop"))
     arguments = sys.argv[1:] or ["-n", "auto", "-m", "not slow"]
     say("running pytest " + " ".join(arguments))
