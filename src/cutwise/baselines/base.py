@@ -10,8 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.estimators import TreeClusterer
-from cutwise.estimators._rows import ReferenceRecipe, Stages, TrainingRows, make_reference
+from cutwise.estimators import ReferenceRecipe, Stages, TrainingRows, TreeClusterer, make_reference
 from cutwise.reference import Reference, fixed_costs
 from cutwise.table import (
     Seed,

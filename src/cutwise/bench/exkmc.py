@@ -24,7 +24,7 @@ from cutwise.baselines.cubt import grow_by_deviance, join_nearest, nearest_dista
 from cutwise.bench.measures import BenchReference, Sample, figures_of, fit_quietly, kmeans_reference_of
 from cutwise.bench.runner import Experiment, Job, Options, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
-from cutwise.estimators._rows import encode_rows
+from cutwise.estimators import encode_rows
 from cutwise.exceptions import EmptyClusterWarning
 from cutwise.reference import from_centers
 from cutwise.table import read_table

@@ -1,8 +1,8 @@
 """The command line: thin commands over the public API.
 
 One file per command, and what they share: the application and how a run ends (``app``), options (``options``), files
-(``tables``, ``text``, ``cells``), choosing columns and rows (``columns``), saved models (``models``), what is said
-about them (``fitted``), and the screen and other outputs (``screen``).
+(``tables``, ``text``, ``cells``), choosing columns and rows (``columns``), saved models and what is said about them
+(``models``), and the screen and other outputs (``screen``).
 """
 
 from __future__ import annotations

@@ -148,6 +148,7 @@ def _cart(first: ExplainableClusterer, objective: str, common: dict[str, Any], t
 
 
 def _figures(algorithm: str, model: TreeEstimator, seconds: float, task: Task) -> dict[str, Any]:
+    from cutwise.estimators import agreement_of
     from cutwise.metrics import weighted_average_depth, weighted_average_explanation_size
 
     return {
@@ -157,7 +158,7 @@ def _figures(algorithm: str, model: TreeEstimator, seconds: float, task: Task) -
         "cost": model.cost_,
         "cost_ratio": finite(model.cost_ratio_),
         "explained": finite(model.explained_),
-        "agreement": model._leaf_counts.agreement,
+        "agreement": agreement_of(model),
         "wad": weighted_average_depth(model, task.table, task.weights),
         "waes": weighted_average_explanation_size(model, task.table, task.weights),
         "seconds": seconds,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cutwise.cli.columns import find_source, prepare
-from cutwise.cli.fitted import print_rules
+from cutwise.cli.models import print_rules
 from cutwise.cli.options import (
     OUTPUT,
     TREE,
@@ -152,7 +152,7 @@ def _share(within: str) -> float:
 
 def _check_picture(out: str) -> None:
     """Refuse before any work what cannot be drawn."""
-    from cutwise.plot._base import need_matplotlib
+    from cutwise.plot.base import need_matplotlib
 
     if Path(out).suffix.lower() not in PICTURES:
         raise InvalidInputError(f"--out {out}: a curve is drawn as {', '.join(PICTURES[:-1])} or {PICTURES[-1]}.")

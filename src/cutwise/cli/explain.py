@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cutwise.cli.columns import numeric_columns
-from cutwise.cli.models import as_fitted, name_clusters, read_model, tested_columns
+from cutwise.cli.models import as_fitted, model_and_table, name_clusters
 from cutwise.cli.options import AsJson, Header, ModelFile, Names, Separator, TableFile
-from cutwise.cli.screen import print_document, print_line, working
-from cutwise.cli.tables import Source, read_source
+from cutwise.cli.screen import print_document, print_line
+from cutwise.cli.tables import Source
 from cutwise.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -49,12 +49,9 @@ def command(
     """
     from cutwise.readouts.changes import changes_in_words
 
-    fitted = read_model(model, file)
+    fitted, source, table = model_and_table(model, file, separator=separator, header=header)
     name_clusters(fitted, name or [])
-    with working(f"reading {file}"):
-        source = read_source(file, separator=separator, header=header)
     rows = _rows(source, row)
-    table = tested_columns(fitted, source)
     numeric_columns(source, table, may_drop=False)
     _check_complete(source, table, rows)
     explained = _explain(fitted, source, table, rows)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cutwise.cli.columns import Task, find_labeled, find_source, prepare
-from cutwise.cli.fitted import print_fit, print_json
-from cutwise.cli.models import label_lines, labels_path, name_clusters
+from cutwise.cli.models import label_lines, labels_path, name_clusters, print_fit, print_json
 from cutwise.cli.options import (
     KERNEL_NAMES,
     OUTPUT,

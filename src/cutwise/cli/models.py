@@ -1,15 +1,23 @@
-"""Saved models on the command line: their columns in a file, the names of their clusters, and clusters as CSV."""
+"""Saved models on the command line: their columns in a file, the names of their clusters, what is said about them."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from cutwise.cli.tables import Source
+from cutwise.cli.options import SCALES
+from cutwise.cli.screen import print_document, print_line, print_table, working
+from cutwise.cli.tables import Source, read_source
+from cutwise.estimators import advice_of, agreement_of, algorithm_of, certificate_line, model_document, words_of
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, ModelFileError, did_you_mean, listed
+from cutwise.readouts.explained import explained_words, ratio_words
+from cutwise.readouts.rules import table_lines
+from cutwise.readouts.words import percent, quoted
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -22,14 +30,27 @@ __all__ = [
     "as_fitted",
     "label_lines",
     "labels_path",
+    "model_and_table",
     "name_clusters",
     "other_columns",
-    "read_model",
-    "tested_columns",
+    "print_certificate",
+    "print_fit",
+    "print_json",
+    "print_rules",
 ]
 
 
-def read_model(path: str, file: str) -> TreeEstimator:
+def model_and_table(
+    model: str, file: str, *, separator: str | None, header: bool | None
+) -> tuple[TreeEstimator, Source, pd.DataFrame]:
+    """A saved model, the table beside it, and that table's columns that the model's tree asks about."""
+    fitted = _read_model(model, file)
+    with working(f"reading {file}"):
+        source = read_source(file, separator=separator, header=header)
+    return fitted, source, _tested_columns(fitted, source)
+
+
+def _read_model(path: str, file: str) -> TreeEstimator:
     """The model that a command answers from; ``file`` is the table beside it, in case the two were swapped."""
     from cutwise import load_model
 
@@ -42,7 +63,7 @@ def read_model(path: str, file: str) -> TreeEstimator:
         raise
 
 
-def tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
+def _tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
     """The columns that the model's tree asks about, in its order; no others are needed to place a row."""
     given = list(source.frame.columns)
     tested = _tested(model)
@@ -157,3 +178,93 @@ def labels_path(path: str | None) -> str | None:
             f"Clusters of rows are written as CSV, and {path} is named like another kind of file. Name it .csv."
         )
     return path
+
+
+# ---- what fit and rules say about a model
+
+MEASURES = ("rows", "share", "purity", "coverage")
+
+
+def print_fit(model: TreeEstimator, *, source: str, n_rows: int, scale: str) -> None:
+    """Print what was done on the rows of a table, the rules, and what they cost."""
+    print_line(f"{source}: {_count(n_rows, 'row')}, {_count(model.n_features_in_, 'column')}")
+    units = "" if scale == "none" else "; the rules are in the units of the table"
+    print_line(f"scale {scale}: {SCALES[scale]}{units}")
+    print_line(_tree_line(model))
+    print_line()
+    print_rules(model)
+    print_line()
+    for line in _price_lines(model):
+        print_line(line)
+    print_certificate(model)
+
+
+def print_rules(model: TreeEstimator) -> None:
+    """Print a table of the rules: one line a leaf; clusters of several leaves have a line of totals first.
+
+    The names of clusters, where there are any, have a column of their own: other files and programs speak of labels.
+    """
+    named = bool(model.cluster_names_)
+    who = ("cluster", "name") if named else ("cluster",)
+    rows = []
+    for cluster in model.rules():
+        label = quoted(cluster.cluster)
+        name: tuple[str, ...] = (label, "" if cluster.name is None else quoted(cluster.name)) if named else (label,)
+        for figures, rule, said in table_lines(cluster):
+            text = (said if cluster.rules else f"({said})") if rule is None else f"{'' if name[0] else '  '}{rule}"
+            rows.append((*name, *figures, text))
+            name = ("",) * len(who)
+    flush_right = range(len(who), len(who) + len(MEASURES))
+    print_table((*who, *MEASURES, "rule"), rows, right=flush_right)
+
+
+def print_json(model: TreeEstimator, **about: Any) -> None:
+    """Print what ``export_json`` gives, with entries of the command line's own."""
+    document = model_document(model, about=about)
+    print_document(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+
+
+def print_certificate(model: TreeEstimator) -> None:
+    """Print what is proved about a tree's cost, where something is."""
+    line = certificate_line(model)
+    if line is not None:
+        print_line(line)
+
+
+def _tree_line(model: TreeEstimator) -> str:
+    leaves = _count(model.n_leaves_, "leaf", "leaves")
+    return f"{_count(len(model.classes_), 'cluster')}, tree by {algorithm_of(model)}: {leaves}, depth {model.depth_}"
+
+
+def _price_lines(model: TreeEstimator) -> list[str]:
+    """What saying the clusters with this tree costs, in words."""
+    own, cost_words = words_of(model)
+    agreement = agreement_of(model)
+    lines = []
+    if not math.isnan(agreement):
+        lines.append(f"agreement {percent(agreement)}: rows that the rules put where {own} have them")
+    lines += _pair_lines(model)
+    ratio = model.cost_ratio_
+    if math.isnan(model.cost_):
+        return lines
+    if math.isnan(ratio):
+        lines.append(f"cost ratio: none, for {own} have cost 0 (and the tree's {model.cost_:.6g})")
+    else:
+        lines.append(f"cost ratio {ratio:.4f}: {ratio_words(ratio, own, cost_words)}")
+    explained, of = model.explained_, model.reference_explained_
+    share = "none" if math.isnan(explained) else percent(explained)
+    lines.append(f"explained {share}: {explained_words(explained, of, own, cost_words)}")
+    advice = advice_of(model, "--max-leaves")
+    return lines if advice is None else [*lines, f"advice: {advice}"]
+
+
+def _pair_lines(model: TreeEstimator) -> list[str]:
+    """Agreement that chance and bounded kernels do not flatter: low cost ratios are cheap under a bounded kernel."""
+    if not hasattr(model, "adjusted_rand_index_"):
+        return []
+    index, information = model.adjusted_rand_index_, model.normalized_mutual_info_
+    return [f"adjusted Rand index {index:.4f}, normalized mutual information {information:.4f}: 1 is the same clusters"]
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

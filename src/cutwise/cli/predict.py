@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from cutwise.cli.columns import complete_rows, numeric_columns
-from cutwise.cli.models import as_fitted, label_lines, labels_path, read_model, tested_columns
+from cutwise.cli.models import as_fitted, label_lines, labels_path, model_and_table
 from cutwise.cli.options import Header, ModelFile, Separator, TableFile
-from cutwise.cli.screen import Outputs, file_or_stdout, note, working
-from cutwise.cli.tables import read_source
+from cutwise.cli.screen import Outputs, file_or_stdout, note
 
 __all__ = ["EXAMPLES", "command"]
 
@@ -40,10 +39,7 @@ def command(
     """
     out = file_or_stdout(labels_path(out))
     with Outputs(out, inputs=[model, file]) as outputs:
-        fitted = read_model(model, file)
-        with working(f"reading {file}"):
-            source = read_source(file, separator=separator, header=header)
-        table = tested_columns(fitted, source)
+        fitted, source, table = model_and_table(model, file, separator=separator, header=header)
         numeric_columns(source, table, may_drop=False)
         complete = complete_rows(source, table, drop_missing=drop_missing, needed=list(table.columns))
         labels = label_lines(

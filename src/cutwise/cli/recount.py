@@ -7,11 +7,9 @@ from typing import Annotated
 import typer
 
 from cutwise.cli.columns import chosen_names, numeric_columns
-from cutwise.cli.fitted import print_rules
-from cutwise.cli.models import as_fitted, other_columns, read_model, tested_columns
+from cutwise.cli.models import as_fitted, model_and_table, other_columns, print_rules
 from cutwise.cli.options import Header, ModelFile, Separator, TableFile
-from cutwise.cli.screen import Outputs, note, working
-from cutwise.cli.tables import read_source
+from cutwise.cli.screen import Outputs, note
 
 __all__ = ["EXAMPLES", "command"]
 
@@ -39,10 +37,7 @@ def command(
     """
     target = model if out is None else out
     with Outputs(target, inputs=[file]) as outputs:
-        fitted = read_model(model, file)
-        with working(f"reading {file}"):
-            source = read_source(file, separator=separator, header=header)
-        tested = tested_columns(fitted, source)
+        fitted, source, tested = model_and_table(model, file, separator=separator, header=header)
         others = [name for name in other_columns(fitted, source) if name not in tested.columns]
         table = tested if labels_from is not None else source.frame[[*tested.columns, *others]]
         numeric_columns(source, table, may_drop=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cutwise.cli.columns import complete_rows, need_column, numeric_columns
-from cutwise.cli.models import as_fitted, name_clusters, other_columns, read_model, tested_columns
+from cutwise.cli.models import as_fitted, model_and_table, name_clusters, other_columns
 from cutwise.cli.options import (
     SCALES,
     DropMissing,
@@ -23,7 +23,7 @@ from cutwise.cli.options import (
     scaler_of,
 )
 from cutwise.cli.screen import Outputs, note, working
-from cutwise.cli.tables import Source, read_source
+from cutwise.cli.tables import Source
 from cutwise.readouts.sql import DIALECTS
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ def command(
     The page is one file that opens anywhere, without a network. Give the table that the model was fitted on; another
     one is described with the same clusters.
     """
-    from cutwise.estimators import report
-    from cutwise.estimators._report import check_form
+    from cutwise.estimators import check_form, report
 
     check_form(out)
     usual = None if dialect == "duckdb" else dialect
@@ -73,11 +72,8 @@ def command(
     shared = _said({"--weights": weights, "--separator": separator}) + (["--drop-missing"] if drop_missing else [])
     shared += [] if header is None else ["--header" if header else "--no-header"]
     with Outputs(out, inputs=[model, file]) as outputs:
-        fitted = read_model(model, file)
+        fitted, source, tested = model_and_table(model, file, separator=separator, header=header)
         name_clusters(fitted, name or [])
-        with working(f"reading {file}"):
-            source = read_source(file, separator=separator, header=header)
-        tested = tested_columns(fitted, source)
         numeric_columns(source, tested, may_drop=False)
         described = [*tested.columns, *other_columns(fitted, source)]
         beside = [need_column(source.frame, c, o, source) for c, o in _beside(labels_from, weights) if c is not None]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutwise.cli.fitted import print_certificate, print_rules
-from cutwise.cli.models import name_clusters
+from cutwise.cli.models import name_clusters, print_certificate, print_rules
 from cutwise.cli.options import ModelFile, Names
 from cutwise.cli.screen import Outputs, file_or_stdout, note, print_document
 from cutwise.exceptions import InvalidInputError

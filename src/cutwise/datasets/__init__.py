@@ -1,6 +1,9 @@
 """Data sets to try trees on: the papers' synthetic sets and hard cases, with planted clusters, and their real ones."""
 
 from cutwise.datasets.papers import (
+    KernelSet,
+    PlantedSet,
+    TreeSet,
     make_exkmc_line,
     make_far_outliers,
     make_four_trees,
@@ -13,7 +16,6 @@ from cutwise.datasets.papers import (
     make_synthetic_i,
     make_synthetic_ii,
 )
-from cutwise.datasets.planted import KernelSet, PlantedSet, TreeSet
 from cutwise.datasets.real import CATALOG, LoadedSet, RealSet, load_real
 
 __all__ = [

@@ -1,8 +1,9 @@
-"""The estimators: recipes that put the table, the reference, the engine and the readouts together."""
+"""The estimators: recipes of what the other folders do; and what packages built upon them use."""
 
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._clusterer import TreeClusterer
 from cutwise.estimators._curve import CostCurve, cost_curve
+from cutwise.estimators._document import advice_of, agreement_of, algorithm_of, model_document, words_of
 from cutwise.estimators._explainable import ExplainableClusterer
 from cutwise.estimators._exports import (
     export_graphviz,
@@ -14,7 +15,8 @@ from cutwise.estimators._exports import (
 )
 from cutwise.estimators._guarantee import certificate_line, imm_certificate, imm_guarantee
 from cutwise.estimators._load import load_model
-from cutwise.estimators._report import Report, report
+from cutwise.estimators._report import Report, check_form, report
+from cutwise.estimators._rows import ReferenceRecipe, Stages, TrainingRows, encode_rows, make_reference
 from cutwise.estimators._tuning import PenaltySearch
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.explainable_kernel_kmeans import ExplainableKernelKMeans
@@ -34,11 +36,19 @@ __all__ = [
     "KMedians",
     "KernelKMeans",
     "PenaltySearch",
+    "ReferenceRecipe",
     "Report",
+    "Stages",
+    "TrainingRows",
     "TreeClusterer",
     "TreeEstimator",
+    "advice_of",
+    "agreement_of",
+    "algorithm_of",
     "certificate_line",
+    "check_form",
     "cost_curve",
+    "encode_rows",
     "export_graphviz",
     "export_json",
     "export_markdown",
@@ -49,6 +59,9 @@ __all__ = [
     "imm_certificate",
     "imm_guarantee",
     "load_model",
+    "make_reference",
+    "model_document",
     "report",
     "tune_depth_penalty",
+    "words_of",
 ]

@@ -13,7 +13,7 @@ from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.words import finite
 from cutwise.reference import FEATURE_SPACE, OBJECTIVES
 
-__all__ = ["DOCUMENT_VERSION", "advice_of", "algorithm_of", "model_document", "words_of"]
+__all__ = ["DOCUMENT_VERSION", "advice_of", "agreement_of", "algorithm_of", "model_document", "words_of"]
 
 DOCUMENT_VERSION = 1
 """Raised by one whenever a reader of an older document could misread a newer one; entries may be added at any time."""
@@ -41,7 +41,7 @@ def model_document(
         "cost_ratio": finite(model.cost_ratio_),
         "explained": finite(model.explained_),
         "reference_explained": finite(model.reference_explained_),
-        "agreement": finite(model._leaf_counts.agreement),
+        "agreement": finite(agreement_of(model)),
         **_pairs(model),
         **_certificate(model),
         "columns": list(columns.names),
@@ -81,6 +81,11 @@ def advice_of(model: TreeEstimator, more_leaves: str = "max_leaves") -> str | No
         chosen=params.get("n_clusters", 1) > 1,
         more_leaves=f"{more_leaves} {2 * allowed}" if grows else None,
     )
+
+
+def agreement_of(model: TreeEstimator) -> float:
+    """The share of rows that the rules put where the reference has them; nan where no rows were counted."""
+    return model._leaf_counts.agreement
 
 
 def algorithm_of(model: TreeEstimator) -> str:

@@ -28,7 +28,7 @@ from cutwise.exceptions import (
     NotFiniteError,
     NotNumericError,
 )
-from cutwise.readouts.report import Facts, build_summary, report_html, report_json, report_markdown
+from cutwise.readouts.report import ReportContext, build_summary, report_html, report_json, report_markdown
 from cutwise.readouts.sql import DIALECTS
 from cutwise.table import Table, check_option
 
@@ -179,7 +179,7 @@ def report(
     own, cost_words = words_of(model)
     if (advised := advice_of(model)) is not None:
         notes.append(f"{advised[0].upper()}{advised[1:]}.")
-    facts = Facts(
+    context = ReportContext(
         title=title or "Clusters in words",
         source=source,
         reference=own,
@@ -195,7 +195,7 @@ def report(
         sql=_sql(model, dialect, table, notes),
         notes=notes,
     )
-    made = Report(build_summary(model._labeled(), rows, facts))
+    made = Report(build_summary(model._labeled(), rows, context))
     if path is not None:
         made.save(path)
     return made

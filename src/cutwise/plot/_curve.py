@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators import CostCurve, cost_curve
-from cutwise.plot._base import INK, MUTED, RULE, new_axes
+from cutwise.plot.base import INK, MUTED, RULE, new_axes
 from cutwise.readouts.shown import COLORS
 from cutwise.readouts.words import percent
 

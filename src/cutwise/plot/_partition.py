@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, listed
-from cutwise.plot._base import INK, RULE, labeled_tree, new_axes, read_rows, text_titles, tint
+from cutwise.plot.base import INK, RULE, labeled_tree, new_axes, read_rows, text_titles, tint
 from cutwise.readouts.conditions import Levels, Region, column_of, walk_leaves
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.shown import cluster_color, plain, shorten

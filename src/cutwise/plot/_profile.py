@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from cutwise.plot._base import INK, MUTED, labeled_tree, need_matplotlib, new_axes, read_rows, text_titles, text_width
+from cutwise.plot.base import INK, MUTED, labeled_tree, need_matplotlib, new_axes, read_rows, text_titles, text_width
 from cutwise.readouts.profile import Profile, profile_clusters
 from cutwise.readouts.shown import ShortNames, cluster_color, plain, shorten
 from cutwise.table import check_integer

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.plot._base import (
+from cutwise.plot.base import (
     INK,
     MUTED,
     RULE,

@@ -15,8 +15,7 @@ from cutwise.table.kinds import NUMBER
 
 from .conditions import Condition, Levels, Region, column_of, conditions_of, walk_leaves
 from .labeled_tree import LabeledTree, Titled
-from .values import json_value, value_text
-from .words import finite, number, quoted
+from .words import finite, json_value, number, quoted, value_text
 
 __all__ = ["Change", "changes_in_words", "explain_rows", "smallest_changes"]
 

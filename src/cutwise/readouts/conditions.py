@@ -14,8 +14,7 @@ from cutwise.table import ColumnKind, Columns, Table, as_dense
 from cutwise.table.kinds import NUMBER
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
-from .values import json_value, levels_text, value_text
-from .words import finite, quoted
+from .words import finite, json_value, levels_text, quoted, value_text
 
 __all__ = [
     "Condition",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .conditions import Condition
-from .values import levels_text
+from .words import levels_text
 
 __all__ = ["COLORS", "ShortNames", "cluster_color", "condition_text", "ink_on", "plain", "shorten"]
 

@@ -1,12 +1,27 @@
-"""How numbers, names, labels and shares are written, so that a reader and a parser both get them back exactly."""
+"""How numbers, names, labels, shares and values are written: a reader and a parser both get them back exactly."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["compared", "finite", "number", "percent", "quoted", "rows"]
+from cutwise.table import ColumnKind
+from cutwise.table.instants import duration_text, instant_text
+
+__all__ = [
+    "compared",
+    "finite",
+    "json_value",
+    "level_text",
+    "levels_text",
+    "number",
+    "percent",
+    "quoted",
+    "rows",
+    "value_text",
+]
 
 # A letter or underscore, then letters, digits and underscores, also in parts joined by dots ("petal.length").
 _PLAIN = re.compile(r"[^\W\d]\w*(\.\w+)*")
@@ -83,3 +98,40 @@ def compared(ratio: float) -> str:
 def rows(count: int) -> str:
     """Write a number of rows: ``1 row``, ``1,514,999 rows``."""
     return f"{count:,} row{'' if count == 1 else 's'}"
+
+
+# ---- values of a column: levels, truth values, dates and durations
+
+
+def value_text(kind: ColumnKind, value: float) -> str:
+    """One value of a column, as a condition writes it; a missing one is ``unknown``."""
+    if value != value:
+        return "unknown"
+    if kind.name == "bool":
+        return "true" if value else "false"
+    if kind.name in ("category", "ordered"):
+        return level_text(kind, int(value))
+    if kind.name == "date":
+        return instant_text(value, kind)
+    if kind.name == "duration":
+        return duration_text(value)
+    return number(value)
+
+
+def level_text(kind: ColumnKind, code: int) -> str:
+    """One level as a condition names it."""
+    levels = kind.levels or ()
+    if code >= len(levels):
+        return "other"
+    return "unknown" if levels[code] is None else quoted(levels[code])
+
+
+def levels_text(kind: ColumnKind, codes: Iterable[int]) -> str:
+    """Several levels, between commas."""
+    return ", ".join(level_text(kind, code) for code in codes)
+
+
+def json_value(kind: ColumnKind, code: int) -> Any:
+    """A level as JSON can hold it: None is the missing value."""
+    level = (kind.levels or ())[code]
+    return level if level is None or isinstance(level, str | bool | int | float) else str(level)

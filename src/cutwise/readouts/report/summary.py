@@ -20,9 +20,9 @@ from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, in
 from cutwise.readouts.words import finite, percent, rows
 from cutwise.table import Table
 
-from .charts import short_number
+from .render import short_number
 
-__all__ = ["SCHEMA_VERSION", "Facts", "build_summary"]
+__all__ = ["SCHEMA_VERSION", "ReportContext", "build_summary"]
 
 FORMAT = "cutwise report"
 SCHEMA_VERSION = 1
@@ -36,7 +36,7 @@ MOST_COLUMNS = 200
 
 
 @dataclass(frozen=True)
-class Facts:
+class ReportContext:
     """What a tree and its counts do not tell: whoever calls knows it.
 
     ``source``: what the table is called. ``reference``: what the reference clustering is called: ``"the k-means
@@ -61,7 +61,7 @@ class Facts:
     notes: Sequence[str] = ()
 
 
-def build_summary(labeled: LabeledTree, table: Table, facts: Facts) -> dict[str, Any]:
+def build_summary(labeled: LabeledTree, table: Table, context: ReportContext) -> dict[str, Any]:
     """Put together all that a report says.
 
     ``labeled``: with counts of the rows of fit: what purity and coverage are measured by. ``table``: the rows to count
@@ -86,7 +86,7 @@ def build_summary(labeled: LabeledTree, table: Table, facts: Facts) -> dict[str,
     profile = profile_clusters(table, tree.cluster[leaf], k, columns)
     short_names = ShortNames(names)
     short = [short_names(i, MOST_NAME) for i in range(len(names))]
-    notes = list(facts.notes)
+    notes = list(context.notes)
     if not is_fit:
         notes.append(
             f"These {rows(table.n_rows)} are not the {int(counts.n_rows.sum()):,} of fit. Rows and profiles are those "
@@ -109,8 +109,8 @@ def build_summary(labeled: LabeledTree, table: Table, facts: Facts) -> dict[str,
         "format_version": SCHEMA_VERSION,
         "written_by": f"cutwise {version('cutwise')}",
         "written_on": date.today().isoformat(),
-        "title": facts.title,
-        "source": {"name": facts.source, "n_rows": table.n_rows, "n_columns": table.n_columns, "is_fit": is_fit},
+        "title": context.title,
+        "source": {"name": context.source, "n_rows": table.n_rows, "n_columns": table.n_columns, "is_fit": is_fit},
         "headline": {
             "n_clusters": k,
             "n_leaves": tree.n_leaves,
@@ -118,15 +118,15 @@ def build_summary(labeled: LabeledTree, table: Table, facts: Facts) -> dict[str,
             "n_tested": len(tested),
             "n_rows": int(counts.n_rows.sum()),
             "noise": n_noise,
-            "cost": finite(facts.cost),
-            "reference_cost": finite(facts.reference_cost),
-            "cost_ratio": finite(facts.cost_ratio),
-            "explained": finite(facts.explained),
-            "reference_explained": finite(facts.reference_explained),
+            "cost": finite(context.cost),
+            "reference_cost": finite(context.reference_cost),
+            "cost_ratio": finite(context.cost_ratio),
+            "explained": finite(context.explained),
+            "reference_explained": finite(context.reference_explained),
             "agreement": finite(counts.agreement),
             "explanation_size": finite(float(weight @ sizes / weight.sum()) if weight.sum() > 0 else math.nan),
-            "reference": facts.reference,
-            "cost_words": facts.cost_words,
+            "reference": context.reference,
+            "cost_words": context.cost_words,
         },
         "clusters": [_cluster(code, cluster, profile, short, table.n_rows) for code, cluster in enumerate(rules)],
         "columns": [
@@ -143,10 +143,10 @@ def build_summary(labeled: LabeledTree, table: Table, facts: Facts) -> dict[str,
             for j, column in enumerate(columns)
         ],
         "tree": _nodes(labeled, short, here),
-        "curve": None if facts.curve is None else dict(facts.curve),
-        "sql": None if facts.sql is None else dict(facts.sql),
-        "settings": [list(pair) for pair in facts.settings],
-        "reproduce": list(facts.reproduce),
+        "curve": None if context.curve is None else dict(context.curve),
+        "sql": None if context.sql is None else dict(context.sql),
+        "settings": [list(pair) for pair in context.settings],
+        "reproduce": list(context.reproduce),
         "notes": notes,
     }
 
