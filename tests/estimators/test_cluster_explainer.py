@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, load_iris, make_moons
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from cutwise import ClusterExplainer, export_text
+from cutwise import ClusterExplainer, ExplainableKMeans, export_text
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -64,6 +64,16 @@ class TestFigures:
         assert model.candidates_[model.growth_] == max(model.candidates_.values()) == model.agreement_
         assert f"grown by {model.growth_}, agreement" in export_text(model).splitlines()[0]
         assert ClusterExplainer(algorithm="imm").fit(*iris).growth_ == "imm"
+
+    @pytest.mark.parametrize("max_leaves", [10, 20])
+    def test_a_search_makes_fewer_mistakes_than_any_greedy_tree_and_leaves_no_more_clusters_out(self, max_leaves):
+        X = load_digits().data
+        labels = ExplainableKMeans(10, algorithm="imm", random_state=0).fit(X).reference_.labels
+        model = ClusterExplainer(max_leaves=max_leaves).fit(X, labels)
+        greedy = max(agreement for name, agreement in model.candidates_.items() if name != "search")
+        assert model.growth_ == "search"
+        assert model.agreement_ > greedy
+        assert len(np.unique(model.tree_.cluster[model.tree_.leaves])) == 10
 
 
 @pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")

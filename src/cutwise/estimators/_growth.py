@@ -11,9 +11,11 @@ import numpy.typing as npt
 from cutwise.estimators._rows import TrainingRows
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference import LazyCosts
+from cutwise.table import are_plain
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.recipes import grow_tree
+from cutwise.tree.refine_labels import refine_agreement
 from cutwise.tree.refinement import PruneToAgreement
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "grow_candidate",
     "grow_candidates",
     "grow_until_every_cluster_has_a_leaf",
+    "with_searched",
 ]
 
 
@@ -104,6 +107,26 @@ def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Cand
         problem = replace(problem, max_leaves=max_leaves)
         candidates = grow_candidates(problem)
     return candidates
+
+
+def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> dict[str, Candidate]:
+    """The candidates, and what a search makes of the best of them; never with fewer clusters that have a leaf."""
+    best = best_candidate(candidates)
+    total = int(problem.rows.weight_of(np.zeros_like(problem.labels), 1)[0])
+    if best.agreement == total or not are_plain(problem.rows.encoded.kinds):
+        return candidates
+    starts = sorted(candidates.values(), key=lambda candidate: candidate.rank)
+    trees = refine_agreement(
+        problem.rows.encoded,
+        problem.labels,
+        problem.coordinates,
+        [start.grown for start in starts],
+        max(problem.max_leaves, best.grown.tree.n_leaves),
+        problem.rows.n_jobs,
+    )
+    searched = [_judge(problem, "search", tree) for tree in trees]
+    searched = [candidate for candidate in searched if candidate.n_without_leaf <= best.n_without_leaf]
+    return candidates | ({"search": min(searched, key=lambda c: c.rank)} if searched else {})
 
 
 def best_candidate(candidates: dict[str, Candidate]) -> Candidate:

@@ -17,6 +17,7 @@ from cutwise.estimators._growth import (
     grow_candidate,
     grow_candidates,
     grow_until_every_cluster_has_a_leaf,
+    with_searched,
 )
 from cutwise.estimators._rows import (
     FitContext,
@@ -63,7 +64,8 @@ class ClusterExplainer(TreeEstimator):
     algorithm : {"auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"}, default="auto"
         How the tree grows. ``"auto"`` grows several, takes the one that agrees with ``y`` on most rows (of these, one
         that gives every cluster a leaf; of these, one with the shortest rules), and says in ``growth_`` which it was.
-        Among them are the tree of a DecisionTreeClassifier with as many leaves, and the best subtree of a larger one.
+        Among them are the tree of a DecisionTreeClassifier with as many leaves, the best subtree of a larger one, and
+        what a search makes of the best three: it chooses cuts anew and moves leaves to where more rows then agree.
         ``"expand"`` minimizes the rows whose cluster differs from ``y``; ``"spex"`` separates as few
         pairs of one cluster as it can, for the size of the sides; ``"cart"`` is plain CART; the others are those
         of :class:`ExplainableKMeans`, on the cost of each row by each cluster.
@@ -85,7 +87,8 @@ class ClusterExplainer(TreeEstimator):
     labels_ : ndarray of shape (n_samples,)
         Cluster of each training row, by the tree, as labels of ``y``. Noise is placed too.
     growth_ : str
-        The algorithm that grew the tree; ``"cart, pruned"`` is the best subtree of a larger tree of plain CART.
+        The algorithm that grew the tree; ``"cart, pruned"`` is the best subtree of a larger tree of plain CART,
+        ``"search"`` a tree that a search made of the others.
     candidates_ : dict of str to float
         The agreement of every tree that was grown to choose from.
     agreement_ : float
@@ -206,7 +209,7 @@ class ClusterExplainer(TreeEstimator):
             )
             if self.algorithm == "auto":
                 grow = grow_until_every_cluster_has_a_leaf if self.max_leaves is None else grow_candidates
-                tried = grow(problem)
+                tried = with_searched(problem, grow(problem))
             else:
                 tried = {self.algorithm: grow_candidate(problem, self.algorithm)}
             chosen = best_candidate(tried)

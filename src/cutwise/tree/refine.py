@@ -36,7 +36,7 @@ from .refine_sample import (
 )
 from .threshold_tree import NodeTest
 
-__all__ = ["Effort", "Judged", "Judgement", "SearchRecord", "expand_tree", "refine", "tree_size"]
+__all__ = ["Effort", "Judged", "Judgement", "SearchRecord", "expand_tree", "refine", "replay", "tree_size"]
 
 Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
@@ -203,8 +203,8 @@ def _search(
     """The ways to the best trees of the sample, the best one last."""
     unit = sample.grid.scale**2
     search = core.TreeSearch(
-        sample.codes,
-        sample.n_bins,
+        sample.bins.codes,
+        sample.bins.n_bins,
         sample.payload,
         "squares",
         sample.least_gain * unit,
@@ -273,7 +273,7 @@ def _grow_on_sample(
         tree = grow_tree(
             sample.table,
             labels,
-            sample.bins_of(coordinates),
+            sample.bins.bins_of(coordinates),
             fixed_costs(rows.metric, centers, objective, weights=rows.weights, n_jobs=n_jobs),
             algorithm="exshallow",
             max_leaves=len(centers),
@@ -298,7 +298,7 @@ def _polish(
     columns = sample.rows.columns
     column = np.where(searched >= 0, columns[searched], -1).astype(np.int32)
     n_edges = np.zeros(matrix.n_cols, dtype=np.int32)
-    n_edges[columns] = np.diff(sample.edge_begin)
+    n_edges[columns] = np.diff(sample.bins.edge_begin)
     edge_begin = np.concatenate([[0], np.cumsum(n_edges)]).astype(np.int32)
     directions = None
     if metric.is_sparse or metric.n_cols > MOST_COLUMNS:
@@ -314,9 +314,9 @@ def _polish(
         grid.weigh_first,
         directions,
         column,
-        sample.thresholds(cuts),
+        sample.bins.thresholds(cuts),
         right,
-        None if sample.rows.is_whole else sample.edges,
+        None if sample.rows.is_whole else sample.bins.edges,
         None if sample.rows.is_whole else edge_begin,
         sample.least_gain * grid.scale**2,
         n_jobs,
@@ -330,7 +330,7 @@ def _grow_again(table: EncodedTable, column: Int32, thresholds: Float64, right: 
     Leaves have left the reference. Each is named after a cluster of its own, so that most weight keeps its name.
     """
     provider = MemoryProvider(table)
-    tree, leaves = _replay(provider, column, thresholds, right)
+    tree, leaves = replay(provider, column, thresholds, right)
     n_clusters = max(int(labels.max()) + 1, len(leaves))
     common = np.zeros((len(leaves), n_clusters))
     for i, leaf in enumerate(leaves):
@@ -342,9 +342,7 @@ def _grow_again(table: EncodedTable, column: Int32, thresholds: Float64, right: 
     return tree.finish()
 
 
-def _replay(
-    provider: MemoryProvider, column: Int32, thresholds: Float64, right: Int32
-) -> tuple[GrowingTree, list[int]]:
+def replay(provider: MemoryProvider, column: Int32, thresholds: Float64, right: Int32) -> tuple[GrowingTree, list[int]]:
     """The splits of a tree in preorder, and the numbers of its leaves."""
     tree = GrowingTree(provider)
     number = {0: 0}
@@ -369,7 +367,7 @@ def expand_tree(
     """Add leaves to a searched tree, best first; parameters as in ``grow_tree``."""
     provider = MemoryProvider(table, labels, costs, n_jobs)
     found = grown.tree
-    tree, leaves = _replay(provider, found.feature, found.threshold, found.children_right)
+    tree, leaves = replay(provider, found.feature, found.threshold, found.children_right)
     for leaf, cluster in zip(leaves, found.cluster[found.leaves].tolist(), strict=True):
         tree.label(leaf, cluster)
     criterion = RECIPES[expansion].expansion

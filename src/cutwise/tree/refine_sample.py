@@ -17,7 +17,21 @@ from cutwise.table import EncodedTable, number_kind
 
 from .threshold_tree import ThresholdTree
 
-__all__ = ["Cuts", "Grid", "SampledRows", "SearchSample", "Tests", "draw_more", "draw_sample", "encode_sample"]
+__all__ = [
+    "Cuts",
+    "Grid",
+    "SampledRows",
+    "SearchSample",
+    "Tests",
+    "bin_rows",
+    "distinct_rows",
+    "draw_more",
+    "draw_sample",
+    "encode_sample",
+    "gather",
+    "searched_columns",
+    "tests_of",
+]
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -77,9 +91,14 @@ class SampledRows:
 
     def tests(self, tree: ThresholdTree) -> Tests:
         """A tree of the whole table, whose columns are all searched."""
-        place = np.full(tree.n_features + 1, -1, dtype=np.int32)  # the last entry answers for leaves
-        place[self.columns] = np.arange(len(self.columns), dtype=np.int32)
-        return place[tree.feature], tree.threshold, tree.children_right
+        return tests_of(tree, self.columns)
+
+
+def tests_of(tree: ThresholdTree, columns: Int64) -> Tests:
+    """The tests of a tree that cuts these columns of a table alone, by their place among them."""
+    place = np.full(tree.n_features + 1, -1, dtype=np.int32)  # the last entry answers for leaves
+    place[columns] = np.arange(len(columns), dtype=np.int32)
+    return place[tree.feature], tree.threshold, tree.children_right
 
 
 def draw_sample(
@@ -97,19 +116,19 @@ def draw_sample(
     n_columns) float64: the reference clusters there, and in the columns that are cut. ``trees``: columns that they cut
     are searched.
     """
-    first, weights, is_whole = _distinct_rows(table, hashes, n_wanted)
+    first, group, drawn = distinct_rows(hashes, n_wanted)
     is_same = metric is table.matrix
-    columns = _searched_columns(coordinates, np.concatenate([tree.feature for tree in trees]))
-    metric_columns = columns if is_same else _searched_columns(centers, np.empty(0, dtype=np.int32))
-    values = _gather(table.matrix, first, columns)
-    in_metric = values if is_same else _gather(metric, first, metric_columns)
+    columns = searched_columns(coordinates, np.concatenate([tree.feature for tree in trees]))
+    metric_columns = columns if is_same else searched_columns(centers, np.empty(0, dtype=np.int32))
+    values = gather(table.matrix, first, columns)
+    in_metric = values if is_same else gather(metric, first, metric_columns)
     return SampledRows(
         columns=columns,
         metric_columns=metric_columns,
         values=values,
         coordinates=in_metric,
-        weights=weights,
-        is_whole=is_whole,
+        weights=_weights(table, group, drawn),
+        is_whole=len(drawn) == table.n_rows,
         metric=core.as_matrix(in_metric),
     )
 
@@ -120,20 +139,25 @@ def draw_more(
     """So many distinct rows in the same way, where there are more: all columns, the same in the metric, weights."""
     if table.n_rows <= n_wanted:
         return table.matrix, metric, table.weights
-    first, weights, _ = _distinct_rows(table, hashes, n_wanted)
+    first, group, drawn = distinct_rows(hashes, n_wanted)
     matrix = core.as_matrix(core.gather_rows(table.matrix, first))
-    return matrix, matrix if metric is table.matrix else core.as_matrix(core.gather_rows(metric, first)), weights
+    in_metric = matrix if metric is table.matrix else core.as_matrix(core.gather_rows(metric, first))
+    return matrix, in_metric, _weights(table, group, drawn)
 
 
-def _distinct_rows(table: EncodedTable, hashes: npt.NDArray[np.uint64], n_wanted: int) -> tuple[Int64, Int64, bool]:
-    """The first of all rows that are equal, what these weigh together, and whether these are all rows."""
+def distinct_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> tuple[Int64, Int64, Int64]:
+    """So many distinct rows: the first row of each; of every row that is drawn, which of these it is, and itself."""
     drawn = _draw_rows(hashes, n_wanted)
     order, group = np.unique(hashes[drawn], return_inverse=True)
-    first = np.full(len(order), table.n_rows, dtype=np.int64)
+    first = np.full(len(order), len(hashes), dtype=np.int64)
     np.minimum.at(first, group, drawn)
-    own = np.ones(len(drawn)) if table.weights is None else table.weights[drawn].astype(np.float64)
-    weights = np.bincount(group, weights=own, minlength=len(order)).astype(np.int64)  # below 2**53, so exact
-    return first, weights, len(drawn) == table.n_rows
+    return first, group, drawn
+
+
+def _weights(table: EncodedTable, group: Int64, drawn: Int64) -> Int64:
+    """What all rows of each group weigh together; below 2**53, so float64 adds up exactly."""
+    own = None if table.weights is None else table.weights[drawn].astype(np.float64)
+    return np.bincount(group, weights=own).astype(np.int64)
 
 
 def _draw_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> npt.NDArray[np.intp]:
@@ -149,7 +173,7 @@ def _draw_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> npt.NDArray[np.
     return np.flatnonzero(hashes <= distinct[min(n_wanted, len(distinct)) - 1])
 
 
-def _searched_columns(centers: Float64, needed: Int32) -> Int64:
+def searched_columns(centers: Float64, needed: Int32) -> Int64:
     """All columns, or those that are needed and the ones in which the centers differ most."""
     n_columns = centers.shape[1]
     if n_columns <= MOST_COLUMNS:
@@ -159,7 +183,7 @@ def _searched_columns(centers: Float64, needed: Int32) -> Int64:
     return np.sort(np.argsort(-spread, kind="stable")[:MOST_COLUMNS])
 
 
-def _gather(matrix: core.Matrix, rows: Int64, columns: Int64) -> Float64:
+def gather(matrix: core.Matrix, rows: Int64, columns: Int64) -> Float64:
     """Some rows and columns, without all columns of all these rows at a time."""
     if len(columns) == matrix.n_cols:
         return core.gather_rows(matrix, rows)
@@ -168,31 +192,72 @@ def _gather(matrix: core.Matrix, rows: Int64, columns: Int64) -> Float64:
 
 
 @dataclass(frozen=True, eq=False)
+class BinnedRows:
+    """Rows in few bins a column.
+
+    ``codes`` (m, d) uint8. ``edges``, ``edge_begin`` (n_edges,) float64: a value is in bin b of column c or below where
+    it is at most ``edges[edge_begin[c] + b]``.
+    """
+
+    codes: npt.NDArray[np.uint8]
+    edges: Float64
+    edge_begin: Int32
+
+    @property
+    def n_bins(self) -> Int32:
+        """Bins of every column."""
+        return np.diff(self.edge_begin) + np.int32(1)
+
+    def thresholds(self, cuts: Cuts) -> Float64:
+        """A number in the gap of every cut, nan at leaves."""
+        column, last_bin, _ = cuts
+        thresholds = np.full(len(column), np.nan)
+        inner = column >= 0
+        thresholds[inner] = self.edges[self.edge_begin[column[inner]] + last_bin[inner]]
+        return thresholds
+
+    def bins_of(self, coordinates: Float64) -> Float64:
+        """The bins of points (k, d) given in the columns that are searched."""
+        edges = np.split(self.edges, self.edge_begin[1:-1])
+        return np.stack([np.searchsorted(e, c) for e, c in zip(edges, coordinates.T, strict=True)], axis=1) * 1.0
+
+
+def bin_rows(
+    values: Float64, weights: Float64, trees: Sequence[Tests], most_bins: int, n_jobs: int
+) -> tuple[BinnedRows, list[Cuts]]:
+    """Rows in at most so many bins a column, and trees, the most important first, whose cuts lie between bins."""
+    column = np.concatenate([feature for feature, _, _ in trees])
+    inner = column >= 0
+    threshold = np.concatenate([threshold for _, threshold, _ in trees])[inner]
+    codes, edges, edge_begin, cut_bins = core.sample_bins(values, weights, column[inner], threshold, most_bins, n_jobs)
+    last_bin = np.full(len(column), -1, dtype=np.int32)
+    last_bin[inner] = cut_bins
+    ends = np.cumsum([len(feature) for feature, _, _ in trees])
+    cuts: list[Cuts] = [
+        (feature, last_bin[end - len(feature) : end], right)
+        for (feature, _, right), end in zip(trees, ends, strict=True)
+    ]
+    return BinnedRows(codes, edges, edge_begin), cuts
+
+
+@dataclass(frozen=True, eq=False)
 class SearchSample:
     """Sampled rows, in few bins a column and few numbers a row.
 
-    ``codes`` (m, d) uint8. ``edges``, ``edge_begin`` (n_edges,) float64: a value is in bin b of column c or below where
-    it is at most ``edges[edge_begin[c] + b]``. ``payload`` (m, w) float64: weight and coordinates along the main
+    ``payload`` (m, w) float64: weight and coordinates along the main
     directions, on the grid. ``directions`` (w - 1, n_columns) float64: in all columns, zero where they are not looked
     at; None where the payload has all coordinates. ``weight``, ``cost``: of the sampled rows, in the weights of the
     table; the cost is the reference's. ``scatter``: squared distances of the sampled rows to the origin.
     """
 
     rows: SampledRows
-    codes: npt.NDArray[np.uint8]
-    edges: Float64
-    edge_begin: Int32
+    bins: BinnedRows
     payload: Float64
     grid: Grid
     directions: Float64 | None
     weight: float
     cost: float
     scatter: float
-
-    @property
-    def n_bins(self) -> Int32:
-        """Bins of every column."""
-        return np.diff(self.edge_begin) + np.int32(1)
 
     @property
     def least_gain(self) -> float:
@@ -206,29 +271,16 @@ class SearchSample:
     @cached_property
     def table(self) -> EncodedTable:
         """The bins, as the growers of trees want their rows."""
-        matrix = core.as_matrix(self.codes)
+        matrix = core.as_matrix(self.bins.codes)
         return EncodedTable(
             encoded=core.encode(matrix),
             matrix=matrix,
-            kinds=(number_kind(self.codes.dtype),) * matrix.n_cols,
+            kinds=(number_kind(self.bins.codes.dtype),) * matrix.n_cols,
             weights=self.rows.weights,
             copies=None,
             row_of=None,
             position=None,
         )
-
-    def bins_of(self, coordinates: Float64) -> Float64:
-        """The bins of points (k, d) given in the columns that are searched."""
-        edges = np.split(self.edges, self.edge_begin[1:-1])
-        return np.stack([np.searchsorted(e, c) for e, c in zip(edges, coordinates.T, strict=True)], axis=1) * 1.0
-
-    def thresholds(self, cuts: Cuts) -> Float64:
-        """A number in the gap of every cut, nan at leaves."""
-        column, last_bin, _ = cuts
-        thresholds = np.full(len(column), np.nan)
-        inner = column >= 0
-        thresholds[inner] = self.edges[self.edge_begin[column[inner]] + last_bin[inner]]
-        return thresholds
 
 
 def encode_sample(
@@ -249,28 +301,10 @@ def encode_sample(
     grid = choose_grid(origin, farthest, cost / int(rows.weights.sum()), total_weight)
     from_origin = np.clip(from_origin, -grid.reach, grid.reach)
     directions = _directions(from_origin, rows, origin, runs)
-    column = np.concatenate([feature for feature, _, _ in trees])
-    inner = column >= 0
-    codes, edges, edge_begin, cut_bins = core.sample_bins(
-        rows.values,
-        rows.weights.astype(np.float64),
-        column[inner],
-        np.concatenate([threshold for _, threshold, _ in trees])[inner],
-        MOST_BINS,
-        n_jobs,
-    )
-    last_bin = np.full(len(column), -1, dtype=np.int32)
-    last_bin[inner] = cut_bins
-    ends = np.cumsum([len(feature) for feature, _, _ in trees])
-    starts: list[Cuts] = [
-        (feature, last_bin[end - len(feature) : end], right)
-        for (feature, _, right), end in zip(trees, ends, strict=True)
-    ]
+    bins, starts = bin_rows(rows.values, rows.weights.astype(np.float64), trees, MOST_BINS, n_jobs)
     sample = SearchSample(
         rows=rows,
-        codes=codes,
-        edges=edges,
-        edge_begin=edge_begin,
+        bins=bins,
         payload=core.grid_rows(
             rows.metric,
             rows.weights,

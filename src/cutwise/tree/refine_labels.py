@@ -1,0 +1,89 @@
+"""Trees that agree with labels on more rows: the search of ``refine.py``, by counts of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise import core
+from cutwise.table import EncodedTable
+
+from .growing import GrownTree
+from .provider import MemoryProvider
+from .prune import prune_to_agreement
+from .refine import replay
+from .refine_sample import Cuts, bin_rows, distinct_rows, gather, searched_columns, tests_of
+
+__all__ = ["refine_agreement"]
+
+Int32 = npt.NDArray[np.int32]
+Float64 = npt.NDArray[np.float64]
+
+SEARCHED_ROWS = 10_000
+MOST_BINS, FEWEST_BINS = 160, 16
+TABLE_BYTES = 2**26
+"""Of all leaves' tables; bins are as many as fit."""
+N_SWAPPED, N_KEPT = 3, 2
+TOLERANCE = 0.002
+"""Changes are tried where they are estimated to lose at most this share of all rows."""
+
+
+def refine_agreement(
+    table: EncodedTable,
+    labels: Int32,
+    coordinates: Float64,
+    starts: Sequence[GrownTree],
+    n_leaves: int,
+    n_jobs: int = 1,
+) -> list[GrownTree]:
+    """Search for trees of at most ``n_leaves`` leaves whose leaves agree with the labels on more rows.
+
+    ``labels`` (m,) int32: clusters. ``coordinates`` (k, d) float64: where these are, in the columns that are cut; of
+    very many columns those are searched in which they differ most. ``starts``: trees of these rows, the best first.
+    Returns ``trees``: what the search made of the best starts, pruned to the leaves that agree with more rows; none
+    where there is nothing to search. Nothing is random, and neither the order of rows nor that of threads shows.
+    """
+    k = len(coordinates)
+    width = 4 * -(-(k + 1) // 4)
+    hashes = core.row_hashes(table.matrix, n_jobs)
+    first, group, drawn = distinct_rows(hashes, max(SEARCHED_ROWS, 150 * n_leaves))
+    columns = searched_columns(coordinates, np.concatenate([grown.tree.feature for grown in starts]))
+    n_bins = min(MOST_BINS, TABLE_BYTES // (8 * width * len(columns) * n_leaves))
+    if n_leaves < 2 or n_bins < FEWEST_BINS:
+        return []
+    own = None if table.weights is None else table.weights[drawn]
+    payload = np.zeros((len(first), width))
+    payload[:, 0] = np.bincount(group, weights=own)
+    payload[:, 1 : k + 1] = np.bincount(group * k + labels[drawn], weights=own, minlength=len(first) * k).reshape(-1, k)
+    trees = [tests_of(grown.tree, columns) for grown in starts]
+    rows, cuts = bin_rows(gather(table.matrix, first, columns), payload[:, 0].copy(), trees, n_bins, n_jobs)
+    total = payload[:, 0].sum()
+    search = core.TreeSearch(rows.codes, rows.n_bins, payload, "counts", 1e-9 * total, 0.0)
+
+    def run(starts: Sequence[Cuts], swaps: bool) -> list[tuple[int, float, Cuts]]:
+        found = search.run(
+            list(starts),
+            n_leaves=n_leaves,
+            swaps=swaps,
+            n_deletions=5,
+            n_insertions=3,
+            tolerance=TOLERANCE * total,
+            work=0,
+            seed=0,
+            n_jobs=n_jobs,
+            progress=None,
+        )
+        return sorted((path[-1] for _, path in found if path), key=lambda step: step[1])
+
+    best = {value: cut for _, value, cut in reversed(run(cuts, False))}
+    result = []
+    for _, _, cut in run([best[value] for value in sorted(best)][:N_SWAPPED], True)[:N_KEPT]:
+        feature, _, right = cut
+        column = np.where(feature >= 0, columns[feature], -1).astype(np.int32)
+        tree, leaves = replay(MemoryProvider(table), column, rows.thresholds(cut), right)
+        for leaf in leaves:
+            tree.label(leaf, 0)  # until pruning gives it its heaviest cluster
+        result.append(prune_to_agreement(tree.finish(), labels, k, n_leaves, table.weights))
+    return result
