@@ -4,43 +4,26 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/arrays.hpp"
+#include "base/distinct_rows.hpp"
 #include "base/matrix.hpp"
 #include "base/rows.hpp"
-#include "base/simd.hpp"
 
 namespace cutwise {
 namespace {
 
 using nb::literals::operator""_a;
 
-// The finalizer of splitmix64.
-inline uint64_t mixed(uint64_t bits) {
-  bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9u;
-  bits = (bits ^ bits >> 27) * 0x94D049BB133111EBu;
-  return bits ^ bits >> 31;
-}
-
-// What a value adds to its row's hash: zeros add nothing, so that a sparse row hashes like a dense one.
-inline uint64_t hash_of(double value, uint64_t column_key) {
-  uint64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  bits = (bits ^ column_key) * 0xBF58476D1CE4E5B9u;
-  bits = (bits ^ bits >> 32) * 0x94D049BB133111EBu;
-  return value == 0.0 ? 0 : bits ^ bits >> 29;
-}
-
-// Distinct rows in the order in which they are met.
-class DistinctRows {
+// Distinct rows in the order in which they are met, read as many at a time as stay in cache.
+class WeighedRows {
  public:
-  explicit DistinctRows(const RowReader &x) : x_(x), d_(x.n_cols()), keys_(x.n_cols()), slots_(1 << 12, -1) {
-    for (int64_t f = 0; f < d_; ++f) keys_[f] = mixed(static_cast<uint64_t>(f + 1) * 0x9E3779B97F4A7C15u);
+  explicit WeighedRows(const RowReader &x) : groups(1 << 12), x_(x), d_(x.n_cols()), keys_(x.n_cols()) {
+    for (int64_t f = 0; f < d_; ++f) keys_[f] = column_key(f);
     other_.resize(x.is_sparse() ? 0 : d_);
   }
 
@@ -49,7 +32,6 @@ class DistinctRows {
     std::vector<uint64_t> row_hashes(step);
     for (int64_t first = 0; first < x_.n_rows(); first += step) {
       const int64_t n = std::min(step, x_.n_rows() - first);
-      while (2 * static_cast<int64_t>(hashes.size() + n) > static_cast<int64_t>(slots_.size())) grow();
       if (x_.is_sparse()) {
         stored_ = x_.stored(first, scratch_);
         row_hashes[0] = 0;
@@ -61,40 +43,22 @@ class DistinctRows {
           uint64_t hash = 0;
           for (int64_t f = 0; f < d_; ++f) hash += hash_of(tile_.rows[r * tile_.stride + f], keys_[f]);
           row_hashes[r] = mixed(hash);
-          prefetch(&slots_[row_hashes[r] & (slots_.size() - 1)], 4);
+          groups.ask_for(row_hashes[r]);
         }
       }
       for (int64_t r = 0; r < n; ++r) add(first + r, r, row_hashes[r], row_weights == nullptr ? 1 : row_weights[first + r]);
     }
   }
 
-  std::vector<uint64_t> hashes;
-  std::vector<int64_t> rows, weights;
+  RowGroups groups;
+  std::vector<int64_t> weights;
 
  private:
   void add(int64_t row, int64_t place_in_tile, uint64_t hash, int64_t weight) {
     if (weight == 0) return;
-    size_t slot = hash & (slots_.size() - 1);
-    for (; slots_[slot] >= 0; slot = (slot + 1) & (slots_.size() - 1)) {
-      const int32_t group = slots_[slot];
-      if (hashes[group] == hash && equals(place_in_tile, rows[group])) {
-        weights[group] += weight;
-        return;
-      }
-    }
-    slots_[slot] = static_cast<int32_t>(hashes.size());
-    hashes.push_back(hash);
-    rows.push_back(row);
-    weights.push_back(weight);
-  }
-
-  void grow() {
-    slots_.assign(slots_.size() * 2, -1);
-    for (size_t group = 0; group < hashes.size(); ++group) {
-      size_t slot = hashes[group] & (slots_.size() - 1);
-      while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
-      slots_[slot] = static_cast<int32_t>(group);
-    }
+    const size_t group = groups.add(row, hash, [&](int64_t first) { return equals(place_in_tile, first); });
+    if (group == weights.size()) weights.push_back(0);
+    weights[group] += weight;
   }
 
   // Whether a row at hand holds what another one does.
@@ -119,7 +83,6 @@ class DistinctRows {
   const RowReader &x_;
   int64_t d_;
   std::vector<uint64_t> keys_;  // by column
-  std::vector<int32_t> slots_;  // numbers of distinct rows by hash; a power of two of them, half empty at least
   std::vector<double> scratch_, other_;
   Tile tile_{nullptr, 0};
   StoredRow stored_{nullptr, nullptr, 0};
@@ -131,12 +94,13 @@ Distinct distinct_rows(const Matrix &x, const Weights &weights) {
   require(x.n_rows() < int64_t{1} << 31, "there are fewer than 2^31 rows");
   const int64_t *w = checked(weights, x.n_rows());
   const std::unique_ptr<RowReader> reader = RowReader::of(x);
-  DistinctRows distinct(*reader);
+  WeighedRows distinct(*reader);
   {
     nb::gil_scoped_release release;
     distinct.add_all(w);
   }
-  return {to_numpy(std::move(distinct.rows)), to_numpy(std::move(distinct.weights)), to_numpy(std::move(distinct.hashes))};
+  return {to_numpy(std::move(distinct.groups.first_rows)), to_numpy(std::move(distinct.weights)),
+          to_numpy(std::move(distinct.groups.hashes))};
 }
 
 Owned<double, 1> hash_uniforms(const In1<uint64_t> &hashes, uint64_t seed) {

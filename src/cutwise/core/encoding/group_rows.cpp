@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/arrays.hpp"
+#include "base/distinct_rows.hpp"
 #include "base/matrix.hpp"
-#include "encoding/distinct_rows.hpp"
 
 namespace cutwise {
 namespace {
@@ -19,7 +19,7 @@ constexpr int64_t kAlwaysTried = 4096;  // rows; fewer are grouped without askin
 // About 4 sqrt(n) rows, increasing. Drawn over the whole table, not one from each stretch: repeats often stand side by side.
 std::vector<int64_t> sample_rows(int64_t n) {
   std::vector<int64_t> rows(static_cast<size_t>(4 * std::sqrt(static_cast<double>(n))));
-  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(mix(i + 1) % static_cast<uint64_t>(n));
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(mixed(i + 1) % static_cast<uint64_t>(n));
   std::sort(rows.begin(), rows.end());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
@@ -29,9 +29,9 @@ std::vector<int64_t> sample_rows(int64_t n) {
 // a share of all rows; the pairs among them, those seen twice, tell how often such a row occurs: with c copies of each, two
 // of n rows are equal with probability (c - 1) / n.
 template <class Table>
-bool seems_to_pay(const RowValues<Table> &rows, int64_t n) {
+bool seems_to_pay(const Table &x, int64_t n) {
   const std::vector<int64_t> sampled = sample_rows(n);
-  DistinctRows<Table> groups(rows);
+  DistinctRows<Table> groups(x);
   std::vector<int32_t> count;
   for (const int64_t row : sampled) {
     const size_t group = static_cast<size_t>(groups.add(row));
@@ -54,16 +54,15 @@ struct Groups {
 struct FindGroups {
   template <class Table>
   std::optional<Groups> operator()(const Table &x) const {
-    const RowValues<Table> rows(x);
-    if (x.n_rows > kAlwaysTried && !seems_to_pay(rows, x.n_rows)) return std::nullopt;
-    DistinctRows<Table> distinct(rows);
+    if (x.n_rows > kAlwaysTried && !seems_to_pay(x, x.n_rows)) return std::nullopt;
+    DistinctRows<Table> distinct(x);
     Groups groups;
     groups.group_of_row.resize(x.n_rows);
     for (int64_t row = 0; row < x.n_rows; ++row) {
       groups.group_of_row[row] = distinct.add(row);
       if (2 * static_cast<int64_t>(distinct.size()) > x.n_rows) return std::nullopt;
     }
-    groups.first_row = distinct.take_first_rows();
+    groups.first_row.assign(distinct.first_rows().begin(), distinct.first_rows().end());
     return groups;
   }
 };
@@ -74,8 +73,7 @@ struct CountRows {
 
   template <class Table>
   size_t operator()(const Table &x) const {
-    const RowValues<Table> rows(x);
-    DistinctRows<Table> distinct(rows, 64);
+    DistinctRows<Table> distinct(x, 64);
     const auto add = [&](int64_t row) {
       if (distinct.size() < limit && (weights == nullptr || weights[row] > 0.0)) distinct.add(row);
     };

@@ -1,7 +1,7 @@
 // Laber, Murtinho, Oliveira (2023) cut where each side keeps as many points as centers; here they are counted by content.
 #include "nodes/separation.hpp"
 
-#include "encoding/distinct_rows.hpp"
+#include "base/distinct_rows.hpp"
 #include "nodes/node.hpp"
 
 namespace cutwise {
@@ -13,8 +13,7 @@ constexpr size_t kFirstSlots = 64;
 
 bool ValidCuts::has_distinct(size_t wanted) const {
   return matrix_.visit([&](auto values) {
-    const RowValues equal(values);
-    DistinctRows distinct(equal, kFirstSlots);
+    DistinctRows distinct(values, kFirstSlots);
     for (int64_t i = 0; i < n_ && distinct.size() < wanted; ++i) distinct.add(rows_[i]);
     return distinct.size() >= wanted;
   });
@@ -27,8 +26,7 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
   const double *high = encoded_.high.data() + column.value_begin;
   const BinReader bin_of(encoded_, column);
   return matrix_.visit([&](auto values) {
-    const RowValues equal(values);
-    DistinctRows left(equal, kFirstSlots), right(equal, kFirstSlots);
+    DistinctRows left(values, kFirstSlots), right(values, kFirstSlots);
     // Rows that lie left, or right, of every cut.
     const auto is_left = [&](int32_t row, int32_t bin) {
       return high[bin] <= begin || (low[bin] <= begin && values(row, feature) <= begin);

@@ -1,0 +1,131 @@
+// Distinct rows, compared by their values as float64: -0.0 equals 0.0.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/matrix.hpp"
+#include "base/simd.hpp"
+
+namespace cutwise {
+
+// The finalizer of splitmix64.
+inline uint64_t mixed(uint64_t bits) {
+  bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9u;
+  bits = (bits ^ bits >> 27) * 0x94D049BB133111EBu;
+  return bits ^ bits >> 31;
+}
+
+inline uint64_t column_key(int64_t column) { return mixed(static_cast<uint64_t>(column + 1) * 0x9E3779B97F4A7C15u); }
+
+// What a value adds to its row's hash: a sum, so that no term waits for another. Zeros add nothing, so that a sparse row hashes
+// like a dense one.
+inline uint64_t hash_of(double value, uint64_t key) {
+  uint64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  bits = (bits ^ key) * 0xBF58476D1CE4E5B9u;
+  bits = (bits ^ bits >> 32) * 0x94D049BB133111EBu;
+  return (bits ^ bits >> 29) & (0 - static_cast<uint64_t>(value != 0.0));  // without a branch: zeros come anyhow
+}
+
+// Numbers distinct rows in order of first occurrence. Grows with what it holds, so that few distinct rows stay in cache.
+class RowGroups {
+ public:
+  // n_slots: a power of two, to begin with.
+  explicit RowGroups(size_t n_slots) : slots_(n_slots, Slot{0, -1}) {}
+
+  // The group of a row; `equals(first)` says whether it holds what the first row of a group does.
+  template <class Equals>
+  int32_t add(int64_t row, uint64_t hash, Equals equals) {
+    const uint32_t tag = static_cast<uint32_t>(hash >> 32);
+    const uint64_t mask = slots_.size() - 1;
+    uint64_t at = hash & mask;
+    for (; slots_[at].group >= 0; at = (at + 1) & mask)
+      if (slots_[at].tag == tag && equals(first_rows[slots_[at].group])) return slots_[at].group;
+    const int32_t group = static_cast<int32_t>(first_rows.size());
+    slots_[at] = {tag, group};
+    hashes.push_back(hash);
+    first_rows.push_back(row);
+    if (2 * first_rows.size() > slots_.size()) grow();
+    return group;
+  }
+  void ask_for(uint64_t hash) const { prefetch(&slots_[hash & (slots_.size() - 1)], sizeof(Slot)); }
+
+  std::vector<uint64_t> hashes;  // by group
+  std::vector<int64_t> first_rows;
+
+ private:
+  struct Slot {
+    uint32_t tag;  // more of the hash, so that rows are compared only when they are almost surely equal
+    int32_t group;
+  };
+
+  void grow() {
+    slots_.assign(4 * slots_.size(), Slot{0, -1});
+    const uint64_t mask = slots_.size() - 1;
+    for (size_t group = 0; group < hashes.size(); ++group) {
+      uint64_t at = hashes[group] & mask;
+      while (slots_[at].group >= 0) at = (at + 1) & mask;
+      slots_[at] = {static_cast<uint32_t>(hashes[group] >> 32), static_cast<int32_t>(group)};
+    }
+  }
+
+  std::vector<Slot> slots_;
+};
+
+// Distinct ones of a table's rows, asked for one by one.
+template <class Table>
+class DistinctRows {
+ public:
+  explicit DistinctRows(const Table &x, size_t n_slots = 1024) : x_(x), groups_(n_slots) {
+    if constexpr (!is_csr(static_cast<const Table *>(nullptr)))
+      for (int64_t f = 0; f < x_.n_cols; ++f) keys_.push_back(column_key(f));
+  }
+
+  int32_t add(int64_t row) {
+    return groups_.add(row, hash(row), [&](int64_t first) { return equal(first, row); });
+  }
+  size_t size() const { return groups_.first_rows.size(); }
+  const std::vector<int64_t> &first_rows() const { return groups_.first_rows; }
+
+ private:
+  uint64_t hash(int64_t row) const {
+    uint64_t sum = 0;
+    if constexpr (is_csr(static_cast<const Table *>(nullptr))) {
+      for (int64_t p = x_.indptr[row]; p < x_.indptr[row + 1]; ++p)
+        sum += hash_of(static_cast<double>(x_.data[p]), column_key(x_.indices[p]));
+    } else {
+      for (int64_t f = 0; f < x_.n_cols; ++f) sum += hash_of(x_(row, f), keys_[f]);
+    }
+    return mixed(sum);
+  }
+
+  bool equal(int64_t a, int64_t b) const {
+    if constexpr (is_csr(static_cast<const Table *>(nullptr))) {
+      const int64_t from_a = x_.indptr[a], from_b = x_.indptr[b], n = x_.indptr[a + 1] - from_a;
+      if (x_.indptr[b + 1] - from_b != n) return false;
+      for (int64_t i = 0; i < n; ++i)
+        if (x_.indices[from_a + i] != x_.indices[from_b + i] ||
+            static_cast<double>(x_.data[from_a + i]) != static_cast<double>(x_.data[from_b + i]))
+          return false;
+    } else {
+      for (int64_t f = 0; f < x_.n_cols; ++f)
+        if (x_(a, f) != x_(b, f)) return false;
+    }
+    return true;
+  }
+
+  template <class T>
+  static constexpr bool is_csr(const Csr<T> *) {
+    return true;
+  }
+  static constexpr bool is_csr(const void *) { return false; }
+
+  const Table x_;
+  std::vector<uint64_t> keys_;  // by column; of sparse rows they are worked out where values are stored
+  RowGroups groups_;
+};
+
+}  // namespace cutwise
