@@ -481,6 +481,73 @@ def best_disagreement_cut(
     (disagreement, impurity, feature, threshold, left label, right label), or None when no cut parts the rows.
     """
 
+def best_level_set(
+    sums: NDArray[numpy.int64],
+    is_counts: bool,
+    gini: bool = False,
+) -> tuple[int, float, list[int], int, int] | None:
+    """
+    The levels against all others whose two sides cost least, each served by one cluster.
+
+    sums (n_levels, k): what the rows of every level cost by each cluster or, with is_counts, their weight by label; with gini,
+    impurity decides between equals, among the sets of pairs of labels and, for every label, those of the levels where its share
+    is largest. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.
+    """
+
+def fewest_mode_mistakes(
+    held: NDArray[numpy.int64],
+    weight: NDArray[numpy.int64],
+    survivors: NDArray[numpy.int32],
+    modes: NDArray[numpy.int32],
+    costs: NDArray[numpy.int64] | None = None,
+) -> tuple[int, int, list[int]] | None:
+    """
+    The levels against all others that separate the fewest rows from the modes of their centers.
+
+    held (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
+    each survivor's center. costs (n_levels, k): of the node's rows; of equals, sides served by their best survivor cost least.
+    Gives (mistakes, cost of the sides, levels of the left side), or None when all centers have one mode.
+    """
+
+@overload
+def least_induced_modes(
+    matrix: Matrix,
+    rows: NDArray[numpy.int32],
+    codes: NDArray[numpy.int32],
+    excess: NDArray[numpy.int32],
+    weight: NDArray[numpy.int64],
+    survivors: NDArray[numpy.int32],
+    modes: NDArray[numpy.int32],
+    nearest_costs: NDArray[numpy.int64],
+    penalty: float,
+    kills_left: bool,
+    kills_right: bool,
+    known_score: float | None = None,
+) -> tuple[bool, float, int, list[int]] | None:
+    """
+    The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
+
+    codes (n_rows,): level of every row; other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
+    nothing worse is wanted. Gives (whether each side has as many distinct rows as centers, score, induced cost, levels of the
+    left side).
+    """
+
+@overload
+def least_induced_modes(
+    matrix: Matrix,
+    rows: NDArray[numpy.int32],
+    codes: NDArray[numpy.int32],
+    excess: NDArray[numpy.int64],
+    weight: NDArray[numpy.int64],
+    survivors: NDArray[numpy.int32],
+    modes: NDArray[numpy.int32],
+    nearest_costs: NDArray[numpy.int64],
+    penalty: float,
+    kills_left: bool,
+    kills_right: bool,
+    known_score: float | None = None,
+) -> tuple[bool, float, int, list[int]] | None: ...
+
 def best_clique_cuts(
     encoded: Encoded,
     matrix: Matrix,
@@ -549,7 +616,7 @@ def best_induced_cut(
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
     n_jobs: int = 1,
-) -> tuple[float, int, int, float] | None:
+) -> tuple[float, int, int, float, bool] | None:
     """
     The cut of least Price + penalty * DExp with a surviving center on each side.
 
@@ -558,7 +625,7 @@ def best_induced_cut(
     int32 costs, (n_rows, 2) int64 for int64. histogram (n_slots, k, 1 or 2) or None: losses, and weights when penalty is not 0,
     by slot and nearest cluster; totals (k, 1 or 2): the same by nearest cluster. nearest_costs (k, 2): base, and excess under the nearest
     cluster, of the rows by nearest cluster. coordinates (k, d). kills_left, kills_right (d,): 1 where the branch makes an
-    ancestor's condition redundant. Gives (score, induced cost, feature, threshold), or None when no cut parts the centers.
+    ancestor's condition redundant. Gives (score, induced cost, feature, threshold, whether each side has as many distinct rows as centers), or None when no cut parts the centers.
     Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.
     """
 
@@ -579,7 +646,7 @@ def best_induced_cut(
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
     n_jobs: int = 1,
-) -> tuple[float, int, int, float] | None: ...
+) -> tuple[float, int, int, float, bool] | None: ...
 
 @overload
 def best_induced_cut(
@@ -598,7 +665,7 @@ def best_induced_cut(
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
     n_jobs: int = 1,
-) -> tuple[float, int, int, float] | None: ...
+) -> tuple[float, int, int, float, bool] | None: ...
 
 @overload
 def update_two_nearest(

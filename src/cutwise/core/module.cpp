@@ -19,6 +19,8 @@ void bind_pack(nb::module_ &m);
 void bind_histogram(nb::module_ &m);
 void bind_mistakes(nb::module_ &m);
 void bind_surrogate(nb::module_ &m);
+void bind_sets(nb::module_ &m);
+void bind_modes(nb::module_ &m);
 void bind_cliques(nb::module_ &m);
 void bind_ties(nb::module_ &m);
 void bind_induced(nb::module_ &m);
@@ -60,6 +62,8 @@ NB_MODULE(_core, m) {
   bind_histogram(m);
   bind_mistakes(m);
   bind_surrogate(m);
+  bind_sets(m);
+  bind_modes(m);
   bind_cliques(m);
   bind_ties(m);
   bind_induced(m);

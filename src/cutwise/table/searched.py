@@ -54,10 +54,11 @@ class SearchedColumns:
             return self._expand_sparse(values)
         expanded = np.empty((len(values), self.n_columns), dtype=np.float64)
         for j in range(self.n_columns):
-            expanded[:, j] = self._column(values, j)
+            expanded[:, j] = self.column(values, j)
         return expanded
 
-    def _column(self, values: npt.NDArray[np.generic], j: int) -> Float64:
+    def column(self, values: npt.NDArray[np.generic], j: int) -> Float64:
+        """One of them."""
         x = np.asarray(values[:, self.source[j]], dtype=np.float64)
         if self.level[j] >= 0:
             return np.asarray(x == self.level[j], dtype=np.float64)
@@ -66,7 +67,7 @@ class SearchedColumns:
         return x
 
     def _expand_sparse(self, values: npt.NDArray[np.generic]) -> sparse.csr_array:
-        columns = [sparse.csc_array(self._column(values, j)[:, np.newaxis]) for j in range(self.n_columns)]
+        columns = [sparse.csc_array(self.column(values, j)[:, np.newaxis]) for j in range(self.n_columns)]
         joined: sparse.csr_array = sparse.hstack(columns, format="csr")
         joined.sort_indices()
         return joined
@@ -80,8 +81,8 @@ def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
     for column, kind in enumerate(kinds):
         if kind.name == "category":
             n_codes = len(kind.levels or ()) + kind.has_other
-            # Of two levels, one against the other is the other against the one.
-            found += [(column, code, 0) for code in range(1 if n_codes <= 2 else n_codes)]
+            # Of two levels the second is enough: one against the other is the other against the one.
+            found += [(column, code, 0) for code in range(n_codes == 2, max(n_codes, 1))]
         elif kind.has_gaps:
             found += [(column, -1, 1), (column, -1, -1)]  # of equals, missing values go right
         else:

@@ -21,6 +21,7 @@ from cutwise import core
 from cutwise.reference import FixedCosts, LazyCosts
 from cutwise.table import ColumnKind, EncodedTable, SearchedColumns
 
+from .categories import Category, find_categories
 from .surrogate_features import SurrogateFeatures
 from .threshold_tree import NodeTest
 
@@ -311,6 +312,11 @@ class MemoryProvider:
     def ranks(self) -> core.Ranks:
         """Of all columns, for searches of intervals."""
         return self.table.ranks(self.n_jobs)
+
+    @cached_property
+    def categories(self) -> list[Category]:
+        """Of the table, with their levels by row."""
+        return find_categories(self.table)
 
     @cached_property
     def packed(self) -> core.PackedCodes:

@@ -62,6 +62,7 @@ struct InducedSearch {
   int64_t base, current;  // costs of the node that no cut changes, and all its costs
 
   Key best;
+  bool is_valid = false;                  // whether each side of the best cut has as many distinct rows as centers
   const ValidCuts *valid_cuts = nullptr;  // null: every cut that parts centers is valid
 
   // What a row costs above its base when served from one side only.
@@ -276,6 +277,7 @@ struct InducedSearch {
       valid_cuts = &cuts;
       search(n_jobs);
       valid_cuts = nullptr;
+      is_valid = best.cut.feature >= 0;
     }
     if (best.cut.feature < 0) search(n_jobs);
   }
@@ -314,7 +316,7 @@ struct InducedSearch {
 using namespace cutwise;
 
 void bind_induced(nb::module_ &m) {
-  using Found = std::optional<std::tuple<double, int64_t, int32_t, double>>;
+  using Found = std::optional<std::tuple<double, int64_t, int32_t, double, bool>>;
   auto for_states = [&](auto of_type, const char *doc) {
     using State = decltype(of_type);
     m.def(
@@ -375,7 +377,8 @@ void bind_induced(nb::module_ &m) {
             search.run(n_jobs);
           }
           if (search.best.cut.feature < 0) return std::nullopt;
-          return std::make_tuple(search.best.score, search.best.induced, search.best.cut.feature, search.best.cut.threshold);
+          return std::make_tuple(search.best.score, search.best.induced, search.best.cut.feature, search.best.cut.threshold,
+                                 search.is_valid);
         },
         nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("states").noconvert(),
         nb::arg("weights").none(), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("nearest_costs"),
@@ -389,7 +392,7 @@ every row and what parting it from the first loses; (n_rows, 4) int16 or, from 2
 int32 costs, (n_rows, 2) int64 for int64. histogram (n_slots, k, 1 or 2) or None: losses, and weights when penalty is not 0,
 by slot and nearest cluster; totals (k, 1 or 2): the same by nearest cluster. nearest_costs (k, 2): base, and excess under the nearest
 cluster, of the rows by nearest cluster. coordinates (k, d). kills_left, kills_right (d,): 1 where the branch makes an
-ancestor's condition redundant. Gives (score, induced cost, feature, threshold), or None when no cut parts the centers.
+ancestor's condition redundant. Gives (score, induced cost, feature, threshold, whether each side has as many distinct rows as centers), or None when no cut parts the centers.
 Laber, Murtinho, Oliveira (2023), Algorithms 1 to 3.)");
   for_states(MiddleState{}, "");
   for_states(LargeState{}, "");

@@ -8,13 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.tree.categories import Category
 from cutwise.tree.provider import GrowthProblem, LabelPayload, LeafCut, MemoryProvider, NodeSums
 
-from .surrogate import interval_cut, leaf_cut
+from .surrogate import better_set, interval_cut, leaf_cut
 
 __all__ = ["DisagreementCriterion", "FewestDisagree", "FewestDisagreeInterval"]
 
 Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
 
 
 class DisagreementCriterion:
@@ -70,10 +72,27 @@ class FewestDisagree:
 
     def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
-        return leaf_cut(core.best_disagreement_cut(
-            memory.table.encoded, memory.table.matrix, rows, memory.labels, memory.weights, self.sums.histogram,
-            self.sums.totals, self.gini, memory.n_jobs,
+        sums = self.sums
+        cut = leaf_cut(core.best_disagreement_cut(
+            memory.table.encoded, memory.table.matrix, rows, memory.labels, memory.weights, sums.histogram, sums.totals,
+            self.gini, memory.n_jobs,
         ))  # fmt: skip
+        for category in memory.categories:
+            of_level = (
+                _count(memory, category, rows, len(sums.totals))
+                if sums.histogram is None
+                else category.of_histogram(sums.histogram, sums.totals)
+            )
+            cut = better_set(cut, memory, category, core.best_level_set(of_level, is_counts=True, gini=self.gini))
+        return cut
+
+
+def _count(memory: MemoryProvider, category: Category, rows: Int32, k: int) -> Int64:
+    """Weight of rows by level and label, (n_levels, k)."""
+    cell = category.codes[rows].astype(np.int64) * k + memory.labels[rows]
+    weights = None if memory.weights is None else memory.weights[rows]  # sums of integers below 2**53
+    counts = np.bincount(cell, weights=weights, minlength=category.n_levels * k)
+    return counts.astype(np.int64).reshape(category.n_levels, k)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.tree.provider import GrowthProblem, MemoryProvider, SeparatingCut, SeparationNode
+from cutwise.tree.threshold_tree import NodeTest
 
 __all__ = ["InducedCriterion", "LeastInduced", "NearestTwo", "ShallowCriterion", "new_states"]
 
@@ -39,8 +41,7 @@ class InducedCriterion:
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """See :class:`SeparationCriterion`."""
-        found = self._provider.search(node.number, LeastInduced(self._nearest, node, kills_left, kills_right))
-        return None if found is None else SeparatingCut.at(*found, self._coordinates, node.survivors)
+        return self._provider.search(node.number, LeastInduced(self._nearest, node, kills_left, kills_right))
 
     def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows that lost their nearest or second nearest center find new ones."""
@@ -74,8 +75,8 @@ class NearestTwo:
 class LeastInduced:
     """The cut of a node that costs least when every row is served by the best surviving center on its side.
 
-    ``kills_left``, ``kills_right`` (n_columns,) uint8: see :class:`SeparationCriterion`. Found: feature and threshold,
-    or None where no cut has centers on both sides.
+    ``kills_left``, ``kills_right`` (n_columns,) uint8: see :class:`SeparationCriterion`. None where no cut has centers
+    on both sides.
     """
 
     nearest: NearestTwo
@@ -83,7 +84,7 @@ class LeastInduced:
     kills_left: Flags
     kills_right: Flags
 
-    def among(self, memory: MemoryProvider, rows: Int32) -> tuple[int, float] | None:
+    def among(self, memory: MemoryProvider, rows: Int32) -> SeparatingCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
         return memory.kept(self.nearest).least(self, rows)
 
@@ -100,7 +101,7 @@ class NearestTwoRows:
         self._nearest_costs = np.zeros((k, 2), dtype=np.int64)
         self._states = new_states(memory.table.n_rows, k, self._costs.excess.dtype)
 
-    def least(self, search: LeastInduced, rows: Int32) -> tuple[int, float] | None:
+    def least(self, search: LeastInduced, rows: Int32) -> SeparatingCut | None:
         """See :class:`LeastInduced`."""
         table, nearest = self._memory.table, search.nearest
         found = core.best_induced_cut(
@@ -108,7 +109,28 @@ class NearestTwoRows:
             self._totals, self._nearest_costs, nearest.coordinates, search.node.survivors, nearest.depth_penalty,
             search.kills_left, search.kills_right, self._memory.n_jobs,
         )  # fmt: skip
-        return None if found is None else (found[2], found[3])
+        cut = best = None
+        if found is not None:
+            score, induced, feature, threshold, is_valid = found
+            cut = SeparatingCut.at(feature, threshold, nearest.coordinates, search.node.survivors)
+            best = (not is_valid, score, induced)
+            source = feature if table.searched is None else int(table.searched.source[feature])
+        for category in self._memory.categories:
+            modes, first = category.modes(nearest.coordinates)[search.node.survivors], int(category.columns[0])
+            by_modes = core.least_induced_modes(
+                table.matrix, rows, category.codes, self._costs.excess, category.weights(rows, table.weights),
+                search.node.survivors, modes, self._nearest_costs, nearest.depth_penalty,
+                bool(search.kills_left[first]), bool(search.kills_right[first]),
+                None if best is None or best[0] else best[1],
+            )  # fmt: skip
+            if by_modes is None:
+                continue
+            is_valid, score, induced, levels = by_modes
+            if best is not None and (*best, source) <= (not is_valid, score, induced, category.source):
+                continue
+            best, source = (not is_valid, score, induced), category.source
+            cut = SeparatingCut(NodeTest(source, math.nan, levels=tuple(levels)), np.isin(modes, levels))
+        return cut
 
     def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
         """See :class:`cutwise.tree.provider.Provider`."""

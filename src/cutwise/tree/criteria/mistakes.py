@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.tree.categories import Category
 from cutwise.tree.provider import CostPayload, GrowthProblem, MemoryProvider, SeparatingCut, SeparationNode
+from cutwise.tree.threshold_tree import NodeTest
 
 __all__ = ["CheapestTie", "FewestMistakes", "MistakeCriterion", "Mistakes", "mistaken_rows"]
 
@@ -50,16 +53,17 @@ class MistakeCriterion:
         provider = self._provider
         mistakes, features, thresholds = provider.search(node.number, FewestMistakes(self._mistakes, node))
         if mistakes < 0:
-            return None
+            return provider.search(node.number, FewestByModes(self._mistakes, node, None))
         chosen = 0
         if len(features) > 1 and provider.has_costs and provider.size(node.number) > 0:
             if node.number not in self._cost_totals:
                 self._cost_totals[node.number] = provider.totals(node.number, self._cost_payload)
             tie = CheapestTie(self._mistakes, node, self._cost_totals[node.number], features, thresholds)
             chosen = provider.search(node.number, tie)
-        return SeparatingCut.at(
+        cut = SeparatingCut.at(
             int(features[chosen]), float(thresholds[chosen]), self._coordinates, node.survivors, mistakes
         )
+        return provider.search(node.number, FewestByModes(self._mistakes, node, cut))
 
     def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
         """See :class:`SeparationCriterion`: rows separated from their centers are dropped."""
@@ -123,6 +127,59 @@ class CheapestTie:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, eq=False)
+class FewestByModes:
+    """A cut, or a set of levels that separates fewer rows, centers being on the sides of their modes.
+
+    Of equals, the one whose sides cost least, then the lowest column, then the cut.
+    """
+
+    mistakes: Mistakes
+    node: SeparationNode
+    cut: SeparatingCut | None
+
+    def among(self, memory: MemoryProvider, rows: Int32) -> SeparatingCut | None:
+        """See :class:`cutwise.tree.provider.Search`."""
+        best, searched = self.cut, memory.table.searched
+        best_second: int | None = None
+        survivors, held_rows = self.node.survivors, memory.kept(self.mistakes)
+        for category in memory.categories:
+            modes = category.modes(self.mistakes.coordinates)[survivors]
+            held = held_rows.by_level(category, rows)
+            weight = category.weights(rows, memory.weights)
+            found = core.fewest_mode_mistakes(held, weight, survivors, modes)
+            if found is None or (best is not None and found[0] > best.mistakes):
+                continue
+            if memory.has_costs:
+                costs = category.of_rows(rows, memory.costs.excess[rows])
+                found = core.fewest_mode_mistakes(held, weight, survivors, modes, costs)
+                assert found is not None
+            if best is not None and found[0] == best.mistakes:
+                if best_second is None:
+                    best_second = _cost_of_sides(memory, rows, best, survivors) if memory.has_costs else 0
+                assert searched is not None
+                is_set = best.test.levels is not None
+                source = best.test.feature if is_set else int(searched.source[best.test.feature])
+                if (best_second, source) <= (found[1], category.source):
+                    continue
+            test = NodeTest(category.source, math.nan, levels=tuple(found[2]))
+            best, best_second = SeparatingCut(test, np.isin(modes, found[2]), mistakes=found[0]), found[1]
+        return best
+
+
+def _cost_of_sides(memory: MemoryProvider, rows: Int32, cut: SeparatingCut, survivors: Int32) -> int:
+    """What a threshold's sides cost, each served by its best survivor."""
+    searched, values = memory.table.searched, memory.table.values
+    assert searched is not None
+    assert values is not None
+    is_left = searched.column(values[rows], cut.test.feature) <= cut.test.threshold
+    excess = memory.costs.excess[rows][:, survivors]
+    return sum(
+        int(excess[side][:, own].sum(axis=0, dtype=np.int64).min())
+        for side, own in ((is_left, cut.goes_left), (~is_left, ~cut.goes_left))
+    )
+
+
 class MistakeRows:
     """Rows in memory with the clusters that they are with yet, and the histogram of all of these.
 
@@ -145,6 +202,16 @@ class MistakeRows:
             excess = self._memory.costs.excess
             self._most_costs = np.zeros(len(excess), dtype=excess.dtype)
         return self._most_costs
+
+    def by_level(self, category: Category, rows: Int32) -> Int64:
+        """Weight of the rows of a node by level and cluster, of those that are with their clusters yet."""
+        k = len(self._coordinates)
+        if self._histogram is not None:
+            return category.of_histogram(self._histogram[:, :, 0], self._totals[:, 0])
+        with_cluster = rows[self._cluster[rows] >= 0]
+        cell = category.codes[with_cluster].astype(np.int64) * k + self._cluster[with_cluster]
+        weights = None if self._memory.weights is None else self._memory.weights[with_cluster]
+        return np.bincount(cell, weights, category.n_levels * k).astype(np.int64).reshape(category.n_levels, k)
 
     def fewest(self, node: SeparationNode, rows: Int32) -> tuple[int, Int32, Float64]:
         """See :class:`FewestMistakes`."""

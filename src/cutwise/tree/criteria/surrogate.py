@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.tree.categories import Category
 from cutwise.tree.provider import CostPayload, GrowthProblem, LeafCut, MemoryProvider, NodeSums
 from cutwise.tree.threshold_tree import NodeTest
 
-__all__ = ["CheapestCut", "CheapestInterval", "SurrogateCriterion", "interval_cut", "leaf_cut"]
+__all__ = ["CheapestCut", "CheapestInterval", "SurrogateCriterion", "better_set", "interval_cut", "leaf_cut"]
 
 Int32 = npt.NDArray[np.int32]
 
@@ -64,10 +66,19 @@ class CheapestCut:
 
     def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
-        return leaf_cut(core.best_surrogate_cut(
-            memory.table.encoded, memory.table.matrix, rows, memory.costs.excess, self.sums.histogram,
-            self.sums.totals, memory.zero_cost_rows, memory.n_jobs,
+        excess, sums = memory.costs.excess, self.sums
+        cut = leaf_cut(core.best_surrogate_cut(
+            memory.table.encoded, memory.table.matrix, rows, excess, sums.histogram, sums.totals, memory.zero_cost_rows,
+            memory.n_jobs,
         ))  # fmt: skip
+        for category in memory.categories:
+            of_level = (
+                category.of_rows(rows, excess[rows])
+                if sums.histogram is None
+                else category.of_histogram(sums.histogram, sums.totals)
+            )
+            cut = better_set(cut, memory, category, core.best_level_set(of_level, is_counts=False))
+        return cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +94,26 @@ class CheapestInterval:
             memory.ranks, rows, memory.weights, memory.costs.excess, self.sums.totals, int(self.known.cost),
             memory.n_jobs,
         ))  # fmt: skip
+
+
+def better_set(
+    cut: LeafCut | None,
+    memory: MemoryProvider,
+    category: Category,
+    found: tuple[int, float, list[int], int, int] | None,
+) -> LeafCut | None:
+    """The better of a cut and the best set of levels of a category; of equals the lower column's, then the cut."""
+    if found is None:
+        return cut
+    cost, impurity, levels, left_label, right_label = found
+    if cut is not None:
+        searched = memory.table.searched
+        is_set = cut.test.levels is not None
+        source = cut.test.feature if is_set or searched is None else int(searched.source[cut.test.feature])
+        if (cut.cost, cut.impurity, source) <= (cost, impurity, category.source):
+            return cut
+    test = NodeTest(category.source, math.nan, levels=tuple(levels))
+    return LeafCut(test, cost, impurity, left_label, right_label)
 
 
 def interval_cut(found: tuple[int, float, int, float, float, int, int] | None) -> LeafCut | None:

@@ -1,0 +1,340 @@
+// Sets of levels for searches that separate centers: a center is on the side of its mode, the level most frequent in its
+// cluster; levels that are nobody's mode go where they cost less.
+//
+// The partitions of the modes are enumerated. For mistakes what one costs is a sum over levels; induced cost is bounded by
+// such a sum, so partitions are evaluated in order of their bound until it reaches the best.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include <nanobind/stl/vector.h>
+
+#include "base/arrays.hpp"
+#include "base/matrix.hpp"
+#include "cuts/depth.hpp"
+#include "cuts/level_sets.hpp"
+#include "encoding/distinct_rows.hpp"
+#include "nodes/node.hpp"
+
+namespace cutwise {
+namespace {
+
+constexpr int32_t kMostGroups = 16;
+
+// The surviving centers by mode. The lightest modes share a group where there are too many to enumerate.
+struct ModeGroups {
+  std::vector<int32_t> survivors, group;  // of every survivor
+  std::vector<int32_t> group_of_level;    // -1: nobody's mode
+  int32_t n_groups = 0;
+
+  ModeGroups(const std::vector<int32_t> &clusters, const In1<int32_t> &mode, const std::vector<int64_t> &weight)
+      : survivors(clusters), group(clusters.size()), group_of_level(weight.size(), -1) {
+    std::vector<int32_t> modes(mode.data(), mode.data() + mode.size());
+    std::sort(modes.begin(), modes.end());
+    modes.erase(std::unique(modes.begin(), modes.end()), modes.end());
+    std::stable_sort(modes.begin(), modes.end(), [&](int32_t a, int32_t b) { return weight[a] > weight[b]; });
+    for (size_t i = 0; i < modes.size(); ++i) group_of_level[modes[i]] = std::min(static_cast<int32_t>(i), kMostGroups - 1);
+    n_groups = std::min(static_cast<int32_t>(modes.size()), kMostGroups);
+    for (size_t s = 0; s < group.size(); ++s) group[s] = group_of_level[mode(s)];
+  }
+
+  // Calls visit(mask of the groups on the left, sums of the left by level) for every partition; the last group is right.
+  template <class Visit>
+  void each(const std::vector<int64_t> &by_group, size_t n_levels, Visit &&visit) const {
+    std::vector<int64_t> left(n_levels, 0);
+    uint32_t mask = 0;
+    for (uint32_t i = 1; i < (uint32_t{1} << (n_groups - 1)); ++i) {
+      int32_t g = 0;
+      while (((i >> g) & 1) == 0) ++g;
+      mask ^= uint32_t{1} << g;
+      const int64_t sign = (mask >> g) & 1 ? 1 : -1;
+      for (size_t v = 0; v < n_levels; ++v) left[v] += sign * by_group[g * n_levels + v];
+      visit(mask, left);
+    }
+  }
+
+  bool is_left(uint32_t mask, int32_t g) const { return ((mask >> g) & 1) != 0; }
+
+  // What is separated from its centers: by mode, or as little as possible.
+  int64_t separated(uint32_t mask, const std::vector<int64_t> &left, const std::vector<int64_t> &total) const {
+    int64_t sum = 0;
+    for (size_t v = 0; v < total.size(); ++v) {
+      const int64_t right = total[v] - left[v];
+      if (group_of_level[v] < 0) sum += std::min(left[v], right);
+      else sum += is_left(mask, group_of_level[v]) ? right : left[v];
+    }
+    return sum;
+  }
+
+  // The side of every level: `left_cost`, `right_cost` of having it there.
+  std::vector<uint8_t> sides(uint32_t mask, const std::vector<int64_t> &left_cost, const std::vector<int64_t> &right_cost,
+                             const std::vector<int64_t> &weight) const {
+    std::vector<uint8_t> side(weight.size());
+    for (size_t v = 0; v < side.size(); ++v) {
+      if (group_of_level[v] >= 0) side[v] = is_left(mask, group_of_level[v]);
+      else side[v] = left_cost[v] < right_cost[v] ? 1 : right_cost[v] < left_cost[v] ? 0 : 2;
+    }
+    place_ties(side, weight);
+    return side;
+  }
+};
+
+std::vector<int32_t> levels_of(const std::vector<uint8_t> &side) {
+  std::vector<int32_t> levels;
+  for (size_t v = 0; v < side.size(); ++v)
+    if (side[v]) levels.push_back(static_cast<int32_t>(v));
+  return levels;
+}
+
+using FoundMistakes = std::optional<std::tuple<int64_t, int64_t, std::vector<int32_t>>>;
+
+FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *held, const int64_t *costs, int64_t k,
+                              const std::vector<int64_t> &weight) {
+  const size_t n_levels = weight.size();
+  std::vector<int64_t> by_group(modes.n_groups * n_levels, 0), total(n_levels, 0);
+  for (size_t v = 0; v < n_levels; ++v)
+    for (size_t s = 0; s < modes.group.size(); ++s) {
+      const int64_t here = held[static_cast<int64_t>(v) * k + modes.survivors[s]];
+      by_group[modes.group[s] * n_levels + v] += here;
+      total[v] += here;
+    }
+  int64_t least = kNone;
+  std::vector<uint32_t> tied;
+  modes.each(by_group, n_levels, [&](uint32_t mask, const std::vector<int64_t> &left) {
+    const int64_t mistakes = modes.separated(mask, left, total);
+    if (mistakes < least) tied.clear();
+    if (mistakes <= least) tied.push_back(mask);
+    least = std::min(least, mistakes);
+  });
+  if (tied.empty()) return std::nullopt;
+  int64_t best_second = kNone;
+  NamedSide best_named;
+  std::vector<int32_t> best_levels;
+  for (uint32_t mask : tied) {
+    std::vector<int64_t> left(n_levels, 0), right = total;
+    for (int32_t g = 0; g < modes.n_groups; ++g)
+      for (size_t v = 0; v < n_levels && modes.is_left(mask, g); ++v) left[v] += by_group[g * n_levels + v];
+    for (size_t v = 0; v < n_levels; ++v) right[v] -= left[v];
+    const std::vector<uint8_t> side = modes.sides(mask, right, left, weight);  // on the left, those of the right are mistakes
+    int64_t second = 0;
+    if (costs) {
+      int64_t of_side[2] = {kNone, kNone};
+      for (size_t s = 0; s < modes.survivors.size(); ++s) {
+        const bool is_left = modes.is_left(mask, modes.group[s]);
+        int64_t sum = 0;
+        for (size_t v = 0; v < n_levels; ++v)
+          if ((side[v] != 0) == is_left) sum += costs[static_cast<int64_t>(v) * k + modes.survivors[s]];
+        of_side[is_left] = std::min(of_side[is_left], sum);
+      }
+      second = of_side[0] + of_side[1];
+    }
+    NamedSide named = NamedSide::of(side, weight);
+    if (best_second != kNone && (second > best_second || (second == best_second && !(named < best_named)))) continue;
+    best_second = second;
+    best_named = std::move(named);
+    best_levels = levels_of(side);
+  }
+  return std::make_tuple(least, best_second, best_levels);
+}
+
+template <class Cost>
+struct InducedModes {
+  const ModeGroups &modes;
+  const Matrix &matrix;
+  const int32_t *rows, *codes;  // codes by row of the table
+  int64_t n;
+  const Cost *excess;
+  int64_t k, base;
+  const std::vector<int64_t> &weight;  // of every level
+  DepthScore depth;
+
+  struct Best {
+    bool is_valid = false;
+    double score = std::numeric_limits<double>::infinity();
+    int64_t induced = kNone;
+    NamedSide named;
+    std::vector<int32_t> levels;
+
+    bool is_none() const { return levels.empty(); }
+  } best;
+
+  struct Candidate {
+    double score;
+    int64_t induced;
+    uint32_t mask;
+  };
+
+  int64_t centers_left(uint32_t mask) const {
+    return std::count_if(modes.group.begin(), modes.group.end(), [&](int32_t g) { return modes.is_left(mask, g); });
+  }
+
+  std::vector<Candidate> bounds() const {
+    const size_t n_levels = weight.size();
+    std::vector<int64_t> by_group(modes.n_groups * n_levels, 0), total(n_levels, 0);
+    int64_t nearest_sum = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const Cost *cost = excess + static_cast<int64_t>(rows[i]) * k;
+      size_t nearest = 0;
+      for (size_t s = 1; s < modes.survivors.size(); ++s)
+        if (cost[modes.survivors[s]] < cost[modes.survivors[nearest]]) nearest = s;
+      int64_t second = kNone;
+      for (size_t s = 0; s < modes.survivors.size(); ++s)
+        if (s != nearest) second = std::min<int64_t>(second, cost[modes.survivors[s]]);
+      const int64_t least = cost[modes.survivors[nearest]];
+      nearest_sum += least;
+      by_group[modes.group[nearest] * n_levels + codes[rows[i]]] += second - least;
+      total[codes[rows[i]]] += second - least;
+    }
+    std::vector<Candidate> found;
+    const int64_t m = static_cast<int64_t>(modes.survivors.size());
+    modes.each(by_group, n_levels, [&](uint32_t mask, const std::vector<int64_t> &left) {
+      const int64_t induced = base + nearest_sum + modes.separated(mask, left, total), c = centers_left(mask);
+      const double score =
+          std::min(depth.quick_bound(induced, 0, depth.points, c, 0), depth.quick_bound(induced, 0, depth.points, m - c, 0));
+      found.push_back({score, induced, mask});
+    });
+    std::sort(found.begin(), found.end(), [](const Candidate &a, const Candidate &b) {
+      return std::tie(a.score, a.induced, a.mask) < std::tie(b.score, b.induced, b.mask);
+    });
+    return found;
+  }
+
+  bool is_valid(const std::vector<uint8_t> &side, size_t n_left, size_t n_right) const {
+    return matrix.visit([&](auto values) {
+      const RowValues equal(values);
+      DistinctRows left(equal, 64), right(equal, 64);
+      for (int64_t i = 0; i < n && (left.size() < n_left || right.size() < n_right); ++i) {
+        const bool is_left = side[codes[rows[i]]] != 0;
+        if (is_left && left.size() < n_left) left.add(rows[i]);
+        if (!is_left && right.size() < n_right) right.add(rows[i]);
+      }
+      return left.size() >= n_left && right.size() >= n_right;
+    });
+  }
+
+  void evaluate(uint32_t mask) {
+    const size_t n_levels = weight.size();
+    std::vector<int64_t> left(n_levels, 0), right(n_levels, 0);
+    for (int64_t i = 0; i < n; ++i) {
+      const Cost *cost = excess + static_cast<int64_t>(rows[i]) * k;
+      int64_t least[2] = {kNone, kNone};
+      for (size_t s = 0; s < modes.survivors.size(); ++s) {
+        const bool is_left = modes.is_left(mask, modes.group[s]);
+        least[is_left] = std::min<int64_t>(least[is_left], cost[modes.survivors[s]]);
+      }
+      left[codes[rows[i]]] += least[1];
+      right[codes[rows[i]]] += least[0];
+    }
+    const std::vector<uint8_t> side = modes.sides(mask, left, right, weight);
+    int64_t induced = base;
+    for (size_t v = 0; v < n_levels; ++v) induced += side[v] ? left[v] : right[v];
+    NamedSide named = NamedSide::of(side, weight);
+    const int64_t c = centers_left(mask), m = static_cast<int64_t>(modes.survivors.size());
+    const int64_t inside = named.is_left ? c : m - c;
+    const double score = depth.score(induced, named.weight, named.weight, inside, 0);
+    const bool valid = is_valid(side, static_cast<size_t>(c), static_cast<size_t>(m - c));
+    if (!best.is_none()) {
+      if (valid != best.is_valid) {
+        if (!valid) return;
+      } else if (std::tie(best.score, best.induced) < std::tie(score, induced)) {
+        return;
+      } else if (score == best.score && induced == best.induced && !(named < best.named)) {
+        return;
+      }
+    }
+    best = {valid, score, induced, std::move(named), levels_of(side)};
+  }
+
+  // known_score: of a cut that is as valid as a cut can be, so that nothing worse is wanted.
+  void run(std::optional<double> known_score) {
+    for (const Candidate &candidate : bounds()) {
+      const double limit = std::min(best.is_valid ? best.score : std::numeric_limits<double>::infinity(),
+                                    known_score ? *known_score : std::numeric_limits<double>::infinity());
+      if (candidate.score > limit) break;
+      evaluate(candidate.mask);
+    }
+  }
+};
+
+std::vector<int64_t> copied(const In1<int64_t> &values) { return {values.data(), values.data() + values.size()}; }
+
+}  // namespace
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_modes(nb::module_ &m) {
+  m.def(
+      "fewest_mode_mistakes",
+      [](In2<int64_t> held, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes,
+         std::optional<In2<int64_t>> costs) -> FoundMistakes {
+        const int64_t k = static_cast<int64_t>(held.shape(1));
+        require(weight.size() == held.shape(0) && modes.size() == survivors.size(), "one weight a level, one mode a survivor");
+        require(!costs || (costs->shape(0) == held.shape(0) && costs->shape(1) == held.shape(1)), "costs is like held");
+        for (size_t i = 0; i < modes.size(); ++i)
+          require(modes(i) >= 0 && modes(i) < static_cast<int32_t>(weight.size()), "modes are levels");
+        const std::vector<int64_t> of_level = copied(weight);
+        const ModeGroups groups(survivors_of(survivors, k), modes, of_level);
+        nb::gil_scoped_release release;
+        return fewest_mistakes(groups, held.data(), costs ? costs->data() : nullptr, k, of_level);
+      },
+      nb::arg("held"), nb::arg("weight"), nb::arg("survivors"), nb::arg("modes"), nb::arg("costs").none() = nb::none(),
+      R"(The levels against all others that separate the fewest rows from the modes of their centers.
+
+held (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
+each survivor's center. costs (n_levels, k): of the node's rows; of equals, sides served by their best survivor cost least.
+Gives (mistakes, cost of the sides, levels of the left side), or None when all centers have one mode.)");
+  auto for_costs = [&](auto zero, const char *doc) {
+    using Cost = decltype(zero);
+    m.def(
+        "least_induced_modes",
+        [](const Matrix &matrix, In1<int32_t> rows, In1<int32_t> codes, In2<Cost> excess, In1<int64_t> weight,
+           In1<int32_t> survivors, In1<int32_t> modes, In2<int64_t> nearest_costs, double penalty, bool kills_left,
+           bool kills_right,
+           std::optional<double> known_score) -> std::optional<std::tuple<bool, double, int64_t, std::vector<int32_t>>> {
+          const int64_t k = static_cast<int64_t>(excess.shape(1));
+          require(static_cast<int64_t>(excess.shape(0)) == matrix.n_rows() && codes.size() == excess.shape(0),
+                  "costs and codes have one line per row");
+          for (size_t i = 0; i < rows.size(); ++i)
+            require(codes(rows(i)) >= 0 && codes(rows(i)) < static_cast<int32_t>(weight.size()), "codes are levels");
+          for (size_t i = 0; i < modes.size(); ++i)
+            require(modes(i) >= 0 && modes(i) < static_cast<int32_t>(weight.size()), "modes are levels");
+          require(modes.size() == survivors.size(), "one mode a survivor");
+          const std::vector<int64_t> of_level = copied(weight);
+          const ModeGroups groups(survivors_of(survivors, k), modes, of_level);
+          if (groups.n_groups < 2) return std::nullopt;
+          int64_t base = 0, current = 0;
+          for (int32_t c : groups.survivors) {
+            base += nearest_costs(c, 0);
+            current += nearest_costs(c, 0) + nearest_costs(c, 1);
+          }
+          const uint8_t kills[2] = {kills_left, kills_right};
+          const DepthScore depth{current,
+                                 std::accumulate(of_level.begin(), of_level.end(), int64_t{0}),
+                                 static_cast<int64_t>(groups.survivors.size()),
+                                 penalty,
+                                 kills,
+                                 kills + 1};
+          nb::gil_scoped_release release;
+          InducedModes<Cost> search{
+              groups,   matrix, rows.data(), codes.data(), static_cast<int64_t>(rows.size()), excess.data(), k, base,
+              of_level, depth,  {}};
+          search.run(known_score);
+          if (search.best.is_none()) return std::nullopt;
+          return std::make_tuple(search.best.is_valid, search.best.score, search.best.induced, search.best.levels);
+        },
+        nb::arg("matrix"), nb::arg("rows"), nb::arg("codes"), nb::arg("excess").noconvert(), nb::arg("weight"),
+        nb::arg("survivors"), nb::arg("modes"), nb::arg("nearest_costs"), nb::arg("penalty"), nb::arg("kills_left"),
+        nb::arg("kills_right"), nb::arg("known_score").none() = nb::none(), doc);
+  };
+  for_costs(int32_t{}, R"(The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
+
+codes (n_rows,): level of every row; other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
+nothing worse is wanted. Gives (whether each side has as many distinct rows as centers, score, induced cost, levels of the
+left side).)");
+  for_costs(int64_t{}, "");
+}

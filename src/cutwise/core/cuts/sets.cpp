@@ -1,0 +1,152 @@
+// Sets of levels for searches in which each side of a cut is served by one cluster: ExKMC's and Expand's.
+//
+// For a fixed pair of clusters every level goes to the one that serves it at less cost, so the best set is that of the pair
+// whose sums of lesser costs are least: exact, after the sums by level.
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include <nanobind/stl/vector.h>
+
+#include "base/arrays.hpp"
+#include "cuts/level_sets.hpp"
+#include "cuts/surrogate_sums.hpp"
+
+namespace cutwise {
+namespace {
+
+struct BestSet {
+  int64_t cost = kNone;
+  double second = 0.0;
+  NamedSide named;
+  std::vector<uint8_t> in_left;
+};
+
+template <class Sums>
+struct SetSearch {
+  const Sums &sums;
+  const int64_t *cells;  // (n_levels, k)
+  size_t n_levels;
+  int64_t k;
+  std::vector<int64_t> total, weight;  // by cluster; by level, 1 where any cost is
+  BestSet best;
+
+  const int64_t *at(size_t v) const { return cells + static_cast<int64_t>(v) * k; }
+
+  void prepare() {
+    total.assign(k, 0);
+    weight.assign(n_levels, 0);
+    for (size_t v = 0; v < n_levels; ++v)
+      for (int64_t j = 0; j < k; ++j) {
+        total[j] += at(v)[j];
+        if (Sums::is_counts) weight[v] += at(v)[j];
+        else if (at(v)[j] != 0) weight[v] = 1;
+      }
+  }
+
+  void offer(const std::vector<uint8_t> &in_left, const int64_t *part) {
+    const int64_t cost = sums.left(part) + sums.right(total.data(), part);
+    if (cost > best.cost) return;
+    const double second = sums.second(total.data(), part);
+    if (cost == best.cost && second > best.second) return;
+    NamedSide named = NamedSide::of(in_left, weight);
+    if (named.levels.empty()) return;
+    if (cost == best.cost && second == best.second && !(named < best.named)) return;
+    best = {cost, second, std::move(named), in_left};
+  }
+
+  // What level v costs under cluster j.
+  int64_t cost(size_t v, int64_t j, int64_t n_level) const { return Sums::is_counts ? n_level - at(v)[j] : at(v)[j]; }
+
+  void pairs() {
+    std::vector<int64_t> of_pair(k * k, 0), n_level(n_levels, 0);
+    for (size_t v = 0; v < n_levels; ++v) {
+      for (int64_t j = 0; j < k; ++j) n_level[v] += at(v)[j];
+      for (int64_t i = 0; i < k; ++i)
+        for (int64_t j = i + 1; j < k; ++j) of_pair[i * k + j] += std::min(cost(v, i, n_level[v]), cost(v, j, n_level[v]));
+    }
+    int64_t least = kNone;
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = i + 1; j < k; ++j) least = std::min(least, of_pair[i * k + j]);
+    std::vector<uint8_t> side(n_levels);
+    std::vector<int64_t> part(k);
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = i + 1; j < k; ++j) {
+        if (of_pair[i * k + j] > least) continue;
+        for (size_t v = 0; v < n_levels; ++v) {
+          const int64_t a = cost(v, i, n_level[v]), b = cost(v, j, n_level[v]);
+          side[v] = a < b ? 1 : b < a ? 0 : 2;
+        }
+        place_ties(side, weight);
+        std::fill(part.begin(), part.end(), 0);
+        for (size_t v = 0; v < n_levels; ++v)
+          for (int64_t c = 0; c < k && side[v]; ++c) part[c] += at(v)[c];
+        offer(side, part.data());
+      }
+  }
+
+  // Of one label's levels those in which it has the largest share, one more each time.
+  void prefixes() {
+    std::vector<size_t> order;
+    for (size_t v = 0; v < n_levels; ++v)
+      if (weight[v] > 0) order.push_back(v);
+    for (int64_t j = 0; j < k; ++j) {
+      std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+        const int64_t here = at(a)[j] * weight[b], there = at(b)[j] * weight[a];  // weights sum up to less than 2^32
+        return here != there ? here > there : a < b;
+      });
+      std::vector<uint8_t> side(n_levels, 0);
+      std::vector<int64_t> part(k, 0);
+      for (size_t i = 0; i + 1 < order.size(); ++i) {
+        side[order[i]] = 1;
+        for (int64_t c = 0; c < k; ++c) part[c] += at(order[i])[c];
+        offer(side, part.data());
+      }
+    }
+  }
+
+  using Found = std::optional<std::tuple<int64_t, double, std::vector<int32_t>, int32_t, int32_t>>;
+
+  Found run() {
+    prepare();
+    pairs();
+    if (sums.has_second()) prefixes();
+    if (best.cost == kNone) return std::nullopt;
+    std::vector<int64_t> part(k, 0), rest = total;
+    std::vector<int32_t> levels;
+    for (size_t v = 0; v < n_levels; ++v) {
+      if (!best.in_left[v]) continue;
+      if (weight[v] > 0) levels.push_back(static_cast<int32_t>(v));
+      for (int64_t c = 0; c < k; ++c) part[c] += at(v)[c], rest[c] -= at(v)[c];
+    }
+    return std::make_tuple(best.cost, best.second, levels, sums.label_left(part.data()), sums.label_left(rest.data()));
+  }
+};
+
+}  // namespace
+}  // namespace cutwise
+
+using namespace cutwise;
+
+void bind_sets(nb::module_ &m) {
+  m.def(
+      "best_level_set",
+      [](In2<int64_t> sums, bool is_counts, bool gini) {
+        const int64_t k = static_cast<int64_t>(sums.shape(1));
+        auto run = [&](const auto &of) {
+          SetSearch<std::decay_t<decltype(of)>> search{of, sums.data(), sums.shape(0), k, {}, {}, {}};
+          nb::gil_scoped_release release;
+          return search.run();
+        };
+        if (is_counts) return run(LabelCounts{nullptr, nullptr, k, gini});
+        return run(CostSums<int64_t>{nullptr, k});
+      },
+      nb::arg("sums"), nb::arg("is_counts"), nb::arg("gini") = false,
+      R"(The levels against all others whose two sides cost least, each served by one cluster.
+
+sums (n_levels, k): what the rows of every level cost by each cluster or, with is_counts, their weight by label; with gini,
+impurity decides between equals, among the sets of pairs of labels and, for every label, those of the levels where its share
+is largest. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.)");
+}

@@ -1,0 +1,191 @@
+"""Best cuts of tables with categories and gaps, against every set of levels and both sides for what is missing."""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from cutwise import core
+from cutwise.readouts.conditions import conditions_of, walk_leaves
+from cutwise.table import Columns
+from tests.tree.mixed import Problem, category, random_problem
+
+SEEDS = range(100)
+
+
+def sides(p: Problem) -> Iterator[tuple[int, np.ndarray]]:
+    """Every way to part the rows by one column: ``inside`` by row."""
+    for column, kind in enumerate(p.kinds):
+        x = p.values[:, column]
+        if kind.name == "category":
+            levels = np.unique(x)
+            for size in range(1, len(levels) // 2 + 1):
+                for named in combinations(levels, size):
+                    yield column, np.isin(x, named)
+            continue
+        missing = np.isnan(x)
+        for t in np.unique(x[~missing]):
+            yield column, x <= t
+            yield column, (x <= t) | missing
+        yield column, missing
+
+
+def two_sided(p: Problem) -> list[np.ndarray]:
+    return [inside for _, inside in sides(p) if inside.any() and not inside.all()]
+
+
+def center_sides(p: Problem) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Every way to part rows and centers that a search of separations knows: ``inside`` by row, and by center."""
+    for column, kind in enumerate(p.kinds):
+        x, centers = p.values[:, column], p.centers(column)
+        if kind.name != "category":
+            missing, nowhere = np.isnan(x), np.isnan(centers)
+            for t in np.unique(np.concatenate([x[~missing], centers[~nowhere]])):
+                yield x <= t, centers <= t
+                yield (x <= t) | missing, (centers <= t) | nowhere
+            yield missing, nowhere
+            continue
+        for level in range(centers.shape[1]):
+            for t in np.unique(centers[:, level]):
+                yield x == level, centers[:, level] > t
+        modes = centers.argmax(axis=1)
+        free = [v for v in range(centers.shape[1]) if v not in modes]
+        distinct = np.unique(modes)
+        for size in range(1, len(distinct)):
+            for own in combinations(distinct, size):
+                for n_free in range(len(free) + 1):
+                    for more in combinations(free, n_free):
+                        yield np.isin(x, [*own, *more]), np.isin(modes, own)
+
+
+def parts_centers(p: Problem) -> list[tuple[np.ndarray, np.ndarray]]:
+    return [(rows, centers) for rows, centers in center_sides(p) if centers.any() and not centers.all()]
+
+
+def clusters_below(tree, node: int) -> list[int]:
+    if tree.feature[node] < 0:
+        return [int(tree.cluster[node])]
+    return [c for child in (tree.children_left[node], tree.children_right[node]) for c in clusters_below(tree, child)]
+
+
+def root_sides(p: Problem, tree) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and centers inside of the root's test."""
+    inside = tree.test(0).holds(p.values[:, tree.feature[0]])
+    return inside, np.isin(np.arange(p.k), clusters_below(tree, int(tree.children_left[0])))
+
+
+def induced(p: Problem, rows: np.ndarray, centers: np.ndarray) -> int:
+    return p.excess[rows][:, centers].min(axis=1).sum() + p.excess[~rows][:, ~centers].min(axis=1).sum()
+
+
+def mistakes(p: Problem, rows: np.ndarray, centers: np.ndarray) -> int:
+    return p.weights[centers[p.labels] != rows].sum()
+
+
+def is_valid(p: Problem, rows: np.ndarray, centers: np.ndarray) -> bool:
+    values = np.nan_to_num(p.values, nan=-1.0)
+    return all(len(np.unique(values[r], axis=0)) >= c.sum() for r, c in ((rows, centers), (~rows, ~centers)))
+
+
+def shapes(seed: int) -> Problem:
+    rng = np.random.default_rng(seed)
+    columns = "".join(rng.choice(list("ccggn"), rng.integers(1, 4)))
+    return random_problem(seed, n=int(rng.integers(6, 16)), k=int(rng.integers(2, 6)), n_levels=int(rng.integers(1, 8)),
+                          columns=columns, gaps=float(rng.choice([0.1, 0.4])))  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_set_and_no_side_of_a_gap_costs_less_than_the_cut_of_exkmc(seed):
+    p = shapes(seed)
+    tree = p.grow("exkmc", 2).tree
+    cost = p.excess.sum(axis=0).min()
+    if tree.n_leaves == 2:
+        inside, _ = root_sides(p, tree)
+        cost = p.excess[inside].sum(axis=0).min() + p.excess[~inside].sum(axis=0).min()
+    every = [p.excess[s].sum(axis=0).min() + p.excess[~s].sum(axis=0).min() for s in two_sided(p)]
+    assert cost == min([p.excess.sum(axis=0).min(), *every])
+
+
+@pytest.mark.parametrize("gini", [False, True])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_set_and_no_side_of_a_gap_disagrees_less_than_the_cut_of_expand(seed, gini):
+    p = shapes(seed)
+
+    def disagreement(inside):
+        counts = [np.bincount(p.labels[s], p.weights[s], p.k) for s in (inside, ~inside)]
+        impurity = sum(c.sum() - (c @ c) / c.sum() for c in counts if c.sum())
+        return sum(c.sum() - c.max() for c in counts), impurity if gini else 0.0
+
+    tree = p.grow("expand", 2, gini=gini).tree
+    found = disagreement(root_sides(p, tree)[0] if tree.n_leaves == 2 else np.zeros(len(p.labels), dtype=bool))
+    every = [disagreement(s) for s in [np.zeros(len(p.labels), dtype=bool), *two_sided(p)]]
+    assert found[0] == min(every)[0]
+    if gini and p.k == 2:  # of two labels the purest of equals is among the candidates
+        assert found[1] == pytest.approx(min(every)[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_cut_between_centers_makes_fewer_mistakes_than_that_of_imm(seed):
+    p = shapes(seed)
+    tree = p.grow("imm", p.k).tree
+    every = [mistakes(p, *s) for s in parts_centers(p)]
+    assert (tree.n_leaves > 1) == bool(every)
+    if every:
+        assert tree.n_node_mistakes[0] == min(every)
+        if tree.n_leaves == p.k:
+            assert mistakes(p, *root_sides(p, tree)) == min(every)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_cut_between_centers_costs_less_than_that_of_exgreedy(seed):
+    p = shapes(seed)
+    tree = p.grow("exgreedy", p.k).tree
+    every = parts_centers(p)
+    assert (tree.n_leaves > 1) == bool(every)
+    if every and tree.n_leaves == p.k:
+        valid = [s for s in every if is_valid(p, *s)] or every
+        assert induced(p, *root_sides(p, tree)) == min(induced(p, *s) for s in valid)
+
+
+@pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand"])
+@pytest.mark.parametrize("seed", range(40))
+def test_the_tree_routes_every_row_as_it_grew_and_says_so(seed, algorithm):
+    p = shapes(seed)
+    grown = p.grow(algorithm, p.k + 2)
+    leaf = grown.tree.apply(core.as_matrix(p.values))
+    np.testing.assert_array_equal(leaf, grown.leaf_of_row)
+    columns = Columns(tuple("abcde"[: len(p.kinds)]), True, p.kinds)
+    # Levels that were never seen are somewhere too.
+    unseen = np.where([kind.name == "category" for kind in p.kinds], 30.0, p.values)
+    for values in (p.values, unseen):
+        leaf = grown.tree.apply(core.as_matrix(values))
+        for node, regions, size in walk_leaves(grown.tree):
+            conditions = conditions_of(regions, columns)
+            holds = np.all([c.holds(values[:, c.feature]) for c in conditions] or [np.ones(len(values), bool)], axis=0)
+            np.testing.assert_array_equal(holds, leaf == node)
+            assert size == sum(c.size for c in conditions)
+
+
+@pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand"])
+@pytest.mark.parametrize("seed", range(30))
+def test_a_category_of_two_levels_is_a_column_of_zeros_and_ones(seed, algorithm):
+    p = random_problem(seed, n=14, n_levels=2, columns="cnc", k=4)
+    as_number = Problem(p.values, (category(2), p.kinds[1], p.kinds[1]), p.weights, p.labels, p.excess)
+    one, other = (q.grow(algorithm, 6) for q in (p, as_number))
+    np.testing.assert_array_equal(one.codes, other.codes)
+
+
+@pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand"])
+@pytest.mark.parametrize("seed", range(30))
+def test_the_order_of_rows_and_weights_as_repeats_change_nothing(seed, algorithm):
+    p = shapes(seed)
+    one = p.grow(algorithm, p.k + 2)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(p.labels))
+    turned = Problem(p.values[order], p.kinds, p.weights[order], p.labels[order], p.excess[order])
+    assert one.tree.equals(turned.grow(algorithm, p.k + 2).tree)
+    many = np.repeat(np.arange(len(p.labels)), p.weights)
+    each = Problem(p.values[many], p.kinds, np.ones(len(many), dtype=np.int64), p.labels[many],
+                   (p.excess // p.weights[:, None])[many])  # fmt: skip
+    assert one.tree.equals(each.grow(algorithm, p.k + 2).tree, counts=False)
