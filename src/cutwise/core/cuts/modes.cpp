@@ -14,10 +14,10 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/arrays.hpp"
+#include "base/distinct_rows.hpp"
 #include "base/matrix.hpp"
 #include "cuts/depth.hpp"
 #include "cuts/level_sets.hpp"
-#include "encoding/distinct_rows.hpp"
 #include "nodes/node.hpp"
 
 namespace cutwise {
@@ -205,8 +205,7 @@ struct InducedModes {
 
   bool is_valid(const std::vector<uint8_t> &side, size_t n_left, size_t n_right) const {
     return matrix.visit([&](auto values) {
-      const RowValues equal(values);
-      DistinctRows left(equal, 64), right(equal, 64);
+      DistinctRows left(values, 64), right(values, 64);
       for (int64_t i = 0; i < n && (left.size() < n_left || right.size() < n_right); ++i) {
         const bool is_left = side[codes[rows[i]]] != 0;
         if (is_left && left.size() < n_left) left.add(rows[i]);
