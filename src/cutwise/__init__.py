@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cutwise.estimators import KernelKMeans as KernelKMeans
     from cutwise.estimators import KMedians as KMedians
     from cutwise.estimators import Report as Report
+    from cutwise.estimators import TableScaler as TableScaler
     from cutwise.estimators import cost_curve as cost_curve
     from cutwise.estimators import export_graphviz as export_graphviz
     from cutwise.estimators import export_json as export_json
@@ -44,6 +45,7 @@ _HOMES = {
     "ExplainableKernelKMeans": "cutwise.estimators",
     "KernelKMeans": "cutwise.estimators",
     "Report": "cutwise.estimators",
+    "TableScaler": "cutwise.estimators",
     "ThresholdTree": "cutwise.tree.threshold_tree",
     "baselines": "cutwise.baselines",
     "cost_curve": "cutwise.estimators",
@@ -70,6 +72,7 @@ __all__ = [
     "KMedians",
     "KernelKMeans",
     "Report",
+    "TableScaler",
     "ThresholdTree",
     "baselines",
     "cost_curve",

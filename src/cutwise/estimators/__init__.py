@@ -24,6 +24,7 @@ from cutwise.estimators.explainable_kmeans import ExplainableKMeans
 from cutwise.estimators.explainable_kmedians import ExplainableKMedians
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.estimators.kmedians import KMedians
+from cutwise.estimators.table_scaler import TableScaler
 from cutwise.estimators.tuning import tune_depth_penalty
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "ReferenceRecipe",
     "Report",
     "Stages",
+    "TableScaler",
     "TrainingRows",
     "TreeClusterer",
     "TreeEstimator",

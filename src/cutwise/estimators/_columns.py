@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from cutwise.table import Columns, Table, read_table
+from cutwise.table import ColumnKind, Columns, Table, read_table
 
 __all__ = ["RemembersColumns"]
 
@@ -19,11 +19,13 @@ class RemembersColumns:
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
     _frame_library: str | None
+    _kinds: tuple[ColumnKind, ...] = ()
 
     def _remember_columns(self, table: Table) -> None:
         """Set what scikit-learn wants to know about the input."""
         self.n_features_in_ = table.n_columns
         self._frame_library = table.library
+        self._kinds = table.kinds
         if table.has_names:
             self.feature_names_in_ = np.array(table.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -32,10 +34,13 @@ class RemembersColumns:
     def _columns_of_fit(self) -> Columns:
         """The columns of fit."""
         if hasattr(self, "feature_names_in_"):
-            return Columns(tuple(self.feature_names_in_), has_names=True)
-        return Columns(tuple(f"x{i}" for i in range(self.n_features_in_)), has_names=False)
+            return Columns(tuple(self.feature_names_in_), True, self._kinds)
+        return Columns(tuple(f"x{i}" for i in range(self.n_features_in_)), False, self._kinds)
 
     def _read(self, X: Any, tested: npt.NDArray[np.integer] | None = None) -> Table:
         """Rows to answer for, with the columns of fit; of a named frame only those tested where they are given."""
         check_is_fitted(self)
-        return read_table(X, fitted=self._columns_of_fit(), estimator=type(self).__name__, tested=tested)
+        unknown = getattr(self, "handle_unknown", "outside")
+        return read_table(
+            X, fitted=self._columns_of_fit(), estimator=type(self).__name__, tested=tested, unknown=unknown
+        )

@@ -15,6 +15,7 @@ from .intake import (
 )
 from .kinds import ColumnKind, are_plain, number_kind
 from .labels import Labels, read_labels, read_weights
+from .mixed import MixedOptions
 from .rows import EncodedTable, encode_table
 from .searched import SearchedColumns, searched_columns
 from .table import Columns, HasColumns, Table, check_same_columns
@@ -26,6 +27,7 @@ __all__ = [
     "HasColumns",
     "Labels",
     "SearchedColumns",
+    "MixedOptions",
     "Seed",
     "Table",
     "are_plain",

@@ -1,0 +1,241 @@
+"""Tables of every kind of column as points in which columns count alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from cutwise._docs import fill_doc
+from cutwise.estimators._columns import RemembersColumns
+from cutwise.exceptions import UnsupportedInputError
+from cutwise.table import ColumnKind, MixedOptions, Table, check_option, read_table, read_weights
+
+__all__ = ["DISTANCES", "NUMBERS", "TableScaler"]
+
+Float64 = npt.NDArray[np.float64]
+
+NUMBERS = ("standard", "robust", "minmax", "none")
+DISTANCES = ("squared", "absolute")
+
+_WIDE = 256
+"""More columns than these are sparse where fewer than a tenth of their entries are not 0."""
+
+
+@fill_doc
+class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Turns a table of numbers, categories, dates and gaps into points in which columns count alike.
+
+    A category counts as much as a number would if its levels were equally frequent; a missing value lies at the
+    column's mean, one standard deviation off. It is what ``preprocessor="auto"`` takes for tables that are not numbers
+    alone, and may be used by hand.
+
+    Parameters
+    ----------
+    numbers : {"standard", "robust", "minmax", "none"}, default="standard"
+        How numbers, ordered levels, dates and durations are scaled, by their known values: to mean 0 and variance 1; to
+        median 0 and interquartile range 1 (the standard deviation where that is 0); to the range from 0 to 1; not at
+        all. Truth values, and with the first two all columns of two values, are -1 and +1.
+    distance : {"squared", "absolute"}, default="squared"
+        What the points are for: squared distances (k-means), or absolute ones (k-medians), under which levels differ
+        by less.
+
+    Attributes
+    ----------
+    center_, scale_ : ndarray of shape (n_features,), float64
+        A value x of a number becomes ``(x - center_) / scale_``; a category of V levels has a column a level, with
+        ``1 / scale_``, that is ``sqrt(V / (V - 1))`` (``0.4 V / (V - 1)`` for absolute distances), at the row's own.
+    missing_ : ndarray of shape (n_features,), float64
+        What a missing value of a column with gaps becomes; one more column is 1 then, and 0 for known values.
+    n_features_in_ : int
+    {feature_names_in_}
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from cutwise import TableScaler
+    >>> table = pd.DataFrame({"age": [20.0, None, 40.0, 30.0], "region": ["N", "S", "N", "S"]})
+    >>> TableScaler().fit(table).get_feature_names_out().tolist()
+    ['age', 'age is unknown', 'region=N', 'region=S']
+    >>> TableScaler().fit_transform(table).round(2).tolist()
+    [[-1.22, 0.0, 1.41, 0.0], [0.0, 1.0, 0.0, 1.41], [1.22, 0.0, 1.41, 0.0], [0.0, 0.0, 0.0, 1.41]]
+    """
+
+    center_: Float64
+    scale_: Float64
+    missing_: Float64
+
+    def __init__(self, numbers: str = "standard", distance: str = "squared") -> None:
+        self.numbers = numbers
+        self.distance = distance
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the kinds and levels of columns, and their scales.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Columns of any kind, possibly with missing values.
+        {y, sample_weight}
+
+        Returns
+        -------
+        self : TableScaler
+        """
+        check_option("numbers", self.numbers, NUMBERS)
+        check_option("distance", self.distance, DISTANCES)
+        table = _dense(read_table(X, mixed=MixedOptions(sample_weight=sample_weight)))
+        weights = read_weights(sample_weight, table.n_rows)
+        self._remember_columns(table)
+        learned = [
+            self._learn(np.asarray(values, dtype=np.float64), weights, kind)
+            for values, kind in zip(_columns(table), table.kinds, strict=True)
+        ]
+        self.center_, self.scale_, self.missing_ = (np.array(values) for values in zip(*learned, strict=True))
+        return self
+
+    def transform(self, X: Any) -> Float64 | sparse.csr_array:
+        """The rows as points.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows with the columns of fit.
+
+        Returns
+        -------
+        points : ndarray or csr_array of shape (n_samples, n_columns), float64
+            Sparse where there are more than 256 columns, of which fewer than a tenth are not 0.
+        """
+        table = _dense(self._read(X))
+        kinds = self._columns_of_fit().kinds
+        widths = [_width(kind) for kind in kinds]
+        width, n = sum(widths), table.n_rows
+        n_filled = sum(1 if kind.name == "category" else wide for kind, wide in zip(kinds, widths, strict=True) if wide)
+        if width > _WIDE and 10 * n_filled < width:
+            rows, places, entries = zip(*self._entries(table, kinds, widths), strict=True)
+            where = (np.concatenate(rows), np.concatenate(places))
+            return sparse.csr_array((np.concatenate(entries), where), shape=(n, width))
+        points = np.zeros((n, width))
+        for at, place, entry in self._entries(table, kinds, widths):
+            points[at, place] = entry
+        return points
+
+    def _entries(
+        self, table: Table, kinds: tuple[ColumnKind, ...], widths: list[int]
+    ) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Float64]]:
+        """Rows, columns and values of the points, where they are not 0."""
+        end, every = 0, np.arange(table.n_rows)
+        for column, (values, kind, wide) in enumerate(zip(_columns(table), kinds, widths, strict=True)):
+            start, end = end, end + wide
+            if kind.name == "category":
+                at = np.flatnonzero(values < wide)
+                yield at, start + values[at].astype(np.intp), np.full(len(at), 1 / self.scale_[column])
+            elif wide:
+                missing = np.isnan(values)
+                scaled = (values - self.center_[column]) / self.scale_[column]
+                yield every, np.full(len(every), start), np.where(missing, self.missing_[column], scaled)
+                if kind.has_gaps:
+                    at = np.flatnonzero(missing)
+                    yield at, np.full(len(at), start + 1), np.ones(len(at))
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Names of the output's columns: ``region=N``, ``income``, ``income is unknown``.
+
+        Parameters
+        ----------
+        input_features : ignored
+            The names of fit are used.
+
+        Returns
+        -------
+        names : ndarray of shape (n_columns,), object
+        """
+        columns = self._columns_of_fit()
+        names: list[str] = []
+        for name, kind in zip(columns.names, columns.kinds, strict=True):
+            if kind.name == "category":
+                levels = ["unknown" if level is None else str(level) for level in kind.levels or ()]
+                names += [f"{name}={level}" for level in [*levels, "other"][: _width(kind)]]
+            elif _width(kind):
+                names += [name, f"{name} is unknown"][: _width(kind)]
+        return np.array(names, dtype=object)
+
+    def _learn(self, values: Float64, weights: Float64 | None, kind: ColumnKind) -> tuple[float, float, float]:
+        """Center, scale and what a missing value becomes, of one column."""
+        if kind.name == "category":
+            v = _width(kind)
+            return 0.0, 1.0 if v < 2 else 2.5 * (v - 1) / v if self._is_absolute else ((v - 1) / v) ** 0.5, 0.0
+        known = ~np.isnan(values) if weights is None else ~np.isnan(values) & (weights > 0)
+        # Summed value by value, in order: neither the order of the rows nor repeats for weights change a digit.
+        x, place = np.unique(values[known], return_inverse=True)
+        w = np.bincount(place.ravel(), None if weights is None else weights[known], len(x)).astype(np.float64)
+        if len(x) == 2 and (kind.name == "bool" or self.numbers in ("standard", "robust")):
+            center, scale = (x[0] + x[1]) / 2, (x[1] - x[0]) / (1.6 if self._is_absolute else 2)
+        elif len(x) == 0 or self.numbers == "none":
+            center, scale = 0.0, 1.0
+        elif self.numbers == "minmax":
+            center, scale = x[0], x[-1] - x[0]
+        else:
+            center = _mean(x, w)
+            scale = _mean((x - center) ** 2, w) ** 0.5
+            if self.numbers == "robust":
+                center = _quantile(x, w, 0.5)
+                scale = (_quantile(x, w, 0.75) - _quantile(x, w, 0.25)) or scale
+        scale = float(scale) if scale > 0 and np.isfinite(scale) else 1.0
+        at_center = self.numbers in ("standard", "robust") and len(x) != 2
+        missing = 0.0 if at_center or not len(x) else (_mean(x, w) - center) / scale
+        return float(center), scale, float(missing)
+
+    @property
+    def _is_absolute(self) -> bool:
+        return self.distance == "absolute"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "scale_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
+
+
+def _width(kind: ColumnKind) -> int:
+    """How many columns of the output are of one column."""
+    if kind.left_out is not None:
+        return 0
+    if kind.name == "category":
+        n_levels = len(kind.levels or ()) + kind.has_other
+        return n_levels if n_levels > 1 else 0
+    return 1 + kind.has_gaps
+
+
+def _columns(table: Table) -> list[npt.NDArray[Any]]:
+    return list(np.asarray(table.values).T)
+
+
+def _dense(table: Table) -> Table:
+    if table.is_sparse:
+        raise UnsupportedInputError(
+            "TableScaler takes dense tables; a sparse matrix was passed. Give X.toarray(), or use MaxAbsScaler()."
+        )
+    return table
+
+
+def _mean(x: Float64, w: Float64) -> float:
+    """The weighted mean, exact where all values are equal or symmetric about one."""
+    middle = x[len(x) // 2]
+    return float(middle + (w * (x - middle)).sum() / w.sum())
+
+
+def _quantile(x: Float64, w: Float64, share: float) -> float:
+    """The value below which that share of the weight lies, the mean of two where it lies between them."""
+    running = np.cumsum(w)
+    at = share * running[-1]
+    first = int(np.searchsorted(running, at))
+    last = int(np.searchsorted(running, at, side="right"))
+    return float((x[min(first, len(x) - 1)] + x[min(last, len(x) - 1)]) / 2)
