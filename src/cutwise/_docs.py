@@ -67,6 +67,17 @@ preprocessor : transformer, default=None
     Distances are measured in its output (a scaler's, say), rules stay in the columns and units of ``X``. A copy is
     fitted; weights are passed on where its ``fit`` takes them. One that is not scikit-learn's may write into its
     input, so it is given a copy of the rows.
+mixed_preprocessor = preprocessor : transformer or "auto", default="auto"
+    Distances are measured in its output (a scaler's, say), rules stay in the columns and units of ``X``. ``"auto"``
+    takes numbers without missing values as they are, and any other table through a :class:`TableScaler`. A copy of a
+    transformer is fitted, on the table as it was passed; weights are passed on where its ``fit`` takes them. One that
+    is not scikit-learn's may write into its input, so it is given a copy of the rows.
+categorical_features : "from_dtype" or array-like, default="from_dtype"
+    The columns to take as categories, whatever their type: names, positions or a mask. ``"from_dtype"``: columns of
+    text and unordered categorical ones.
+handle_unknown : {"outside", "error"}, default="outside"
+    What to do with levels never seen at fit: such a row counts as none of the levels that a rule names, with a
+    warning, or it is an error.
 n_init : int, default=10
     Number of starts of the reference, by k-means++.
 random_state : int, RandomState instance or None, default=None
@@ -119,6 +130,10 @@ cluster_names_ : dict of label to str
     The names that ``name_clusters`` gave; empty after a fit.
 feature_names_in_ : ndarray of shape (n_features,)
     Only when ``X`` has column names that are all strings.
+column_kinds_ : dict of str to str
+    What every column was taken for: number, integer, bool, category, ordered, date or duration.
+left_out_ : dict of str to str
+    Columns that take no part, each with the reason: texts of which most rows have their own, and no value at all.
 X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
     Rows with the columns of fit, in their own units.
 y : ignored
@@ -130,7 +145,10 @@ names : mapping of label to str, default=None
 """
 
 LINE = re.compile(r"^\{(\w+(?:, \w+)*)\}$", re.MULTILINE)
-ENTRIES = {entry.split(" : ")[0].split(",")[0]: entry for entry in re.split(r"\n(?=\S)", SHARED.strip())}
+# An entry "a = b : ..." is written for b, and asked for as a: one parameter may differ between classes.
+ENTRIES = {
+    re.split(" : | = |,", entry)[0]: re.sub(r"^\w+ = ", "", entry) for entry in re.split(r"\n(?=\S)", SHARED.strip())
+}
 
 
 def fill_doc(cls: Class) -> Class:

@@ -20,6 +20,7 @@ from cutwise import (
     ExplainableKernelKMeans,
     ExplainableKMeans,
     ExplainableKMedians,
+    TableScaler,
     export_graphviz,
     export_json,
     export_markdown,
@@ -106,6 +107,7 @@ def test_a_loaded_model_can_be_fitted_again(iris, tmp_path):
 
 
 SCALERS = [StandardScaler(), StandardScaler(with_mean=False), MinMaxScaler((0, 2)), MaxAbsScaler(), RobustScaler()]
+SCALERS += [TableScaler(), TableScaler("robust", "absolute")]
 
 
 @pytest.mark.parametrize("scaler", SCALERS, ids=repr)

@@ -24,6 +24,7 @@ def test_nothing_is_public_by_accident():
         "KMedians",
         "KernelKMeans",
         "Report",
+        "TableScaler",
         "ThresholdTree",
         "baselines",
         "cost_curve",

@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from cutwise._docs import fill_doc
 from cutwise.estimators._model_file import ModelFileMixin
 from cutwise.estimators._params import UnserializableParam
+from cutwise.estimators._progress import Stages
 from cutwise.estimators._rows import FitContext, transform_rows
+from cutwise.estimators.table_scaler import TableScaler
 from cutwise.exceptions import (
     EmptyClusterWarning,
     InvalidInputError,
@@ -32,7 +34,8 @@ from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves,
 from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_decision_tree
 from cutwise.reference import KMEANS, Objective, sum_costs, sum_weights
-from cutwise.table import Table, check_n_jobs, read_labels, read_weights
+from cutwise.table import MixedOptions, Table, check_n_jobs, check_option, read_labels, read_table, read_weights
+from cutwise.table.kinds import are_plain
 from cutwise.tree.growing import GrownTree
 
 __all__ = ["TreeEstimator", "fitted"]
@@ -50,6 +53,12 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     # Called with what a fit grew, so that cost_curve can finish it with every smaller tree of the same growth.
     _after_growth: Callable[[FitContext, GrownTree], None] | None = None
+
+    _takes_mixed: ClassVar[bool] = False
+    """Whether tables may hold categories, dates and missing values."""
+
+    handle_unknown: str
+    categorical_features: Any
 
     _takes_cheapest: ClassVar[bool] = False
     """Whether a fit ends with the cheapest tree of its growth, rather than the largest."""
@@ -317,6 +326,26 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         """The fitted tree as readouts take it, with these names of clusters on top."""
         return LabeledTree(self.tree_, self._columns_of_fit(), self._leaf_counts, self.classes_, self._names(names))
 
+    def _read_rows_of_fit(self, X: Any, sample_weight: Any, stages: Stages) -> Table:
+        """The table of a fit: numbers alone, or whatever columns where the estimator takes them."""
+        if not self._takes_mixed or getattr(self, "algorithm", None) == "optimal":
+            return read_table(X)
+        check_option("handle_unknown", self.handle_unknown, ("outside", "error"))
+        table = read_table(X, mixed=MixedOptions(self.categorical_features, sample_weight))
+        if not are_plain(table.kinds):
+            return read_table(X)  # until levels and missing values are searched
+        if any(kind.left_out for kind in table.kinds):
+            stages.say(table.columns.in_words())
+        return table
+
+    def _preprocessor_for(self, table: Table) -> Any:
+        """What ``"auto"`` stands for with this table, or the preprocessor given."""
+        if not (isinstance(self.preprocessor, str) and self.preprocessor == "auto" and self._takes_mixed):
+            return self.preprocessor
+        if are_plain(table.kinds):
+            return None
+        return TableScaler() if self._objective is KMEANS else TableScaler("robust", "absolute")
+
     def _read_tested(self, X: Any) -> Table:
         """Rows to route: the columns of a named frame that no test asks about may be missing, or hold anything."""
         check_is_fitted(self)
@@ -348,7 +377,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         """Rows in the space where distances are measured."""
         fitted = getattr(self, "preprocessor_", None)
         if fitted is not None:
-            return transform_rows(fitted, X, table.n_rows)[1]
+            return transform_rows(fitted, X, table)[1]
         if isinstance(self.preprocessor, UnserializableParam):
             raise ModelFileError(
                 "Distances are measured in the output of the preprocessor, and a model file does not hold it "

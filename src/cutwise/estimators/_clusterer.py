@@ -12,7 +12,7 @@ from cutwise._docs import fill_doc
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._rows import MetricSpace, Stages, fit_metric_space
 from cutwise.readouts.explained import below_one
-from cutwise.table import Table, check_n_clusters, read_table, read_weights
+from cutwise.table import Table, check_n_clusters, read_weights
 
 __all__ = ["TreeClusterer"]
 
@@ -62,11 +62,11 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     ) -> tuple[Table, npt.NDArray[np.float64] | None, MetricSpace]:
         """The table, the weights and the space of distances of a fit, checked."""
         with stages.stage("reading the table"):
-            table = read_table(X)
+            table = self._read_rows_of_fit(X, sample_weight, stages)
             weights = read_weights(sample_weight, table.n_rows)
             check_n_clusters(n_clusters, table, weights)
         with stages.stage("preprocessor"):
-            space = fit_metric_space(self.preprocessor, X, table, weights)
+            space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
             if space.preprocessor is not None:
                 what, instead = "the preprocessor's output", "a preprocessor that keeps more rows apart"
                 check_n_clusters(n_clusters, space.table, weights, what=what, instead=instead)

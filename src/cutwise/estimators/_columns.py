@@ -37,6 +37,18 @@ class RemembersColumns:
             return Columns(tuple(self.feature_names_in_), True, self._kinds)
         return Columns(tuple(f"x{i}" for i in range(self.n_features_in_)), False, self._kinds)
 
+    @property
+    def column_kinds_(self) -> dict[str, str]:
+        """What every column was taken for, by name: number, integer, bool, category, ordered, date or duration."""
+        columns = self._columns_of_fit()
+        return {name: kind.name for name, kind in zip(columns.names, columns.kinds, strict=True)}
+
+    @property
+    def left_out_(self) -> dict[str, str]:
+        """The columns that take no part, each with the reason."""
+        columns = self._columns_of_fit()
+        return {name: kind.left_out for name, kind in zip(columns.names, columns.kinds, strict=True) if kind.left_out}
+
     def _read(self, X: Any, tested: npt.NDArray[np.integer] | None = None) -> Table:
         """Rows to answer for, with the columns of fit; of a named frame only those tested where they are given."""
         check_is_fitted(self)

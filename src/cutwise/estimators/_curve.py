@@ -20,7 +20,7 @@ from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
 from cutwise.readouts.words import finite
 from cutwise.reference import OBJECTIVES
-from cutwise.table import check_integer, check_max_leaves, check_n_clusters, check_number, read_labels, read_table
+from cutwise.table import check_integer, check_max_leaves, check_n_clusters, check_number, read_labels
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import sizes_of_growth, truncate_growth
 
@@ -281,5 +281,6 @@ def _most_leaves(model: Any, X: Any, y: Any) -> int:
     if "n_clusters" in model.get_params(deep=False):
         k = check_n_clusters(model.n_clusters)
     else:
-        k = read_labels(y, read_table(X).n_rows, estimator=type(model).__name__).n_clusters
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        k = read_labels(y, n_rows, estimator=type(model).__name__).n_clusters
     return max(min(4 * k, k + 30), check_max_leaves(model.max_leaves, k))

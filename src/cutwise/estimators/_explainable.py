@@ -123,6 +123,7 @@ class ExplainableClusterer(TreeClusterer):
     """Parent of the estimators whose clusters have centers; the objective makes them k-means or k-medians."""
 
     _takes_cheapest = True
+    _takes_mixed = True
     depth_penalty_: float
     search_: SearchRecord
     _penalty_search: PenaltySearch
@@ -140,8 +141,10 @@ class ExplainableClusterer(TreeClusterer):
         depth_penalty: float | str = 0.03,
         target_cost: float | None = None,
         target_waes: float | None = None,
+        categorical_features: Any = "from_dtype",
+        handle_unknown: str = "outside",
         reference: Any = None,
-        preprocessor: Any = None,
+        preprocessor: Any = "auto",
         n_init: int = 10,
         random_state: Seed = None,
         n_jobs: int | None = None,
@@ -157,6 +160,8 @@ class ExplainableClusterer(TreeClusterer):
         self.depth_penalty = depth_penalty
         self.target_cost = target_cost
         self.target_waes = target_waes
+        self.categorical_features = categorical_features
+        self.handle_unknown = handle_unknown
         self.reference = reference
         self.preprocessor = preprocessor
         self.n_init = n_init
@@ -170,7 +175,8 @@ class ExplainableClusterer(TreeClusterer):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Finite numbers; not copied where they are float32, float64, int32, int64, uint8 or bool.
+            Numbers; not copied where they are float32, float64, int32, int64, uint8 or bool. In data frames also texts,
+            categories, truth values, dates and durations, and everywhere missing values.
         {y, sample_weight}
 
         Returns
@@ -180,7 +186,7 @@ class ExplainableClusterer(TreeClusterer):
         Raises
         ------
         InvalidInputError
-            A parameter, a value or a weight that cannot be used: fewer distinct rows than clusters, NaN, text, ...
+            A parameter, a value or a weight that cannot be used: fewer distinct rows than clusters, infinity, ...
 
         Warns
         -----
@@ -188,6 +194,8 @@ class ExplainableClusterer(TreeClusterer):
             Reference centers that no cut can part.
         EmptyClusterWarning
             A cluster that ended without rows.
+        IdentifierWarning
+            Columns that are left out, for they only name rows or hold nothing, or that number the rows.
         """
         self._refuse_unsaved()
         k = check_n_clusters(self.n_clusters)

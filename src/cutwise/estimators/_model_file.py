@@ -22,7 +22,15 @@ from sklearn.utils.validation import check_is_fitted
 from cutwise._whole import write_whole
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.estimators._entries import Entries, pack_array, pack_float
-from cutwise.estimators._params import UnserializableParam, pack_fitted, pack_param, unpack_fitted
+from cutwise.estimators._params import (
+    UnserializableParam,
+    pack_fitted,
+    pack_kinds,
+    pack_param,
+    unpack_fitted,
+    unpack_kinds,
+)
+from cutwise.estimators.table_scaler import TableScaler
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LeafCounts, read_cluster_names
 from cutwise.reference import FEATURE_SPACE, OBJECTIVES, Reference
@@ -105,6 +113,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         return {
             "n_features_in": self.n_features_in_,
             "feature_names_in": list(columns.names) if columns.has_names else None,
+            "kinds": pack_kinds(columns.kinds),
             "classes": pack_array(self.classes_),
             "cluster_names": [self.cluster_names_.get(label) for label in self.classes_.tolist()],
             "tree": self.tree_.to_dict(),
@@ -141,6 +150,9 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         names = state.optional("feature_names_in", lambda key: state.texts(key, d))
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
+        self._kinds = state.later("kinds", lambda key: state.made(key, unpack_kinds)) or ()
+        if len(self._kinds) not in (0, d):
+            raise state.refuse("kinds", f"the kinds of {d} columns")
         self._frame_library = state.later("frame_library", state.text)
         self._restore_clusters(state)
         self._gaps = state.optional("gaps", lambda key: state.array(key, "f", (tree.n_nodes, 4)))
@@ -189,17 +201,18 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         objective = reference.text("objective", (*OBJECTIVES, FEATURE_SPACE))
         unknown_space = isinstance(self.preprocessor, UnserializableParam)
         # The feature space of a kernel has no coordinates; a transformer's output may have any number, a scaler's d.
-        p = 0 if objective == FEATURE_SPACE else None if unknown_space else self.n_features_in_
+        fitted = state.later("preprocessor", lambda key: unpack_fitted(state.part(key)))
+        width = len(fitted.get_feature_names_out()) if isinstance(fitted, TableScaler) else self.n_features_in_
+        p = 0 if objective == FEATURE_SPACE else None if unknown_space else width
         centers = reference.array("centers", "f", (k, p))
         # The labels belong to the training rows, which the file does not hold.
         none = np.empty(0, dtype=np.int32)
         self.reference_ = Reference(none, centers, reference.number("cost"), objective)
         if objective != FEATURE_SPACE:
             self.cluster_centers_ = state.array("cluster_centers", "f", centers.shape)
-        fitted = state.later("preprocessor", lambda key: unpack_fitted(state.part(key)))
         if unknown_space:
             return
-        if (fitted is None) != (self.preprocessor is None):
+        if (fitted is None) != (self.preprocessor is None) and self.preprocessor != "auto":
             if fitted is not None:
                 raise state.refuse("preprocessor", "null, as in params,")
             # It learned what JSON cannot hold.

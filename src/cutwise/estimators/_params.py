@@ -7,14 +7,25 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from cutwise.estimators._entries import DamagedEntryError, Entries, pack_array, pack_float, unpack_array
+from cutwise.estimators.table_scaler import TableScaler
+from cutwise.table import ColumnKind
 
-__all__ = ["UnserializableParam", "pack_fitted", "pack_param", "unpack_fitted", "unpack_params"]
+__all__ = [
+    "UnserializableParam",
+    "pack_fitted",
+    "pack_kinds",
+    "pack_param",
+    "unpack_fitted",
+    "unpack_kinds",
+    "unpack_params",
+]
 
 
 class UnserializableParam:
@@ -91,15 +102,33 @@ _LEARNED = {
     "MinMaxScaler": ("min_", "scale_", "data_min_", "data_max_", "data_range_"),
     "MaxAbsScaler": ("max_abs_", "scale_"),
     "RobustScaler": ("center_", "scale_"),
+    "TableScaler": ("center_", "scale_", "missing_"),
 }
+
+
+def _scaler_class(name: str) -> Any:
+    """The class of that name."""
+    from sklearn import preprocessing
+
+    return TableScaler if name == "TableScaler" else getattr(preprocessing, name)
+
+
+def pack_kinds(kinds: Iterable[ColumnKind]) -> list[Any]:
+    """The kinds of columns as JSON can hold them: a word where there is no more to say."""
+    packed = [kind.to_dict() for kind in kinds]
+    return [entry["name"] if list(entry) == ["name"] else entry for entry in packed]
+
+
+def unpack_kinds(packed: list[Any]) -> tuple[ColumnKind, ...]:
+    """The inverse of ``pack_kinds``."""
+    entries = [{"name": entry} if isinstance(entry, str) else entry for entry in packed]
+    return tuple(ColumnKind.from_dict(entry) for entry in entries)
 
 
 def pack_scaler(transformer: Any) -> dict[str, Any] | None:
     """A scaler's class and parameters as JSON can hold them; None for any other object."""
-    from sklearn import preprocessing
-
     name = type(transformer).__name__
-    if name not in _LEARNED or type(transformer) is not getattr(preprocessing, name):
+    if name not in _LEARNED or type(transformer) is not _scaler_class(name):
         return None
     params = transformer.get_params(deep=False)
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in params.items()}
@@ -108,11 +137,10 @@ def pack_scaler(transformer: Any) -> dict[str, Any] | None:
 
 def unpack_scaler(packed: Entries) -> Any:
     """The inverse of ``pack_scaler``: not fitted."""
-    from sklearn import preprocessing
 
     def make(params: dict[str, Any]) -> Any:
         values = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items()}
-        scaler = getattr(preprocessing, packed.text("class", tuple(_LEARNED)))(**values)
+        scaler = _scaler_class(packed.text("class", tuple(_LEARNED)))(**values)
         scaler._validate_params()
         return scaler
 
@@ -131,8 +159,10 @@ def pack_fitted(transformer: Any) -> dict[str, Any] | None:
             return None
         learned[attribute] = None if values is None else np.asarray(values, dtype=np.float64).tolist()
     names = getattr(transformer, "feature_names_in_", None)
+    kinds = {"kinds": pack_kinds(transformer._kinds)} if isinstance(transformer, TableScaler) else {}
     return {
         **packed,
+        **kinds,
         "learned": learned,
         "n_features_in": int(transformer.n_features_in_),
         "feature_names_in": None if names is None else [str(name) for name in names],
@@ -149,7 +179,12 @@ def unpack_fitted(packed: Entries) -> Any:
     learned = packed.part("learned")
     for attribute in _LEARNED[packed.of("class")]:
         setattr(scaler, attribute, learned.optional(attribute, lambda key: learned.numbers(key, d)))
-    packed.made("learned", lambda _: _try_out(scaler, d))
+    if isinstance(scaler, TableScaler):
+        scaler._kinds = packed.made("kinds", unpack_kinds)
+        if len(scaler._kinds) != d:
+            raise packed.refuse("kinds", f"the kinds of {d} columns")
+    else:
+        packed.made("learned", lambda _: _try_out(scaler, d))
     return scaler
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import has_fit_parameter
 
 from cutwise import core
+from cutwise.estimators.table_scaler import TableScaler
 from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
 from cutwise.reference import (
     KMEANS,
@@ -361,6 +362,7 @@ def fit_metric_space(
     it is fitted on the rows that have a weight.
     """
     if preprocessor is None:
+        _need_numbers(table)
         return MetricSpace(None, X, table)
     if isinstance(preprocessor, type) or not (hasattr(preprocessor, "fit") and hasattr(preprocessor, "transform")):
         raise InvalidInputError(
@@ -368,7 +370,7 @@ def fit_metric_space(
             "Give one of scikit-learn's, such as StandardScaler() or a Pipeline, or None."
         )
     fitted = copying_clone(preprocessor)
-    own = unshared(X, fitted)
+    own = _rows_for(fitted, X, table)
     with np.errstate(all="ignore"), _refusing_y(preprocessor):  # what comes of an overflow is said once, with its row
         if sample_weight is not None and has_fit_parameter(fitted, "sample_weight"):
             fitted.fit(own, sample_weight=sample_weight)
@@ -379,7 +381,23 @@ def fit_metric_space(
             return MetricSpace(fitted, Z, _read_metric(Z, table.n_rows))
         else:
             fitted.fit(own)
-    return MetricSpace(fitted, *transform_rows(fitted, X, table.n_rows))
+    return MetricSpace(fitted, *transform_rows(fitted, X, table))
+
+
+def _need_numbers(table: Table) -> None:
+    """Refuse columns between whose values there is no distance."""
+    for column, kind in enumerate(table.kinds):
+        if not kind.is_plain:
+            what = "missing values" if kind.has_gaps else f"values of the kind {kind.name}"
+            raise InvalidInputError(
+                f"Distances need numbers, and {table.columns.describe(column)} holds {what}. Use preprocessor="
+                '"auto" or TableScaler(), or leave the column out.'
+            )
+
+
+def _rows_for(fitted: Any, X: Any, table: Table) -> Any:
+    """What a preprocessor is given: the table as it was passed, or as our own read it already."""
+    return table if isinstance(fitted, TableScaler) else unshared(X, fitted)
 
 
 @contextmanager
@@ -396,11 +414,11 @@ def _refusing_y(preprocessor: Any) -> Iterator[None]:
         ) from error
 
 
-def transform_rows(fitted: Any, X: Any, n_rows: int) -> tuple[Any, Table]:
+def transform_rows(fitted: Any, X: Any, table: Table) -> tuple[Any, Table]:
     """The output of a fitted preprocessor, as it gives it and as a table; nothing is written into ``X``."""
     with np.errstate(all="ignore"):  # as when it was fitted
-        Z = fitted.transform(unshared(X, fitted))
-    return Z, _read_metric(Z, n_rows)
+        Z = fitted.transform(_rows_for(fitted, X, table))
+    return Z, _read_metric(Z, table.n_rows)
 
 
 def _read_metric(Z: Any, n_rows: int) -> Table:

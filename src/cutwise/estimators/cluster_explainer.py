@@ -39,7 +39,6 @@ from cutwise.table import (
     check_number,
     check_option,
     read_labels,
-    read_table,
     read_weights,
 )
 from cutwise.tree.recipes import EXPANSIONS, recipes_for
@@ -73,7 +72,7 @@ class ClusterExplainer(TreeEstimator):
         How a tree with one leaf a cluster grows to ``max_leaves``. ``"auto"`` always uses ``"expand"``.
     depth_penalty : float, default=0.03
         Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone.
-    {preprocessor}
+    {categorical_features, handle_unknown, mixed_preprocessor}
     random_state : int, RandomState instance or None, default=None
         Not used: nothing here is random. For the sake of pipelines that set it everywhere.
     {n_jobs, verbose}
@@ -105,7 +104,7 @@ class ClusterExplainer(TreeEstimator):
     total_cost_ : float
         Cost of all rows as a single cluster, noise apart; with ``costs``, by the cluster that serves them all best.
     {explained_, reference_explained_, n_leaves_, preprocessor_, n_features_in_, cluster_names_}
-    {feature_names_in_}
+    {feature_names_in_, column_kinds_, left_out_}
 
     Examples
     --------
@@ -118,6 +117,8 @@ class ClusterExplainer(TreeEstimator):
     1.0
     """
 
+    _takes_mixed = True
+
     def __init__(
         self,
         max_leaves: int | None = None,
@@ -125,7 +126,9 @@ class ClusterExplainer(TreeEstimator):
         *,
         expansion: str = "exkmc",
         depth_penalty: float = 0.03,
-        preprocessor: Any = None,
+        categorical_features: Any = "from_dtype",
+        handle_unknown: str = "outside",
+        preprocessor: Any = "auto",
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -134,6 +137,8 @@ class ClusterExplainer(TreeEstimator):
         self.algorithm = algorithm
         self.expansion = expansion
         self.depth_penalty = depth_penalty
+        self.categorical_features = categorical_features
+        self.handle_unknown = handle_unknown
         self.preprocessor = preprocessor
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -145,7 +150,7 @@ class ClusterExplainer(TreeEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Finite numbers.
+            Numbers; in other columns and where values are missing, what ``preprocessor`` takes.
         y : array-like of shape (n_samples,)
             A label for each row: integers, texts or booleans. -1 is noise, also where it is written out among texts: it
             takes no part, though ``predict`` places it.
@@ -181,12 +186,12 @@ class ClusterExplainer(TreeEstimator):
         stages = Stages(type(self).__name__, self.verbose)
 
         with stages.stage("reading the table"):
-            table = read_table(X)
+            table = self._read_rows_of_fit(X, sample_weight, stages)
             weights = read_weights(sample_weight, table.n_rows)
             labels = _weighted_labels(read_labels(y, table.n_rows, estimator=type(self).__name__), weights)
             max_leaves = check_max_leaves(self.max_leaves, labels.n_clusters)
         with stages.stage("encoding"):
-            space = fit_metric_space(self.preprocessor, X, table, weights)
+            space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
             keep = labels.codes >= 0 if labels.n_noise else None
             rows = encode_rows(
                 table, space.table, weights, keep=keep, shared=labels.codes, merge=costs is None, n_jobs=n_jobs

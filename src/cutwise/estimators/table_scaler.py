@@ -86,8 +86,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         -------
         self : TableScaler
         """
-        check_option("numbers", self.numbers, NUMBERS)
-        check_option("distance", self.distance, DISTANCES)
+        self._validate_params()
         table = _dense(read_table(X, mixed=MixedOptions(sample_weight=sample_weight)))
         weights = read_weights(sample_weight, table.n_rows)
         self._remember_columns(table)
@@ -190,6 +189,10 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         at_center = self.numbers in ("standard", "robust") and len(x) != 2
         missing = 0.0 if at_center or not len(x) else (_mean(x, w) - center) / scale
         return float(center), scale, float(missing)
+
+    def _validate_params(self) -> None:
+        check_option("numbers", self.numbers, NUMBERS)
+        check_option("distance", self.distance, DISTANCES)
 
     @property
     def _is_absolute(self) -> bool:

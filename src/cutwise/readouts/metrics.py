@@ -430,6 +430,7 @@ def _read(tree: Tree, X: Any) -> tuple[Table, ThresholdTree]:
     fitted = Columns(
         tuple(f"x{i}" for i in range(routed.n_features)) if names is None else tuple(map(str, names)),
         names is not None,
+        getattr(tree, "_kinds", ()),
     )
     return read_table(X, fitted=fitted, estimator=type(tree).__name__), routed
 

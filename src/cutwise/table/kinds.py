@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,31 @@ class ColumnKind:
     def is_plain(self) -> bool:
         """Whether the column holds numbers or truth values, all of them known, or takes no part."""
         return self.left_out is not None or (self.name in ("number", "integer", "bool") and not self.has_gaps)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a model file holds: the name, and what is not as usual."""
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "levels"}
+        levels = {} if self.levels is None else {"levels": list(self.levels)}
+        return {name: value for name, value in values.items() if value} | levels
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ColumnKind:
+        """The inverse of ``to_dict``; raises ``ValueError`` for what it never gives."""
+        levels = data.get("levels")
+        kind = cls(**data) if levels is None else cls(**{**data, "levels": tuple(levels)})
+        found = kind.levels or ()
+        is_sound = (
+            kind.name in get_args(KindName)
+            and (kind.name in ("category", "ordered")) == (levels is not None)
+            and (kind.name == "date") == (kind.unit in ("day", "microsecond"))
+            and all(isinstance(level, str | int | float | None) for level in found)
+            and len(set(found)) == len(found)
+            and all(isinstance(text, str | None) for text in (kind.zone, kind.left_out))
+            and all(isinstance(flag, bool) for flag in (kind.has_gaps, kind.has_other))
+        )
+        if not is_sound:
+            raise ValueError(f"no kind of column: {data}")
+        return kind
 
 
 NUMBER, INTEGER, BOOL = ColumnKind("number"), ColumnKind("integer"), ColumnKind("bool")

@@ -21,14 +21,18 @@ def distinct_items(items: Sequence[Any]) -> tuple[npt.NDArray[np.intp], list[Any
     distinct = list(dict.fromkeys(items))
     number = {item: i for i, item in enumerate(distinct)}
     codes = np.fromiter(map(number.__getitem__, items), dtype=np.intp, count=len(items))
-    return codes, [None if is_missing(item) else plain_level(item) for item in distinct]
+    return codes, [None if is_missing(item) else item for item in distinct]
 
 
 def plain_level(item: Any) -> Any:
-    """A level as a plain value: texts, whole numbers without a fraction, other numbers."""
+    """A level as a plain value: a number, whole ones without a fraction, or the text of anything else."""
+    if item is None:
+        return None
     if isinstance(item, np.generic):
         item = item.item()
-    return int(item) if isinstance(item, float) and item.is_integer() else item
+    if isinstance(item, float) and item.is_integer():
+        return int(item)
+    return item if isinstance(item, str | int | float) else str(item)
 
 
 def find_levels(
@@ -44,7 +48,7 @@ def find_levels(
     """
     weight = np.bincount(codes, weights=weights, minlength=len(distinct))
     mass: dict[Any, float] = {}
-    for level, w in zip(distinct, weight.tolist(), strict=True):
+    for level, w in zip(map(plain_level, distinct), weight.tolist(), strict=True):
         if w > 0:
             mass[level] = mass.get(level, 0) + w
     known = [level for level in mass if level is not None]
@@ -68,5 +72,5 @@ def code_levels(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """The position of every item among the levels, ``len(levels)`` for none of them; and which distinct are none."""
     position = {level: i for i, level in enumerate(levels)}
-    found = np.array([position.get(level, len(levels)) for level in distinct], dtype=np.float64)
+    found = np.array([position.get(level, len(levels)) for level in map(plain_level, distinct)], dtype=np.float64)
     return found[codes], found == len(levels)

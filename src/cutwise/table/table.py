@@ -55,6 +55,17 @@ class Columns:
         if len(self.kinds) != len(self.names):
             object.__setattr__(self, "kinds", (NUMBER,) * len(self.names))
 
+    def in_words(self) -> str:
+        """What the columns were taken for: ``7 columns: 4 numbers, 3 categories; 1 left out (ticket: ...)``."""
+        words = {"number": "number", "integer": "number", "bool": "yes or no", "ordered": "ordered category"}
+        used = Counter(words.get(kind.name, kind.name) for kind in self.kinds if not kind.left_out)
+        plural = {"category": "categories", "ordered category": "ordered categories", "yes or no": "yes or no"}
+        parts = [f"{n} {word if n == 1 else plural.get(word, word + 's')}" for word, n in used.items()]
+        n = len(self.names)
+        text = f"{n} column{'s' if n > 1 else ''}: {', '.join(parts)}"
+        out = [f"{name}: {kind.left_out}" for name, kind in zip(self.names, self.kinds, strict=True) if kind.left_out]
+        return f"{text}; {len(out)} left out ({'; '.join(out)})" if out else text
+
     def describe(self, column: int) -> str:
         """The column as messages call it: ``column 'age'``, or ``column 3`` where there are no names."""
         return f"column {self.names[column]!r}" if self.has_names else f"column {column}"
