@@ -305,7 +305,14 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         tags.input_tags.sparse = (
             not hasattr(preprocessor, "__sklearn_tags__") or get_tags(preprocessor).input_tags.sparse
         )
+        if self._reads_mixed and isinstance(preprocessor, str | TableScaler):
+            tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
+
+    @property
+    def _reads_mixed(self) -> bool:
+        """Whether tables may hold categories, dates and missing values as the estimator is set up."""
+        return self._takes_mixed and getattr(self, "algorithm", None) != "optimal"
 
     @property
     def _n_features_out(self) -> int:
@@ -328,13 +335,11 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _read_rows_of_fit(self, X: Any, sample_weight: Any, stages: Stages) -> Table:
         """The table of a fit: numbers alone, or whatever columns where the estimator takes them."""
-        if not self._takes_mixed or getattr(self, "algorithm", None) == "optimal":
+        if not self._reads_mixed:
             return read_table(X)
         check_option("handle_unknown", self.handle_unknown, ("outside", "error"))
         table = read_table(X, mixed=MixedOptions(self.categorical_features, sample_weight))
-        if not are_plain(table.kinds):
-            return read_table(X)  # until levels and missing values are searched
-        if any(kind.left_out for kind in table.kinds):
+        if not are_plain(table.kinds) or any(kind.left_out for kind in table.kinds):
             stages.say(table.columns.in_words())
         return table
 
