@@ -11,7 +11,7 @@ import scipy.sparse
 from sklearn.cluster import KMeans
 
 import cutwise
-from cutwise import ClusterExplainer, ExplainableKMeans
+from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, KMedians
 from tests.oracle.models import fit_quietly
 
 X = np.random.default_rng(0).normal(size=(30, 4))
@@ -44,7 +44,7 @@ def _check(message: str, words) -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("model", [ExplainableKMeans(3), ClusterExplainer()])
+@pytest.mark.parametrize("model", [ExplainableKMeans(3, preprocessor=None), ClusterExplainer(preprocessor=None)])
 def test_values_that_are_not_finite_are_named_by_column_and_first_row(model, value):
     y = {"y": CODES} if isinstance(model, ClusterExplainer) else {}
     word = "NaN" if np.isnan(value) else "infinity"
@@ -60,18 +60,26 @@ def test_values_that_are_not_finite_are_named_by_column_and_first_row(model, val
 def test_missing_values_of_nullable_columns_are_named():
     frame = FRAME.convert_dtypes()
     frame.loc[5, "income"] = pd.NA
-    _says(ExplainableKMeans(3), "income", "5", X=frame)
+    _says(ExplainableKMeans(3, preprocessor=None), "income", "5", X=frame)
 
 
 def test_text_in_a_column_is_named():
     frame = FRAME.assign(city=["Bonn", "Rome", "Oslo"] * 10)
-    _says(ExplainableKMeans(3), "city", X=frame)
-    _says(ExplainableKMeans(3), X=np.array([["a", "b"], ["c", "d"]]))
-    _says(ExplainableKMeans(3), X=[[1.0, "high"], [2.0, "low"], [3.0, "low"]])
+    for model in (
+        ExplainableKMeans(3, preprocessor=None),
+        ExplainableKMeans(3, categorical_features=[]),
+        ExplainableKMeans(2, algorithm="optimal"),
+        ExplainableKernelKMeans(3),
+        KMedians(3),
+    ):
+        _says(model, "city", X=frame)
+        _says(model, X=[[1.0, "high"], [2.0, "low"], [3.0, "low"]])
 
 
 def test_dates_are_not_numbers():
-    _says(ExplainableKMeans(3), "since", X=FRAME.assign(since=pd.date_range("2024-01-01", periods=30)))
+    _says(
+        ExplainableKMeans(3, preprocessor=None), "since", X=FRAME.assign(since=pd.date_range("2024-01-01", periods=30))
+    )
 
 
 def test_duplicate_column_names_are_named():
@@ -275,7 +283,7 @@ def test_a_fit_that_fails_leaves_the_model_before_it_usable():
     model = fit_quietly(ExplainableKMeans(3, random_state=0), X)
     labels = model.predict(X)
     with pytest.raises(ValueError):
-        model.fit(_with(X, 0, 0, np.nan))
+        model.fit(_with(X, 0, 0, np.inf))
     assert np.array_equal(model.predict(X), labels)
 
 

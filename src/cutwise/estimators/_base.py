@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from cutwise._docs import fill_doc
 from cutwise.estimators._model_file import ModelFileMixin
 from cutwise.estimators._params import UnserializableParam
-from cutwise.estimators._progress import Stages
-from cutwise.estimators._rows import FitContext, transform_rows
+from cutwise.estimators._rows import FitContext, Stages, transform_rows
 from cutwise.estimators.table_scaler import TableScaler
 from cutwise.exceptions import (
     EmptyClusterWarning,
@@ -312,7 +311,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     @property
     def _reads_mixed(self) -> bool:
         """Whether tables may hold categories, dates and missing values as the estimator is set up."""
-        return self._takes_mixed and getattr(self, "algorithm", None) != "optimal"
+        return self._takes_mixed and self.preprocessor is not None and getattr(self, "algorithm", None) != "optimal"
 
     @property
     def _n_features_out(self) -> int:

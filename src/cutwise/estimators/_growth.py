@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators._rows import TrainingRows
+from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference import LazyCosts
 from cutwise.table import are_plain
@@ -70,6 +71,10 @@ class Candidate:
 def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
     """Grow the tree of one algorithm, one of grow_tree's or ``"cart"``, and judge it."""
     if algorithm == "cart":
+        if problem.rows.encoded.searched is not None:
+            raise InvalidInputError(
+                'algorithm="cart" takes complete numbers, and X has categories or missing values. Use "auto".'
+            )
         return _judge(problem, algorithm, _carts(problem, [problem.max_leaves])[0])
     return _judge(problem, algorithm, _grow(problem, algorithm, problem.max_leaves, problem.expansion))
 
@@ -79,15 +84,15 @@ def grow_candidates(problem: LabelProblem) -> dict[str, Candidate]:
 
     Leaves have the cluster of most of their rows in all of them.
     """
-    cart, overgrown_cart = _carts(problem, [problem.max_leaves, _overgrown(problem.max_leaves)])
     grown = {
         "expand": _grow(problem, "expand", problem.max_leaves, "expand", gini=True),
         "exshallow": _grow(problem, "exshallow", problem.max_leaves, "expand", gini=True),
         "exgreedy": _grow(problem, "exgreedy", problem.max_leaves, "expand", gini=True),
         "imm": _grow(problem, "imm", problem.max_leaves, "expand", gini=True),
-        "cart": cart,
-        "cart, pruned": _prune(problem, overgrown_cart),
     }
+    if problem.rows.encoded.searched is None:  # plain CART knows complete numbers alone
+        cart, overgrown_cart = _carts(problem, [problem.max_leaves, _overgrown(problem.max_leaves)])
+        grown |= {"cart": cart, "cart, pruned": _prune(problem, overgrown_cart)}
     return {name: _judge(problem, name, _with_majorities(tree, problem)) for name, tree in grown.items()}
 
 

@@ -362,7 +362,6 @@ def fit_metric_space(
     it is fitted on the rows that have a weight.
     """
     if preprocessor is None:
-        _need_numbers(table)
         return MetricSpace(None, X, table)
     if isinstance(preprocessor, type) or not (hasattr(preprocessor, "fit") and hasattr(preprocessor, "transform")):
         raise InvalidInputError(
@@ -382,17 +381,6 @@ def fit_metric_space(
         else:
             fitted.fit(own)
     return MetricSpace(fitted, *transform_rows(fitted, X, table))
-
-
-def _need_numbers(table: Table) -> None:
-    """Refuse columns between whose values there is no distance."""
-    for column, kind in enumerate(table.kinds):
-        if not kind.is_plain:
-            what = "missing values" if kind.has_gaps else f"values of the kind {kind.name}"
-            raise InvalidInputError(
-                f"Distances need numbers, and {table.columns.describe(column)} holds {what}. Use preprocessor="
-                '"auto" or TableScaler(), or leave the column out.'
-            )
 
 
 def _rows_for(fitted: Any, X: Any, table: Table) -> Any:

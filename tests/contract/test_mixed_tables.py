@@ -1,0 +1,144 @@
+"""Tables of texts, categories, dates and gaps through every estimator: new rows, files, preprocessors, weights."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from cutwise import ClusterExplainer, ExplainableKMeans, ExplainableKMedians, TableScaler, load_model
+from cutwise.exceptions import IdentifierWarning, InvalidInputError, UnknownLevelsWarning
+
+N = 240
+RNG = np.random.default_rng(5)
+KIND = RNG.integers(0, 3, N)
+FRAME = pd.DataFrame(
+    {
+        "income": np.where(RNG.random(N) < 0.2, np.nan, RNG.normal(50 + 9 * KIND, 5)),
+        "children": RNG.integers(0, 4, N),
+        "region": np.array(["N", "W", "it's"])[np.where(RNG.random(N) < 0.85, KIND, 2 - KIND)],
+        "plan": np.where(RNG.random(N) < 0.3, None, np.array(["a b", "pro", "unknown"])[RNG.integers(0, 3, N)]),
+        "grade": pd.Categorical(
+            np.array(["low", "mid", "high"])[KIND], categories=["low", "mid", "high"], ordered=True
+        ),
+        "member": RNG.random(N) < 0.5,
+        "since": pd.date_range("2024-01-01", periods=N, freq="31h"),
+    }
+)
+MODELS = {
+    "search": ExplainableKMeans(4, algorithm="search", random_state=0),
+    "imm": ExplainableKMeans(4, algorithm="imm", max_leaves=7, random_state=0),
+    "exgreedy": ExplainableKMeans(4, algorithm="exgreedy", random_state=0),
+    "exkmc": ExplainableKMeans(4, algorithm="exkmc", random_state=0),
+    "medians": ExplainableKMedians(4, random_state=0),
+    "explainer": ClusterExplainer(),
+}
+
+
+def fitted(name, frame=FRAME, **fit):
+    model = MODELS[name]
+    return model.fit(frame, KIND, **fit) if name == "explainer" else model.fit(frame, **fit)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_new_rows_are_placed_as_those_of_fit_and_rules_files_and_libraries_agree(name, tmp_path):
+    model = fitted(name)
+    assert model.column_kinds_ == {
+        "income": "number",
+        "children": "integer",
+        "region": "category",
+        "plan": "category",
+        "grade": "ordered",
+        "member": "bool",
+        "since": "date",
+    }
+    np.testing.assert_array_equal(model.predict(FRAME), model.labels_)
+    np.testing.assert_array_equal(model.predict(FRAME.iloc[::-3]), model.labels_[::-3])
+    grade = pl.Enum(["low", "mid", "high"])
+    frame = pl.from_pandas(FRAME).with_columns(pl.col("grade").cast(pl.String).cast(grade))
+    np.testing.assert_array_equal(model.predict(frame), model.labels_)
+    assert model.transform(FRAME).shape == (N, len(model.classes_))
+    assert len(model.explain(FRAME[:9], changes=True)) == 9
+    model.save(tmp_path / "m.json")
+    again = load_model(tmp_path / "m.json")
+    np.testing.assert_array_equal(again.predict(FRAME), model.labels_)
+    np.testing.assert_array_equal(again.transform(FRAME), model.transform(FRAME))
+    assert str(again.rules()) == str(model.rules())
+    assert again.column_kinds_ == model.column_kinds_
+    again.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["imm", "exgreedy", "medians", "explainer"])
+def test_a_category_of_two_levels_a_truth_value_and_a_sign_grow_one_tree(name):
+    frame = FRAME[["income", "children"]].fillna(50.0).assign(flag=FRAME["member"])
+    texts = frame.assign(flag=np.where(frame["flag"], "yes", "no"))
+    signs = frame.assign(flag=np.where(frame["flag"], 1, -1))
+    scaler = TableScaler() if name != "medians" else TableScaler("robust", "absolute")
+    labels = [
+        (fitted(name, table) if table is texts else _with(name, scaler, table)).labels_
+        for table in (texts, frame, signs)
+    ]
+    assert all(np.array_equal(labels[0], other) for other in labels[1:])
+
+
+def _with(name, scaler, table):
+    model = MODELS[name].set_params(preprocessor=scaler)
+    try:
+        return fitted(name, table)
+    finally:
+        model.set_params(preprocessor="auto")
+
+
+def test_a_preprocessor_gets_the_table_as_it_was_passed_and_rules_stay_on_its_columns():
+    preprocessor = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["region", "plan"]),
+        (make_pipeline(SimpleImputer(), StandardScaler()), ["income"]),
+        remainder="drop",
+    )
+    model = ExplainableKMeans(3, preprocessor=preprocessor, random_state=0).fit(FRAME)
+    np.testing.assert_array_equal(model.predict(FRAME), model.labels_)
+    assert model.transform(FRAME).shape == (N, 3)
+    assert "region" in str(model.rules())
+
+
+def test_rows_with_levels_never_seen_are_placed_with_a_warning_or_refused():
+    model = ExplainableKMeans(3, random_state=0).fit(FRAME[["region"]])
+    with pytest.warns(UnknownLevelsWarning, match="'region' holds a level never seen at fit: 'X'"):
+        model.predict(pd.DataFrame({"region": ["N", "X"]}))
+    model.set_params(handle_unknown="error")
+    with pytest.raises(InvalidInputError, match="Those of fit were 'N', 'W'"):
+        model.predict(pd.DataFrame({"region": ["N", "X"]}))
+
+
+def test_columns_that_only_name_rows_are_left_out_and_those_that_number_them_named():
+    frame = FRAME[["income", "region"]].assign(name=[f"row {i}" for i in range(N)], row=np.arange(N))
+    with pytest.warns(
+        IdentifierWarning, match="name is left out: 240 different texts in 240 rows; row numbers the rows"
+    ):
+        model = ExplainableKMeans(3, random_state=0).fit(frame)
+    assert model.left_out_ == {"name": "240 different texts in 240 rows"}
+    assert model.predict(frame.drop(columns="name")).tolist() == model.labels_.tolist()
+    with pytest.warns(IdentifierWarning, match="row numbers"):
+        asked = ExplainableKMeans(3, categorical_features=["name", "region"], random_state=0).fit(frame)
+    assert asked.left_out_ == {}
+
+
+@pytest.mark.parametrize("name", ["imm", "exgreedy", "exkmc", "explainer"])
+def test_weights_are_repeated_rows(name):
+    weights = np.random.default_rng(1).integers(1, 4, N)
+    rows = np.repeat(np.arange(N), weights)
+    scaler = TableScaler().fit(FRAME.iloc[rows])
+    reference = scaler.transform(FRAME.iloc[[0, 1, 4, 7]])
+    model = MODELS[name]
+    if name == "explainer":
+        weighted = model.fit(FRAME, KIND, sample_weight=weights).predict(FRAME)
+        repeated = model.fit(FRAME.iloc[rows], KIND[rows]).predict(FRAME)
+    else:
+        model = ExplainableKMeans(4, algorithm=name, reference=reference)
+        weighted = model.fit(FRAME, sample_weight=weights).predict(FRAME)
+        repeated = model.fit(FRAME.iloc[rows]).predict(FRAME)
+    np.testing.assert_array_equal(weighted, repeated)
