@@ -20,7 +20,7 @@ max_leaves : int, default=None
 algorithm : {"search", "exshallow", "exgreedy", "imm", "exkmc", "optimal"}, default="search"
     How the tree grows to ``n_clusters`` leaves. ``"search"`` grows the trees of the four papers, and searches for a
     cheaper one from there: it chooses every cut anew and moves leaves elsewhere. ``"imm"`` cuts where the fewest
-    rows are parted from their reference center; ``"exgreedy"`` where the rows, each served by the best center left
+    rows are separated from their reference center; ``"exgreedy"`` where the rows, each served by the best center left
     on its side, cost the least; ``"exshallow"`` also looks at how deep the tree would become; ``"exkmc"`` grows to
     ``max_leaves`` from an empty tree, best cut first, and need not give every cluster a leaf. ``"optimal"`` is for
     2 clusters: the single cut that costs least of all, each side with its own center; it takes only the numbers of

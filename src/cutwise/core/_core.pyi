@@ -383,7 +383,7 @@ def invalidate_changed_cuts(
     cluster: NDArray[numpy.int32],
     coordinates: NDArray[numpy.float64],
     lost_centers: NDArray[numpy.int32],
-    kept_centers: NDArray[numpy.int32],
+    remaining_centers: NDArray[numpy.int32],
 ) -> None:
     """
     Make a parent's best cuts those of a child that has lost a few rows and centers to its sibling, in place.
@@ -402,7 +402,7 @@ def mistaken_rows(
     """
     A child's rows whose cluster is not among its survivors, and these together with the rows of cluster -1.
 
-    cluster (n_rows,): -1 for rows that were parted before.
+    cluster (n_rows,): -1 for rows that were separated before.
     """
 
 def fewest_mistakes(
@@ -422,7 +422,7 @@ def fewest_mistakes(
     """
     The cuts that part the fewest rows from their centers and leave a surviving center on each side.
 
-    rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was parted before;
+    rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was separated before;
     already_mistaken: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) or None, totals
     (k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
     or more. known: the best cuts of every column, new or the parent's after invalidate_changed_cuts; known columns are not looked
@@ -560,7 +560,7 @@ def best_clique_cuts(
     """
     The cuts that may part the fewest pairs of rows of one cluster, for the size of their sides; sizes (k,) are those of all rows.
 
-    One tuple for each: parted pairs and degree of the left side, the same of the right, feature, threshold (the left end of the
+    One tuple for each: separated pairs and degree of the left side, the same of the right, feature, threshold (the left end of the
     gap), left label, right label; by column, then by threshold. Their scores differ by no more than rounding.
     """
 
@@ -872,9 +872,9 @@ def fewest_feature_mistakes(
 
     A cut at a level has rows and surviving centers above it and at or below it, and counts where one of its sides is an interval
     of the node's values on the column; columns without features are passed over. cluster (n_rows,): the surviving one, -1 where
-    a row was parted before. costs (n_rows, k) or None settle ties: the sides that cost least, each served by its best surviving
+    a row was separated before. costs (n_rows, k) or None settle ties: the sides that cost least, each served by its best surviving
     center; then the lowest column, feature, level. one_sided: only thresholds on the column. any_level: levels lie anywhere
-    between neighboring values, so that centers between two values are parted at their own coordinates; otherwise half way
+    between neighboring values, so that centers between two values are separated at their own coordinates; otherwise half way
     between values of rows that a center holds. Gives (mistakes, cost, column, feature, lower, upper, left): rows with lower < x
     <= upper go left, lower is -inf for a threshold, left are the survivors that go left. None when no cut has rows and centers
     on both sides. Fleissner, Vankadara, Ghoshdastidar (2024), Algorithm 1.

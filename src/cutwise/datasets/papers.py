@@ -381,7 +381,7 @@ def make_four_trees(n_clusters: int = 8) -> TreeSet:
         D4   first column, smallest one    ~ k    O(1)
         ==== ============================= ====== ======
 
-        where "smallest" and "largest" say which of the clusters left is parted from the others. WAD and WAES are the
+        where "smallest" and "largest" say which of the clusters left is separated from the others. WAD and WAES are the
         average depth and the average number of non-redundant conditions, weighted by rows.
 
     References

@@ -1,4 +1,4 @@
-"""The entries of a model file, asked for by kind: an error names the entry, what it holds and what is due there."""
+"""The entries of a model file, asked for by kind: errors name the entry, what it holds and what is expected."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class Entries:
         """The entry as messages call it."""
         return f"{self.place}.{key}"
 
-    def refuse(self, key: str, due: str) -> DamagedEntryError:
-        """The error about an entry that does not hold what is due."""
-        return _damaged(self.name(key), self.of(key), due)
+    def refuse(self, key: str, expected: str) -> DamagedEntryError:
+        """The error about an entry that does not hold what is expected."""
+        return _damaged(self.name(key), self.of(key), expected)
 
     def part(self, key: str) -> Entries:
         """The entry as an object of its own."""
@@ -135,10 +135,10 @@ class Entries:
         array = unpack_array(self.of(key), self.name(key))
         fits = len(array.shape) == len(shape) and all(n in (m, None) for m, n in zip(array.shape, shape, strict=True))
         if array.dtype.kind not in kinds or not fits:
-            due = " x ".join("any" if n is None else str(n) for n in shape)
+            expected = " x ".join("any" if n is None else str(n) for n in shape)
             raise DamagedEntryError(
-                f"{self.name(key)} is an array of dtype {array.dtype} and shape {array.shape}, where {due} values of "
-                f"the kind {' or '.join(kinds)} are due"
+                f"{self.name(key)} is an array of dtype {array.dtype} and shape {array.shape}, where {expected} values "
+                f"of the kind {' or '.join(kinds)} are expected"
             )
         return array
 
@@ -217,5 +217,5 @@ def _number(value: object) -> float | None:
         return None
 
 
-def _damaged(name: str, value: object, due: str) -> DamagedEntryError:
-    return DamagedEntryError(f"{name} is {reprlib.repr(value)}, where {due} is due")
+def _damaged(name: str, value: object, expected: str) -> DamagedEntryError:
+    return DamagedEntryError(f"{name} is {reprlib.repr(value)}, where {expected} is expected")

@@ -119,8 +119,8 @@ class KernelRecipe:
     def cluster(self, space: FeatureSpace, n_clusters: int, stages: Stages) -> Partition:
         """Cluster the rows of a feature space."""
         formula = space.kernel.formula
-        if formula is not None and formula.is_resemblance and space.n_rows > n_clusters:
-            _check_resemblance(space)
+        if formula is not None and formula.has_unit_diagonal and space.n_rows > n_clusters:
+            _check_similarity(space)
         with stages.stage("kernel k-means"):
             found = kernel_kmeans(
                 space,
@@ -146,9 +146,9 @@ def _check_weights(space: FeatureSpace, cost: float) -> None:
         )
 
 
-def _check_resemblance(space: FeatureSpace) -> None:
+def _check_similarity(space: FeatureSpace) -> None:
     """Warn where a kernel between 0 and 1 is the same number between all rows, so that any clusters will do."""
-    least, largest = space.resemblance
+    least, largest = space.mean_similarity
     if least > 1 - 1e-13:
         extreme, found, better = "small", "no row can be told from another", "larger"
     elif largest < 1e-9:

@@ -32,7 +32,7 @@ class ImmCertificate:
         (k-medians) of the box around the centers that reach it, the cost is at most ``2 * reference_cost + 2 * sum(t_u
         * D_u)`` or ``reference_cost + sum(t_u * D_u)``.
     n_mistakes : float
-        Weight of the rows that a cut parted from their center.
+        Weight of the rows that a cut separated from their center.
 
     Both bounds are nan where the theory says nothing: see ``metrics.imm_guarantee``.
 

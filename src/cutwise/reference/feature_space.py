@@ -62,7 +62,7 @@ class FeatureSpace:
         return float(np.abs(self.gram.diagonal).max(initial=0.0))
 
     @property
-    def resemblance(self) -> tuple[float, float]:
+    def mean_similarity(self) -> tuple[float, float]:
         """The least and the largest mean kernel of a row with the others, over its kernel with itself; by weight.
 
         Where both are 1 no row can be told from another; where both are 0 no row is nearer to one than to another.

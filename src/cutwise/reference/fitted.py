@@ -75,7 +75,7 @@ def from_estimator(
     labels = fitted_labels(estimator, rows, table.n_rows, near=near, preprocessor=preprocessor)
     of_other_rows = _own_labels(estimator, table.n_rows) is None
     if was_fitted and of_other_rows and n_clusters > 1:
-        _refuse_strange_rows(estimator, table, labels, near, preprocessor, measures)
+        _check_same_rows(estimator, table, labels, near, preprocessor, measures)
     codes = None if centers is None else _as_codes(labels, n_clusters)
     if codes is None:
         read = read_labels(labels, table.n_rows, what=f"the labels of {name}")
@@ -113,7 +113,7 @@ def fitted_labels(
         return predicted
     mistaken = _mistaken(own, predicted)
     if mistaken > _MOST_MISTAKEN * n_rows:
-        raise _strange_rows(
+        raise _other_rows_error(
             estimator, f"its labels_ are not what it says of them now ({mistaken:,} of {n_rows:,} differ)", preprocessor
         )
     return own
@@ -151,7 +151,7 @@ def _check_columns(estimator: Any, table: Table) -> None:
         raise ColumnMismatchError.of_names(tuple(fitted), table.names, model=f"reference={name}")
 
 
-def _refuse_strange_rows(
+def _check_same_rows(
     estimator: Any,
     table: Table,
     labels: npt.NDArray[Any],
@@ -166,7 +166,7 @@ def _refuse_strange_rows(
     means, which is no larger.
     """
     if (labels == labels[0]).all():
-        raise _strange_rows(estimator, f"it puts all {table.n_rows:,} into one cluster", preprocessor)
+        raise _other_rows_error(estimator, f"it puts all {table.n_rows:,} into one cluster", preprocessor)
     if near is None:
         means = getattr(estimator, "means_", None)  # of scikit-learn's mixtures
         if means is None or np.shape(means)[1:] != (table.n_columns,):
@@ -175,12 +175,12 @@ def _refuse_strange_rows(
     one = from_labels(table, np.zeros(table.n_rows, dtype=np.int32), 1, **measures)
     if near.cost > 2 * one.cost:
         times = near.cost / one.cost if one.cost > 0 else np.inf
-        raise _strange_rows(
+        raise _other_rows_error(
             estimator, f"its nearest centers cost {times:.3g} times as much as the one mean of all rows", preprocessor
         )
 
 
-def _strange_rows(estimator: Any, why: str, preprocessor: Any) -> InvalidInputError:
+def _other_rows_error(estimator: Any, why: str, preprocessor: Any) -> InvalidInputError:
     """The error of a clusterer that was fitted on rows of another scale, or on others altogether."""
     name = type(estimator).__name__
     if preprocessor is None:

@@ -69,8 +69,8 @@ def _of_windows() -> int | None:
     # MEMORYSTATUSEX: length and load, then seven 64-bit numbers, of which the second is what is available.
     status = (ctypes.c_uint64 * 8)()
     status[0] = ctypes.sizeof(status)
-    told = getattr(ctypes, "windll").kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # noqa: B009
-    return int(status[2]) if told else None
+    succeeded = getattr(ctypes, "windll").kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # noqa: B009
+    return int(status[2]) if succeeded else None
 
 
 def _of_group() -> int | None:

@@ -264,7 +264,7 @@ def from_centers(
 ) -> Reference:
     """Every row with its nearest center.
 
-    ``table``: the rows in the metric space. ``centers`` (k, n_columns). ``n_clusters``: how many centers are due.
+    ``table``: the rows in the metric space. ``centers`` (k, n_columns). ``n_clusters``: how many centers are expected.
     ``objective``: decides which center is nearest, and the cost. ``sample_weight`` (n_rows,) float64. ``what``: what
     messages call the centers. Raises ``InvalidInputError``: centers that are no finite numbers, another number of them,
     or of another number of columns; distances whose squares are beyond float64, or too small for it.

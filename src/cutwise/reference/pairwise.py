@@ -38,8 +38,8 @@ class Formula:
     len(B)). ``diagonal``: ``diagonal(A, constants)``: kernel of every row with itself. ``prepare``: done once to all
     rows before: what both of the others are given. ``nonnegative``: defined for values of at least 0 only.
     ``shiftable``: distances in feature space stay the same when all rows are shifted by one vector, so that an offset
-    common to all rows, which would take digits away, can be removed. ``is_resemblance``: from 0 to 1, and 1 between a
-    row and itself alone.
+    common to all rows, which would take digits away, can be removed. ``has_unit_diagonal``: from 0 to 1, and 1 between
+    a row and itself alone.
     """
 
     between: Callable[[Rows, Rows, Constants], Float64]
@@ -48,7 +48,7 @@ class Formula:
     nonnegative: bool = False
     shiftable: bool = False
     uses_gamma: bool = False
-    is_resemblance: bool = False
+    has_unit_diagonal: bool = False
 
 
 def _row_sums(A: Rows) -> Float64:
@@ -108,10 +108,10 @@ def _powers(A: Rows, c: Constants) -> Rows:
 
 
 FORMULAS: dict[str, Formula] = {
-    "rbf": Formula(_rbf, _ones, shiftable=True, uses_gamma=True, is_resemblance=True),
-    "laplacian": Formula(_laplacian, _ones, uses_gamma=True, is_resemblance=True),
+    "rbf": Formula(_rbf, _ones, shiftable=True, uses_gamma=True, has_unit_diagonal=True),
+    "laplacian": Formula(_laplacian, _ones, uses_gamma=True, has_unit_diagonal=True),
     "additive_chi2": Formula(_additive_chi2, lambda A, c: _row_sums(A), nonnegative=True),
-    "chi2": Formula(_chi2, _ones, nonnegative=True, uses_gamma=True, is_resemblance=True),
+    "chi2": Formula(_chi2, _ones, nonnegative=True, uses_gamma=True, has_unit_diagonal=True),
     "hellinger": Formula(_linear, lambda A, c: _square_norms(A), lambda A, c: np.sqrt(A), nonnegative=True),
     "histogram_intersection": Formula(_intersection, lambda A, c: _row_sums(A), _powers, nonnegative=True),
     "polynomial": Formula(

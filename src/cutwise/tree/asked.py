@@ -86,7 +86,7 @@ def _ask_levels(
     def rank(side: list[int]) -> tuple[bool, int, float, bool]:
         return other in side, len(side), float(weight[side].sum()), side[:1] == present[:1]
 
-    if not ours or not others:  # centers are parted, and rows are not
+    if not ours or not others:  # centers are separated, and rows are not
         named_ours = other not in levels
         named = tuple(sorted(levels)) if named_ours else tuple(others)
     else:

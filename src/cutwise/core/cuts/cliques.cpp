@@ -23,15 +23,15 @@ constexpr double kSlack = 1e-12;  // relative: far above the rounding of a score
 // Edges from the rows of one side to anywhere else, and to anywhere.
 struct Side {
   std::vector<int64_t> count;  // by cluster
-  uint64_t parted = 0, degree = 0;
+  uint64_t separated = 0, degree = 0;
 
   void add(int32_t label, int64_t weight, int64_t size) {
     int64_t &here = count[label];
-    parted += static_cast<uint64_t>(weight) * static_cast<uint64_t>(size - 2 * here - weight);
+    separated += static_cast<uint64_t>(weight) * static_cast<uint64_t>(size - 2 * here - weight);
     degree += static_cast<uint64_t>(weight) * static_cast<uint64_t>(size - 1);
     here += weight;
   }
-  double score() const { return degree == 0 ? 0.0 : static_cast<double>(parted) / static_cast<double>(degree); }
+  double score() const { return degree == 0 ? 0.0 : static_cast<double>(separated) / static_cast<double>(degree); }
   int32_t label() const { return static_cast<int32_t>(std::max_element(count.begin(), count.end()) - count.begin()); }
 };
 
@@ -78,9 +78,9 @@ struct CliqueSearch {
     best.score = std::min(best.score, score);
     for (const Candidate &cut : best.cuts)
       if (std::tie(std::get<0>(cut), std::get<1>(cut), std::get<2>(cut), std::get<3>(cut)) ==
-          std::tie(left.parted, left.degree, right.parted, right.degree))
+          std::tie(left.separated, left.degree, right.separated, right.degree))
         return;  // of equals the lowest
-    best.cuts.emplace_back(left.parted, left.degree, right.parted, right.degree, feature, threshold, left.label(),
+    best.cuts.emplace_back(left.separated, left.degree, right.separated, right.degree, feature, threshold, left.label(),
                            right.label());
   }
 
@@ -122,6 +122,6 @@ void bind_cliques(nb::module_ &m) {
       nb::arg("n_jobs") = 1,
       R"(The cuts that may part the fewest pairs of rows of one cluster, for the size of their sides; sizes (k,) are those of all rows.
 
-One tuple for each: parted pairs and degree of the left side, the same of the right, feature, threshold (the left end of the
+One tuple for each: separated pairs and degree of the left side, the same of the right, feature, threshold (the left end of the
 gap), left label, right label; by column, then by threshold. Their scores differ by no more than rounding.)");
 }

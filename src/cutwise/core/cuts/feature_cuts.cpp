@@ -192,9 +192,9 @@ void bind_feature_cuts(nb::module_ &m) {
 
 A cut at a level has rows and surviving centers above it and at or below it, and counts where one of its sides is an interval
 of the node's values on the column; columns without features are passed over. cluster (n_rows,): the surviving one, -1 where
-a row was parted before. costs (n_rows, k) or None settle ties: the sides that cost least, each served by its best surviving
+a row was separated before. costs (n_rows, k) or None settle ties: the sides that cost least, each served by its best surviving
 center; then the lowest column, feature, level. one_sided: only thresholds on the column. any_level: levels lie anywhere
-between neighboring values, so that centers between two values are parted at their own coordinates; otherwise half way
+between neighboring values, so that centers between two values are separated at their own coordinates; otherwise half way
 between values of rows that a center holds. Gives (mistakes, cost, column, feature, lower, upper, left): rows with lower < x
 <= upper go left, lower is -inf for a threshold, left are the survivors that go left. None when no cut has rows and centers
 on both sides. Fleissner, Vankadara, Ghoshdastidar (2024), Algorithm 1.)");

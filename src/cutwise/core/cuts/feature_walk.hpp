@@ -41,11 +41,11 @@ struct FeatureNode {
 
 // The node's rows on one column.
 struct Places {
-  std::vector<int32_t> place;  // of every item among those present, -1
-  std::vector<int32_t> item;   // of every place
-  std::vector<uint8_t> held;   // a survivor holds a row at the place
-  bool all_held = true;        // so it is everywhere
-  std::vector<int64_t> sums;   // (n_places + 1, survivors): their weight before every place
+  std::vector<int32_t> place;     // of every item among those present, -1
+  std::vector<int32_t> item;      // of every place
+  std::vector<uint8_t> occupied;  // a survivor holds a row at the place
+  bool all_occupied = true;       // so it is everywhere
+  std::vector<int64_t> sums;      // (n_places + 1, survivors): their weight before every place
 
   int32_t size() const { return static_cast<int32_t>(item.size()); }
 
@@ -64,15 +64,15 @@ struct Places {
       place[i] = size();
       item.push_back(i);
     }
-    held.assign(item.size(), 0);
+    occupied.assign(item.size(), 0);
     sums.assign((item.size() + 1) * m, 0);
     for (size_t p = 0; p < item.size(); ++p) {
       const int64_t *cell = cells.data() + item[p] * m;
       for (size_t s = 0; s < m; ++s) {
-        held[p] |= cell[s] != 0;
+        occupied[p] |= cell[s] != 0;
         sums[(p + 1) * m + s] = sums[p * m + s] + cell[s];
       }
-      all_held = all_held && held[p] != 0;
+      all_occupied = all_occupied && occupied[p] != 0;
     }
   }
 };
@@ -118,7 +118,7 @@ class Runs {
 // Which cuts count.
 struct CutsWanted {
   bool one_sided;  // only those that are a threshold on the column
-  bool any_level;  // all levels between two values, not only the middle: centers between them may be parted too
+  bool any_level;  // all levels between two values, not only the middle: centers between them may be separated too
 };
 
 class FeatureWalk {
@@ -141,15 +141,15 @@ class FeatureWalk {
     if (centers_.front().value == centers_.back().value) return;
     std::fill(passed.begin(), passed.end(), uint8_t{0});
     n_above = 0;
-    if (column_.top[feature] >= 0 && places_.all_held && !wanted_.any_level) return walk_span(feature, on_cut);
+    if (column_.top[feature] >= 0 && places_.all_occupied && !wanted_.any_level) return walk_span(feature, on_cut);
     line_up_places(feature);
     runs_.clear();
     size_t added = 0;  // places above the level
     for (size_t next = 0;;) {
-      while (next < line_.size() && !places_.held[line_[next].place]) ++next;
+      while (next < line_.size() && !places_.occupied[line_[next].place]) ++next;
       if (next == line_.size()) return;
       const double below = line_[next].value;
-      if (added > 0) {  // a held value lies above this one
+      if (added > 0) {  // a occupied value lies above this one
         const double above = line_[added - 1].value;
         auto pass_until = [&](double level) {
           while (added < next && line_[added].value > level) runs_.add(line_[added++].place);
@@ -161,7 +161,7 @@ class FeatureWalk {
           if (n_above == centers_.size()) return;
           offer(middle, on_cut);
         } else {
-          // Centers equal to a value go with it; those between the two are parted at each of their coordinates.
+          // Centers equal to a value go with it; those between the two are separated at each of their coordinates.
           pass_until(std::nextafter(above, below));
           offer(above, on_cut);
           while (n_above < centers_.size() && centers_[n_above].value > below) {
@@ -224,7 +224,7 @@ class FeatureWalk {
     }
   }
 
-  // The same walk where a feature rises and falls once and every place is held: what lies above a level is one span of
+  // The same walk where a feature rises and falls once and every place is occupied: what lies above a level is one span of
   // places, and none has to be put in order.
   template <class OnCut>
   void walk_span(int32_t feature, OnCut &&on_cut) {
@@ -276,12 +276,12 @@ class FeatureWalk {
   int64_t count_mistakes() const {
     const size_t m = node_.width();
     const int64_t *from = places_.sums.data() + first * m, *to = places_.sums.data() + (last + 1) * m;
-    int64_t n_parted = 0;
+    int64_t n_separated = 0;
     for (size_t s = 0; s < m; ++s) {
       const int64_t inside = to[s] - from[s], outside = node_.total[s] - inside;
-      n_parted += (passed[s] != 0) == above_is_interval ? outside : inside;
+      n_separated += (passed[s] != 0) == above_is_interval ? outside : inside;
     }
-    return n_parted;
+    return n_separated;
   }
 
   const FeatureNode &node_;

@@ -2,7 +2,7 @@
 //
 // Laber and Murtinho (2021); Laber, Murtinho, Oliveira (2023), Algorithm 1. Minima over the centers of a side are dear, so
 // they are taken only for *spans* (all cuts of a column between two neighboring centers) that a bound cannot rule out:
-// a row parted from its nearest center loses at least the distance to its second nearest.
+// a row separated from its nearest center loses at least the distance to its second nearest.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>

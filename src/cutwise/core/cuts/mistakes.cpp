@@ -55,8 +55,8 @@ struct MistakeSearch {
   std::vector<ColumnBest> &best;
   std::vector<std::vector<ClosedBin>> closed;
 
-  MistakeSearch(const MistakeNode &n, std::vector<int32_t> uncounted_rows, CutCache &known)
-      : node(n), already_mistaken(std::move(uncounted_rows)), cuts(known), best(known.best), closed(n.encoded.columns.size()) {
+  MistakeSearch(const MistakeNode &n, std::vector<int32_t> mistaken_rows, CutCache &known)
+      : node(n), already_mistaken(std::move(mistaken_rows)), cuts(known), best(known.best), closed(n.encoded.columns.size()) {
     cuts.best.resize(closed.size());
     cuts.is_known.resize(closed.size(), 0);
   }
@@ -80,7 +80,7 @@ struct MistakeSearch {
       place_all(node.matrix, node.rows, node.n, feature, placed);
       Sweep sweep(node, line);
       walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double threshold, const auto &at) {
-        if (at.parts_centers()) mine.offer(at.loss(), threshold);
+        if (at.separates_centers()) mine.offer(at.loss(), threshold);
       });
       return;
     }
@@ -92,7 +92,7 @@ struct MistakeSearch {
     walk_bins(
         node, feature, line, [&](int32_t bin) { return has[bin] != 0; },
         [&](double threshold, const auto &at, bool passed) {
-          if (passed && at.parts_centers()) mine.offer(at.loss(), threshold);
+          if (passed && at.separates_centers()) mine.offer(at.loss(), threshold);
         },
         [&](int32_t bin, int64_t bound, size_t, const int64_t *, const auto &) { closed[feature].push_back({bin, bound}); });
   }
@@ -110,7 +110,7 @@ struct MistakeSearch {
       const double high = node.encoded.high[column.value_begin + bins[j]];
       Sweep sweep = sweep_before(node, feature, line, bins[j]);
       walk_rows(sweep, placed[j], high, [&](double threshold, const auto &at) {
-        if (at.parts_centers()) best[feature].offer(at.loss(), threshold);
+        if (at.separates_centers()) best[feature].offer(at.loss(), threshold);
       });
     }
   }
@@ -175,13 +175,13 @@ class Forgetting {
       if (cuts.is_known[f] && !cuts.is_dead(f)) left_.push_back(static_cast<int32_t>(f));
   }
 
-  void lose_centers(const std::vector<int32_t> &lost, const std::vector<int32_t> &kept) {
+  void lose_centers(const std::vector<int32_t> &lost, const std::vector<int32_t> &remaining) {
     constexpr size_t kLookedAt = 32;  // of the centers that stay: a coordinate that is not among these is taken for a rare one
-    const size_t n_looked_at = std::min(kLookedAt, kept.size());
+    const size_t n_looked_at = std::min(kLookedAt, remaining.size());
     for (int32_t c : lost)
       keep(left_, [&](int32_t f) {
         for (size_t j = 0; j < n_looked_at; ++j)
-          if (center(kept[j])[f] == center(c)[f]) return true;
+          if (center(remaining[j])[f] == center(c)[f]) return true;
         return false;
       });
   }
@@ -216,12 +216,12 @@ class Forgetting {
  private:
   const double *center(int32_t c) const { return coordinates_ + static_cast<int64_t>(c) * d_; }
 
-  // Forgets the listed columns that are not to be kept, and takes them off the list.
-  template <class IsKept>
-  void keep(std::vector<int32_t> &columns, IsKept &&is_kept) {
+  // Forgets the listed columns that are not wanted, and takes them off the list.
+  template <class IsWanted>
+  void keep(std::vector<int32_t> &columns, IsWanted &&is_wanted) {
     size_t n = 0;
     for (int32_t f : columns) {
-      if (is_kept(f)) columns[n++] = f;
+      if (is_wanted(f)) columns[n++] = f;
       else cuts_.is_known[f] = 0;
     }
     columns.resize(n);
@@ -243,7 +243,7 @@ void bind_mistakes(nb::module_ &m) {
   m.def(
       "invalidate_changed_cuts",
       [](CutCache &cuts, const Matrix &matrix, In1<int32_t> lost_rows, In1<int32_t> cluster, In2<double> coordinates,
-         In1<int32_t> lost_centers, In1<int32_t> kept_centers) {
+         In1<int32_t> lost_centers, In1<int32_t> remaining_centers) {
         const int64_t d = static_cast<int64_t>(coordinates.shape(1));
         require(static_cast<int64_t>(cuts.is_known.size()) == d && matrix.n_cols() == d,
                 "cuts, rows and centers are in the same columns");
@@ -253,16 +253,16 @@ void bind_mistakes(nb::module_ &m) {
           const int32_t c = cluster(lost_rows(i));
           require(c >= 0 && c < k, "every lost row has a center");
         }
-        const std::vector<int32_t> lost = survivors_of(lost_centers, k), kept = survivors_of(kept_centers, k);
+        const std::vector<int32_t> lost = survivors_of(lost_centers, k), remaining = survivors_of(remaining_centers, k);
         nb::gil_scoped_release release;
         Forgetting forgetting(cuts, coordinates.data(), d);
-        forgetting.lose_centers(lost, kept);
+        forgetting.lose_centers(lost, remaining);
         matrix.visit([&](const auto &values) {
           forgetting.lose_rows(values, lost_rows.data(), static_cast<int64_t>(lost_rows.size()), cluster.data());
         });
       },
       nb::arg("cuts"), nb::arg("matrix"), nb::arg("lost_rows"), nb::arg("cluster"), nb::arg("coordinates"),
-      nb::arg("lost_centers"), nb::arg("kept_centers"),
+      nb::arg("lost_centers"), nb::arg("remaining_centers"),
       R"(Make a parent's best cuts those of a child that has lost a few rows and centers to its sibling, in place.
 
 A column's cuts are forgotten where a lost row does not lie at its center's coordinate, or where no center that stays shares
@@ -271,10 +271,10 @@ lost_rows: each on its center's side, as the cut made no mistakes and none was m
   m.def(
       "mistaken_rows",
       [](In1<int32_t> rows, In1<int32_t> cluster, In1<int32_t> survivors, int64_t k) {
-        std::vector<int32_t> parted, already_mistaken;
+        std::vector<int32_t> separated, already_mistaken;
         {
           nb::gil_scoped_release release;
-          std::vector<uint8_t> kind(k + 1, 2);  // 0: held, 1: held by no cluster since before, 2: parted just now
+          std::vector<uint8_t> kind(k + 1, 2);  // 0: of a surviving cluster, 1: of none since before, 2: separated just now
           kind[0] = 1;
           for (size_t i = 0; i < survivors.size(); ++i) kind[survivors.data()[i] + 1] = 0;
           for (size_t i = 0; i < rows.size(); ++i) {
@@ -282,15 +282,15 @@ lost_rows: each on its center's side, as the cut made no mistakes and none was m
             const uint8_t here = kind[cluster.data()[row] + 1];
             if (here == 0) continue;
             already_mistaken.push_back(row);
-            if (here == 2) parted.push_back(row);
+            if (here == 2) separated.push_back(row);
           }
         }
-        return std::make_tuple(to_numpy(std::move(parted)), to_numpy(std::move(already_mistaken)));
+        return std::make_tuple(to_numpy(std::move(separated)), to_numpy(std::move(already_mistaken)));
       },
       nb::arg("rows"), nb::arg("cluster"), nb::arg("survivors"), nb::arg("k"),
       R"(A child's rows whose cluster is not among its survivors, and these together with the rows of cluster -1.
 
-cluster (n_rows,): -1 for rows that were parted before.)");
+cluster (n_rows,): -1 for rows that were separated before.)");
   m.def(
       "fewest_mistakes",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
@@ -338,7 +338,7 @@ cluster (n_rows,): -1 for rows that were parted before.)");
       nb::arg("known"), nb::arg("n_jobs") = 1,
       R"(The cuts that part the fewest rows from their centers and leave a surviving center on each side.
 
-rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was parted before;
+rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was separated before;
 already_mistaken: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) or None, totals
 (k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
 or more. known: the best cuts of every column, new or the parent's after invalidate_changed_cuts; known columns are not looked

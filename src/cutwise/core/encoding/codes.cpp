@@ -16,14 +16,14 @@ namespace {
 constexpr int64_t kTileBytes = 64 << 10;  // of codes: they are written column by column while they are near
 constexpr int64_t kMaxTileRows = 16384;
 
-using Range = std::pair<const Surprise *, const Surprise *>;
+using Range = std::pair<const UnseenValue *, const UnseenValue *>;
 
-// The surprises, sorted, of a column.
-Range of_column(const std::vector<Surprise> &surprises, int32_t column) {
-  const auto before = [](const Surprise &s, int32_t c) { return s.column < c; };
-  const auto after = [](int32_t c, const Surprise &s) { return c < s.column; };
-  const Surprise *begin = surprises.data(), *end = begin + surprises.size();
-  const Surprise *first = std::lower_bound(begin, end, column, before);
+// The unseen values, sorted, of a column.
+Range of_column(const std::vector<UnseenValue> &unseen, int32_t column) {
+  const auto before = [](const UnseenValue &s, int32_t c) { return s.column < c; };
+  const auto after = [](int32_t c, const UnseenValue &s) { return c < s.column; };
+  const UnseenValue *begin = unseen.data(), *end = begin + unseen.size();
+  const UnseenValue *first = std::lower_bound(begin, end, column, before);
   return {first, std::upper_bound(first, end, column, after)};
 }
 
@@ -31,10 +31,10 @@ int32_t bin_of(const Bins &bins, double value) {
   return static_cast<int32_t>(std::lower_bound(bins.high.begin(), bins.high.end() - 1, value) - bins.high.begin());
 }
 
-// Bins that hold the surprising values too.
+// Bins that hold the unseen values too.
 Bins with_values(const Bins &old, Range range) {
   std::vector<double> values(old.high);
-  for (const Surprise *s = range.first; s != range.second; ++s) values.push_back(s->value + 0.0);
+  for (const UnseenValue *s = range.first; s != range.second; ++s) values.push_back(s->value + 0.0);
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
   Bins bins;
@@ -55,12 +55,12 @@ Bins with_values(const Bins &old, Range range) {
 
 // Columns to be taken out of their bundles so that no row has two columns of a bundle off their defaults: those in most
 // conflicts first, the later of two in as many.
-std::vector<int32_t> conflicting_columns(const std::vector<Surprise> &surprises, const Encoded &encoded) {
+std::vector<int32_t> conflicting_columns(const std::vector<UnseenValue> &unseen, const Encoded &encoded) {
   struct Place {
     int32_t group, row, column;
   };
   std::vector<Place> places;  // where a column of a bundle is off its default, and its code not written
-  for (const Surprise &s : surprises)
+  for (const UnseenValue &s : unseen)
     if (encoded.columns[s.column].default_bin >= 0) places.push_back({encoded.columns[s.column].group, s.row, s.column});
   if (places.empty()) return {};
   std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
@@ -162,15 +162,16 @@ bool number_slots(const std::vector<Bins> &bins, Encoded &encoded, const Encoded
   return true;
 }
 
-void amend(std::vector<Surprise> surprises, std::vector<Bins> &bins, Encoded &encoded, int n_jobs) {
-  if (surprises.empty()) return;
-  std::sort(surprises.begin(), surprises.end(),
-            [](const Surprise &a, const Surprise &b) { return a.column != b.column ? a.column < b.column : a.row < b.row; });
+void recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &encoded, int n_jobs) {
+  if (unseen.empty()) return;
+  std::sort(unseen.begin(), unseen.end(), [](const UnseenValue &a, const UnseenValue &b) {
+    return a.column != b.column ? a.column < b.column : a.row < b.row;
+  });
 
   const std::vector<Bins> bins_before = bins;
-  std::vector<int32_t> leaving = conflicting_columns(surprises, encoded);
+  std::vector<int32_t> leaving = conflicting_columns(unseen, encoded);
   for (int32_t c = 0; c < encoded.n_cols(); ++c) {
-    const Range range = of_column(surprises, c);
+    const Range range = of_column(unseen, c);
     if (range.first == range.second) continue;
     bins[c] = with_values(bins_before[c], range);
     const bool leaves = std::binary_search(leaving.begin(), leaving.end(), c);
@@ -227,7 +228,7 @@ void amend(std::vector<Surprise> surprises, std::vector<Bins> &bins, Encoded &en
     }
   });
   if (in_place) now.codes = std::move(encoded.codes);
-  for (const Surprise &s : surprises) {
+  for (const UnseenValue &s : unseen) {
     const Column &column = now.columns[s.column];
     now.codes[int64_t{s.row} * now.n_groups + column.group] = code_of(now, column, bin_of(bins[s.column], s.value));
   }

@@ -1,5 +1,5 @@
 // Dense tables: bins and bundles are planned on a sample of the rows, then every row is read once, in tiles. What the plan
-// has no code for is kept as a surprise and amended afterwards; only a column with too many of them is planned anew, and
+// has no code for is noted and recoded afterwards; only a column with too many of them is planned anew, and
 // the pass repeated.
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@ constexpr int64_t kSampleBytes = 2 << 20;  // of the columns sampled together, s
 constexpr int64_t kTileBytes = 128 << 10;  // with the next one: a share of the second cache
 constexpr int64_t kMaxTileRows = 1024;
 constexpr int64_t kPieceRows = 16384;
-constexpr int64_t kMinSurprises = 1024;             // allowed in a column, or a row in 64
+constexpr int64_t kMinUnseen = 1024;                // allowed in a column, or a row in 64
 constexpr int kMaxBundledCodes = 64;                // codes of one bundled column
 constexpr double kMaxDefault = 9007199254740992.0;  // below 2^53 integers and their float64 are equal alike
 
@@ -46,8 +46,8 @@ int64_t sample_size(int64_t n_rows) {
 template <class V>
 struct Pass {
   std::vector<V> ends;  // smallest and largest value of every coarse bin
-  std::vector<Surprise> surprises;
-  std::vector<int64_t> n_surprises;  // by column
+  std::vector<UnseenValue> unseen;
+  std::vector<int64_t> n_unseen;  // by column
 };
 
 template <class T>
@@ -60,7 +60,7 @@ class DenseEncoder {
         bundle_(bundle),
         n_jobs_(n_jobs),
         n_sampled_(sample_size(x.n_rows)),
-        max_surprises_(std::max(kMinSurprises, x.n_rows / 64)),
+        max_unseen_(std::max(kMinUnseen, x.n_rows / 64)),
         bins_(x.n_cols),
         finders_(x.n_cols),
         candidates_(x.n_cols) {}
@@ -102,7 +102,7 @@ class DenseEncoder {
       tally_values(values.data(), n_sampled_, tally);
       const int64_t c = first + j;
       if (!seen.empty()) add_bytes(seen.data() + j * 256, tally);
-      else if (expect_surprises(tally)) add_unseen(c, tally);
+      else if (expects_unseen(tally)) add_unseen(c, tally);
       finders_[c] = Finder<T>(tally, x_.n_rows, bins_[c]);
       if (bundle_) add_candidate(c, sampled.data(), tally);
     });
@@ -137,11 +137,10 @@ class DenseEncoder {
   }
 
   // Values seen once stand for as large a share of values not seen at all (Good and Turing).
-  bool expect_surprises(const Tally &tally) const {
+  bool expects_unseen(const Tally &tally) const {
     if (n_sampled_ == x_.n_rows || tally.size() > kMaxBins) return false;
     const double n_once = static_cast<double>(std::count(tally.count.begin(), tally.count.end(), 1));
-    return n_once / static_cast<double>(n_sampled_) * static_cast<double>(x_.n_rows) >
-           0.5 * static_cast<double>(max_surprises_);
+    return n_once / static_cast<double>(n_sampled_) * static_cast<double>(x_.n_rows) > 0.5 * static_cast<double>(max_unseen_);
   }
 
   // Adds the column's other values, until there are too many for exact bins.
@@ -243,7 +242,7 @@ class DenseEncoder {
         pass->ends.push_back(static_cast<V>(bins.high[b]));
       }
     }
-    pass->n_surprises.assign(x_.n_cols, 0);
+    pass->n_unseen.assign(x_.n_cols, 0);
     return pass;
   }
 
@@ -270,7 +269,7 @@ class DenseEncoder {
         const T *values = tile + c * x_.col_stride;
         uint8_t *of_group = codes + out_.columns[c].group;
         if (finders_[c].find(values, x_.row_stride, n, pass.ends.data() + ends_begin_[c], of_group, n_groups))
-          note_surprises(c, first, values, n, of_group, pass);
+          note_unseen(c, first, values, n, of_group, pass);
       }
       if (!bundled_.empty())
         bundled_.encode(x_, first, tile, n, n_groups, codes,
@@ -279,24 +278,24 @@ class DenseEncoder {
   }
 
   void note(int32_t column, int64_t row, V value, Pass<V> &pass) const {
-    if (++pass.n_surprises[column] <= max_surprises_)
-      pass.surprises.push_back({column, static_cast<int32_t>(row), static_cast<double>(value)});
+    if (++pass.n_unseen[column] <= max_unseen_)
+      pass.unseen.push_back({column, static_cast<int32_t>(row), static_cast<double>(value)});
   }
 
-  void note_surprises(int32_t c, int64_t first, const T *values, int64_t n, const uint8_t *codes, Pass<V> &pass) const {
+  void note_unseen(int32_t c, int64_t first, const T *values, int64_t n, const uint8_t *codes, Pass<V> &pass) const {
     for (int64_t i = 0; i < n; ++i) {
       const V v = static_cast<V>(values[i * x_.row_stride]);
       if (!finders_[c].knows(v, codes[i * out_.n_groups])) note(c, first + i, v, pass);
     }
   }
 
-  // Plans the columns with too many surprises from all of their values; true when there are any.
+  // Plans the columns with too many unseen values from all of their values; true when there are any.
   bool plan_anew() {
     bool again = false;
     for (int64_t c = 0; c < x_.n_cols; ++c) {
-      int64_t n_surprises = 0;
-      for (const auto &pass : passes_) n_surprises += pass->n_surprises[c];
-      if (n_surprises <= max_surprises_) continue;
+      int64_t n_unseen = 0;
+      for (const auto &pass : passes_) n_unseen += pass->n_unseen[c];
+      if (n_unseen <= max_unseen_) continue;
       again = true;
       candidates_[c].clear();
       Tally tally;
@@ -309,9 +308,9 @@ class DenseEncoder {
   }
 
   Encoded finish() {
-    std::vector<Surprise> surprises;
+    std::vector<UnseenValue> unseen;
     for (const auto &pass : passes_) {
-      surprises.insert(surprises.end(), pass->surprises.begin(), pass->surprises.end());
+      unseen.insert(unseen.end(), pass->unseen.begin(), pass->unseen.end());
       for (int64_t c = 0; c < x_.n_cols; ++c) {
         const V *ends = pass->ends.data() + ends_begin_[c];
         for (int b = 0; !bins_[c].exact && b < bins_[c].size(); ++b) {
@@ -320,7 +319,7 @@ class DenseEncoder {
         }
       }
     }
-    amend(std::move(surprises), bins_, out_, n_jobs_);
+    recode(std::move(unseen), bins_, out_, n_jobs_);
     for (int64_t c = 0; c < x_.n_cols; ++c) {
       out_.columns[c].value_begin = static_cast<int64_t>(out_.low.size());
       out_.low.insert(out_.low.end(), bins_[c].low.begin(), bins_[c].low.end());
@@ -332,7 +331,7 @@ class DenseEncoder {
   const Dense<T> x_;
   const bool bundle_;
   const int n_jobs_;
-  const int64_t n_sampled_, max_surprises_;
+  const int64_t n_sampled_, max_unseen_;
   std::vector<Bins> bins_;
   std::vector<Finder<T>> finders_;
   std::vector<std::vector<BundleCandidate>> candidates_;  // one of every column that may be bundled

@@ -3,7 +3,7 @@
 // A column's range is cut into cells, so many that a table can name the bin of each: whole numbers have a cell each, other
 // values go by equal steps of value or, where a few outliers would leave all others in one cell, by equal steps of the
 // float's bits (equal ratios). An exact column needs a cell for every value, and a value that is not the one its bin holds
-// is a surprise. Bins of a coarse column are runs of cells. Where cells fail, a binary search of fixed length finds the bin.
+// is unseen. Bins of a coarse column are runs of cells. Where cells fail, a binary search of fixed length finds the bin.
 #pragma once
 
 #include <algorithm>

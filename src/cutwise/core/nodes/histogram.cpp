@@ -1,7 +1,7 @@
 // Statistics per bin: the only passes over the codes that a search needs.
 //
 // Two shapes. A *cluster histogram* adds one or two numbers per row into the cell (slot, cluster of the row): counts of
-// rows (mistakes, purity) or what a row would lose if parted from its nearest center (induced cost). A *cost histogram*
+// rows (mistakes, purity) or what a row would lose if separated from its nearest center (induced cost). A *cost histogram*
 // adds the row's whole vector of excess costs (surrogate cost). All sums are integers, so no order of adding matters.
 #include <algorithm>
 #include <optional>

@@ -20,13 +20,13 @@ namespace cutwise {
 
 namespace {
 
-struct Parted {
+struct Partition {
   int64_t n_left;
   double left_max, right_min;
 };
 
 // Reorders rows in place, those with value <= threshold first, both sides in their old order.
-Parted part(const Encoded &encoded, const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, double threshold) {
+Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, double threshold) {
   const Column &column = encoded.columns[feature];
   const double *low = encoded.low.data() + column.value_begin;
   const double *high = encoded.high.data() + column.value_begin;
@@ -84,7 +84,7 @@ Parted part(const Encoded &encoded, const Matrix &matrix, int32_t *rows, int64_t
   return {n_left, left_max, right_min};
 }
 
-struct PartedInterval {
+struct IntervalPartition {
   int64_t n_inside = 0;
   // The values next to the two ends: infinite where no row is.
   double below_max = -std::numeric_limits<double>::infinity(), inside_min = std::numeric_limits<double>::infinity();
@@ -93,28 +93,29 @@ struct PartedInterval {
 
 // The same for an interval: rows with lower < value <= upper first. Reads raw values: codes
 // would leave up to four bins to look through.
-PartedInterval part_interval(const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, double lower, double upper) {
-  PartedInterval parted;
+IntervalPartition partition_interval(const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, double lower,
+                                     double upper) {
+  IntervalPartition found;
   std::vector<int32_t> outside;
   outside.reserve(n);
   matrix.visit([&](auto values) {
     for (int64_t i = 0; i < n; ++i) {
       const double value = values(rows[i], feature);
       if (value <= lower) {
-        parted.below_max = std::max(parted.below_max, value);
+        found.below_max = std::max(found.below_max, value);
         outside.push_back(rows[i]);
       } else if (value > upper) {
-        parted.above_min = std::min(parted.above_min, value);
+        found.above_min = std::min(found.above_min, value);
         outside.push_back(rows[i]);
       } else {
-        parted.inside_min = std::min(parted.inside_min, value);
-        parted.inside_max = std::max(parted.inside_max, value);
-        rows[parted.n_inside++] = rows[i];
+        found.inside_min = std::min(found.inside_min, value);
+        found.inside_max = std::max(found.inside_max, value);
+        rows[found.n_inside++] = rows[i];
       }
     }
   });
-  std::copy(outside.begin(), outside.end(), rows + parted.n_inside);
-  return parted;
+  std::copy(outside.begin(), outside.end(), rows + found.n_inside);
+  return found;
 }
 
 }  // namespace
@@ -228,12 +229,12 @@ void bind_partition(nb::module_ &m) {
       [](const Encoded &encoded, const Matrix &matrix, Out1<int32_t> rows, int32_t feature, double threshold) {
         require(feature >= 0 && feature < encoded.n_cols(), "feature is a column of the table");
         require_same_table(encoded, matrix);
-        Parted parted;
+        Partition found;
         {
           nb::gil_scoped_release release;
-          parted = part(encoded, matrix, rows.data(), static_cast<int64_t>(rows.size()), feature, threshold);
+          found = partition(encoded, matrix, rows.data(), static_cast<int64_t>(rows.size()), feature, threshold);
         }
-        return std::make_tuple(parted.n_left, parted.left_max, parted.right_min);
+        return std::make_tuple(found.n_left, found.left_max, found.right_min);
       },
       nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows").noconvert(), nb::arg("feature"), nb::arg("threshold"),
       R"(Bring the rows with x[feature] <= threshold to the front, both sides in their old order.
@@ -243,12 +244,12 @@ Gives their number, and the two values that the cut lies between, infinite where
       "partition_interval",
       [](const Matrix &matrix, Out1<int32_t> rows, int32_t feature, double lower, double upper) {
         require(feature >= 0 && feature < matrix.n_cols(), "feature is a column of the table");
-        PartedInterval parted;
+        IntervalPartition found;
         {
           nb::gil_scoped_release release;
-          parted = part_interval(matrix, rows.data(), static_cast<int64_t>(rows.size()), feature, lower, upper);
+          found = partition_interval(matrix, rows.data(), static_cast<int64_t>(rows.size()), feature, lower, upper);
         }
-        return std::make_tuple(parted.n_inside, parted.below_max, parted.inside_min, parted.inside_max, parted.above_min);
+        return std::make_tuple(found.n_inside, found.below_max, found.inside_min, found.inside_max, found.above_min);
       },
       nb::arg("matrix"), nb::arg("rows").noconvert(), nb::arg("feature"), nb::arg("lower"), nb::arg("upper"),
       R"(Bring the rows with lower < x[feature] <= upper to the front, both sides in their old order.

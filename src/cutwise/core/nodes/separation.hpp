@@ -2,7 +2,7 @@
 //
 // Every row of a node is held by one surviving cluster and loses something when a cut parts it from that cluster's center:
 // 1 (or its weight) when mistakes are counted, "second nearest less nearest" for the bound on the induced cost. The loss
-// of a cut is the sum over parted rows. One sweep along a column serves both criteria.
+// of a cut is the sum over separated rows. One sweep along a column serves both criteria.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +56,7 @@ class Sweep {
   int64_t loss() const { return loss_; }
   int64_t count() const { return count_; }
   size_t n_left() const { return n_left_; }
-  bool parts_centers() const { return n_left_ > 0 && n_left_ < line_.size(); }
+  bool separates_centers() const { return n_left_ > 0 && n_left_ < line_.size(); }
   bool more_centers() const { return n_left_ < line_.size(); }
   double next_center() const { return line_.coordinate[n_left_]; }
 
@@ -216,7 +216,7 @@ Sweep<Node> sweep_before(const Node &node, int32_t feature, const CenterLine &li
   return sweep;
 }
 
-// What a row keeps while centers are parted: its two nearest surviving clusters.
+// What a row keeps while centers are separated: its two nearest surviving clusters.
 
 // One record a row, so that following a row down the tree touches one line of the cache; as narrow as the costs and the
 // number of clusters allow, for there are as many as rows.

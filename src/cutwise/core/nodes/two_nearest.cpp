@@ -80,8 +80,8 @@ struct Reassignment {
     for (int32_t c : survivors) alive[c] = 1;
   }
 
-  bool is_parted(const State &state) const { return state.nearest < 0 || !alive[state.nearest]; }
-  bool is_changed(const State &state) const { return is_parted(state) || !alive[state.second]; }
+  bool is_separated(const State &state) const { return state.nearest < 0 || !alive[state.nearest]; }
+  bool is_changed(const State &state) const { return is_separated(state) || !alive[state.second]; }
 
   bool is_leaf() const { return survivors.size() == 1; }
   bool is_rebuilt() const { return 2 * n_changed > n; }
@@ -109,7 +109,7 @@ struct Reassignment {
         const int64_t row = some[i];
         State &state = states[row];
         if (!all && !is_changed(state)) continue;
-        const bool finds_new = all || is_parted(state);
+        const bool finds_new = all || is_separated(state);
         const Cost *cost = excess + row * k;
         int32_t nearest, second;
         two_nearest(cost, survivors, nearest, second);
@@ -155,9 +155,9 @@ struct Reassignment {
     for (int64_t i = 0; i < n; ++i) n_changed += is_changed(states[rows[i]]);
   }
 
-  // Rows parted from their nearest cluster stand in cells of the other child.
+  // Rows separated from their nearest cluster stand in cells of the other child.
   void release(bool from_kept_cells) const {
-    in_lists([&](const State &state) { return is_parted(state); },
+    in_lists([&](const State &state) { return is_separated(state); },
              [&](const std::vector<int32_t> &list) {
                if (from_kept_cells) add(list.data(), static_cast<int64_t>(list.size()), -1);
                for (int32_t row : list) {

@@ -41,8 +41,8 @@ class Interrupt {
       stop_ = true;
       throw std::runtime_error("interrupted");
     }
-    if (progress_.is_none() || best_ == kInfinite || now - said_ < std::chrono::milliseconds(500)) return;
-    said_ = now;
+    if (progress_.is_none() || best_ == kInfinite || now - reported_ < std::chrono::milliseconds(500)) return;
+    reported_ = now;
     progress_(best_.load());
   }
 
@@ -51,7 +51,7 @@ class Interrupt {
   std::atomic<double> best_{kInfinite};
   std::atomic<bool> stop_{false};
   const std::thread::id caller_ = std::this_thread::get_id();
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now(), said_ = last_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now(), reported_ = last_;
 };
 
 struct Limits {

@@ -81,6 +81,6 @@ class FewestPairs:
         )
 
 
-def _ratio(parted: int, degree: int) -> Fraction:
+def _ratio(separated: int, degree: int) -> Fraction:
     """0 where there are no edges at all: clusters of one row have none."""
-    return Fraction(parted, degree) if degree else Fraction(0)
+    return Fraction(separated, degree) if degree else Fraction(0)

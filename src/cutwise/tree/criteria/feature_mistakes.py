@@ -28,7 +28,7 @@ class FeatureMistakeCriterion:
 
     A center's coordinate in a feature is the feature's mean over its cluster's rows. A cut lies half way between two
     neighboring values of the rows that a center of the node still holds, and is tested on the feature's column, as the
-    interval that it is there. Where no such cut has centers on both sides, centers between two values are parted at
+    interval that it is there. Where no such cut has centers on both sides, centers between two values are separated at
     their own coordinates; where that fails too, as for clusters without rows in the node, the columns are cut between
     the clusters' means, as plain IMM does.
 
