@@ -120,9 +120,13 @@ def _nodes(labeled: LabeledTree) -> list[dict[str, Any]]:
                 "feature": test.feature,
                 "column": test.name,
                 "lower": finite(test.lower),
-                "upper": test.upper,
+                "upper": finite(test.upper),
                 "inside": inside,
                 "outside": outside,
             }
+            if test.levels is not None:
+                entry["levels"] = test.to_dict()["levels"]
+            if test.kind.has_gaps:
+                entry["unknown"] = test.unknown
         nodes.append(entry)
     return nodes

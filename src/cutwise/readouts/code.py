@@ -9,17 +9,23 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cutwise.exceptions import InvalidInputError
+from cutwise.table import ColumnKind
+from cutwise.table.instants import instant_of
+from cutwise.table.kinds import NUMBER
 
 from .conditions import Condition, conditions_of, walk_leaves
 from .labeled_tree import LabeledTree
 from .words import number, quoted
 
 __all__ = ["tree_python"]
+
+_NUMBERS = ("number", "integer", "bool")
 
 # Names that the function itself uses, beside the keywords.
 _TAKEN = frozenset({"row", "float", "value", "any"})
@@ -43,11 +49,17 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     lines = [f"def {function}(row):", *_docstring(has_names)]
     for feature in tested:
         lines.append(f"    {spoken[feature]} = row[{_literal(names[feature] if has_names else feature)}]")
-    if variables:
-        lines.append(f"    for value in ({', '.join(variables)},):")
-        lines.append("        if value is None or float(value) != float(value):  # nan is no number, not even itself")
+    kinds = labeled.columns.kinds
+    asked = [spoken[f] for f in tested if kinds[f].name != "category" and not kinds[f].has_gaps]
+    if asked:
+        lines.append(f"    for value in ({', '.join(asked)},):")
+        compared = (
+            "float(value) != float(value)" if all(kinds[f].name in _NUMBERS for f in tested) else "value != value"
+        )
+        lines.append(f"        if value is None or {compared}:  # nan is no number, not even itself")
         lines.append("            return None")
-    lines += [f"    {variable} = float({variable})" for variable in variables]
+    for feature in tested:
+        lines += _read(spoken[feature], kinds[feature])
     for leaf, regions, _ in walk_leaves(labeled.tree):
         if any(region.is_empty for region in regions.values()):
             continue  # no value reaches this leaf
@@ -70,16 +82,52 @@ def _docstring(named: bool) -> list[str]:
     ]
 
 
+def _read(name: str, kind: ColumnKind) -> list[str]:
+    """What makes a value ready to be compared."""
+    if kind.name in ("category", "ordered"):
+        return [f"    {name} = None if {name} != {name} else {name}"]
+    if kind.name == "date":
+        value = f"str({name})" if kind.zone is None else f"{name}.timestamp()"
+    else:
+        value = f"{name}.total_seconds()" if kind.name == "duration" else f"float({name})"
+    if not kind.has_gaps:
+        return [f"    {name} = {value}"]
+    return [f"    {name} = None if {name} is None or {name} != {name} else {value}"]
+
+
 def _test(condition: Condition, spoken: Mapping[int, str]) -> str:
-    name = spoken[condition.feature]
-    lower, upper = number(condition.lower), number(condition.upper)
+    name, kind = spoken[condition.feature], condition.kind
+    if condition.levels is not None and kind.name != "category":
+        return f"{name} is {'not None' if condition.outside else 'None'}"
+    if condition.levels is not None or kind.name == "ordered":
+        codes = condition.levels
+        if codes is None:
+            held = replace(condition, kind=NUMBER).holds(np.arange(len(kind.levels or ())))
+            codes = tuple(np.flatnonzero(held).tolist())
+        named = [_literal((kind.levels or ())[code]) for code in codes] + ["None"] * condition.unknown
+        outside = condition.outside and condition.levels is not None
+        return f"{name} {'not in' if outside else 'in'} ({', '.join(named)},)"
+    low, high = condition.lower > -np.inf, condition.upper < np.inf
+    lower, upper = (_end(end, kind) if abs(end) < np.inf else "" for end in (condition.lower, condition.upper))
+    up_to, below, above = ("<", "<=", ">=") if kind.name == "date" else ("<=", "<", ">")
     if condition.outside:
-        return f"not {lower} < {name} <= {upper}"
-    if condition.lower == -np.inf:
-        return f"{name} <= {upper}"
-    if condition.upper == np.inf:
-        return f"{name} > {lower}"
-    return f"{lower} < {name} <= {upper}"
+        text = f"not {lower} {below} {name} {up_to} {upper}"
+    else:
+        between = f"{lower} {below} {name} {up_to} {upper}"
+        text = between if low and high else f"{name} {up_to} {upper}" if high else f"{name} {above} {lower}"
+    if not kind.has_gaps:
+        return text
+    return f"({name} is None or {text})" if condition.unknown else f"{name} is not None and {text}"
+
+
+def _end(value: float, kind: ColumnKind) -> str:
+    """A threshold as it is compared: dates as text in ISO order or, in a zone, by their instants."""
+    if kind.name == "duration":
+        return repr(value / 1e6)
+    if kind.name != "date":
+        return number(value)
+    instant = instant_of(value + 1, kind)
+    return repr(str(instant)) if kind.zone is None else repr((value + 1) / 1e6)
 
 
 def _variables(names: Sequence[str], taken: set[str]) -> list[str]:

@@ -9,6 +9,7 @@ keeps text in any column: what is no number there counts as missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import count
@@ -17,7 +18,9 @@ from typing import Any
 import numpy as np
 
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
-from cutwise.table import check_option
+from cutwise.table import ColumnKind, check_option
+from cutwise.table.instants import instant_of
+from cutwise.table.kinds import NUMBER
 
 from .conditions import Condition, conditions_of, walk_leaves
 from .labeled_tree import LabeledTree
@@ -144,7 +147,10 @@ class _Writer:
             return self.label(labels[tree.cluster[0]])
         for feature in tested:
             _sayable(names[feature], "column")
-        absent = [test for feature in tested for test in self.absence(names[feature])]
+        kinds = labeled.columns.kinds
+        # Where missing values were there at fit, the conditions say where they go.
+        asked = [feature for feature in tested if kinds[feature].name != "category" and not kinds[feature].has_gaps]
+        absent = [test for feature in asked for test in self.absence(names[feature], kinds[feature])]
         branches = [
             exp.If(this=self.chain(absent[i : i + _LONGEST_CHAIN], exp.Or), true=self.label(nulls))
             for i in range(0, len(absent), _LONGEST_CHAIN)
@@ -156,10 +162,12 @@ class _Writer:
             branches.append(exp.If(this=self.chain(tests, exp.And), true=self.label(labels[tree.cluster[leaf]])))
         return exp.Case(ifs=branches)
 
-    def absence(self, name: str) -> list[Node]:
+    def absence(self, name: str, kind: ColumnKind) -> list[Node]:
         """The tests that find rows without a value in a column."""
         exp = self.exp
         tests: list[Node] = [exp.Is(this=self.column(name), expression=exp.Null())]
+        if kind.name not in ("number", "integer"):
+            return tests
         how = _NAN_TEST[self.dialect]
         if how == "equal":
             tests.append(exp.EQ(this=self.column(name), expression=self.double("NaN")))
@@ -177,16 +185,72 @@ class _Writer:
         return tests
 
     def tests(self, condition: Condition) -> list[Node]:
-        """The comparisons that say a condition."""
-        exp = self.exp
-        above = exp.GT if not condition.outside else exp.LTE
-        below = exp.LTE if not condition.outside else exp.GT
+        """The comparisons that say a condition: what is missing is looked for, and never left to NULL's own logic."""
+        exp, kind, name = self.exp, condition.kind, condition.name
+        if kind.name == "category" and condition.levels is not None:
+            return [self.membership(condition, condition.levels)]
+        absent = self.chain(self.absence(name, kind), exp.Or)
+        if condition.levels is not None:  # none: the value is missing, or it is known
+            return [exp.Not(this=exp.Paren(this=absent)) if condition.outside else exp.Paren(this=absent)]
+        below, above = (exp.LT, exp.GTE) if kind.name == "date" else (exp.LTE, exp.GT)
+        if condition.outside:
+            below, above = above, below
         tests = []
-        if condition.lower > -np.inf:
-            tests.append(above(this=self.value(condition.name), expression=self.number(condition.lower)))
-        if condition.upper < np.inf:
-            tests.append(below(this=self.value(condition.name), expression=self.number(condition.upper)))
-        return [exp.Paren(this=self.chain(tests, exp.Or))] if condition.outside else tests
+        if kind.name == "ordered":
+            codes = np.arange(len(kind.levels or ()))
+            held = replace(condition, kind=NUMBER).holds(codes)
+            tests.append(self.membership(replace(condition, outside=False), np.flatnonzero(held).tolist()))
+        elif kind.name == "bool" and not condition.outside:
+            equal = exp.EQ(this=self.column(name), expression=self.label(condition.lower > -np.inf))
+            tests.append(equal)
+        else:
+            if condition.lower > -np.inf:
+                tests.append(above(this=self.value(name, kind), expression=self.end(condition.lower, kind)))
+            if condition.upper < np.inf:
+                tests.append(below(this=self.value(name, kind), expression=self.end(condition.upper, kind)))
+            if condition.outside:
+                tests = [exp.Paren(this=self.chain(tests, exp.Or))]
+        if condition.unknown:
+            return [exp.Paren(this=exp.Or(this=self.chain(tests, exp.And), expression=absent))]
+        if kind.has_gaps and (condition.upper == np.inf or condition.outside):
+            tests.append(exp.Not(this=exp.Paren(this=absent)))  # NaN may be above all numbers
+        return tests
+
+    def membership(self, condition: Condition, codes: Sequence[int]) -> Node:
+        """Whether a text is one of some levels, or none of them."""
+        exp, levels = self.exp, condition.kind.levels or ()
+        named = [self.label(level) for code in codes if (level := levels[code]) is not None]
+        names_missing = len(named) < len(codes)
+        absent = exp.Is(this=self.column(condition.name), expression=exp.Null())
+        present = exp.Not(this=absent.copy())
+        if not named:
+            return present if condition.outside == names_missing else absent
+        column = self.column(condition.name)
+        if self.dialect == "tsql" and isinstance(levels[codes[0]], str | None):  # compares as the bytes are
+            column = exp.Collate(this=column, expression=exp.to_identifier("Latin1_General_BIN2"))
+        if self.dialect == "mysql" and isinstance(levels[codes[0]], str | None):
+            column = exp.cast(column, "binary", copy=False)
+        among = exp.In(this=column, expressions=named)
+        if condition.outside:
+            test = exp.Not(this=among)
+            joined = exp.And(this=test, expression=present) if names_missing else exp.Or(this=test, expression=absent)
+            return exp.Paren(this=joined)
+        return exp.Paren(this=exp.Or(this=among, expression=absent)) if names_missing else among
+
+    def end(self, value: float, kind: ColumnKind) -> Node:
+        """A threshold as a literal of the column's type."""
+        exp = self.exp
+        if kind.name == "date":
+            text = str(instant_of(value + 1, kind))  # dates are cut before a boundary
+            if self.dialect == "sqlite":
+                return exp.Literal.string(text)
+            instant = "timestamp" if kind.zone is None else "timestamptz"
+            return exp.cast(exp.Literal.string(text), "date" if kind.unit == "day" else instant, copy=False)
+        if kind.name == "duration":
+            raise UnsupportedInputError(
+                "SQL engines have no common type for durations. Give the column as a number of seconds instead."
+            )
+        return self.number(value)
 
     def chain(self, terms: Sequence[Node], connector: Callable[..., Node]) -> Node:
         """The terms joined by AND or OR, in balanced parentheses when there are many."""
@@ -217,14 +281,15 @@ class _Writer:
         table = None if self.qualifier is None else self.name(self.qualifier)
         return self.exp.Column(this=self.name(name), table=table)
 
-    def value(self, name: str) -> Node:
+    def value(self, name: str, kind: ColumnKind) -> Node:
         """A column as comparisons take it.
 
         A double on one side of a comparison turns the other into one, so casting thresholds is enough. SQLite is the
         exception: it compares text with text where a column was declared as such, as imports from CSV do.
         """
         column = self.column(name)
-        return self.exp.cast(column, "double", copy=False) if self.dialect == "sqlite" else column
+        casts = self.dialect == "sqlite" and kind.name != "date"
+        return self.exp.cast(column, "double", copy=False) if casts else column
 
     def double(self, text: str) -> Node:
         """A text read as a double."""
