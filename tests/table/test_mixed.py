@@ -10,8 +10,8 @@ import pytest
 from cutwise.exceptions import CutwiseError, IdentifierWarning, UnknownLevelsWarning
 from cutwise.table import read_table
 from cutwise.table.instants import choose_boundary, choose_length, duration_text, instant_text
-from cutwise.table.kinds import ColumnKind
 from cutwise.table.mixed import MixedOptions
+from cutwise.table.table import ColumnKind
 
 N = 60
 RNG = np.random.default_rng(0)

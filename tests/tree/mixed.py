@@ -8,7 +8,7 @@ import numpy as np
 
 from cutwise.reference import FixedCosts
 from cutwise.table import EncodedTable, Table, encode_table
-from cutwise.table.kinds import NUMBER, ColumnKind
+from cutwise.table.table import NUMBER, ColumnKind
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.recipes import grow_tree
 

@@ -14,9 +14,9 @@ from cutwise.table import ColumnKind, encode_table, read_table
 from cutwise.tree.criteria.cliques import FewestPairs
 from cutwise.tree.criteria.disagreement import FewestDisagree
 from cutwise.tree.criteria.induced import LeastInduced
-from cutwise.tree.criteria.mistakes import CheapestTie, FewestMistakes
+from cutwise.tree.criteria.mistakes import CheapestTie, FewestByModes, FewestMistakes
 from cutwise.tree.criteria.surrogate import CheapestCut
-from cutwise.tree.provider import CostPayload, GrowthProblem, LeafCut, NodeSums
+from cutwise.tree.provider import CostPayload, GrowthProblem, LeafCut, NodeSums, SeparatingCut
 from cutwise.tree.recipes import RECIPES, grow, grow_tree
 from cutwise.tree.threshold_tree import NodeTest
 from tests.oracle.scores import total_depth
@@ -199,7 +199,7 @@ def _cheapest_tie(batches: Batches, node: int, search: CheapestTie) -> int:
     return costs.index(min(costs))
 
 
-def _least_induced(batches: Batches, node: int, search: LeastInduced) -> tuple[int, float] | None:
+def _least_induced(batches: Batches, node: int, search: LeastInduced) -> SeparatingCut | None:
     survivors, coordinates = search.node.survivors, search.nearest.coordinates[search.node.survivors]
     rows = [batch for batch in batches.passed(node) if len(batch.values)]
     n = sum(int(batch.weights.sum()) for batch in rows)
@@ -228,7 +228,7 @@ def _least_induced(batches: Batches, node: int, search: LeastInduced) -> tuple[i
                 depth -= int(search.kills_left[column]) * n_left + int(search.kills_right[column]) * (n - n_left)
                 score += search.nearest.depth_penalty * (float(depth) / float(n))
             found.append((short, score, cost, column, x))
-    return min(found)[3:] if found else None
+    return SeparatingCut.at(*min(found)[3:], search.nearest.coordinates, survivors) if found else None
 
 
 _ANSWERS = {
@@ -236,6 +236,7 @@ _ANSWERS = {
     FewestDisagree: _fewest_disagree,
     FewestPairs: _fewest_pairs,
     FewestMistakes: _fewest_mistakes,
+    FewestByModes: lambda batches, node, search: search.cut,  # there are no categories
     CheapestTie: _cheapest_tie,
     LeastInduced: _least_induced,
 }

@@ -1,7 +1,6 @@
 """The estimators: recipes of what the other folders do; and what packages built upon them use."""
 
-from cutwise.estimators._base import TreeEstimator, fitted
-from cutwise.estimators._clusterer import TreeClusterer
+from cutwise.estimators._base import TreeClusterer, TreeEstimator, fitted
 from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._document import advice_of, agreement_of, algorithm_of, model_document, words_of
 from cutwise.estimators._explainable import ExplainableClusterer
@@ -16,7 +15,6 @@ from cutwise.estimators._exports import (
 from cutwise.estimators._guarantee import certificate_line, imm_certificate, imm_guarantee
 from cutwise.estimators._load import load_model
 from cutwise.estimators._report import Report, check_form, report
-from cutwise.estimators._rows import ReferenceRecipe, Stages, TrainingRows, encode_rows, make_reference
 from cutwise.estimators._tuning import PenaltySearch
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.explainable_kernel_kmeans import ExplainableKernelKMeans
@@ -25,6 +23,7 @@ from cutwise.estimators.explainable_kmedians import ExplainableKMedians
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.estimators.kmedians import KMedians
 from cutwise.estimators.table_scaler import TableScaler
+from cutwise.estimators.training import ReferenceRecipe, Stages, TrainingRows, encode_rows, make_reference
 from cutwise.estimators.tuning import tune_depth_penalty
 
 __all__ = [

@@ -9,15 +9,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise._docs import fill_doc
-from cutwise.estimators._model_file import ModelFileMixin
-from cutwise.estimators._params import UnserializableParam
-from cutwise.estimators._rows import FitContext, Stages, transform_rows
-from cutwise.estimators.table_scaler import TableScaler
 from cutwise.exceptions import (
     EmptyClusterWarning,
     InvalidInputError,
@@ -29,15 +25,30 @@ from cutwise.exceptions import (
     warn,
 )
 from cutwise.readouts.changes import Change, changes_in_words, explain_rows, smallest_changes
+from cutwise.readouts.explained import below_one
 from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves, read_cluster_names, sum_up
 from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_decision_tree
 from cutwise.reference import KMEANS, Objective, sum_costs, sum_weights
-from cutwise.table import MixedOptions, Table, check_n_jobs, check_option, read_labels, read_table, read_weights
-from cutwise.table.kinds import are_plain
+from cutwise.table import (
+    MixedOptions,
+    Table,
+    check_n_clusters,
+    check_n_jobs,
+    check_option,
+    read_labels,
+    read_table,
+    read_weights,
+)
+from cutwise.table.table import are_plain
 from cutwise.tree.growing import GrownTree
 
-__all__ = ["TreeEstimator", "fitted"]
+from ._model_file import ModelFileMixin
+from ._params import UnserializableParam
+from .table_scaler import TableScaler
+from .training import FitContext, MetricSpace, Stages, fit_metric_space, transform_rows
+
+__all__ = ["TreeClusterer", "TreeEstimator", "fitted"]
 
 # From here on float64 has no halves, and centers of integers are rounded as they are.
 _LARGE_INTEGER = 2.0**52
@@ -469,3 +480,69 @@ def fitted(model: object, function: str, advice: str = "") -> TreeEstimator:
         )
     check_is_fitted(model)
     return model
+
+
+@fill_doc
+class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
+    """Parent of the estimators with ``n_clusters``, whose ``fit`` needs no labels."""
+
+    preprocessor: Any
+
+    @property
+    def inertia_(self) -> float:
+        """The same as ``cost_``, under scikit-learn's name."""
+        return self.cost_
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
+        """Fit, and give the cluster of every row.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        labels: npt.NDArray[Any] = self.fit(X, sample_weight=sample_weight).labels_
+        return labels
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the cost of rows when each is served by the center of the tree's cluster, as in scikit-learn's KMeans.
+
+        Parameters
+        ----------
+        {X, y, sample_weight}
+
+        Returns
+        -------
+        score : float
+            In the units of ``cost_``; larger is better, 0 at best.
+        """
+        return -self._cost_of(X, sample_weight)
+
+    def _read_input(
+        self, X: Any, sample_weight: Any, n_clusters: int, stages: Stages
+    ) -> tuple[Table, npt.NDArray[np.float64] | None, MetricSpace]:
+        """The table, the weights and the space of distances of a fit, checked."""
+        with stages.stage("reading the table"):
+            table = self._read_rows_of_fit(X, sample_weight, stages)
+            weights = read_weights(sample_weight, table.n_rows)
+            check_n_clusters(n_clusters, table, weights)
+        with stages.stage("preprocessor"):
+            space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
+            if space.preprocessor is not None:
+                what, instead = "the preprocessor's output", "a preprocessor that keeps more rows apart"
+                check_n_clusters(n_clusters, space.table, weights, what=what, instead=instead)
+        return table, weights, space
+
+    def _remember_input(self, table: Table, space: MetricSpace, classes: npt.NDArray[Any]) -> None:
+        """Set what a fit knows before its tree is priced."""
+        self._remember_columns(table)
+        self.preprocessor_ = space.preprocessor
+        self.classes_ = classes
+
+    def _summary(self) -> str:
+        reason = ", below 1: the reference costs more" if below_one(self.cost_ratio_) else ""
+        return f"{super()._summary()}; cost ratio {self.cost_ratio_:.4g}{reason}"

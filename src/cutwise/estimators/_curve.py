@@ -15,8 +15,8 @@ from sklearn.base import clone
 
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._params import UnserializableParam
-from cutwise.estimators._rows import FitContext
 from cutwise.estimators.cluster_explainer import ClusterExplainer
+from cutwise.estimators.training import FitContext
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
 from cutwise.readouts.words import finite
 from cutwise.reference import OBJECTIVES

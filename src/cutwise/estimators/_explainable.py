@@ -29,11 +29,11 @@ from cutwise.tree.refine import Effort, SearchRecord, expand_tree, tree_size
 from cutwise.tree.refinement import SearchCheaper
 from cutwise.tree.subtree import truncate_growth
 
-from ._clusterer import TreeClusterer
+from ._base import TreeClusterer
 from ._entries import Entries
 from ._optimal import check_two_leaves, cut_in_two
-from ._rows import FitContext, MetricSpace, ReferenceRecipe, Stages, cut_coordinates, make_reference
 from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
+from .training import FitContext, MetricSpace, ReferenceRecipe, Stages, cut_coordinates, make_reference
 
 __all__ = ["ALGORITHMS", "ExplainableClusterer", "check_max_size", "search_tree"]
 

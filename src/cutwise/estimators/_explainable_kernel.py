@@ -11,8 +11,16 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from cutwise.estimators._rows import FitContext, MetricSpace, Stages, TrainingRows, TreeCosts, encode_rows, is_clusterer
 from cutwise.estimators.kernel_kmeans import KERNEL_PARAMETERS, KernelKMeans, KernelRecipe
+from cutwise.estimators.training import (
+    FitContext,
+    MetricSpace,
+    Stages,
+    TrainingRows,
+    TreeCosts,
+    encode_rows,
+    is_clusterer,
+)
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.reference import (
     FEATURE_SPACE,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.estimators._rows import TrainingRows
+from cutwise.estimators.training import TrainingRows
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference import LazyCosts

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.core import Matrix, as_matrix
-from cutwise.estimators._rows import FitContext
+from cutwise.estimators.training import FitContext
 from cutwise.exceptions import InvalidInputError
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.optimal import optimal_cut

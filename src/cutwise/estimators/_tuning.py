@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from cutwise.estimators._rows import TrainingRows
+from cutwise.estimators.training import TrainingRows
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.tree.growing import GrownTree
 

@@ -19,7 +19,7 @@ from cutwise.estimators._growth import (
     grow_until_every_cluster_has_a_leaf,
     with_searched,
 )
-from cutwise.estimators._rows import (
+from cutwise.estimators.training import (
     FitContext,
     Stages,
     TrainingRows,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise._docs import fill_doc
-from cutwise.estimators._clusterer import TreeClusterer
+from cutwise.estimators._base import TreeClusterer
 from cutwise.estimators._entries import Entries, pack_float
 from cutwise.estimators._explainable_kernel import (
     KernelContext,
@@ -18,8 +18,8 @@ from cutwise.estimators._explainable_kernel import (
     kinds_of_features,
     make_kernel_context,
 )
-from cutwise.estimators._rows import FitContext, Stages
 from cutwise.estimators.kernel_kmeans import KernelKMeans
+from cutwise.estimators.training import FitContext, Stages
 from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.agreement import adjusted_rand, contingency, normalized_information
 from cutwise.reference import (

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 
 from cutwise._docs import fill_doc
 from cutwise.estimators._columns import RemembersColumns
-from cutwise.estimators._rows import Stages, check_verbose
+from cutwise.estimators.training import Stages, check_verbose
 from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError, warn
 from cutwise.reference import (
     INITS,

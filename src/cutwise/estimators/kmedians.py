@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 
 from cutwise._docs import fill_doc
 from cutwise.estimators._columns import RemembersColumns
-from cutwise.estimators._rows import Stages, read_centers
+from cutwise.estimators.training import Stages, read_centers
 from cutwise.reference import KMEDIANS, find_clustering, sum_costs, sum_weights
 from cutwise.table import (
     check_integer,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.table import ColumnKind, Table, read_table
-from cutwise.table.kinds import NUMBER
+from cutwise.table.table import NUMBER
 
 from .conditions import Condition, Levels, Region, column_of, conditions_of, walk_leaves
 from .labeled_tree import LabeledTree, Titled

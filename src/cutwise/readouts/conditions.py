@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.table import ColumnKind, Columns, Table, as_dense
-from cutwise.table.kinds import NUMBER
+from cutwise.table.table import NUMBER
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
 from .words import finite, json_value, levels_text, quoted, value_text

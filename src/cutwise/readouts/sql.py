@@ -20,7 +20,7 @@ import numpy as np
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
 from cutwise.table import ColumnKind, check_option
 from cutwise.table.instants import instant_of
-from cutwise.table.kinds import NUMBER
+from cutwise.table.table import NUMBER
 
 from .conditions import Condition, conditions_of, walk_leaves
 from .labeled_tree import LabeledTree

@@ -13,12 +13,21 @@ from .intake import (
     read_table,
     take_rows,
 )
-from .kinds import ColumnKind, are_plain, number_kind
 from .labels import Labels, read_labels, read_weights
 from .mixed import MixedOptions
-from .rows import EncodedTable, encode_table
-from .searched import SearchedColumns, searched_columns
-from .table import Columns, HasColumns, Table, check_same_columns
+from .table import (
+    ColumnKind,
+    Columns,
+    EncodedTable,
+    HasColumns,
+    SearchedColumns,
+    Table,
+    are_plain,
+    check_same_columns,
+    encode_table,
+    number_kind,
+    searched_columns,
+)
 
 __all__ = [
     "ColumnKind",

@@ -18,8 +18,7 @@ from scipy import sparse
 from cutwise.core import MATRIX_DTYPES
 from cutwise.exceptions import InvalidInputError, NotNumericError, UnsupportedInputError
 
-from .kinds import INTEGER, NUMBER, ColumnKind, number_kind
-from .table import Columns, check_unique
+from .table import INTEGER, NUMBER, ColumnKind, Columns, check_unique, number_kind
 
 __all__ = [
     "AnyDType",

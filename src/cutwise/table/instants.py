@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .convert import is_missing
-from .kinds import ColumnKind
+from .table import ColumnKind
 
 __all__ = [
     "MICROSECONDS",

@@ -37,10 +37,9 @@ from .convert import (
     library_of,
     not_numeric_error,
 )
-from .kinds import ColumnKind, are_plain
 from .labels import read_weights
 from .mixed import Items, MixedOptions, RawColumn, counts_rows, find_kind, raw_column, values_by_kind
-from .table import Columns, HasColumns, Table, check_same_columns, name_columns
+from .table import ColumnKind, Columns, HasColumns, Table, are_plain, check_same_columns, name_columns
 
 __all__ = [
     "RESHAPE_HINT",

@@ -15,9 +15,8 @@ from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, did_you_
 
 from .convert import NonNumericValue, find_non_numeric, to_numbers
 from .instants import to_ticks
-from .kinds import ColumnKind, KindName
 from .levels import code_levels, distinct_items, find_levels
-from .table import Columns
+from .table import ColumnKind, Columns, KindName
 
 __all__ = ["Items", "MixedOptions", "RawColumn", "counts_rows", "find_kind", "raw_column", "values_by_kind"]
 

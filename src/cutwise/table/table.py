@@ -1,18 +1,24 @@
-"""A table of numbers as the rest of the package sees it, and the names and kinds of its columns."""
+"""A table as the rest of the package sees it: columns of kinds, and rows as the engine reads them.
+
+A cut ``x <= t`` of a column with gaps sends missing values right or left: it is searched twice, once with what is
+missing above all values and once below. One level against all others is a cut of a column of zeros and ones, so a
+category has one of these for every level. Everything that sums, walks and bounds then sees thresholds alone.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core import Matrix, as_matrix
+from cutwise import core
+from cutwise.core import Matrix, Ranks, as_matrix, rank_columns
 from cutwise.exceptions import (
     ColumnMismatchError,
     ColumnNamesWarning,
@@ -22,9 +28,174 @@ from cutwise.exceptions import (
     warn,
 )
 
-from .kinds import NUMBER, ColumnKind, integer_columns
+__all__ = [
+    "BOOL",
+    "INTEGER",
+    "NUMBER",
+    "ColumnKind",
+    "Columns",
+    "EncodedTable",
+    "HasColumns",
+    "SearchedColumns",
+    "Table",
+    "are_plain",
+    "check_same_columns",
+    "check_unique",
+    "encode_table",
+    "integer_columns",
+    "name_columns",
+    "number_kind",
+    "searched_columns",
+]
 
-__all__ = ["Columns", "HasColumns", "Table", "check_same_columns", "check_unique", "name_columns"]
+KindName = Literal["number", "integer", "bool", "category", "ordered", "date", "duration"]
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """What a column held at fit, and what its float64 values in a matrix mean.
+
+    A category's values are positions in ``levels``, of which a missing value may be one (None); the position
+    ``len(levels)`` is everything else: rare levels beyond the most frequent ones, and those never seen at fit. An
+    ordered column's values are positions too (ranks), a date's whole days or microseconds since 1970, a duration's
+    microseconds. What is missing in these, and in numbers, is NaN.
+    """
+
+    name: KindName
+    levels: tuple[object, ...] | None = None  # of a category, and of an ordered column
+    unit: Literal["day", "microsecond"] | None = None  # of a date
+    zone: str | None = None  # of instants: the one that they are shown and cut in
+    has_gaps: bool = False  # whether values were missing at fit; False for categories
+    has_other: bool = False  # whether rows of fit had levels beyond those of ``levels``
+    left_out: str | None = None  # why the column takes no part: its values are all 0 then
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether values, and so thresholds, are whole numbers."""
+        return self.name != "number"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the column holds numbers or truth values, all of them known, or takes no part."""
+        return self.left_out is not None or (self.name in ("number", "integer", "bool") and not self.has_gaps)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a model file holds: the name, and what is not as usual."""
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "levels"}
+        levels = {} if self.levels is None else {"levels": list(self.levels)}
+        return {name: value for name, value in values.items() if value} | levels
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ColumnKind:
+        """The inverse of ``to_dict``; raises ``ValueError`` for what it never gives."""
+        levels = data.get("levels")
+        kind = cls(**data) if levels is None else cls(**{**data, "levels": tuple(levels)})
+        found = kind.levels or ()
+        is_sound = (
+            kind.name in get_args(KindName)
+            and (kind.name in ("category", "ordered")) == (levels is not None)
+            and (kind.name == "date") == (kind.unit in ("day", "microsecond"))
+            and all(isinstance(level, str | int | float | None) for level in found)
+            and len(set(found)) == len(found)
+            and all(isinstance(text, str | None) for text in (kind.zone, kind.left_out))
+            and all(isinstance(flag, bool) for flag in (kind.has_gaps, kind.has_other))
+        )
+        if not is_sound:
+            raise ValueError(f"no kind of column: {data}")
+        return kind
+
+
+NUMBER, INTEGER, BOOL = ColumnKind("number"), ColumnKind("integer"), ColumnKind("bool")
+
+
+def number_kind(dtype: np.dtype[np.generic]) -> ColumnKind:
+    """The kind of a column of numbers without gaps."""
+    return BOOL if dtype.kind == "b" else INTEGER if dtype.kind in "iu" else NUMBER
+
+
+def integer_columns(kinds: Iterable[ColumnKind]) -> npt.NDArray[np.bool_]:
+    """Which columns have whole thresholds, shape (n_columns,)."""
+    return np.array([kind.is_integer for kind in kinds], dtype=np.bool_)
+
+
+def are_plain(kinds: Iterable[ColumnKind]) -> bool:
+    """Whether every column holds known numbers: what every estimator takes."""
+    return all(kind.is_plain for kind in kinds)
+
+
+Float64 = npt.NDArray[np.float64]
+
+Int32 = npt.NDArray[np.int32]
+
+_MANY = 128
+
+"""With more columns than this most are of levels, and few of their values are not zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class SearchedColumns:
+    """What each of D searched columns is.
+
+    ``source`` (D,): a column of the table. ``level`` (D,): 1 where that has this level, 0 elsewhere; -1 for numbers.
+    ``missing`` (D,): where missing numbers are: -1 below, 1 above all values; 0: there are none. ``kinds``: of the
+    table's columns.
+    """
+
+    source: Int32
+    level: Int32
+    missing: Int32
+    kinds: tuple[ColumnKind, ...]
+
+    @property
+    def n_columns(self) -> int:
+        """D."""
+        return len(self.source)
+
+    def of(self, column: int) -> Int32:
+        """The searched columns of a column of the table."""
+        return np.flatnonzero(self.source == column).astype(np.int32)
+
+    def expand(self, values: npt.NDArray[np.generic]) -> Float64 | sparse.csr_array:
+        """The searched columns of some rows of the table."""
+        if self.n_columns > _MANY and np.count_nonzero(self.level >= 0) > self.n_columns // 2:
+            return self._expand_sparse(values)
+        expanded = np.empty((len(values), self.n_columns), dtype=np.float64)
+        for j in range(self.n_columns):
+            expanded[:, j] = self.column(values, j)
+        return expanded
+
+    def column(self, values: npt.NDArray[np.generic], j: int) -> Float64:
+        """One of them."""
+        x = np.asarray(values[:, self.source[j]], dtype=np.float64)
+        if self.level[j] >= 0:
+            return np.asarray(x == self.level[j], dtype=np.float64)
+        if self.missing[j]:
+            x = np.where(np.isnan(x), np.copysign(np.inf, self.missing[j]), x)
+        return x
+
+    def _expand_sparse(self, values: npt.NDArray[np.generic]) -> sparse.csr_array:
+        columns = [sparse.csc_array(self.column(values, j)[:, np.newaxis]) for j in range(self.n_columns)]
+        joined: sparse.csr_array = sparse.hstack(columns, format="csr")
+        joined.sort_indices()
+        return joined
+
+
+def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
+    """What is searched of columns of these kinds; None where it is the columns themselves."""
+    if not any(kind.name == "category" or kind.has_gaps for kind in kinds):
+        return None
+    found: list[tuple[int, int, int]] = []
+    for column, kind in enumerate(kinds):
+        if kind.name == "category":
+            n_codes = len(kind.levels or ()) + kind.has_other
+            # Of two levels the second is enough: one against the other is the other against the one.
+            found += [(column, code, 0) for code in range(n_codes == 2, max(n_codes, 1))]
+        elif kind.has_gaps:
+            found += [(column, -1, 1), (column, -1, -1)]  # of equals, missing values go right
+        else:
+            found.append((column, -1, 0))
+    source, level, missing = np.array(found, dtype=np.int32).T
+    return SearchedColumns(source.copy(), level.copy(), missing.copy(), tuple(kinds))
 
 
 class HasColumns(Protocol):
@@ -174,3 +345,99 @@ class Table:
     def matrix(self) -> Matrix:
         """The core's view of ``values``, made once."""
         return as_matrix(self.values)
+
+
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
+    """The m rows that grow a tree, from the caller's n rows."""
+
+    encoded: core.Encoded  # codes of the m rows in the searched columns: the table's, where all hold known numbers
+    matrix: core.Matrix  # values of the m rows there
+    kinds: tuple[ColumnKind, ...]  # (d,), what the columns' values mean
+    weights: Int64 | None  # (m,); None: 1 each
+    copies: Int64 | None  # (m,), how many of the caller's rows each stands for; None: 1 each
+    row_of: Int32 | None  # (m,), the first of the caller's rows that each stands for; None: the same number
+    position: Int32 | None  # (n,), the row that stands for each of the caller's, -1: none; None: the same number
+    searched: SearchedColumns | None = None  # what is searched instead of the table's columns
+    values: npt.NDArray[np.float64] | None = None  # (m, d), those of the table, where that is something else
+    _ranks: Ranks | None = field(default=None, init=False, repr=False)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, m."""
+        return int(self.matrix.n_rows)
+
+    @cached_property
+    def is_integer(self) -> npt.NDArray[np.bool_]:
+        """Which columns have whole thresholds, shape (d,)."""
+        return integer_columns(self.kinds)
+
+    @property
+    def column_sizes(self) -> npt.NDArray[np.float64]:
+        """The largest absolute value of each column among the m rows, shape (d,): that of a bin's end."""
+        first = self.encoded.value_begin
+        last = first + self.encoded.n_bins - 1
+        sizes: npt.NDArray[np.float64] = np.maximum(np.abs(self.encoded.low[first]), np.abs(self.encoded.high[last]))
+        return sizes
+
+    def ranks(self, n_jobs: int = 1) -> Ranks:
+        """The order of every column's values, which searches for intervals read; computed once."""
+        if self._ranks is None:
+            object.__setattr__(self, "_ranks", rank_columns(self.matrix, n_jobs))
+        assert self._ranks is not None
+        return self._ranks
+
+
+def encode_table(
+    table: Table,
+    *,
+    weights: Int64 | None = None,
+    keep: npt.NDArray[np.bool_] | None = None,
+    merge: bool = True,
+    n_jobs: int = 1,
+) -> EncodedTable:
+    """Encode the rows of positive weight where ``keep`` is true; with ``merge`` equal ones become one row.
+
+    ``weights`` are integers, shape (n,). Merging and leaving rows out changes no tree: rows are summed, and sums are
+    integers.
+    """
+    if weights is not None and (weights == 0).any():
+        keep = (weights > 0) if keep is None else keep & (weights > 0)
+    row_of: Int32 | None = None
+    values = table.values
+    if keep is not None and not keep.all():
+        row_of = np.flatnonzero(keep).astype(np.int32)
+        values = values[row_of]
+        weights = None if weights is None else weights[row_of]
+    own: npt.NDArray[np.float64] | None = None
+    searched = searched_columns(table.kinds)
+    if searched is not None:
+        own = np.asarray(values, dtype=np.float64)
+        values = searched.expand(own)
+    matrix = table.matrix if row_of is None and searched is None else core.as_matrix(values)
+    copies: Int64 | None = None
+    group: Int32 | None = None
+    merged = core.group_rows(matrix) if merge else None
+    if merged is not None:
+        first_row, group = merged
+        copies = np.bincount(group, minlength=len(first_row))
+        if weights is None:
+            weights = copies
+        else:
+            summed = np.zeros(len(first_row), dtype=np.int64)
+            np.add.at(summed, group, weights)
+            weights = summed
+        values = values[first_row]
+        own = None if own is None else own[first_row]
+        matrix = core.as_matrix(values)
+        row_of = first_row if row_of is None else row_of[first_row]
+    encoded = core.encode(matrix, n_jobs=n_jobs)
+    position: Int32 | None = None
+    if row_of is not None:
+        position = np.full(table.n_rows, -1, dtype=np.int32)
+        takes_part = slice(None) if keep is None else keep
+        position[takes_part] = np.arange(matrix.n_rows, dtype=np.int32) if group is None else group
+    return EncodedTable(encoded, matrix, table.kinds, weights, copies, row_of, position, searched, own)

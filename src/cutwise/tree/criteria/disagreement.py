@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.categories import Category
-from cutwise.tree.provider import GrowthProblem, LabelPayload, LeafCut, MemoryProvider, NodeSums
+from cutwise.tree.provider import Category, GrowthProblem, LabelPayload, LeafCut, MemoryProvider, NodeSums
 
 from .surrogate import better_set, interval_cut, leaf_cut
 

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.categories import Category
-from cutwise.tree.provider import CostPayload, GrowthProblem, MemoryProvider, SeparatingCut, SeparationNode
+from cutwise.tree.provider import Category, CostPayload, GrowthProblem, MemoryProvider, SeparatingCut, SeparationNode
 from cutwise.tree.threshold_tree import NodeTest
 
 __all__ = ["CheapestTie", "FewestMistakes", "MistakeCriterion", "Mistakes", "mistaken_rows"]

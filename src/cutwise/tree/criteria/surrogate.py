@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.categories import Category
-from cutwise.tree.provider import CostPayload, GrowthProblem, LeafCut, MemoryProvider, NodeSums
+from cutwise.tree.provider import Category, CostPayload, GrowthProblem, LeafCut, MemoryProvider, NodeSums
 from cutwise.tree.threshold_tree import NodeTest
 
 __all__ = ["CheapestCut", "CheapestInterval", "SurrogateCriterion", "better_set", "interval_cut", "leaf_cut"]

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from sklearn.utils.validation import has_fit_parameter
 
 from cutwise import core
-from cutwise.estimators.table_scaler import TableScaler
 from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
 from cutwise.reference import (
     KMEANS,
@@ -46,6 +45,8 @@ from cutwise.table import (
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree
+
+from .table_scaler import TableScaler
 
 __all__ = [
     "FitContext",
