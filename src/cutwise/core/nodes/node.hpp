@@ -92,36 +92,15 @@ struct PlacedRow {
   int32_t row;
 };
 
-inline void sort_by_value(std::vector<PlacedRow> &placed) {
-  // Rows of equal value are passed together, so their order among themselves changes nothing.
-  std::sort(placed.begin(), placed.end(), [](const PlacedRow &a, const PlacedRow &b) { return a.value < b.value; });
-}
+// By increasing value.
+void sort_by_value(std::vector<PlacedRow> &placed);
 
 // Raw values of every row of the node on one column, in order.
-inline void place_all(const Matrix &matrix, const int32_t *rows, int64_t n, int32_t feature, std::vector<PlacedRow> &placed) {
-  placed.resize(n);
-  matrix.visit([&](auto values) {
-    for (int64_t i = 0; i < n; ++i) placed[i] = {values(rows[i], feature), rows[i]};
-  });
-  sort_by_value(placed);
-}
+void place_all(const Matrix &matrix, const int32_t *rows, int64_t n, int32_t feature, std::vector<PlacedRow> &placed);
 
 // Raw values of the node's rows in the wanted bins of one column, one list a bin, each in order.
-inline void place_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows, int64_t n, int32_t feature,
-                       const std::vector<int32_t> &bins, std::vector<std::vector<PlacedRow>> &placed) {
-  const Column &column = encoded.columns[feature];
-  std::vector<int32_t> list_of(column.n_bins, -1);
-  placed.assign(bins.size(), {});
-  for (size_t j = 0; j < bins.size(); ++j) list_of[bins[j]] = static_cast<int32_t>(j);
-  const BinReader bin_of(encoded, column);
-  matrix.visit([&](auto values) {
-    for (int64_t i = 0; i < n; ++i) {
-      const int32_t list = list_of[bin_of(rows[i])];
-      if (list >= 0) placed[list].push_back({values(rows[i], feature), rows[i]});
-    }
-  });
-  for (auto &list : placed) sort_by_value(list);
-}
+void place_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows, int64_t n, int32_t feature,
+                const std::vector<int32_t> &bins, std::vector<std::vector<PlacedRow>> &placed);
 
 // A cut x[feature] <= threshold, ordered as ties are settled: lowest feature, then lowest threshold.
 struct Cut {

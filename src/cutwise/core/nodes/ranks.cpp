@@ -1,4 +1,4 @@
-// Sorts every column once.
+// Rows in the order of a column: those of a node, and of every column once.
 #include "nodes/ranks.hpp"
 
 #include <algorithm>
@@ -10,6 +10,36 @@
 #include "nodes/node.hpp"
 
 namespace cutwise {
+
+void sort_by_value(std::vector<PlacedRow> &placed) {
+  // Rows of equal value are passed together, so their order among themselves changes nothing.
+  std::sort(placed.begin(), placed.end(), [](const PlacedRow &a, const PlacedRow &b) { return a.value < b.value; });
+}
+
+void place_all(const Matrix &matrix, const int32_t *rows, int64_t n, int32_t feature, std::vector<PlacedRow> &placed) {
+  placed.resize(n);
+  matrix.visit([&](auto values) {
+    for (int64_t i = 0; i < n; ++i) placed[i] = {values(rows[i], feature), rows[i]};
+  });
+  sort_by_value(placed);
+}
+
+void place_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows, int64_t n, int32_t feature,
+                const std::vector<int32_t> &bins, std::vector<std::vector<PlacedRow>> &placed) {
+  const Column &column = encoded.columns[feature];
+  std::vector<int32_t> list_of(column.n_bins, -1);
+  placed.assign(bins.size(), {});
+  for (size_t j = 0; j < bins.size(); ++j) list_of[bins[j]] = static_cast<int32_t>(j);
+  const BinReader bin_of(encoded, column);
+  matrix.visit([&](auto values) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int32_t list = list_of[bin_of(rows[i])];
+      if (list >= 0) placed[list].push_back({values(rows[i], feature), rows[i]});
+    }
+  });
+  for (auto &list : placed) sort_by_value(list);
+}
+
 namespace {
 
 // Orders rows by value: by the highest 33 bits in three passes of 11, then by comparison where these are equal. With many
