@@ -2,6 +2,7 @@
 
 from .convert import as_dense
 from .intake import (
+    MixedOptions,
     Seed,
     check_integer,
     check_max_leaves,
@@ -11,10 +12,10 @@ from .intake import (
     check_option,
     read_random_state,
     read_table,
+    read_weights,
     take_rows,
 )
-from .labels import Labels, read_labels, read_weights
-from .mixed import MixedOptions
+from .labels import Labels, read_labels
 from .table import (
     ColumnKind,
     Columns,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
@@ -21,6 +22,8 @@ from cutwise.exceptions import (
     NotFiniteError,
     NotNumericError,
     UnknownOptionError,
+    did_you_mean,
+    listed,
     shown,
     warn,
 )
@@ -34,15 +37,18 @@ from .convert import (
     convert_array,
     convert_frame,
     convert_sparse,
+    find_non_numeric,
     library_of,
     not_numeric_error,
+    to_numbers,
 )
-from .labels import read_weights
-from .mixed import Items, MixedOptions, RawColumn, counts_rows, find_kind, raw_column, values_by_kind
+from .labels import as_vector
+from .mixed import Items, RawColumn, counts_rows, find_kind, raw_column, values_by_kind
 from .table import ColumnKind, Columns, HasColumns, Table, are_plain, check_same_columns, name_columns
 
 __all__ = [
     "RESHAPE_HINT",
+    "MixedOptions",
     "Seed",
     "check_finite",
     "check_integer",
@@ -55,6 +61,7 @@ __all__ = [
     "is_all_finite",
     "read_random_state",
     "read_table",
+    "read_weights",
     "take_rows",
 ]
 
@@ -301,6 +308,43 @@ def _blocks(values: npt.NDArray[np.generic]) -> Iterator[npt.NDArray[np.generic]
         yield values[start : start + step]
 
 
+@dataclass(frozen=True)
+class MixedOptions:
+    """What a fit takes for categories, and the weights of its rows, which decide the levels that count."""
+
+    categorical: Any = "from_dtype"  # or names, positions or a mask of columns
+    sample_weight: Any = None
+
+    def categories(self, columns: Columns) -> set[int] | None:
+        """The columns that are categories whatever their type, and no others; None where types decide."""
+        given, names = self.categorical, columns.names
+        if isinstance(given, str):
+            if given == "from_dtype":
+                return None
+            given = [given]
+        items: list[Any] = [None] if given is None else np.asarray(given).ravel().tolist()
+        if items and all(isinstance(item, bool) for item in items):
+            if len(items) != len(names):
+                raise InvalidInputError(
+                    f"categorical_features is a mask of {len(items)} columns, and X has {len(names)}. "
+                    "Give one value a column, or names."
+                )
+            return set(np.flatnonzero(np.array(items, dtype=np.bool_)).tolist())
+        found = set()
+        for item in items:
+            if isinstance(item, str) and item in names:
+                found.add(names.index(item))
+            elif isinstance(item, int) and not isinstance(item, bool) and -len(names) <= item < len(names):
+                found.add(item % len(names))
+            else:
+                raise InvalidInputError(
+                    f"categorical_features names {shown(item)}, and X has no such column.{did_you_mean(item, names)} "
+                    f"Its columns are {listed(names, most=20)}; names, positions from 0 or a mask are taken, or "
+                    '"from_dtype".'
+                )
+        return found
+
+
 def read_table(
     X: Any,
     *,
@@ -500,3 +544,60 @@ def take_rows(X: Any, rows: npt.NDArray[np.intp]) -> Any:
         return X.tocsr()[rows]
     frame = as_frame(X)
     return as_array(X)[rows] if frame is None else frame[rows.tolist(), :].to_native()
+
+
+def read_weights(sample_weight: Any, n_rows: int, *, what: str = "sample_weight") -> npt.NDArray[np.float64] | None:
+    """Checks ``n_rows`` sample weights, or one for all; None stands for every weight 1, as does a single 1.
+
+    The array is read-only, and the caller's memory where it is a contiguous float64 array.
+    """
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, (Real, np.bool_)):
+        values: npt.NDArray[np.generic] = np.full(n_rows, sample_weight, dtype=np.float64)
+    else:
+        values = as_vector(sample_weight, what=what)
+    if values.ndim != 1:
+        raise InvalidInputError(
+            f"Sample weights must be 1D array or scalar, got {values.ndim}D array. Expected either a scalar value or "
+            f"a 1D array of length {n_rows}."
+        )
+    if len(values) != n_rows:
+        raise InvalidInputError(
+            f"{what}.shape == {values.shape}, expected ({n_rows},)! Give one weight a row: X has {n_rows} rows."
+        )
+    if values.dtype.kind not in "fiub":
+        items = values.tolist()
+        found = find_non_numeric(items)
+        if found is not None:
+            raise NotNumericError(
+                f"{what} must hold numbers, but row {found.row} (rows are counted from 0) holds {found.value!r}."
+            )
+        values = to_numbers(items)
+    weights = np.ascontiguousarray(values, dtype=np.float64).view()
+    weights.flags.writeable = False
+    _check_weights(weights, what)
+    return None if isinstance(sample_weight, Real) and sample_weight == 1 else weights
+
+
+def _check_weights(weights: npt.NDArray[np.float64], what: str) -> None:
+    """Finite, not negative, not all zero."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(weights.sum())
+    if not np.isfinite(total):
+        wrong = np.flatnonzero(~np.isfinite(weights))
+        if len(wrong) == 0:
+            raise InvalidInputError(f"The sum of {what} is beyond float64. Divide all weights by their largest.")
+        kind = "NaN" if np.isnan(weights[wrong[0]]) else "infinity"
+        raise NotFiniteError(
+            f"Input {what} contains {kind}: row {wrong[0]} (rows are counted from 0). Weights are finite numbers >= 0; "
+            "weight 0 leaves a row out."
+        )
+    if weights.min(initial=0.0) < 0:
+        row = int(np.flatnonzero(weights < 0)[0])
+        raise InvalidInputError(
+            f"Negative values in data passed to `{what}`: {weights[row].item()!r} in row {row} (rows are counted from "
+            "0). Weights are finite numbers >= 0; weight 0 leaves a row out."
+        )
+    if total == 0:
+        raise InvalidInputError(f"Sample weights must contain at least one non-zero number: every {what} is zero.")

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError, UnsupportedInputError
+from cutwise.exceptions import InvalidInputError, NotFiniteError, UnsupportedInputError
 
-from .convert import find_non_numeric, is_missing, to_numbers
+from .convert import is_missing
 
-__all__ = ["Labels", "as_vector", "read_labels", "read_weights"]
+__all__ = ["Labels", "as_vector", "read_labels"]
 
 
 def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
@@ -232,60 +232,3 @@ def _unsupported(what: str, row: int, value: object) -> UnsupportedInputError:
         f"Unknown label type: {what} holds {value!r} in row {row} (rows are counted from 0), of type "
         f"{type(value).__name__!r}. Labels are whole numbers, text or booleans; turn others into text with str()."
     )
-
-
-def read_weights(sample_weight: Any, n_rows: int, *, what: str = "sample_weight") -> npt.NDArray[np.float64] | None:
-    """Checks ``n_rows`` sample weights, or one for all; None stands for every weight 1, as does a single 1.
-
-    The array is read-only, and the caller's memory where it is a contiguous float64 array.
-    """
-    if sample_weight is None:
-        return None
-    if isinstance(sample_weight, (Real, np.bool_)):
-        values: npt.NDArray[np.generic] = np.full(n_rows, sample_weight, dtype=np.float64)
-    else:
-        values = as_vector(sample_weight, what=what)
-    if values.ndim != 1:
-        raise InvalidInputError(
-            f"Sample weights must be 1D array or scalar, got {values.ndim}D array. Expected either a scalar value or "
-            f"a 1D array of length {n_rows}."
-        )
-    if len(values) != n_rows:
-        raise InvalidInputError(
-            f"{what}.shape == {values.shape}, expected ({n_rows},)! Give one weight a row: X has {n_rows} rows."
-        )
-    if values.dtype.kind not in "fiub":
-        items = values.tolist()
-        found = find_non_numeric(items)
-        if found is not None:
-            raise NotNumericError(
-                f"{what} must hold numbers, but row {found.row} (rows are counted from 0) holds {found.value!r}."
-            )
-        values = to_numbers(items)
-    weights = np.ascontiguousarray(values, dtype=np.float64).view()
-    weights.flags.writeable = False
-    _check_weights(weights, what)
-    return None if isinstance(sample_weight, Real) and sample_weight == 1 else weights
-
-
-def _check_weights(weights: npt.NDArray[np.float64], what: str) -> None:
-    """Finite, not negative, not all zero."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = float(weights.sum())
-    if not np.isfinite(total):
-        wrong = np.flatnonzero(~np.isfinite(weights))
-        if len(wrong) == 0:
-            raise InvalidInputError(f"The sum of {what} is beyond float64. Divide all weights by their largest.")
-        kind = "NaN" if np.isnan(weights[wrong[0]]) else "infinity"
-        raise NotFiniteError(
-            f"Input {what} contains {kind}: row {wrong[0]} (rows are counted from 0). Weights are finite numbers >= 0; "
-            "weight 0 leaves a row out."
-        )
-    if weights.min(initial=0.0) < 0:
-        row = int(np.flatnonzero(weights < 0)[0])
-        raise InvalidInputError(
-            f"Negative values in data passed to `{what}`: {weights[row].item()!r} in row {row} (rows are counted from "
-            "0). Weights are finite numbers >= 0; weight 0 leaves a row out."
-        )
-    if total == 0:
-        raise InvalidInputError(f"Sample weights must contain at least one non-zero number: every {what} is zero.")

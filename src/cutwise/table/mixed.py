@@ -11,14 +11,14 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, did_you_mean, listed, shown, warn
+from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, listed, shown, warn
 
 from .convert import NonNumericValue, find_non_numeric, to_numbers
 from .instants import to_ticks
 from .levels import code_levels, distinct_items, find_levels
-from .table import ColumnKind, Columns, KindName
+from .table import ColumnKind, KindName
 
-__all__ = ["Items", "MixedOptions", "RawColumn", "counts_rows", "find_kind", "raw_column", "values_by_kind"]
+__all__ = ["Items", "RawColumn", "counts_rows", "find_kind", "raw_column", "values_by_kind"]
 
 Float64 = npt.NDArray[np.float64]
 Items = npt.NDArray[np.generic] | nw.Series[Any]
@@ -26,43 +26,6 @@ Items = npt.NDArray[np.generic] | nw.Series[Any]
 _LARGEST = 2.0**53
 _MANY = 20
 """Rows from which on a number that counts them is no coincidence."""
-
-
-@dataclass(frozen=True)
-class MixedOptions:
-    """What a fit takes for categories, and the weights of its rows, which decide the levels that count."""
-
-    categorical: Any = "from_dtype"  # or names, positions or a mask of columns
-    sample_weight: Any = None
-
-    def categories(self, columns: Columns) -> set[int] | None:
-        """The columns that are categories whatever their type, and no others; None where types decide."""
-        given, names = self.categorical, columns.names
-        if isinstance(given, str):
-            if given == "from_dtype":
-                return None
-            given = [given]
-        items: list[Any] = [None] if given is None else np.asarray(given).ravel().tolist()
-        if items and all(isinstance(item, bool) for item in items):
-            if len(items) != len(names):
-                raise InvalidInputError(
-                    f"categorical_features is a mask of {len(items)} columns, and X has {len(names)}. "
-                    "Give one value a column, or names."
-                )
-            return set(np.flatnonzero(np.array(items, dtype=np.bool_)).tolist())
-        found = set()
-        for item in items:
-            if isinstance(item, str) and item in names:
-                found.add(names.index(item))
-            elif isinstance(item, int) and not isinstance(item, bool) and -len(names) <= item < len(names):
-                found.add(item % len(names))
-            else:
-                raise InvalidInputError(
-                    f"categorical_features names {shown(item)}, and X has no such column.{did_you_mean(item, names)} "
-                    f"Its columns are {listed(names, most=20)}; names, positions from 0 or a mask are taken, or "
-                    '"from_dtype".'
-                )
-        return found
 
 
 @dataclass(frozen=True, eq=False)
