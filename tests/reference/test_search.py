@@ -111,11 +111,12 @@ def test_centers_that_start_anywhere_are_refilled_whatever_the_order_of_the_rows
     same(find_clustering(read_table(X[order]), 4, init=start).reference, expected)
 
 
-def test_all_runs_are_handed_over_the_cheapest_first():
+def test_the_runs_are_handed_over_the_cheapest_first():
     X, _ = planted(20_000, 4, 8, 20.0, 3, 8)
     for rows in (X, X[:2_000]):
         reference = find_reference(read_table(rows), 8, n_init=6, random_state=0)
-        assert reference.runs.shape == (6, 8, 4)
+        assert 1 < len(reference.runs) <= 6
+        assert reference.runs.shape[1:] == (8, 4)
         np.testing.assert_array_equal(reference.runs[0], reference.centers)
         costs = [assign(as_matrix(rows), centers)[1].sum() for centers in reference.runs]
         assert costs[0] == min(costs) == pytest.approx(reference.cost)

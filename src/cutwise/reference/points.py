@@ -44,9 +44,10 @@ class Stop(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Where iterations ended, what a row costs there in the mean, and what the rows of each cluster weigh."""
+    """Where iterations ended, what a row costs there and at the start in the mean, and what each cluster weighs."""
 
     cost: float
+    start_cost: float
     centers: Centers
     n_iter: int
     weights: Int64
@@ -86,18 +87,13 @@ class Points:
         labels = np.zeros(self.n_rows, dtype=np.int32)
         return self.objective.centers(self.matrix, labels, 1, self.weights, n_jobs)[0]
 
-    def mean_cost(self, centers: Centers, n_jobs: int) -> float:
-        """Mean cost of these rows, by weight, by their nearest centers; infinite beyond float64."""
-        own = self.objective.assign(self.matrix, centers, n_jobs)[1]
-        return exact_sum(own, self.weights) / self.total_weight if np.isfinite(own).all() else np.inf
-
     def iterate(self, centers: Centers, stop: Stop, n_jobs: int, *, costed: bool = True) -> Run:
         """Lloyd's iterations from these centers."""
         tolerance, max_iter = stop
-        centers, n_iter, weights = lloyd(
-            self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name
+        centers, n_iter, weights, start_cost, cost = lloyd(
+            self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name, costed
         )
-        return Run(self.mean_cost(centers, n_jobs) if costed else np.nan, centers, n_iter, weights)
+        return Run(cost, start_cost, centers, n_iter, weights)
 
     def swap(self, centers: Centers, n_steps: int, rng: np.random.Generator) -> Centers:
         """Better centers: rows drawn by their cost that came for the center that is missed least."""

@@ -2,11 +2,12 @@
 
 A solution on m sampled rows costs about k / m more (relatively) on all rows than the optimum it stands for. So
 restarts on a few thousand rows tell good starts from bad ones, a sample some times as large brings the best of them
-close, and all rows are left with a few iterations whose bounds skip most of them.
+close, and all rows are left with a few iterations whose bounds skip most of them. Restarts end as soon as some of them
+agree: clusters that are clear are found by every one.
 
 Rows are drawn by what they cost under the mean of all rows, and then under the best clustering of the first sample:
 what that sample missed costs much there, and the next one holds it. Samples are drawn until the best clustering of one
-costs about as much on all rows as it does on the sample.
+costs about as much on all rows as the sample says.
 
 Each restart begins with seeds drawn by their cost, which are then swapped for other rows as long as that pays. Where
 Lloyd's iterations from plain seeds leave one center on two clusters and two on another, these do not.
@@ -17,10 +18,12 @@ the result depends on neither the number of threads nor the machine's libraries.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,7 +33,7 @@ from cutwise.core import plusplus
 from cutwise.table import Table, read_random_state
 
 from .objective import KMEANS, KMEDIANS, Objective, Reference, from_centers, integer_weights, sum_weights
-from .points import Centers, DistinctRows, Points, Run, Stop, read_points
+from .points import SWAP_TRIALS, Centers, DistinctRows, Points, Run, Stop, read_points
 
 __all__ = ["Found", "each", "find_clustering", "find_reference"]
 
@@ -47,36 +50,33 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
         return list(threads.map(work, items))
 
 
+SMALL_ROWS = 1_000
+"""Distinct rows of a table that takes next to no time: all restarts are made."""
 RESTART_ROWS, RESTART_ROWS_OF_CLUSTER = 2_500, 50
-
 """Distinct rows of a restart: so many, and so many for each cluster at least."""
+FINAL_ROWS, FINAL_ROWS_OF_CLUSTER = 5_000, 100
+"""The same where the best restarts go on."""
+WHOLE_ROWS = 12_000
+"""Distinct rows of a table that is searched to the end, without a second sample."""
+CLEAR_ROWS = 40
+"""So many times as many rows as a restart has need no second sample where restarts agree."""
+RESTARTS_PER_INIT, ROUND, FINALISTS, MOST_SAMPLES = 0.6, 2, 4, 4
+"""Restarts, whose swaps are worth more than further starts; at a time; those that go on; samples at most."""
+AGREED, AGREEING, HOPELESS = 1.0003, 3, 1.05
+"""Relative to the best restart, the cost of those that agree with it, how many are enough, and what ends one."""
+MISSED, MISSED_OF_CLUSTER = 1.01, 6.0
+"""Cost on all rows, relative to what the sample says, above which it has missed something.
 
-FINAL_ROWS, FINAL_ROWS_OF_CLUSTER = 10_000, 150
-
-"""The same where the best restarts go on; tables up to this size are searched to the end."""
-
-FIRST_RESTARTS, FINALISTS, MOST_SAMPLES = 2, 4, 4
-
-"""Restarts on the first sample of a large table; restarts that go on; samples of each size at most."""
-
-MISSED = 1.01
-
-"""Cost on all rows, relative to that on a sample, above which the sample has missed something."""
-
+The second number is added for each cluster and row of the sample: clusters suit the rows that they were found on."""
 COARSE, MIDDLE, FINE = 1e-3, 1e-4, 1e-5
-
 """Relative falls of the cost that end a restart, the run that it is chosen by, and later ones on a large table."""
-
-IMPROVED, MOST_IMPROVEMENTS = 1.0 - 1e-4, 3
-
+IMPROVED, MOST_IMPROVEMENTS = 1.0 - 1e-4, 5
 """Relative cost below which another round of swaps follows, and rounds at most."""
 
 MAX_FULL_ITER = 20
-
 """Iterations of a reference over all rows of a large table; all but the first few change next to nothing."""
 
 MOST_FINISHES = 5
-
 """How often rows are labeled at the end; once, but where that shows a cluster without rows or another order."""
 
 
@@ -147,7 +147,7 @@ def find_clustering(
         Where restarts start: rows drawn by their cost (greedy k-means++) or any distinct rows, then swapped for better
         ones; or the given centers, from which there is one run on all rows and nothing random.
     n_init : int, default 10
-        Restarts, on a sample of a large table. The best few go on.
+        Restarts at most, on a sample of a large table, until some agree. The best few go on.
     max_iter : int, default 300
         Iterations of every stage at most.
     brief : bool, default False
@@ -180,7 +180,7 @@ def find_clustering(
         run = points.iterate(init, Stop(0.0, max_iter), n_jobs)
         return Found(_finish(table, points, run.centers, sample_weight, n_jobs, renumber=False), run.n_iter)
     if len(distinct) == n_clusters:
-        run = Run(0.0, points.rows(distinct.numbers), 1, distinct.weights)
+        run = Run(0.0, 0.0, points.rows(distinct.numbers), 1, distinct.weights)
     else:
         rng = np.random.default_rng(read_random_state(random_state).randint(2**31 - 1, size=4))
         search = _Search(distinct, n_clusters, _SEEDS[init], n_init, max_iter, brief, rng, n_jobs, verbose > 0)
@@ -208,73 +208,106 @@ class _Search:
         """The best run after all stages, and the centers of the other restarts, cheapest first."""
         points, n_jobs = self.distinct.points, self.n_jobs
         far, _ = self.distinct.importance(points.best_center(n_jobs), n_jobs)
-        if len(self.distinct) <= self._final_rows:
-            best, others = self._best_of_sample(far, [])
+        if len(self.distinct) <= max(WHOLE_ROWS, self._final_rows):
+            best, _, others = self._best_of_sample(far, [])
             return points.iterate(best.centers, Stop(0.0, self.max_iter), n_jobs), others
 
-        best, others = self._restarts(far, FIRST_RESTARTS)[0], []
-        for number in range(MOST_SAMPLES):
-            near, cost = self.distinct.importance(best.centers, n_jobs)
-            self._say(f"best: {best.cost:.6g} a row on a sample, {cost:.6g} on all {points.n_rows} rows")
-            # The first sample is for finding what matters.
-            if number > 0 and cost <= MISSED * best.cost:
-                break
-            best, others = self._best_of_sample(far + near, [best.centers])
         # What an iteration for k-medians may gain is known by a bound only, which its gain is far below.
         tolerance = MIDDLE if points.objective is KMEDIANS else FINE
         stop = Stop(tolerance, min(self.max_iter, MAX_FULL_ITER)) if self.brief else Stop(0.0, self.max_iter)
-        return points.iterate(best.centers, stop, n_jobs, costed=False), others
+        # The first sample is for finding what matters.
+        sample = self._sample(self._restart_rows, far)
+        known = self._restart(sample, self.rng).centers
+        for _ in range(MOST_SAMPLES):
+            near, cost = self.distinct.importance(known, n_jobs)
+            best, sample, others = self._best_of_sample(far + near, [known])
+            run = points.iterate(best.centers, stop, n_jobs, costed=False)
+            # What centers that are known cost on both says how rows of the sample stand for all.
+            on_sample = sample.iterate(known, Stop(np.inf, 1), n_jobs, costed=False).start_cost
+            expected = best.cost * (cost / on_sample if on_sample > 0.0 else 1.0)
+            self._say(f"best: {expected:.6g} a row by a sample, {run.start_cost:.6g} on all {points.n_rows} rows")
+            if run.start_cost <= (MISSED + MISSED_OF_CLUSTER * self.n_clusters / sample.n_rows) * expected:
+                break
+            known = run.centers
+        return run, others
 
     @property
     def _final_rows(self) -> int:
         return max(FINAL_ROWS, FINAL_ROWS_OF_CLUSTER * self.n_clusters)
 
-    def _restarts(self, scores: npt.NDArray[np.float64], n_restarts: int) -> list[Run]:
-        """Restarts on a small sample, cheapest first."""
-        k = self.n_clusters
-        sample = self.distinct.sample(max(RESTART_ROWS, RESTART_ROWS_OF_CLUSTER * k), scores, self._seed())
+    @property
+    def _restart_rows(self) -> int:
+        return max(RESTART_ROWS, RESTART_ROWS_OF_CLUSTER * self.n_clusters)
 
-        def restart(number: int) -> Run:
-            seeds = self.seeds(sample, k, streams[number])
-            if number % 2 == 0:  # swaps lead to few optima: the other half of the restarts may find another one
-                seeds = sample.swap(seeds, k, streams[number])
-            return sample.iterate(seeds, Stop(COARSE, self.max_iter), 1)
+    def _sample(self, size: int, scores: npt.NDArray[np.float64]) -> Points:
+        return self.distinct.sample(size, scores, int(self.rng.integers(2**63)))
 
-        # Restarts are independent: one thread each, instead of many threads on one small sample.
-        streams = self.rng.spawn(n_restarts)
-        runs = each(restart, range(n_restarts), self.n_jobs)
+    def _restart(self, sample: Points, rng: np.random.Generator) -> Run:
+        seeds = sample.swap(self.seeds(sample, self.n_clusters, rng), self.n_clusters, rng)
+        return sample.iterate(seeds, Stop(COARSE, self.max_iter), 1)
+
+    def _restarts(self, sample: Points, known: list[Centers]) -> list[Run]:
+        """Known centers and restarts on a small sample, cheapest first; no more of them once some agree."""
+        is_small = len(self.distinct) <= SMALL_ROWS
+        streams = self.rng.spawn(self.n_init if is_small else math.ceil(self.n_init * RESTARTS_PER_INIT))
+        runs = [sample.iterate(centers, Stop(COARSE, self.max_iter), self.n_jobs) for centers in known]
+        for first in range(0, len(streams), ROUND):
+            # Restarts are independent: one thread each, instead of many threads on one small sample.
+            runs += each(lambda rng: self._restart(sample, rng), streams[first : first + ROUND], self.n_jobs)
+            if not is_small and _agree(runs):
+                break
         for i, run in enumerate(runs):
-            self._say(f"restart {i + 1} of {n_restarts} on {sample.n_rows} rows: {run.cost:.6g} a row")
+            self._say(f"restart {i + 1} of {len(runs)} on {sample.n_rows} rows: {run.cost:.6g} a row")
         return sorted(runs, key=lambda run: run.cost)
 
-    def _best_of_sample(self, scores: npt.NDArray[np.float64], known: list[Centers]) -> tuple[Run, list[Centers]]:
-        """The best of the best restarts and of known centers on a larger sample, and the other restarts' centers."""
-        restarts = [run.centers for run in self._restarts(scores, self.n_init)]
-        sample = self.distinct.sample(self._final_rows, scores, self._seed())
-        finalists = [*restarts[:FINALISTS], *known]
-        runs = [sample.iterate(centers, Stop(MIDDLE, self.max_iter), self.n_jobs) for centers in finalists]
+    def _best_of_sample(
+        self, scores: npt.NDArray[np.float64], known: list[Centers]
+    ) -> tuple[Run, Points, list[Centers]]:
+        """The best of the restarts and of known centers, the rows it was found on, and the other restarts' centers.
+
+        Restarts are on a small sample. Where they disagree, the best few go on on a larger one.
+        """
+        sample = self._sample(self._restart_rows, scores)
+        restarts = self._restarts(sample, known)
+        best, *others = restarts
+        if sample.n_rows < len(self.distinct):
+            best = self._improve(sample, best, Stop(COARSE, self.max_iter))
+            is_clear = best is restarts[0] and _agree(restarts)
+            if is_clear and len(self.distinct) <= CLEAR_ROWS * sample.n_rows:
+                return best, sample, [run.centers for run in others]
+            sample = self._sample(self._final_rows if known else len(self.distinct), scores)
+        unlike = (run for run in others if AGREED * best.cost < run.cost <= HOPELESS * best.cost)
+        finalists = [best, *islice(unlike, FINALISTS - 1)]
+        runs = [sample.iterate(run.centers, Stop(MIDDLE, self.max_iter), self.n_jobs) for run in finalists]
         first = min(range(len(runs)), key=lambda i: runs[i].cost)
-        stop = Stop(FINE, self.max_iter)
-        best = sample.iterate(runs[first].centers, stop, self.n_jobs)
+        chosen = finalists[first] if first else restarts[0]
+        best = self._improve(sample, runs[first], Stop(FINE, self.max_iter))
+        return best, sample, [run.centers for run in restarts if run is not chosen]
+
+    def _improve(self, sample: Points, best: Run, stop: Stop) -> Run:
+        """Swaps and iterations in turns, as long as they pay."""
         for _ in range(MOST_IMPROVEMENTS):
-            swapped = sample.swap(best.centers, self.n_clusters, self.rng)
+            swapped = sample.swap(best.centers, (self.n_clusters + 1) // 2, self.rng)
             further = sample.iterate(swapped, stop, self.n_jobs)
             if not further.cost < IMPROVED * best.cost:
                 break
             best = further
-        return best, [centers for i, centers in enumerate(restarts) if i != first]
-
-    def _seed(self) -> int:
-        return int(self.rng.integers(2**63))
+        return best
 
     def _say(self, line: str) -> None:
         if self.verbose:
             print(f"{self.distinct.points.objective.name} {line}", file=sys.stderr, flush=True)
 
 
+def _agree(runs: list[Run]) -> bool:
+    """Whether as many of the cheapest as are enough cost about the same."""
+    costs = sorted(run.cost for run in runs)[:AGREEING]
+    return len(costs) == AGREEING and costs[-1] <= AGREED * costs[0]
+
+
 def _costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
-    """Greedy k-means++, with as many candidates a seed as scikit-learn tries."""
-    uniforms = rng.random((k, 2 + int(np.log(k))))
+    """Greedy k-means++, with as many candidates a seed as the cost kernels measure in the time of one."""
+    uniforms = rng.random((k, SWAP_TRIALS))
     return points.rows(plusplus(points.matrix, uniforms, points.weights, points.objective.name))
 
 

@@ -44,19 +44,19 @@ class Lloyd {
         d_(x.n_cols()),
         k_(static_cast<int64_t>(centers.shape(0))),
         n_jobs_(n_jobs),
+        total_(static_cast<double>(n_)),
         centers_(centers.data(), centers.data() + k_ * d_),
         labels_(n_),
         upper_(n_),
         lower_(n_) {
-    double total = static_cast<double>(n_);
     if (weights != nullptr) {
-      total = 0.0;
+      total_ = 0.0;
       for (int64_t i = 0; i < n_; ++i) {
         if (weights[i] < 1) throw std::invalid_argument("weights are positive");
-        total += static_cast<double>(weights[i]);
+        total_ += static_cast<double>(weights[i]);
       }
     }
-    const int bits = term_bits(total);
+    const int bits = term_bits(total_);
     unit_ = std::ldexp(1.0, bits);
     scale_ = column_sizes(x, n_jobs);
     for (const double size : scale_) largest_cost_ += objective_ == Objective::kmeans ? 4.0 * size * size : 2.0 * size;
@@ -90,6 +90,22 @@ class Lloyd {
 
   const std::vector<double> &centers() const { return centers_; }
   const std::vector<int64_t> &cluster_weights() const { return clusters_.weight; }
+  double start_cost() const { return start_cost_ / total_; }
+
+  // Mean cost of the rows by the centers that they were assigned to last, as these have moved since.
+  double mean_cost() {
+    if (labels_[0] < 0) assign();  // the last update gave clusters without rows a center
+    const CenterPanels panels(centers_.data(), k_, d_, objective_, x_.is_sparse());
+    std::vector<Changes> parts(n_pieces_);
+    parallel_for(n_jobs_, n_pieces_, [&](int64_t piece) {
+      const int64_t n_blocks = count_blocks(n_), first = n_blocks * piece / n_pieces_ * kBlockRows,
+                    last = std::min(n_, n_blocks * (piece + 1) / n_pieces_ * kBlockRows);
+      add_own_costs(panels, first, last, parts[piece]);
+    });
+    Changes all;
+    for (const Changes &part : parts) all.add(part);
+    return cost_of(all) / total_;
+  }
 
  private:
   // What the rows that changed sides change: weights, sums of values (k-means), and which clusters have other rows.
@@ -119,6 +135,33 @@ class Lloyd {
                                            : about_l1_distance(row, center, d_);
   }
 
+  void add_cost(int64_t weight, double cost, Changes &to) const {
+    const SplitTerm term = split_term(std::min(cost, largest_cost_) * cost_scale_, unit_);
+    to.cost_high += weight * term.high;
+    to.cost_low += weight * term.low;
+  }
+
+  void add_own_costs(const CenterPanels &panels, int64_t first, int64_t last, Changes &to) const {
+    if (x_.is_sparse()) {
+      CostTile tile(x_, panels);
+      for (int64_t row = first; row < last; ++row) add_cost(weight_of(row), tile.compute(row, 1)[labels_[row]], to);
+      return;
+    }
+    std::vector<double> scratch;
+    const int64_t step = tile_rows(d_);
+    for (int64_t row = first; row < last; row += step) {
+      const int64_t n = std::min(step, last - row);
+      const Tile tile = x_.tile(row, n, scratch);
+      for (int64_t r = 0; r < n; ++r) {
+        const double *values = tile.rows + r * tile.stride, *center = panels.center(labels_[row + r]);
+        add_cost(weight_of(row + r),
+                 objective_ == Objective::kmeans ? about_squared_distance(values, center, d_)
+                                                 : about_l1_distance(values, center, d_),
+                 to);
+      }
+    }
+  }
+
   // Forget bounds and sums: the next assignment looks at every row.
   void start_over() {
     std::fill(labels_.begin(), labels_.end(), -1);
@@ -126,6 +169,7 @@ class Lloyd {
     moves_.reset();
   }
 
+  double cost_of(const Changes &rows) const { return sum_of_terms(rows.cost_high, rows.cost_low, unit_, cost_scale_); }
   int64_t weight_of(int64_t row) const { return weights_ == nullptr ? 1 : weights_[row]; }
 
   bool assign() {
@@ -142,7 +186,8 @@ class Lloyd {
     });
     std::fill(clusters_.touched.begin(), clusters_.touched.end(), 0);
     for (const Changes &part : parts) clusters_.add(part);
-    if (!moves_) cost_ = sum_of_terms(clusters_.cost_high, clusters_.cost_low, unit_, cost_scale_);
+    if (!moves_) cost_ = cost_of(clusters_);
+    if (std::isnan(start_cost_)) start_cost_ = cost_;
     return clusters_.any();
   }
 
@@ -214,15 +259,9 @@ class Lloyd {
         const double *costs = tile.compute(row, rows);
         for (int64_t r = 0; r < rows; ++r) {
           const double *values = x.is_sparse() ? nullptr : tile.tile().rows + r * tile.tile().stride;
-          add_cost(o.weight_of(row + r), settle(row + r, costs + r * panels.padded(), values));
+          o.add_cost(o.weight_of(row + r), settle(row + r, costs + r * panels.padded(), values), changes);
         }
       }
-    }
-
-    void add_cost(int64_t weight, double cost) {
-      const SplitTerm term = split_term(std::min(cost, o.largest_cost_) * o.cost_scale_, o.unit_);
-      changes.cost_high += weight * term.high;
-      changes.cost_low += weight * term.low;
     }
 
     void again(int64_t first, int64_t last) {
@@ -294,20 +333,22 @@ class Lloyd {
   const Objective objective_;
   int64_t n_, d_, k_;
   int n_jobs_;
+  double total_;  // weight of all rows
   int64_t n_pieces_ = 1;
   std::vector<double> centers_;
   std::vector<int32_t> labels_;
   std::vector<float> upper_, lower_;
   std::vector<double> scale_;
-  double unit_ = 1.0, cost_ = 0.0, largest_cost_ = 0.0,
+  double unit_ = 1.0, cost_ = 0.0, start_cost_ = std::numeric_limits<double>::quiet_NaN(), largest_cost_ = 0.0,
          cost_scale_ = 1.0;       // a row costs at most so much by centers among the rows
   Changes clusters_;              // since no row had a center; what is touched, in the last assignment
   std::unique_ptr<Moves> moves_;  // none: every row is to be looked at
 };
 
-std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>> lloyd(const Matrix &x, const In2<double> &centers, const Weights &weights,
-                                                           int max_iter, double tolerance, int n_jobs,
-                                                           const std::string &objective) {
+std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const Matrix &x, const In2<double> &centers,
+                                                                           const Weights &weights, int max_iter,
+                                                                           double tolerance, int n_jobs,
+                                                                           const std::string &objective, bool costed) {
   if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
   if (static_cast<int64_t>(centers.shape(1)) != x.n_cols())
     throw std::invalid_argument("the centers have the columns of the rows");
@@ -315,6 +356,7 @@ std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>> lloyd(const Matrix &x, cons
   NewArray<double, 2> out(centers.shape(0), centers.shape(1));
   NewArray<int64_t, 1> cluster_weights(centers.shape(0));
   int n_iter = 0;
+  double start_cost = 0.0, cost = std::numeric_limits<double>::quiet_NaN();
   {
     nb::gil_scoped_release release;
     const std::unique_ptr<RowReader> rows = RowReader::of(x);
@@ -325,10 +367,12 @@ std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>> lloyd(const Matrix &x, cons
       nb::gil_scoped_acquire acquire;
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
+    start_cost = state.start_cost();
+    if (costed) cost = state.mean_cost();
     std::copy(state.centers().begin(), state.centers().end(), out.data());
     std::copy(state.cluster_weights().begin(), state.cluster_weights().end(), cluster_weights.data());
   }
-  return {out.to_numpy(), n_iter, cluster_weights.to_numpy()};
+  return {out.to_numpy(), n_iter, cluster_weights.to_numpy(), start_cost, cost};
 }
 
 }  // namespace
@@ -338,13 +382,15 @@ void bind_lloyd(nanobind::module_ &m) {
   using namespace cutwise;
   m.def(
       "lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none() = nb::none(), "max_iter"_a = 300,
-      "tolerance"_a = 0.0, "n_jobs"_a = 1, "objective"_a = "kmeans",
+      "tolerance"_a = 0.0, "n_jobs"_a = 1, "objective"_a = "kmeans", "costed"_a = false,
       R"(Lloyd's iterations from centers (k, d), with bounds that leave out rows whose center cannot have changed (Hamerly 2010).
 
 "kmeans": rows go to the center nearest in Euclidean distance, centers to the mean of their rows; "kmedians": l1 distance
 and median. weights are positive; a weight is a repeated row to the bit. Stops when moving the centers lowers the cost by no
 more than this share of the first iteration's (for k-medians, cannot lower it by more); 0 goes on until no row changes its
 center. Gives the centers, where one that loses all its rows starts again at the row farthest from every center, the number
-of iterations, and what the rows of each cluster weighed in the last of them, (k,). Distances are direct differences in float64, means exact sums and medians values of the data: neither
-threads nor the order of rows decide anything.)");
+of iterations, what the rows of each cluster weighed in the last of them, (k,), the mean cost of the rows at the start, and,
+if costed, at the end, each by the center that it was assigned to last; as large as float64 where that is too small.
+Distances are direct differences in float64, means exact sums and medians values of the data: neither threads nor the order
+of rows decide anything.)");
 }

@@ -113,8 +113,12 @@ class Swaps {
 
   // Tries a row for each of the uniforms; false when rows cost nothing or beyond float64.
   bool step(const double *uniforms, int64_t n_trials) {
-    double cost = 0.0;
-    for (int64_t i = 0; i < n_; ++i) running_[i] = cost += weight_[i] * near_[i].cost;
+    double cost = running_[n_ - 1];
+    if (swapped_) {
+      cost = 0.0;
+      for (int64_t i = 0; i < n_; ++i) running_[i] = cost += weight_[i] * near_[i].cost;
+      swapped_ = false;
+    }
     if (!(cost > 0.0) || cost > std::numeric_limits<double>::max()) return false;
     candidates_.clear();
     for (int64_t t = 0; t < n_trials; ++t) {
@@ -186,6 +190,7 @@ class Swaps {
   }
 
   void swap(int64_t leaving, int64_t coming, int64_t padded) {
+    swapped_ = true;
     std::copy_n(candidates_.begin() + coming * d_, d_, centers_.begin() + leaving * d_);
     const CenterPanels panels(centers_.data(), k_, d_, objective_, x_.is_sparse());
     CostTile tile(x_, panels);
@@ -215,6 +220,7 @@ class Swaps {
   std::vector<Near> near_;
   std::vector<double> running_, candidates_, costs_, lowered_, losses_, rows_;
   std::vector<int64_t> lost_;  // rows whose nearest or second center left
+  bool swapped_ = true;        // since costs were added up
 };
 
 Owned<double, 2> swap_centers(const Matrix &x, const In2<double> &centers, const In2<double> &uniforms, const Weights &weights,
