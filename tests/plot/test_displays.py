@@ -169,6 +169,12 @@ def test_a_curve_is_legible_and_is_the_cost_curve(k):
     assert again.ax_ is display.ax_
 
 
+def test_a_curve_below_its_reference_says_so():
+    for lowest, is_below in ((0.9, True), (1.0, False)):
+        display = CurveDisplay(np.array([2, 3]), np.array([1.1, lowest]), np.array([0.9, 0.9])).plot()
+        assert any("costs more" in text.get_text() for text in display.ax_.texts) == is_below
+
+
 def test_a_curve_of_one_point_and_without_a_ratio_can_be_drawn():
     few = np.array([[0.0], [1.0], [10.0], [11.0]])
     assert_legible(CurveDisplay.from_estimator(ExplainableKMeans(2, random_state=0), few).figure_)

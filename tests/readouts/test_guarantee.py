@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from cutwise import ClusterExplainer, ExplainableKMeans, export_text, load_model
 from cutwise.exceptions import InvalidInputError
 from cutwise.metrics import imm_certificate, imm_guarantee
-from cutwise.readouts.guarantee import _rounded_up
+from cutwise.readouts.guarantee import ImmCertificate, _rounded_up
 
 # Random centers: some cluster may lose all its rows.
 pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
@@ -137,3 +137,8 @@ def test_a_reference_without_cost_leaves_no_ratio():
     assert certificate.bound == 0
     assert np.isnan(certificate.ratio)
     assert str(certificate).startswith("guarantee: cost 0; at most 0 by its mistakes")
+
+
+def test_a_ratio_below_one_says_why():
+    assert "below 1: the reference costs more" in str(ImmCertificate(0.9, 1.0, 9.0, 4.0, 1.0))
+    assert "below 1" not in str(ImmCertificate(1.0, 1.0, 9.0, 4.0, 1.0))

@@ -1,5 +1,6 @@
 """Kernel k-means against explicit features, a plain twin of its iterations, and what every run must satisfy."""
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cutwise import KernelKMeans
 from cutwise.readouts.costs import kernel_cost
 from cutwise.reference import feature_space, kernel_kmeans, one_thread
 from cutwise.reference.kernel_kmeans import _lloyd
@@ -197,3 +199,11 @@ def test_clusters_of_equal_rows_cost_nothing_and_never_less(kernel):
         assert space_of(values, kernel, weights, merge=False).partition_cost(labels, 4) == 0.0
         features = np.sqrt(values)
         assert kernel_cost(features @ features.T, labels, weights) == 0.0
+
+
+def test_rows_that_are_unlike_every_landmark_are_clustered_without_a_warning():
+    X = np.concatenate([np.random.default_rng(0).normal(size=(60, 2)), [[1e6, 0.0], [0.0, 1e6]]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = KernelKMeans(3, kernel="rbf", gamma=1.0, approximation="nystroem", n_components=10, random_state=0)
+        assert len(set(model.fit(X).labels_)) > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -126,7 +127,7 @@ def exit_code_of(job: Callable[[], Any]) -> int:
     except UsageError as error:
         return _fail(error.format_message() if hasattr(error, "format_message") else str(error))
     except CutwiseError as error:
-        return _fail(str(error))
+        return _fail(_in_options(str(error)))
     except BrokenPipeError:
         # `cutwise rules model.json | head -1`: the reader has what it wanted. Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -153,4 +154,16 @@ def _what_the_system_said(error: OSError) -> str:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    note(f"warning: {message}")
+    note(f"warning: {_in_options(str(message))}")
+
+
+def _in_options(message: str) -> str:
+    """What an estimator says, its parameters by the names of the options that set them."""
+    commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
+    options = {p.name: p.opts[0] for command in commands for p in command.params if p.opts[0].startswith("-")}
+
+    def option(match: re.Match[str]) -> str:
+        name, equals = match.groups()
+        return options[name] + (" " if equals else "") if "_" in name and name in options else match[0]
+
+    return re.sub(r"(?<![\w-])([a-z_]+)\b(=?)", option, message)

@@ -25,7 +25,7 @@ from cutwise.exceptions import (
     warn,
 )
 from cutwise.readouts.changes import Change, changes_in_words, explain_rows, smallest_changes
-from cutwise.readouts.explained import below_one
+from cutwise.readouts.explained import below_one_reason
 from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves, read_cluster_names, sum_up
 from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_decision_tree
@@ -544,5 +544,5 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         self.classes_ = classes
 
     def _summary(self) -> str:
-        reason = ", below 1: the reference costs more" if below_one(self.cost_ratio_) else ""
+        reason = below_one_reason(self.cost_ratio_)
         return f"{super()._summary()}; cost ratio {self.cost_ratio_:.4g}{reason}"

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cutwise.estimators import CostCurve, cost_curve
 from cutwise.plot.base import INK, MUTED, RULE, new_axes
+from cutwise.readouts.explained import below_one
 from cutwise.readouts.shown import COLORS
 from cutwise.readouts.words import percent
 
@@ -125,8 +126,11 @@ class CurveDisplay:
         low = min(float(known.min(initial=1.0)), 1.0)
         spread = max(top - low, 0.01)
         ax.set_ylim(low - 0.08 * spread, top + 0.14 * spread)
+        whose = "the reference clustering"
+        if any(map(below_one, known)):
+            whose += ", which costs more than the trees below"
         ax.annotate(
-            "the reference clustering", (1.0, 1.0), xycoords=ax.get_yaxis_transform(), xytext=(-2, -4),
+            whose, (1.0, 1.0), xycoords=ax.get_yaxis_transform(), xytext=(-2, -4),
             textcoords="offset points", ha="right", va="top", fontsize=8, color=MUTED,
         )  # fmt: skip
         if self.chosen is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from .words import compared, percent
 
-__all__ = ["advice", "below_one", "explained_words", "ratio_words", "table_notes"]
+__all__ = ["advice", "below_one", "below_one_reason", "explained_words", "ratio_words", "table_notes"]
 
 _KEEPS_LITTLE = 0.75
 """Trees of one leaf a cluster keep more of most tables with clusters; of noise in many columns they keep about half."""
@@ -19,6 +19,11 @@ _EXPLAINS_LITTLE = 0.2
 def below_one(ratio: float) -> bool:
     """Whether a cost ratio is below 1 by more than four digits show."""
     return ratio < 1 - 5e-5
+
+
+def below_one_reason(ratio: float) -> str:
+    """What follows a cost ratio that is below 1, and nothing otherwise."""
+    return ", below 1: the reference costs more" if below_one(ratio) else ""
 
 
 def ratio_words(ratio: float, own: str, cost_words: str) -> str:

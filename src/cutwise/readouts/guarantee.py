@@ -12,6 +12,8 @@ import numpy.typing as npt
 from cutwise import core
 from cutwise.tree.threshold_tree import ThresholdTree
 
+from .explained import below_one_reason
+
 __all__ = ["ImmCertificate", "mistake_spread"]
 
 
@@ -70,9 +72,8 @@ class ImmCertificate:
         if not self.reference_cost > 0:
             return f"guarantee: cost {self.cost:.6g}; at most {_rounded_up(self.instance_bound)} by {mistakes}"
         by_tree, by_depth = (_rounded_up(of / self.reference_cost) for of in (self.instance_bound, self.theorem_bound))
-        return (
-            f"guarantee: cost ratio {self.ratio:.4f}; at most {by_tree} by {mistakes}, at most {by_depth} by its depth"
-        )
+        ratio = f"cost ratio {self.ratio:.4f}{below_one_reason(self.ratio)}"
+        return f"guarantee: {ratio}; at most {by_tree} by {mistakes}, at most {by_depth} by its depth"
 
 
 def mistake_spread(

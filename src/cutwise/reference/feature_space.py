@@ -71,7 +71,9 @@ class FeatureSpace:
         total, own = self.weights.sum(), self.gram.diagonal * self.weights
         with one_thread():
             others = self.gram.times(self.weights[:, None]).ravel() - own
-        means = others / ((total - self.weights) * self.gram.diagonal)
+        # An approximation may have a row that is like no row at all, not even itself.
+        means = np.zeros_like(others)
+        np.divide(others, (total - self.weights) * self.gram.diagonal, out=means, where=self.gram.diagonal > 0)
         return float(means.min()), float(means.max())
 
     def indicator(self, labels: Int32, n_clusters: int) -> Float64:
