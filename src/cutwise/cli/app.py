@@ -160,7 +160,8 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 def _in_options(message: str) -> str:
     """What an estimator says, its parameters by the names of the options that set them."""
     commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
-    options = {p.name: p.opts[0] for command in commands for p in command.params if p.opts[0].startswith("-")}
+    options = {"n_jobs": "--jobs", "random_state": "--seed"}
+    options |= {p.name: p.opts[0] for command in commands for p in command.params if p.opts[0].startswith("-")}
 
     def option(match: re.Match[str]) -> str:
         name, equals = match.groups()
