@@ -215,7 +215,14 @@ class ExplainableClusterer(TreeClusterer):
 
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
         recipe = ReferenceRecipe(
-            self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective
+            self.reference,
+            k,
+            self.n_init,
+            self.random_state,
+            n_jobs,
+            int(self.verbose),
+            self._objective,
+            self.algorithm == "search",
         )
         context = make_reference(recipe, table, space, sample_weight, stages)
         for name in ("depth_penalty_", "search_"):

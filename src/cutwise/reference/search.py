@@ -19,6 +19,7 @@ the result depends on neither the number of threads nor the machine's libraries.
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -101,6 +102,7 @@ def find_reference(
     *,
     objective: Objective = KMEANS,
     n_init: int = 10,
+    all_runs: bool = False,
     random_state: Any = None,
     sample_weight: npt.NDArray[np.float64] | None = None,
     n_jobs: int = 1,
@@ -113,6 +115,7 @@ def find_reference(
         objective=objective,
         n_init=n_init,
         brief=True,
+        all_runs=all_runs,
         random_state=random_state,
         sample_weight=sample_weight,
         n_jobs=n_jobs,
@@ -129,6 +132,7 @@ def find_clustering(
     n_init: int = 10,
     max_iter: int = 300,
     brief: bool = False,
+    all_runs: bool = False,
     random_state: Any = None,
     sample_weight: npt.NDArray[np.float64] | None = None,
     n_jobs: int = 1,
@@ -153,6 +157,8 @@ def find_clustering(
     brief : bool, default False
         On a large table, end when iterations over all rows change next to nothing; otherwise they go on until no row
         changes its center.
+    all_runs : bool, default False
+        Restarts that the clustering does not need are made all the same, for their own sake.
     random_state : int, RandomState instance or None
     sample_weight : ndarray of shape (n_rows,), float64, optional
         Not negative.
@@ -183,7 +189,9 @@ def find_clustering(
         run = Run(0.0, 0.0, points.rows(distinct.numbers), 1, distinct.weights)
     else:
         rng = np.random.default_rng(read_random_state(random_state).randint(2**31 - 1, size=4))
-        search = _Search(distinct, n_clusters, _SEEDS[init], n_init, max_iter, brief, rng, n_jobs, verbose > 0)
+        search = _Search(
+            distinct, n_clusters, _SEEDS[init], n_init, max_iter, brief, all_runs, rng, n_jobs, verbose > 0
+        )
         run, others = search.find()
     centers = run.centers[largest_first(run.weights, run.centers)]
     reference = _finish(table, points, centers, sample_weight, n_jobs, renumber=True)
@@ -200,6 +208,7 @@ class _Search:
     n_init: int
     max_iter: int
     brief: bool
+    all_runs: bool
     rng: np.random.Generator
     n_jobs: int
     verbose: bool
@@ -232,6 +241,10 @@ class _Search:
         return run, others
 
     @property
+    def _is_small(self) -> bool:
+        return len(self.distinct) <= SMALL_ROWS
+
+    @property
     def _final_rows(self) -> int:
         return max(FINAL_ROWS, FINAL_ROWS_OF_CLUSTER * self.n_clusters)
 
@@ -242,23 +255,34 @@ class _Search:
     def _sample(self, size: int, scores: npt.NDArray[np.float64]) -> Points:
         return self.distinct.sample(size, scores, int(self.rng.integers(2**63)))
 
-    def _restart(self, sample: Points, rng: np.random.Generator) -> Run:
-        seeds = sample.swap(self.seeds(sample, self.n_clusters, rng), self.n_clusters, rng)
+    def _restart(self, sample: Points, rng: np.random.Generator, *, swaps: bool = True) -> Run:
+        seeds = self.seeds(sample, self.n_clusters, rng)
+        if swaps:
+            seeds = sample.swap(seeds, self.n_clusters, rng)
         return sample.iterate(seeds, Stop(COARSE, self.max_iter), 1)
 
-    def _restarts(self, sample: Points, known: list[Centers]) -> list[Run]:
-        """Known centers and restarts on a small sample, cheapest first; no more of them once some agree."""
-        is_small = len(self.distinct) <= SMALL_ROWS
-        streams = self.rng.spawn(self.n_init if is_small else math.ceil(self.n_init * RESTARTS_PER_INIT))
+    def _restarts(self, sample: Points, known: list[Centers]) -> tuple[list[Run], list[Run]]:
+        """Known centers and restarts on a small sample, cheapest first, and those that are wanted for their own sake.
+
+        There are no more of them once some agree. Swaps lead to few optima, and further restarts do without.
+        """
+        streams = self.rng.spawn(self.n_init)
         runs = [sample.iterate(centers, Stop(COARSE, self.max_iter), self.n_jobs) for centers in known]
-        for first in range(0, len(streams), ROUND):
+        made = 0
+        while made < math.ceil(self.n_init * RESTARTS_PER_INIT) and (self._is_small or not _agree(runs)):
             # Restarts are independent: one thread each, instead of many threads on one small sample.
-            runs += each(lambda rng: self._restart(sample, rng), streams[first : first + ROUND], self.n_jobs)
-            if not is_small and _agree(runs):
-                break
+            new = streams[made : made + ROUND]
+            runs += each(lambda rng: self._restart(sample, rng), new, self.n_jobs)
+            made += len(new)
+        further: list[Run] = []
+        if self._is_small or self.all_runs:
+            further = each(lambda rng: self._restart(sample, rng, swaps=False), streams[made:], self.n_jobs)
+        if self._is_small:
+            runs, further = runs + further, []
         for i, run in enumerate(runs):
             self._say(f"restart {i + 1} of {len(runs)} on {sample.n_rows} rows: {run.cost:.6g} a row")
-        return sorted(runs, key=lambda run: run.cost)
+        by_cost = operator.attrgetter("cost")
+        return sorted(runs, key=by_cost), sorted(further, key=by_cost)
 
     def _best_of_sample(
         self, scores: npt.NDArray[np.float64], known: list[Centers]
@@ -268,21 +292,21 @@ class _Search:
         Restarts are on a small sample. Where they disagree, the best few go on on a larger one.
         """
         sample = self._sample(self._restart_rows, scores)
-        restarts = self._restarts(sample, known)
+        restarts, further = self._restarts(sample, known)
         best, *others = restarts
         if sample.n_rows < len(self.distinct):
             best = self._improve(sample, best, Stop(COARSE, self.max_iter))
             is_clear = best is restarts[0] and _agree(restarts)
             if is_clear and len(self.distinct) <= CLEAR_ROWS * sample.n_rows:
-                return best, sample, [run.centers for run in others]
+                return best, sample, [run.centers for run in (*others, *further)]
             sample = self._sample(self._final_rows if known else len(self.distinct), scores)
-        unlike = (run for run in others if AGREED * best.cost < run.cost <= HOPELESS * best.cost)
+        unlike = (r for r in others if self._is_small or AGREED * best.cost < r.cost <= HOPELESS * best.cost)
         finalists = [best, *islice(unlike, FINALISTS - 1)]
         runs = [sample.iterate(run.centers, Stop(MIDDLE, self.max_iter), self.n_jobs) for run in finalists]
         first = min(range(len(runs)), key=lambda i: runs[i].cost)
         chosen = finalists[first] if first else restarts[0]
         best = self._improve(sample, runs[first], Stop(FINE, self.max_iter))
-        return best, sample, [run.centers for run in restarts if run is not chosen]
+        return best, sample, [run.centers for run in (*restarts, *further) if run is not chosen]
 
     def _improve(self, sample: Points, best: Run, stop: Stop) -> Run:
         """Swaps and iterations in turns, as long as they pay."""
