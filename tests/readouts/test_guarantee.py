@@ -88,7 +88,7 @@ def test_it_takes_a_fitted_model():
 
 def test_it_is_about_imm_only():
     _, X, centers = problem(3)
-    with pytest.raises(InvalidInputError, match="exshallow"):
+    with pytest.raises(InvalidInputError, match="search"):
         imm_guarantee(ExplainableKMeans(6, reference=centers).fit(X))
 
 
