@@ -7,7 +7,7 @@ from sklearn.cluster import KMeans
 
 from cutwise.core import as_matrix, assign, distinct_rows, hash_uniforms
 from cutwise.reference import KMEANS, KMEDIANS, find_clustering, find_reference
-from cutwise.reference.points import draw_rows, read_points
+from cutwise.reference.search import draw_rows, read_points
 from cutwise.table import read_table
 
 
