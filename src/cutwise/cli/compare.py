@@ -26,6 +26,7 @@ from cutwise.exceptions import EmptyClusterWarning
 from cutwise.readouts.explained import table_notes
 from cutwise.readouts.words import finite, percent
 from cutwise.reference import OBJECTIVES
+from cutwise.tree.recipes import recipes_for
 
 if TYPE_CHECKING:
     from cutwise.estimators import ExplainableClusterer, TreeEstimator
@@ -37,7 +38,7 @@ EXAMPLES = (
     "cutwise compare customers.csv -k 5 --drop CustomerID,Genre --max-leaves 10",
 )
 
-ALGORITHMS = ("search", "imm", "exgreedy", "exshallow", "exkmc")
+ALGORITHMS = recipes_for("centers")
 HEADER = ("algorithm", "leaves", "depth", "cost ratio", "explained", "agreement", "WAD", "WAES", "seconds")
 
 

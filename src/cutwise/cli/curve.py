@@ -29,6 +29,7 @@ from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 from cutwise.readouts.explained import table_notes
 from cutwise.readouts.words import percent
 from cutwise.reference import OBJECTIVES
+from cutwise.tree.recipes import recipes_for
 
 if TYPE_CHECKING:
     from cutwise import CostCurve
@@ -52,7 +53,7 @@ def command(
     objective: Objective = "kmeans",
     scale: Scale = "standard",
     algorithm: Annotated[
-        str, typer.Option(help="How the tree is grown: search, imm, exgreedy, exshallow, exkmc.", rich_help_panel=TREE)
+        str, typer.Option(help=f"How the tree is grown: {', '.join(recipes_for('centers'))}.", rich_help_panel=TREE)
     ] = "search",
     max_leaves: Annotated[
         int | None,

@@ -28,6 +28,7 @@ from cutwise.cli.options import (
 )
 from cutwise.cli.screen import Outputs, note, working
 from cutwise.exceptions import InvalidInputError
+from cutwise.tree.recipes import recipes_for
 
 if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator
@@ -94,8 +95,8 @@ def command(
     algorithm: Annotated[
         str | None,
         typer.Option(
-            help="How the tree is grown: search, imm, exgreedy, exshallow, exkmc, optimal (-k 2); imm, exkmc, expand "
-            "with a kernel; auto for given labels.",
+            help=f"How the tree is grown: {', '.join(recipes_for('centers'))}, optimal (-k 2); "
+            f"imm, {', '.join(recipes_for('kernel'))} with a kernel; auto for given labels.",
             show_default="search; imm with a kernel",
             rich_help_panel=TREE,
         ),
