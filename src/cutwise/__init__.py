@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cutwise.estimators import KMedians as KMedians
     from cutwise.estimators import Report as Report
     from cutwise.estimators import TableScaler as TableScaler
+    from cutwise.estimators import TreeFront as TreeFront
     from cutwise.estimators import cost_curve as cost_curve
     from cutwise.estimators import export_graphviz as export_graphviz
     from cutwise.estimators import export_json as export_json
@@ -47,6 +48,7 @@ _HOMES = {
     "Report": "cutwise.estimators",
     "TableScaler": "cutwise.estimators",
     "ThresholdTree": "cutwise.tree.threshold_tree",
+    "TreeFront": "cutwise.estimators",
     "baselines": "cutwise.baselines",
     "cost_curve": "cutwise.estimators",
     "datasets": "cutwise.datasets",
@@ -74,6 +76,7 @@ __all__ = [
     "Report",
     "TableScaler",
     "ThresholdTree",
+    "TreeFront",
     "baselines",
     "cost_curve",
     "datasets",

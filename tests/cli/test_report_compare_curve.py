@@ -23,17 +23,20 @@ def wine_csv(tmp_path_factory):
     return path
 
 
+ALGORITHMS = ["search", "imm", "exgreedy", "exshallow", "exkmc", "CART"]
+
+
 class TestCompare:
     @pytest.fixture
     def told(self, cutwise, wine_csv):
         return json.loads(cutwise("compare", wine_csv, "-k", 3, "--json").out)
 
     def test_every_algorithm_and_cart_are_there_once(self, told):
-        assert [tree["algorithm"] for tree in told["trees"]] == ["imm", "exgreedy", "exshallow", "exkmc", "CART"]
+        assert [tree["algorithm"] for tree in told["trees"]] == ALGORITHMS
 
     def test_figures_are_those_of_the_library(self, told, wine_csv):
         X = pd.read_csv(wine_csv)
-        for tree in told["trees"][:4]:
+        for tree in told["trees"][:-1]:
             options = {"algorithm": tree["algorithm"], "preprocessor": StandardScaler(), "random_state": 0}
             model = ExplainableKMeans(3, **options).fit(X)
             assert tree["cost_ratio"] == pytest.approx(model.cost_ratio_, rel=1e-12)
@@ -47,9 +50,9 @@ class TestCompare:
     def test_cart_is_priced_against_the_same_clustering(self, told, wine_csv):
         X = pd.read_csv(wine_csv)
         cart = CART(3, preprocessor=StandardScaler(), random_state=0).fit(X)
-        assert told["trees"][4]["cost_ratio"] == pytest.approx(cart.cost_ratio_, rel=1e-9)
-        assert told["trees"][4]["explained"] == pytest.approx(cart.explained_, rel=1e-9)
-        assert told["trees"][4]["n_leaves"] == cart.n_leaves_
+        assert told["trees"][-1]["cost_ratio"] == pytest.approx(cart.cost_ratio_, rel=1e-9)
+        assert told["trees"][-1]["explained"] == pytest.approx(cart.explained_, rel=1e-9)
+        assert told["trees"][-1]["n_leaves"] == cart.n_leaves_
 
     def test_the_table_has_a_line_for_each_and_is_aligned(self, cutwise):
         result = cutwise("compare", "--example", "iris", "--max-leaves", 5)
@@ -67,10 +70,10 @@ class TestCompare:
             "WAES",
             "seconds",
         ]
-        assert [line.split()[0] for line in lines[1:6]] == ["imm", "exgreedy", "exshallow", "exkmc", "CART"]
-        assert len({len(line) for line in lines[:6]}) == 1
+        assert [line.split()[0] for line in lines[1:7]] == ALGORITHMS
+        assert len({len(line) for line in lines[:7]}) == 1
         model = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0).fit(load_iris().data)
-        assert f"explains, which is {percent(model.reference_explained_)} of all squared distances" in lines[6]
+        assert f"explains, which is {percent(model.reference_explained_)} of all squared distances" in lines[7]
 
     def test_medians_have_their_own_costs(self, cutwise, blobs, blobs_csv):
         result = cutwise("compare", blobs_csv, "-k", 3, "--objective", "kmedians", "--json")
@@ -100,14 +103,14 @@ class TestCurve:
         result = cutwise("curve", wine_csv, "-k", 3, "--within", "2%", "--model", model)
         chosen = load_model(model)
         marked = [line.split()[0] for line in result.out.splitlines() if line.endswith("<")]
-        assert marked == [str(chosen.n_leaves_)] == ["5"]
+        assert marked == [str(chosen.n_leaves_)] == ["4"]
         assert chosen.cost_ratio_ <= 1.02
-        assert "5 leaves are the fewest that come within 2% of the clustering's cost:" in result.out
+        assert "4 leaves are the fewest that come within 2% of the clustering's cost:" in result.out
         for cluster in chosen.rules():
             for rule in cluster.rules:
                 assert str(rule) in result.out
         told = json.loads(cutwise("curve", wine_csv, "-k", 3, "--within", ".02", "--json").out)
-        assert told["chosen"]["n_leaves"] == 5
+        assert told["chosen"]["n_leaves"] == 4
 
     @pytest.mark.parametrize(("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
     def test_the_picture_is_what_its_name_says(self, cutwise, wine_csv, tmp_path, ending, start):
@@ -202,7 +205,7 @@ class TestReport:
 
     def test_no_command_is_given_for_what_the_command_line_cannot_say(self, cutwise, fitted, wine_csv, tmp_path):
         X = pd.read_csv(wine_csv)[["alcohol", "proline", "hue"]]
-        loose = {"depth_penalty": "auto", "target_waes": 1.5, "random_state": 0}
+        loose = {"algorithm": "exshallow", "depth_penalty": "auto", "target_waes": 1.5, "random_state": 0}
         ExplainableKMeans(3, preprocessor=StandardScaler(), **loose).fit(X).save(fitted)
         assert cutwise("report", fitted, wine_csv, "--out", tmp_path / "r.json").code == 0
         (again,) = json.loads((tmp_path / "r.json").read_text())["reproduce"]
@@ -232,7 +235,7 @@ class TestReport:
         assert 'pip install "cutwise[report]"' in said
 
 
-@pytest.mark.parametrize("name", ["report", "compare", "curve"])
+@pytest.mark.parametrize("name", ["report", "compare", "curve", "front"])
 def test_help_shows_an_example(cutwise, name):
     result = cutwise(name, "--help")
     assert result.code == 0
@@ -259,6 +262,19 @@ def test_compare_says_which_tree_has_an_empty_cluster(cutwise, noise_csv):
     algorithms = [found[1] for found in named]
     assert len(set(algorithms)) == len(algorithms)
     assert set(algorithms) <= {"imm", "exgreedy", "exshallow", "exkmc", "CART"}
+
+
+def test_front_is_the_front_and_saves_the_tree_that_it_chooses(cutwise, refused, wine_csv, tmp_path):
+    told = json.loads(cutwise("front", wine_csv, "-k", 3, "--json").out)
+    front = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0).front(pd.read_csv(wine_csv)).to_dict()
+    assert {name: told[name] for name in front} == front
+    model, out = tmp_path / "model.json", tmp_path / "front.png"
+    result = cutwise("front", wine_csv, "-k", 3, "--within", "6%", "--model", model, "--out", out)
+    assert load_model(model).cost_ratio_ <= 1.06
+    assert "within 6% of the clustering's" in result.out
+    assert out.stat().st_size > 0
+    assert "Allow more leaves" in refused("front", wine_csv, "-k", 3, "--within", "0.0001%")
+    assert "say --within 5%" in refused("front", wine_csv, "-k", 3, "--model", model)
 
 
 def test_curve_warns_of_the_tree_that_it_chooses_alone(cutwise, noise_csv):

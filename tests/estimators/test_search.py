@@ -153,3 +153,29 @@ def test_an_interrupt_ends_a_long_search_at_once():
     finally:
         process.kill()
     assert "KeyboardInterrupt" in said
+
+
+@pytest.mark.parametrize("estimator", [ExplainableKMeans, ExplainableKMedians])
+def test_a_front_holds_the_trees_that_none_beats_in_cost_and_size(estimator, tmp_path):
+    X = DIGITS[:700]
+    fitted = estimator(8, random_state=0).fit(X)
+    front = fitted.front(X)
+    assert (np.diff(front.waes) > 0).all()
+    assert (np.diff(front.cost) < 0).all()
+    assert (front.n_leaves >= 8).all()
+    for i in (0, len(front) // 2, len(front) - 1):
+        model = front.model(i)
+        assert model.cost_ == pytest.approx(front.cost[i], rel=1e-12)
+        assert weighted_average_explanation_size(model.tree_, X) == pytest.approx(front.waes[i])
+        assert weighted_average_depth(model.tree_, X) == pytest.approx(front.wad[i])
+        model.save(tmp_path / "model.json")
+        assert load_model(tmp_path / "model.json").tree_.equals(model.tree_)
+    # Trees that one could have had are on it, or beaten by one that is.
+    for other in (fitted, *(estimator(8, algorithm=name, random_state=0).fit(X) for name in ("imm", "exshallow"))):
+        waes = weighted_average_explanation_size(other.tree_, X)
+        assert ((front.waes <= waes + 1e-12) & (front.cost <= other.cost_ * (1 + 1e-12))).any()
+    assert front.shortest(front.cost_ratio[1] - 1 + 1e-9) == 1
+    with pytest.raises(InvalidInputError, match=r"within 1e-05.*Allow more leaves"):
+        front.shortest(1e-5)
+    with pytest.raises(InvalidInputError, match=f"from 0 to {len(front) - 1}"):
+        front.model(len(front))

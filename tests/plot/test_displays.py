@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from cutwise import ClusterExplainer, ExplainableKMeans
 from cutwise.exceptions import InvalidInputError
-from cutwise.plot import CurveDisplay, PartitionDisplay, ProfileDisplay, TreeDisplay
+from cutwise.plot import CurveDisplay, FrontDisplay, PartitionDisplay, ProfileDisplay, TreeDisplay
 from cutwise.readouts.shown import cluster_color
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.plot.models import LONG, chain, model_and_rows
@@ -173,6 +173,14 @@ def test_a_curve_below_its_reference_says_so():
     for lowest, is_below in ((0.9, True), (1.0, False)):
         display = CurveDisplay(np.array([2, 3]), np.array([1.1, lowest]), np.array([0.9, 0.9])).plot()
         assert any("costs more" in text.get_text() for text in display.ax_.texts) == is_below
+
+
+def test_a_front_is_legible_and_is_the_models():
+    model, table = model_and_rows(8)
+    display = FrontDisplay.from_estimator(model, table)
+    assert_legible(display.figure_)
+    assert np.array_equal(display.cost_ratio, model.front(table).cost_ratio)
+    assert [text.get_text() for text in display.ax_.texts[1:-1]] == display.n_leaves.astype(str).tolist()
 
 
 def test_a_curve_of_one_point_and_without_a_ratio_can_be_drawn():

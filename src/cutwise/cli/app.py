@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import cutwise
-from cutwise.cli import bench, compare, curve, explain, fit, predict, recount, report, rules
+from cutwise.cli import bench, compare, curve, explain, fit, front, predict, recount, report, rules
 from cutwise.cli.screen import note
 from cutwise.exceptions import CutwiseError, CutwiseWarning
 
@@ -68,6 +68,7 @@ COMMANDS = {
     "report": report,
     "compare": compare,
     "curve": curve,
+    "front": front,
     "bench": bench,
 }
 for name, module in COMMANDS.items():

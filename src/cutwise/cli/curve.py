@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cutwise import CostCurve
     from cutwise.estimators import TreeEstimator
 
-__all__ = ["EXAMPLES", "command"]
+__all__ = ["EXAMPLES", "check_picture", "command", "share_of"]
 
 EXAMPLES = (
     "cutwise curve --example wine --within 2%",
@@ -81,11 +81,11 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Print cost, share kept and agreement of every tree from one leaf a cluster on, all from a single fit."""
-    share = None if within is None else _share(within)
+    share = None if within is None else share_of(within)
     if model is not None and share is None:
         raise InvalidInputError(f"--model {model} saves the tree that --within chooses: say --within 2%, for instance.")
     if out is not None:
-        _check_picture(out)
+        check_picture(out)
     estimator, scaler = estimator_of(objective), scaler_of(scale)
     from cutwise import cost_curve
 
@@ -138,7 +138,7 @@ def _print(curve: CostCurve, chosen: TreeEstimator | None, within: str | None, o
         print_rules(chosen)
 
 
-def _share(within: str) -> float:
+def share_of(within: str) -> float:
     """The fraction that ``2%`` or ``0.02`` says."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", within)
     if found and found[2]:
@@ -151,7 +151,7 @@ def _share(within: str) -> float:
     )
 
 
-def _check_picture(out: str) -> None:
+def check_picture(out: str) -> None:
     """Refuse before any work what cannot be drawn."""
     from cutwise.plot.base import need_matplotlib
 

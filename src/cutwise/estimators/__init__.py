@@ -12,6 +12,7 @@ from cutwise.estimators._exports import (
     export_sql,
     export_text,
 )
+from cutwise.estimators._front import TreeFront
 from cutwise.estimators._guarantee import certificate_line, imm_certificate, imm_guarantee
 from cutwise.estimators._load import load_model
 from cutwise.estimators._report import Report, check_form, report
@@ -43,6 +44,7 @@ __all__ = [
     "TrainingRows",
     "TreeClusterer",
     "TreeEstimator",
+    "TreeFront",
     "advice_of",
     "agreement_of",
     "algorithm_of",

@@ -70,6 +70,9 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     handle_unknown: str
     categorical_features: Any
 
+    # Centers of all runs behind a given reference, which searches start from too.
+    _runs: npt.NDArray[np.float64] | None = None
+
     _takes_cheapest: ClassVar[bool] = False
     """Whether a fit ends with the cheapest tree of its growth, rather than the largest."""
 

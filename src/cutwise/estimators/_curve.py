@@ -24,7 +24,7 @@ from cutwise.table import check_integer, check_max_leaves, check_n_clusters, che
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import sizes_of_growth, truncate_growth
 
-__all__ = ["CostCurve", "cost_curve"]
+__all__ = ["CostCurve", "cost_curve", "unfitted"]
 
 Float64 = npt.NDArray[np.float64]
 ModelOfSize = Callable[[int], TreeEstimator]
@@ -199,7 +199,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     if max_leaves is not None:
         check_integer("max_leaves", max_leaves, minimum=1)
     fit = fit if y is None else {**fit, "y": y}
-    probe, growths = _unfitted(model), list[tuple[FitContext, GrownTree]]()
+    probe, growths = unfitted(model), list[tuple[FitContext, GrownTree]]()
     probe.set_params(max_leaves=_most_leaves(model, X, y) if max_leaves is None else max_leaves)
     probe._after_growth = lambda *growth: growths.append(growth)
     try:
@@ -262,7 +262,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     )
 
 
-def _unfitted(model: TreeEstimator) -> TreeEstimator:
+def unfitted(model: TreeEstimator) -> TreeEstimator:
     """A model to fit in the same way: with the same clustering, where the fitted one made its own by chance."""
     probe: TreeEstimator = clone(model)
     fitted = getattr(model, "reference_", None)
@@ -271,6 +271,7 @@ def _unfitted(model: TreeEstimator) -> TreeEstimator:
     own = "reference" in model.get_params(deep=False) and isinstance(model.reference, UnserializableParam | None)
     if own and fitted is not None and fitted.objective in OBJECTIVES:
         probe.set_params(reference=fitted.centers)
+        probe._runs = fitted.runs
     return probe
 
 

@@ -25,12 +25,13 @@ from cutwise.table import (
 )
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, grow_tree, recipes_for
-from cutwise.tree.refine import Effort, SearchRecord, expand_tree, tree_size
+from cutwise.tree.refine import Effort, Judged, SearchRecord, expand_tree, tree_size
 from cutwise.tree.refinement import SearchCheaper
 from cutwise.tree.subtree import truncate_growth
 
 from ._base import TreeClusterer
 from ._entries import Entries
+from ._front import TreeFront, tree_front
 from ._optimal import check_two_leaves, cut_in_two
 from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from .training import FitContext, MetricSpace, ReferenceRecipe, Stages, cut_coordinates, make_reference
@@ -65,8 +66,8 @@ def search_tree(
     size_penalty: float,
     max_size: tuple[float, float] | Literal["exshallow"] | None,
     stages: Stages,
-) -> tuple[GrownTree, SearchRecord]:
-    """Grow the trees of the papers, and search for a cheaper one.
+) -> tuple[GrownTree, SearchRecord, list[Judged]]:
+    """Grow the trees of the papers, and search for a cheaper one; gives also all that were measured on all rows.
 
     ``coordinates`` (k, d) float64: the reference clusters in the columns that are cut. ``grow``: ``grow_tree`` but for
     what differs from start to start. ``is_own_space``: whether distances are measured in the very columns that are cut.
@@ -96,7 +97,7 @@ def search_tree(
         n_jobs=rows.n_jobs,
         progress=stages.searching,
     )
-    grown, record = search.search(starts)
+    grown, record, judged = search.search(starts)
     if max_leaves > k:
         centers, weight = rows.centers(context.objective, grown.codes, k)
         centers[weight == 0] = reference.centers[weight == 0]
@@ -112,7 +113,7 @@ def search_tree(
             progress=stages.leaves,
         )
         grown = replace(grown, others=papers)
-    return grown, record
+    return grown, record, judged
 
 
 ALGORITHMS = (*recipes_for("centers"), "optimal")
@@ -122,6 +123,8 @@ ALGORITHMS = (*recipes_for("centers"), "optimal")
 class ExplainableClusterer(TreeClusterer):
     """Parent of the estimators whose clusters have centers; the objective makes them k-means or k-medians."""
 
+    # Called with the trees that a search measured, so that front can finish each.
+    _after_search: Callable[[list[Judged]], None] | None = None
     _takes_cheapest = True
     _takes_mixed = True
     depth_penalty_: float
@@ -225,6 +228,8 @@ class ExplainableClusterer(TreeClusterer):
             self.algorithm == "search",
         )
         context = make_reference(recipe, table, space, sample_weight, stages)
+        if self._runs is not None:
+            context = replace(context, reference=replace(context.reference, runs=self._runs))
         for name in ("depth_penalty_", "search_"):
             self.__dict__.pop(name, None)  # from an earlier fit
         with stages.stage("tree"):
@@ -237,6 +242,44 @@ class ExplainableClusterer(TreeClusterer):
             self._finish(context, grown)
         stages.say(self._summary())
         return self
+
+    def front(self, X: Any, *, max_leaves: int | None = None, **fit: Any) -> TreeFront:
+        """Trees among which to choose: each is cheaper than all that have rules as short.
+
+        One search, at several prices of a condition, and with more leaves than clusters. The model is not changed;
+        where it is fitted with a reference of its own, the trees keep that.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            The rows to fit.
+        max_leaves : int, default=None
+            Leaves at most. None means two a cluster, and no fewer than the model has.
+        **fit
+            Passed on to ``fit``: ``sample_weight``.
+
+        Returns
+        -------
+        front : TreeFront
+            The shortest rules first. ``front.model(i)`` is a fitted model.
+
+        Raises
+        ------
+        InvalidInputError
+            What ``fit`` refuses.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from cutwise import ExplainableKMeans
+        >>> front = ExplainableKMeans(10, random_state=0).front(load_digits().data)
+        >>> bool(front.waes[0] < front.waes[-1] and front.cost[0] > front.cost[-1])
+        True
+        >>> short = front.model(front.shortest(within=0.2))
+        >>> bool(short.cost_ratio_ <= 1.2)
+        True
+        """
+        return tree_front(self, X, max_leaves, fit)
 
     def _grow(
         self,
@@ -270,7 +313,7 @@ class ExplainableClusterer(TreeClusterer):
         # The search knows neither levels nor missing values.
         searches = self.algorithm == "search" and self.search_effort > 0 and rows.encoded.searched is None
         if searches and context.n_clusters > 1:
-            grown, self.search_ = search_tree(
+            grown, self.search_, judged = search_tree(
                 context,
                 coordinates,
                 grow,
@@ -283,6 +326,8 @@ class ExplainableClusterer(TreeClusterer):
                 max_size=check_max_size(self.max_size),
                 stages=stages,
             )
+            if self._after_search is not None:
+                self._after_search(judged)
             return grown
         if self.algorithm == "exshallow":
             self.depth_penalty_ = penalty

@@ -5,9 +5,9 @@ as ``ax_`` and the figure as ``figure_``, and ``plot(ax=...)`` draws it again. A
 matplotlib comes in when the first one is drawn.
 """
 
-from cutwise.plot._curve import CurveDisplay
+from cutwise.plot._curve import CurveDisplay, FrontDisplay
 from cutwise.plot._partition import PartitionDisplay
 from cutwise.plot._profile import ProfileDisplay
 from cutwise.plot._tree import TreeDisplay
 
-__all__ = ["CurveDisplay", "PartitionDisplay", "ProfileDisplay", "TreeDisplay"]
+__all__ = ["CurveDisplay", "FrontDisplay", "PartitionDisplay", "ProfileDisplay", "TreeDisplay"]

@@ -1,4 +1,4 @@
-"""What each further leaf buys: cost ratio and agreement against leaves."""
+"""What further leaves and longer rules buy: cost ratio and agreement against these."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.estimators import CostCurve, cost_curve
+from cutwise.estimators import CostCurve, TreeFront, cost_curve
 from cutwise.plot.base import INK, MUTED, RULE, new_axes
 from cutwise.readouts.explained import below_one
 from cutwise.readouts.shown import COLORS
 from cutwise.readouts.words import percent
 
 if TYPE_CHECKING:
-    from cutwise.estimators import TreeEstimator
+    from cutwise.estimators import ExplainableClusterer, TreeEstimator
 
-__all__ = ["CurveDisplay"]
+__all__ = ["CurveDisplay", "FrontDisplay"]
 
 
 @dataclass(eq=False)
@@ -110,41 +110,10 @@ class CurveDisplay:
         -------
         display : CurveDisplay
         """
-        from matplotlib.ticker import MaxNLocator
-
-        self.ax_ = ax = new_axes(ax, 6.8, 4.0)
+        self.ax_ = ax = _axes_of_costs(ax, self.n_leaves, self.cost_ratio, "leaves")
         self.figure_ = ax.figure
-        color = COLORS[0]
-        few = len(self.n_leaves) <= 40
-        ax.axhline(1.0, color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-        ax.plot(
-            self.n_leaves, self.cost_ratio, color=color, linewidth=2, marker="o" if few else None, markersize=4.5,
-            markeredgecolor="#ffffff", markeredgewidth=0.8, zorder=3,
-        )  # fmt: skip
-        known = self.cost_ratio[np.isfinite(self.cost_ratio)]
-        top = max(float(known.max(initial=1.0)), 1.0)
-        low = min(float(known.min(initial=1.0)), 1.0)
-        spread = max(top - low, 0.01)
-        ax.set_ylim(low - 0.08 * spread, top + 0.14 * spread)
-        whose = "the reference clustering"
-        if any(map(below_one, known)):
-            whose += ", which costs more than the trees below"
-        ax.annotate(
-            whose, (1.0, 1.0), xycoords=ax.get_yaxis_transform(), xytext=(-2, -4),
-            textcoords="offset points", ha="right", va="top", fontsize=8, color=MUTED,
-        )  # fmt: skip
         if self.chosen is not None:
             self._point_at(ax, int(np.flatnonzero(self.n_leaves == self.chosen)[0]))
-        ax.set_xlabel("leaves", color=INK)
-        ax.set_ylabel("cost ratio", color=INK)
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        ax.grid(axis="y", color="#e6eaee", linewidth=0.8)
-        ax.set_axisbelow(True)
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
-        for side in ("left", "bottom"):
-            ax.spines[side].set_color(RULE)
-        ax.tick_params(colors=MUTED, labelsize=9)
         return self
 
     def _point_at(self, ax: Any, i: int) -> None:
@@ -157,3 +126,125 @@ class CurveDisplay:
             xytext=(-14 if left else 14, 16), textcoords="offset points", ha="right" if left else "left", fontsize=8.5,
             color=INK, zorder=5, bbox={"boxstyle": "round,pad=0.35", "facecolor": "#ffffff", "edgecolor": RULE},
         )  # fmt: skip
+
+
+@dataclass(eq=False)
+class FrontDisplay:
+    """Cost ratio against the conditions of a rule, a point a tree, with its number of leaves.
+
+    Parameters
+    ----------
+    n_leaves : ndarray of shape (n_trees,), int64
+    waes, cost_ratio : ndarray of shape (n_trees,), float64
+
+    Attributes
+    ----------
+    front : TreeFront or None
+        What ``from_estimator`` computed.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    """
+
+    n_leaves: npt.NDArray[np.int64]
+    waes: npt.NDArray[np.float64]
+    cost_ratio: npt.NDArray[np.float64]
+    front: TreeFront | None = None
+    ax_: Any = field(default=None, init=False)
+    figure_: Any = field(default=None, init=False)
+
+    @classmethod
+    def from_estimator(
+        cls, model: ExplainableClusterer, X: Any, *, max_leaves: int | None = None, ax: Any = None, **fit: Any
+    ) -> Self:
+        """Search once and draw the trees to choose from.
+
+        Parameters
+        ----------
+        model : ExplainableKMeans or ExplainableKMedians
+            Fitted or not.
+        X, max_leaves, **fit
+            As in its ``front``.
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        display : FrontDisplay
+
+        Raises
+        ------
+        MissingDependencyError
+            matplotlib is not installed.
+        """
+        return cls.from_front(model.front(X, max_leaves=max_leaves, **fit), ax=ax)
+
+    @classmethod
+    def from_front(cls, front: TreeFront, *, ax: Any = None) -> Self:
+        """Draw a front that is there already.
+
+        Parameters
+        ----------
+        front : TreeFront
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        display : FrontDisplay
+        """
+        return cls(front.n_leaves, front.waes, front.cost_ratio, front).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        display : FrontDisplay
+        """
+        self.ax_ = ax = _axes_of_costs(ax, self.waes, self.cost_ratio, "conditions in the rule of a row, in the mean")
+        self.figure_ = ax.figure
+        for n, waes, ratio in zip(self.n_leaves.tolist(), self.waes, self.cost_ratio, strict=True):
+            ax.annotate(str(n), (waes, ratio), xytext=(4, 5), textcoords="offset points", fontsize=8, color=INK)
+        ax.annotate(
+            "numbers: leaves", (1.0, 1.0), xycoords="axes fraction", ha="right", va="top", fontsize=8, color=MUTED
+        )
+        return self
+
+
+def _axes_of_costs(ax: Any, x: npt.NDArray[Any], cost_ratio: npt.NDArray[np.float64], label: str) -> Any:
+    """Axes with the cost ratios of trees, and the line of the reference clustering."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax = new_axes(ax, 6.8, 4.0)
+    few = len(x) <= 40
+    ax.axhline(1.0, color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    ax.plot(
+        x, cost_ratio, color=COLORS[0], linewidth=2, marker="o" if few else None, markersize=4.5,
+        markeredgecolor="#ffffff", markeredgewidth=0.8, zorder=3,
+    )  # fmt: skip
+    known = cost_ratio[np.isfinite(cost_ratio)]
+    top = max(float(known.max(initial=1.0)), 1.0)
+    low = min(float(known.min(initial=1.0)), 1.0)
+    spread = max(top - low, 0.01)
+    ax.set_ylim(low - 0.08 * spread, top + 0.14 * spread)
+    whose = "the reference clustering"
+    if any(map(below_one, known)):
+        whose += ", which costs more than the trees below"
+    ax.annotate(
+        whose, (1.0, 1.0), xycoords=ax.get_yaxis_transform(), xytext=(-2, -4),
+        textcoords="offset points", ha="right", va="top", fontsize=8, color=MUTED,
+    )  # fmt: skip
+    ax.set_xlabel(label, color=INK)
+    ax.set_ylabel("cost ratio", color=INK)
+    if x.dtype.kind == "i":
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    ax.grid(axis="y", color="#e6eaee", linewidth=0.8)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(RULE)
+    ax.tick_params(colors=MUTED, labelsize=9)
+    return ax

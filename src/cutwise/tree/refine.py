@@ -8,7 +8,7 @@ the result never costs more than any tree that was given, however much the sampl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,7 +167,14 @@ def refine(
         parts = np.searchsorted(grown.tree.leaves, grown.leaf_of_row).astype(np.int32)
         return Judged(grown, Judgement(judge(parts), *tree_size(grown, table.weights)), path)
 
-    judged = [judged_tree(grown, []) for grown in starts]
+    def with_own_clusters(grown: GrownTree) -> GrownTree:
+        # A start may give several leaves to one cluster, and none to some.
+        tree = grown.tree
+        if len(np.unique(grown.codes)) == tree.n_leaves:
+            return grown
+        return _grow_again(table, tree.feature, tree.threshold, tree.children_right, labels)
+
+    judged = [judged_tree(with_own_clusters(grown), []) for grown in starts]
     n_polished = min(POLISHED_ROWS, POLISHED_VALUES // max(table.matrix.n_cols, metric.n_cols))
     more_rows = draw_more(table, metric, hashes, max(n_polished, n_sampled))
     for path in paths:
@@ -181,11 +188,6 @@ def refine(
         return beyond, cost + price * (waes + wad / 4), waes, wad
 
     taken = min(judged, key=rank)
-    if len(np.unique(taken.grown.codes)) < len(taken.grown.tree.leaves):
-        # A start that gave several leaves to one cluster, or none to some.
-        tree = taken.grown.tree
-        renamed = _grow_again(table, tree.feature, tree.threshold, tree.children_right, labels)
-        taken = replace(taken, grown=renamed)
     steps = [(work, sample.cost_of(value)) for work, value, _ in taken.path]
     start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
     return taken.grown, SearchRecord(start_cost, taken.judgement.cost, len(cuts), len(steps), steps), judged

@@ -15,7 +15,7 @@ from cutwise.table import EncodedTable
 
 from .growing import GrownTree
 from .prune import prune_to_agreement
-from .refine import Effort, SearchRecord, refine
+from .refine import Effort, Judged, SearchRecord, refine
 
 __all__ = ["PruneToAgreement", "Refinement", "SearchCheaper"]
 
@@ -75,9 +75,9 @@ class SearchCheaper:
         """See :class:`Refinement`."""
         return self.search(starts)[0]
 
-    def search(self, starts: Sequence[GrownTree]) -> tuple[GrownTree, SearchRecord]:
-        """The same, and what the search did."""
-        grown, record, _ = refine(
+    def search(self, starts: Sequence[GrownTree]) -> tuple[GrownTree, SearchRecord, list[Judged]]:
+        """The same, what the search did, and all trees that were measured on all rows."""
+        grown, record, judged = refine(
             self.table,
             self.metric,
             self.runs,
@@ -97,4 +97,4 @@ class SearchCheaper:
         # No cut could give some clusters leaves of their own, but the search may have given them others.
         short = grown.tree.n_leaves < self.n_leaves
         inseparable = max((start.inseparable for start in starts), key=len) if short else []
-        return replace(grown, inseparable=inseparable), record
+        return replace(grown, inseparable=inseparable), record, judged
