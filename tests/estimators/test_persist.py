@@ -234,7 +234,7 @@ class TestTheFileItself:
     @pytest.mark.parametrize(
         ("edit", "words"),
         [
-            ({"format_version": 2}, r"format 2 .*up to 1"),
+            ({"format_version": 3}, r"format 3 .*up to 2"),
             ({"format_version": "1"}, "format version"),
             ({"format_version": 0}, "format version"),
             ({"estimator": "ExplainableKNothing"}, "ExplainableKNothing"),

@@ -35,20 +35,23 @@ def two_sided(p: Problem) -> list[np.ndarray]:
     return [inside for _, inside in sides(p) if inside.any() and not inside.all()]
 
 
-def center_sides(p: Problem) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Every way to part rows and centers that a search of separations knows: ``inside`` by row, and by center."""
+def center_sides(p: Problem) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
+    """Every way to part rows and centers that a search of separations knows: ``inside`` by row, and by center.
+
+    Last, the column whose modes part the centers, -1 where a threshold or a level does.
+    """
     for column, kind in enumerate(p.kinds):
         x, centers = p.values[:, column], p.centers(column)
         if kind.name != "category":
             missing, nowhere = np.isnan(x), np.isnan(centers)
             for t in np.unique(np.concatenate([x[~missing], centers[~nowhere]])):
-                yield x <= t, centers <= t
-                yield (x <= t) | missing, (centers <= t) | nowhere
-            yield missing, nowhere
+                yield x <= t, centers <= t, -1
+                yield (x <= t) | missing, (centers <= t) | nowhere, -1
+            yield missing, nowhere, -1
             continue
         for level in range(centers.shape[1]):
             for t in np.unique(centers[:, level]):
-                yield x == level, centers[:, level] > t
+                yield x == level, centers[:, level] > t, -1
         modes = centers.argmax(axis=1)
         free = [v for v in range(centers.shape[1]) if v not in modes]
         distinct = np.unique(modes)
@@ -56,11 +59,15 @@ def center_sides(p: Problem) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             for own in combinations(distinct, size):
                 for n_free in range(len(free) + 1):
                     for more in combinations(free, n_free):
-                        yield np.isin(x, [*own, *more]), np.isin(modes, own)
+                        yield np.isin(x, [*own, *more]), np.isin(modes, own), column
 
 
 def parts_centers(p: Problem) -> list[tuple[np.ndarray, np.ndarray]]:
-    return [(rows, centers) for rows, centers in center_sides(p) if centers.any() and not centers.all()]
+    return [sides for sides, _ in tagged(p)]
+
+
+def tagged(p: Problem) -> list[tuple[tuple[np.ndarray, np.ndarray], int]]:
+    return [((rows, centers), by) for rows, centers, by in center_sides(p) if centers.any() and not centers.all()]
 
 
 def clusters_below(tree, node: int) -> list[int]:
@@ -144,8 +151,12 @@ def test_no_cut_between_centers_costs_less_than_that_of_exgreedy(seed):
     every = parts_centers(p)
     assert (tree.n_leaves > 1) == bool(every)
     if every and tree.n_leaves == p.k:
-        valid = [s for s in every if is_valid(p, *s)] or every
-        assert induced(p, *root_sides(p, tree)) == min(induced(p, *s) for s in valid)
+        # Of the sets that part the centers alike the cheapest is taken: the others count for nothing.
+        costs = [(induced(p, *s), is_valid(p, *s), is_set, tuple(s[1])) for s, is_set in tagged(p)]
+        least = {key: min(c for c, *_, a, b in costs if (a, b) == key) for key in {(a, b) for *_, a, b in costs}}
+        taken = [(c, v) for c, v, a, b in costs if a < 0 or c == least[a, b]]
+        valid = [c for c, v in taken if v] or [c for c, _ in taken]
+        assert induced(p, *root_sides(p, tree)) == min(valid)
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand"])

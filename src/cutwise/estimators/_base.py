@@ -28,7 +28,7 @@ from cutwise.readouts.changes import Change, changes_in_words, explain_rows, sma
 from cutwise.readouts.explained import below_one_reason
 from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves, read_cluster_names, sum_up
 from cutwise.readouts.rules import Rules, build_rules, rules_html
-from cutwise.readouts.sklearn import to_decision_tree
+from cutwise.readouts.sklearn import to_sklearn
 from cutwise.reference import KMEANS, Objective, sum_costs, sum_weights
 from cutwise.table import (
     MixedOptions,
@@ -264,7 +264,9 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
         Returns
         -------
-        classifier : DecisionTreeClassifier
+        classifier : DecisionTreeClassifier, or Pipeline that ends in one
+            Where the tree asks for levels or dates, a first step makes numbers of the table's columns: a set of levels
+            becomes a column of zeros and ones, named after its rule.
             Fitted; nodes are numbered as in ``tree_``. Every training row gets the cluster that ``predict`` gives it,
             though scikit-learn compares values rounded to float32: thresholds are moved within their gap where they
             must be. An interval becomes two thresholds, and what lies outside of it appears twice: nodes are then
@@ -276,7 +278,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             The two values next to a cut are one in float32, as with timestamps in seconds: no threshold would do.
         """
         check_is_fitted(self)
-        return to_decision_tree(self._labeled(), self._gaps)
+        return to_sklearn(self._labeled(), self._gaps)
 
     @property
     def explained_(self) -> float:

@@ -34,13 +34,14 @@ from cutwise.estimators.table_scaler import TableScaler
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LeafCounts, read_cluster_names
 from cutwise.reference import FEATURE_SPACE, OBJECTIVES, Reference
+from cutwise.table import are_plain
 from cutwise.tree.threshold_tree import ThresholdTree
 
 __all__ = ["FORMAT", "FORMAT_VERSION", "ModelFileMixin"]
 
 FORMAT = "cutwise model"
-FORMAT_VERSION = 1
-"""Raised by one whenever an older release could misread a newer file."""
+FORMAT_VERSION = 2
+"""Raised by one whenever an older release could misread a newer file: 2 is of columns that are no known numbers."""
 
 SMALLEST = float(np.finfo(np.float64).tiny)
 
@@ -91,7 +92,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "tree_")
         document = {
             "format": FORMAT,
-            "format_version": FORMAT_VERSION,
+            "format_version": 1 if self.tree_.is_plain and are_plain(self._columns_of_fit().kinds) else FORMAT_VERSION,
             "written_by": f"cutwise {version('cutwise')}",
             "estimator": type(self).__name__,
             "params": {name: pack_param(value) for name, value in self.get_params(deep=False).items()},

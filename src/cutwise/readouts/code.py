@@ -127,7 +127,8 @@ def _end(value: float, kind: ColumnKind) -> str:
     if kind.name != "date":
         return number(value)
     instant = instant_of(value + 1, kind)
-    return repr(str(instant)) if kind.zone is None else repr((value + 1) / 1e6)
+    # At midnight the date alone stands before every time of that day, and after every earlier date.
+    return repr(str(instant).removesuffix(" 00:00:00")) if kind.zone is None else repr((value + 1) / 1e6)
 
 
 def _variables(names: Sequence[str], taken: set[str]) -> list[str]:

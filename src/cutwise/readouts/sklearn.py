@@ -8,26 +8,114 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
 
 from cutwise.exceptions import InvalidInputError
+from cutwise.table import Columns, as_dense, read_table
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
 
+from .conditions import Condition
 from .labeled_tree import LabeledTree
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["MAX_NODES", "single_precision_thresholds", "to_decision_tree", "without_intervals"]
+__all__ = [
+    "MAX_NODES",
+    "RuleColumns",
+    "single_precision_thresholds",
+    "to_decision_tree",
+    "to_sklearn",
+    "without_intervals",
+]
 
 MAX_NODES = 1_000_000
 """A tree that would come out larger is refused: what lies outside of an interval is needed twice, below and above."""
 
 Float64 = npt.NDArray[np.float64]
 Bounds = Mapping[int, tuple[float, float]]
+
+
+class RuleColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """The columns that a tree asks about, as numbers: what a genuine scikit-learn tree of the same rules is grown on.
+
+    Numbers stay, missing ones are nan; dates, durations and ordered levels are whole numbers; every set of levels that
+    is asked for is a column of its own, 1 where the value is among them and 0 elsewhere, named after the rule.
+
+    ``columns``: those of fit. ``tests``: of the output's columns, each a column's position and levels or None.
+    """
+
+    def __init__(self, columns: Columns, tests: tuple[tuple[int, tuple[int, ...] | None], ...]) -> None:
+        self.columns = columns
+        self.tests = tests
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X: Any, y: Any = None) -> RuleColumns:
+        """Nothing is learned."""
+        return self
+
+    def transform(self, X: Any) -> Float64:
+        """The columns of the rules, float64."""
+        asked = np.unique([column for column, _ in self.tests])
+        table = read_table(X, fitted=self.columns, tested=asked)
+        values = np.asarray(as_dense(table.values), dtype=np.float64)
+        return np.column_stack(
+            [values[:, f] if levels is None else np.isin(values[:, f], levels) for f, levels in self.tests]
+        ).astype(np.float64)
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """The columns' names, and the rules of the sets."""
+        names, kinds = self.columns.names, self.columns.kinds
+        return np.array(
+            [
+                names[f] if levels is None else str(Condition(f, names[f], levels=levels, kind=kinds[f]))
+                for f, levels in self.tests
+            ],
+            dtype=object,
+        )
+
+
+def to_sklearn(labeled: LabeledTree, gaps: Float64 | None = None) -> DecisionTreeClassifier | Pipeline:
+    """The tree as ``to_decision_tree`` gives it; behind a step that makes numbers of columns of other kinds."""
+    tree, columns = labeled.tree, labeled.columns
+    asked = [tree.test(node) for node in np.flatnonzero(tree.feature >= 0).tolist()]
+    if all(columns.kinds[test.feature].name in ("number", "integer", "bool") for test in asked):
+        return to_decision_tree(labeled, gaps)
+    tests = sorted({(test.feature, test.levels or None) for test in asked}, key=lambda t: (t[0], t[1] or ()))
+    position = {test: i for i, test in enumerate(tests)}
+    feature, threshold = tree.feature.copy(), tree.threshold.copy()
+    left, right = tree.children_left.copy(), tree.children_right.copy()
+    levels: list[tuple[int, ...] | None] = [None] * tree.n_nodes
+    for node, test in zip(np.flatnonzero(tree.feature >= 0).tolist(), asked, strict=True):
+        feature[node] = position[test.feature, test.levels or None]
+        levels[node] = None if test.levels else test.levels
+        if test.levels:  # 1 lies right of the cut
+            threshold[node], left[node], right[node] = 0.5, right[node], left[node]
+    flat = ThresholdTree.from_unordered(
+        children_left=left,
+        children_right=right,
+        feature=feature,
+        threshold=threshold,
+        lower=tree.lower,
+        cluster=tree.cluster,
+        n_features=len(tests),
+        n_node_samples=tree.n_node_samples,
+        levels=levels,
+        unknown=tree.unknown,
+    )
+    step = RuleColumns(columns, tuple(tests))
+    names = Columns(tuple(step.get_feature_names_out().tolist()), has_names=False)
+    order = preorder(left, right)
+    placed = None if gaps is None else gaps[order]
+    classifier = to_decision_tree(LabeledTree(flat, names, classes=labeled.classes), placed)
+    return Pipeline([("columns", step), ("tree", classifier)])
 
 
 def to_decision_tree(labeled: LabeledTree, gaps: Float64 | None = None) -> DecisionTreeClassifier:
@@ -55,7 +143,10 @@ def to_decision_tree(labeled: LabeledTree, gaps: Float64 | None = None) -> Decis
     nodes["right_child"] = tree.children_right
     # -2 is how scikit-learn marks "no cut" in both.
     nodes["feature"] = np.where(inner, tree.feature, -2)
-    nodes["threshold"] = np.where(inner, single_precision_thresholds(tree, gaps, columns.names), -2.0)
+    # What asks whether a value is missing has a threshold below all values.
+    thresholds = np.nan_to_num(single_precision_thresholds(tree, gaps, columns.names), nan=-np.inf)
+    nodes["threshold"] = np.where(inner, thresholds, -2.0)
+    nodes["missing_go_to_left"] = tree.unknown
     nodes["impurity"] = 1.0 - (shares**2).sum(axis=1)
     nodes["n_node_samples"] = tree.n_node_samples
     nodes["weighted_n_node_samples"] = tree.n_node_samples
@@ -102,6 +193,7 @@ def single_precision_thresholds(
             f"and {float(gaps[node, 1])!r} of column {column!r} are the same: its tree would send rows the other way.\n"
             f"{_advice(gaps[node])} and fit again."
         )
+    inner &= ~np.isnan(gaps[:, 0])
     return np.where(inner & ((tree.threshold < left) | (tree.threshold >= right)), left, tree.threshold)
 
 

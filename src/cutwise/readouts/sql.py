@@ -242,8 +242,8 @@ class _Writer:
         exp = self.exp
         if kind.name == "date":
             text = str(instant_of(value + 1, kind))  # dates are cut before a boundary
-            if self.dialect == "sqlite":
-                return exp.Literal.string(text)
+            if self.dialect == "sqlite":  # compares texts: at midnight a date stands before every time of that day
+                return exp.Literal.string(text.removesuffix(" 00:00:00"))
             instant = "timestamp" if kind.zone is None else "timestamptz"
             return exp.cast(exp.Literal.string(text), "date" if kind.unit == "day" else instant, copy=False)
         if kind.name == "duration":

@@ -1,0 +1,91 @@
+"""Every readout of a fitted model on categories, gaps, dates and truth values decides as ``predict`` does."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cutwise
+from cutwise import ExplainableKMeans, load_model
+
+
+def mixed_frame(seed, n=240):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "region": rng.choice(["N", "S", "E", "o'x"], n),
+            "income": np.where(rng.random(n) < 0.3, np.nan, rng.normal(50000, 9000, n).round()),
+            "age": rng.integers(18, 80, n),
+            "smoker": rng.random(n) < 0.3,
+            "job": rng.choice(np.array(["a b", "unknown", None], dtype=object), n),
+            "signup": pd.to_datetime("2023-01-01") + pd.to_timedelta(rng.integers(0, 800, n), "D"),
+        }
+    )
+    frame.loc[frame["region"].isin(["N", "E"]), "age"] += 30
+    return frame
+
+
+COLUMNS = {
+    "gaps": ["income", "age"],
+    "categories": ["region", "job", "income"],
+    "all": ["region", "income", "age", "smoker", "job", "signup"],
+}
+
+
+@pytest.fixture(scope="module", params=[(c, a) for c in COLUMNS for a in ("imm", "exkmc", "exgreedy")], ids=str)
+def fitted(request):
+    columns, algorithm = request.param
+    frame = mixed_frame(3)[COLUMNS[columns]]
+    model = ExplainableKMeans(4, algorithm=algorithm, max_leaves=8, random_state=0).fit(frame)
+    rows = frame.copy()
+    if "region" in rows:
+        rows.loc[:20, "region"] = "never seen"
+    return model, frame, rows
+
+
+def test_a_genuine_tree_says_the_same(fitted):
+    model, _, rows = fitted
+    np.testing.assert_array_equal(model.to_sklearn().predict(rows), model.predict(rows))
+
+
+def test_python_says_the_same(fitted):
+    model, _, rows = fitted
+    scope = {}
+    exec(cutwise.export_python(model), scope)
+    found = [scope["cluster_of"](row) for row in rows.to_dict("records")]
+    np.testing.assert_array_equal(found, model.predict(rows))
+
+
+def test_duckdb_says_the_same(fitted):
+    duckdb = pytest.importorskip("duckdb")
+    model, _, rows = fitted
+    data = rows.assign(number=np.arange(len(rows)))  # noqa: F841
+    found = duckdb.sql(f"select cluster from ({cutwise.export_sql(model)}) order by number").df()["cluster"]
+    np.testing.assert_array_equal(found, model.predict(rows))
+
+
+def test_a_file_holds_it_all(fitted, tmp_path):
+    model, frame, rows = fitted
+    model.save(tmp_path / "model.json")
+    assert json.loads((tmp_path / "model.json").read_text())["format_version"] == 2
+    again = load_model(tmp_path / "model.json")
+    assert str(again.rules()) == str(model.rules())
+    np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
+    np.testing.assert_array_equal(again.predict(frame), model.labels_)
+
+
+def test_smallest_changes_move_rows_where_they_say(fitted):
+    model, frame, _ = fitted
+    for i, changes in enumerate(model.smallest_changes(frame.head(15))):
+        for cluster, change in changes.items():
+            if change is None:
+                continue
+            row = frame.iloc[[i]].copy()
+            kind, target = change.kind, change.target
+            if kind.name == "category":
+                target = kind.levels[int(target)]
+            elif kind.name == "date":
+                target = pd.Timestamp(int(target), unit="us")
+            row[change.column] = [bool(target) if kind.name == "bool" else target]
+            assert model.predict(row)[0] == cluster, str(change)
