@@ -7,7 +7,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,6 @@ from cutwise.tree.refine import Judged, tree_size
 
 from ._curve import unfitted
 from .training import FitContext
-
-if TYPE_CHECKING:
-    from ._explainable import ExplainableClusterer
 
 __all__ = ["TreeFront", "tree_front"]
 
@@ -59,7 +56,7 @@ class TreeFront:
     wad: npt.NDArray[np.float64]
     cost: npt.NDArray[np.float64]
     cost_ratio: npt.NDArray[np.float64]
-    _model: Callable[[int], ExplainableClusterer] = field(repr=False)
+    _model: Callable[[int], Any] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.n_leaves)
@@ -91,7 +88,7 @@ class TreeFront:
             f"{self.cost_ratio[-1]:.4f} times as much. Allow more leaves, or a larger difference."
         )
 
-    def model(self, number: int) -> ExplainableClusterer:
+    def model(self, number: int) -> Any:
         """The fitted model of one tree, with all that models have: rules, names, files.
 
         Parameters
@@ -124,7 +121,7 @@ class TreeFront:
         }
 
 
-def tree_front(model: ExplainableClusterer, X: Any, max_leaves: int | None, fit: dict[str, Any]) -> TreeFront:
+def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) -> TreeFront:
     """The front of a search at several prices of size; parameters as in ``ExplainableClusterer.front``."""
     k = check_n_clusters(model.n_clusters)
     probe, growths, judged = unfitted(model), list[tuple[FitContext, GrownTree]](), list[Judged]()
@@ -148,7 +145,7 @@ def tree_front(model: ExplainableClusterer, X: Any, max_leaves: int | None, fit:
         if not front or one.cost < front[-1].cost:
             front.append(one)
 
-    def of_number(number: int) -> ExplainableClusterer:
+    def of_number(number: int) -> Any:
         taken, one = front[number].tree(), copy(probe)
         leaves = taken.tree.n_leaves
         one.set_params(max_leaves=leaves if leaves > k else None, max_size=model.max_size, algorithm=model.algorithm)
