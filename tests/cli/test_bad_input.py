@@ -14,6 +14,7 @@ def table(tmp_path):
 
 
 FIT = ["fit", "TABLE", "--drop", "c"]
+NUMBERS = ["fit", "TABLE", "--algorithm", "optimal"]  # takes complete numbers alone
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,10 @@ FIT = ["fit", "TABLE", "--drop", "c"]
         (["fit", "TABLE"], ["-k"]),
         (["fit", "nowhere.csv", "-k", "2"], ["nowhere.csv", "no such file"]),
         (["fit", "/", "-k", "2"], ["directory"]),
-        (["fit", "TABLE", "-k", "2", "--only", "a,c"], ["'c'", "'x'", "row 0", "line 2", "--drop c"]),
+        (
+            ["fit", "TABLE", "-k", "2", "--only", "a,c", "--algorithm", "optimal"],
+            ["'c'", "'x'", "row 0", "line 2", "--drop c"],
+        ),
         (["fit", "TABLE", "-k", "2", "--drop", "C"], ["'C'", "Did you mean 'c'?"]),
         (["fit", "TABLE", "-k", "2", "--only", "d"], ["'d'", "'a', 'b', 'c'"]),
         (["fit", "TABLE", "-k", "2", "--drop", "a,b,c"], ["No column"]),
@@ -45,7 +49,10 @@ FIT = ["fit", "TABLE", "--drop", "c"]
         (["fit", "TABLE", "--labels-from", "d"], ["--labels-from", "'d'"]),
         ([*FIT, "-k", "2", "--out", "nowhere/model.json"], ["nowhere", "does not exist"]),
         ([*FIT, "-k", "2", "--labels", "labels.parquet"], ["CSV"]),
-        ([*FIT, "-k", "2", "--unknown"], ["--unknown"]),
+        ([*FIT, "-k", "2", "--category", "d"], ["--category", "'d'"]),
+        ([*FIT, "-k", "2", "--algorithm", "optimal", "--category", "a"], ["--category", "complete numbers"]),
+        ([*FIT, "-k", "2", "--unknown", "x"], ["--unknown='x'", "'outside', 'error'"]),
+        ([*FIT, "-k", "2", "--nonsense"], ["--nonsense"]),
         (["fit", "--example", "win"], ["Did you mean 'wine'?"]),
         (["fit", "TABLE", "--example", "wine"], ["Both"]),
         (["fti"], ["fti"]),
@@ -81,7 +88,7 @@ def test_it_is_refused_in_one_line(refused, table, tmp_path, args, words):
 def test_a_file_that_is_no_table_of_numbers_is_refused(refused, tmp_path, content, words):
     path = tmp_path / "table.csv"
     path.write_text(content)
-    line = refused("fit", path, "-k", 2, "--out", tmp_path / "model.json")
+    line = refused("fit", path, "-k", 2, "--algorithm", "optimal", "--out", tmp_path / "model.json")
     for word in words:
         assert word in line
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv"]
@@ -129,7 +136,7 @@ def test_a_command_without_drop_does_not_propose_it(cutwise, refused, table, tmp
 def test_one_more_column_with_missing_values_is_told_in_the_singular(refused, tmp_path):
     path = tmp_path / "missing.csv"
     path.write_text("a,b,c\n1,2,3\n,,4\n5,6,7\n")
-    assert "and so has 'b'" in refused("fit", path, "-k", 2)
+    assert "and so has 'b'" in refused("fit", path, "-k", 2, "--algorithm", "optimal")
 
 
 def test_missing_labels_are_not_cured_by_dropping_their_column(refused, tmp_path):

@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def read(tmp_path, capsys):
         (["9007199254740993", "-"], [9007199254740992, NAN], "'-' in 1 cell is read as missing"),
         (["1_000", "2"], ["1_000", "2"], ""),
         (["3 kg", "4"], ["3 kg", "4"], ""),
-        (["2020-01-02", "2020-01-03"], ["2020-01-02", "2020-01-03"], ""),
+        (["2020-01-02", "2020-01-03 04:05"], [datetime(2020, 1, 2), datetime(2020, 1, 3, 4, 5)], "read as dates"),
         (["-", "-"], [NAN, NAN], "'-' in 2 cells is read as missing"),
     ],
 )
@@ -202,15 +203,16 @@ def test_the_first_minute_with_a_strangers_file(cutwise, tmp_path):
     path.write_text("\n".join([*lines, "Total,,,,,,,"]) + "\n")
     result = cutwise("fit", path, "-k", 3, "--labels", labels, "--out", model)
     assert result.code == 0, result.err
-    assert "60 rows, 3 columns" in result.out
+    assert "60 rows, 5 columns: 2 categories, 2 numbers, 1 yes or no" in result.out
     for words in (
         "1 line above the table",
         "1 line of totals",
         "Income: ',' separates thousands; '$' is left out",
         "Share: numbers are per cent",
         "Member: yes is 1, no is 0",
-        "Unnamed: 0 (it numbers the rows), CustomerID (it numbers the rows), Genre (text: 2 different values)",
-        "Zip (codes with leading zeros), Year (the same value in every row); --only names the columns to use",
+        "Zip: codes with leading zeros are kept as they are",
+        "left out: Unnamed: 0 (it numbers the rows), CustomerID (it numbers the rows), Year (the same value in every "
+        "row); --only names the columns to use",
     ):
         assert words in result.err
     assert cutwise("predict", model, path).out == labels.read_text()

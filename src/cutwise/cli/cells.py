@@ -8,6 +8,7 @@ a cell such as                         is read, where all cells of its column ar
 ``$12``, ``12 EUR``                    a number and its currency, one a column; some cells may lack it
 ``12 %``                               a number of per cent: 12; every cell must say so
 ``(63)``                               -63, as in accounts
+``2024-03-01``, ``2024-03-01 08:00``   a date, or an instant
 ``yes``, ``no``                        True and False; also ``y`` and ``n``, ``true`` and ``false``, ``t`` and ``f``
 ``NA``, ``null``, blank, ...           a missing value, whatever the column holds
 ``?``, ``-``, ``#DIV/0!``, ...         a missing value among numbers, and a word among words
@@ -38,6 +39,7 @@ MISSING_AMONG_NUMBERS = MISSING | {
 PAIRS = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"))
 THOUSANDS = {".": ",'’ \u00a0\u202f", ",": ".'’ \u00a0\u202f"}
 CURRENCY = "[$€£¥₹₽₩]|(?:US|CA|AU)?[$]|(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL|Fr[.]|kr[.]?|zł)"
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d([.]\d+)?)?)?")
 _CODE = re.compile(r"0\d\d+")
 
 
@@ -106,6 +108,13 @@ def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
     if values is None and (pair := _pair({cells[i].casefold() for i in others})):
         values, words = [cells[i].casefold() == pair[0] for i in others], column
         how = (f"{pair[0]} is 1, {pair[1]} is 0",)
+    if values is None and others and all(_DATE.fullmatch(cells[i]) for i in others):
+        dates = pd.to_datetime(pd.Series([cells[i] for i in others]), format="ISO8601", errors="coerce", utc=False)
+        if dates.dtype.kind == "M" and dates.notna().all():
+            instants = np.full(len(cells) + 1, np.datetime64("NaT", "us"))
+            instants[others] = dates.to_numpy().astype("datetime64[us]")
+            marked = {cell: sum(counts[i] for i, m in marks.items() if m == cell) for cell in marks.values() if cell}
+            return pd.Series(instants[codes], index=column.index, name=column.name), Reading(marked, ("read as dates",))
     if values is None:
         gone = [i for i, cell in enumerate(cells) if cell.casefold() in MISSING]
         code = ("codes with leading zeros are kept as they are",) if holds_codes(cells) else ()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.cells import holds_codes
@@ -14,17 +14,22 @@ from cutwise.cli.screen import note, working
 from cutwise.cli.tables import Source, clusters_of_example, read_example, read_source
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
+from cutwise.table.table import NUMBER
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
 
+    from cutwise.estimators import TreeEstimator
+
 __all__ = [
     "Task",
     "choose_columns",
     "chosen_names",
+    "columns_of_numbers",
     "columns_to_leave_out",
+    "columns_without_gaps",
     "complete_rows",
     "find_labeled",
     "find_source",
@@ -140,26 +145,40 @@ def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = Tru
         )
 
 
-def columns_to_leave_out(source: Source, columns: Sequence[str]) -> dict[str, str]:
+def columns_to_leave_out(source: Source, columns: Sequence[str], *, mixed: bool = False) -> dict[str, str]:
     """The columns that say nothing of what rows are like, or say it in words, each with the reason.
 
-    Those are left in of which most cells are numbers: what stands in the others is a mistake to be mended.
+    Those are left in of which most cells are numbers: what stands in the others is a mistake to be mended. With
+    ``mixed`` words that several rows share stay, too.
     """
-    reasons = {column: _why_left_out(source, column) for column in columns}
+    reasons = {column: _why_left_out(source, column, mixed=mixed) for column in columns}
     return {column: reason for column, reason in reasons.items() if reason is not None}
 
 
-def _why_left_out(source: Source, column: str) -> str | None:
+def _why_left_out(source: Source, column: str, *, mixed: bool = False) -> str | None:
     values = source.frame[column]
     known = values.dropna()
     if known.empty:
         return "no value"
+    if mixed and not _is_numeric(values):
+        of_their_own = (values.astype(str).value_counts() == 1).sum() if _holds_text(values) else 0
+        if 2 * of_their_own > len(values):
+            return _text_kind(source, column)
+        return "the same value in every row" if len(known) == len(values) > 1 and known.nunique() == 1 else None
     if not _is_numeric(values):
         most_are_numbers = 2 * len(_rows_of_text(values)) <= len(known)
         return None if most_are_numbers and not _is_code(source, column) else _text_kind(source, column)
     if len(known) == len(values) > 1 and known.nunique() == 1:
         return "the same value in every row"
     return "it numbers the rows" if _numbers_rows(values) else None
+
+
+def _holds_text(values: pd.Series) -> bool:
+    """Whether a column is of text: neither numbers nor dates, nor numbers with a few cells that are none."""
+    if _is_numeric(values) or values.dtype.kind in "mM":
+        return False
+    n_texts = len(_rows_of_text(values))
+    return n_texts == 0 or bool(2 * n_texts > values.notna().sum()) or holds_codes(values.dropna().unique().tolist())
 
 
 def _numbers_rows(values: pd.Series) -> bool:
@@ -242,6 +261,12 @@ class Task:
     weights: npt.NDArray[Any] | None = None  # (n,)
     labels: npt.NDArray[Any] | None = None  # (n,), clusters to explain, as the source writes them
     left_out: dict[str, str] = field(default_factory=dict)  # columns that no option leaves out, each with the reason
+    categories: list[str] | None = None  # columns to take as categories; None where all are complete numbers
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether there is more than complete numbers."""
+        return self.categories is not None
 
 
 def find_source(table: TableOptions, n_clusters: int | None, *, command: str) -> tuple[Source, int]:
@@ -284,42 +309,94 @@ def _read(table: TableOptions) -> Source:
         return read_source(table.file, separator=table.separator, header=table.header)
 
 
-def prepare(source: Source, table: TableOptions, *, labels_from: str | None = None) -> Task:
-    """Choose columns and rows, and check them here, where messages can name the file's lines and the options."""
+def prepare(source: Source, table: TableOptions, *, labels_from: str | None = None, mixed: bool = True) -> Task:
+    """Choose columns and rows, and check them here, where messages can name the file's lines and the options.
+
+    Without ``mixed`` only columns of complete numbers can be used.
+    """
     import numpy as np
 
     weights = table.weights
     named = {"--weights": weights, "--labels-from": labels_from}
     apart = [need_column(source.frame, name, option, source) for option, name in named.items() if name is not None]
+    asked = {
+        option: chosen_names(source, given or [], option)
+        for option, given in (("--only", table.only), ("--category", table.category), ("--number", table.number))
+    }
+    if not mixed and (asked["--category"] or asked["--number"]):
+        raise InvalidInputError("--category and --number have no meaning here: complete numbers are needed.")
+    source = _with_numbers(source, asked["--number"])
     frame = choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart)
-    asked_for = chosen_names(source, table.only or [], "--only")
-    left_out = columns_to_leave_out(source, [column for column in frame.columns if column not in asked_for])
+    by_name = {name for names in asked.values() for name in names}
+    left_out = columns_to_leave_out(source, [column for column in frame.columns if column not in by_name], mixed=mixed)
     if len(left_out) == frame.shape[1]:
         raise InvalidInputError(
             f"No column of {source.name} can be clustered by what it measures: {_with_reasons(left_out)}. "
             "Name those to use all the same with --only."
         )
     frame = frame.drop(columns=list(left_out))
-    numeric_columns(source, frame)
+    categories = [column for column in frame.columns if column in asked["--category"] or _holds_text(frame[column])]
+    others = [c for c in frame.columns if c not in categories and frame[c].dtype.kind not in "mM"] if mixed else None
+    numeric_columns(source, frame if others is None else frame[others])
     if weights is not None:
         numeric_columns(source, source.frame[[weights]], may_drop=False)
     used = source.frame[list(dict.fromkeys([*frame.columns, *apart]))]
-    complete = complete_rows(source, used, drop_missing=table.drop_missing, needed=apart)
+    checked = used if table.drop_missing or not mixed else used[apart]
+    complete = complete_rows(source, checked, drop_missing=table.drop_missing, needed=apart)
     taken = used if complete.all() else whole_again(used[complete])
     for column in frame.columns:
         if column in source.readings:
             note(f"{column}: {source.readings[column]}")
     if left_out:
         note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
+    if mixed and (codes := [c for c in frame.columns if c not in by_name and _may_be_codes(frame[c])]):
+        note(f"{', '.join(codes)}: taken as numbers; if they are codes, --category {','.join(codes)}")
+    own = taken[list(frame.columns)]
+    is_mixed = mixed and (bool(categories) or own.isna().to_numpy().any() or any(d.kind in "mM" for d in own.dtypes))
     return Task(
-        table=taken[list(frame.columns)],
+        table=own,
         rows=np.flatnonzero(complete),
         weights=None if weights is None else taken[weights].to_numpy(),
         labels=None
         if labels_from is None
         else whole_again(source.labels(labels_from)[complete].to_frame()).iloc[:, 0].to_numpy(),
         left_out=left_out,
+        categories=categories if is_mixed else None,
     )
+
+
+def _with_numbers(source: Source, names: Sequence[str]) -> Source:
+    """The table with columns of ``--number`` as numbers, and NaN for what is none."""
+    import pandas as pd
+
+    if not names:
+        return source
+    numbers = {name: pd.to_numeric(source.frame[name], errors="coerce") for name in names}
+    for name, values in numbers.items():
+        lost = int((values.isna() & source.frame[name].notna()).sum())
+        if lost:
+            note(f"{name}: {lost:,} cells that are no numbers are taken as missing")
+    return replace(source, frame=source.frame.assign(**numbers))
+
+
+def _may_be_codes(values: pd.Series) -> bool:
+    """Whether whole numbers may stand for kinds: a few, from 1 on without a hole, each in many rows."""
+    if values.dtype.kind not in "iu":
+        return False
+    n_values = int(values.max())
+    return values.min() == 1 and 2 <= n_values <= 12 and len(values) >= 10 * n_values == 10 * values.nunique()
+
+
+def columns_of_numbers(model: TreeEstimator, columns: Iterable[str]) -> list[str]:
+    """Those of a file's columns that held numbers when a model was fitted."""
+    kinds = model._kinds_by_name
+    return [c for c in columns if kinds.get(c, NUMBER).name in ("number", "integer", "bool")]
+
+
+def columns_without_gaps(model: TreeEstimator, columns: Iterable[str]) -> list[str]:
+    """Those of a file's columns of which a model knows no missing value."""
+    kinds = model._kinds_by_name
+    return [c for c in columns if kinds.get(c, NUMBER).name != "category" and not kinds.get(c, NUMBER).has_gaps]
 
 
 def _with_reasons(left_out: Mapping[str, str], most: int = 8) -> str:

@@ -47,7 +47,7 @@ def command(
     table: TableOptions,
     n_clusters: Clusters = None,
     objective: Objective = "kmeans",
-    scale: Scale = "standard",
+    scale: Scale = "auto",
     max_leaves: MaxLeaves = None,
     growth: GrowthOptions,
     as_json: AsJson = False,
@@ -60,9 +60,10 @@ def command(
     clustering given.
     """
     estimator = estimator_of(objective)
+    scale = "standard" if scale == "auto" else scale
     scaler = scaler_of(scale)
     source, n_clusters = find_source(table, n_clusters, command="compare")
-    task = prepare(source, table)
+    task = prepare(source, table, mixed=False)
     common = {"max_leaves": max_leaves, "preprocessor": scaler}
     with working(f"clustering {len(task.table):,} rows and {task.table.shape[1]} columns"), warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyClusterWarning)  # of a tree that is not shown

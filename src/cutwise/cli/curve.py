@@ -14,6 +14,7 @@ from cutwise.cli.columns import find_source, prepare
 from cutwise.cli.models import print_rules
 from cutwise.cli.options import (
     OUTPUT,
+    SCALES,
     TREE,
     AsJson,
     Clusters,
@@ -29,6 +30,7 @@ from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 from cutwise.readouts.explained import table_notes
 from cutwise.readouts.words import percent
 from cutwise.reference import OBJECTIVES
+from cutwise.table import check_option
 from cutwise.tree.recipes import recipes_for
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ def command(
     table: TableOptions,
     n_clusters: Clusters = None,
     objective: Objective = "kmeans",
-    scale: Scale = "standard",
+    scale: Scale = "auto",
     algorithm: Annotated[
         str, typer.Option(help=f"How the tree is grown: {', '.join(recipes_for('centers'))}.", rich_help_panel=TREE)
     ] = "search",
@@ -86,14 +88,19 @@ def command(
         raise InvalidInputError(f"--model {model} saves the tree that --within chooses: say --within 2%, for instance.")
     if out is not None:
         check_picture(out)
-    estimator, scaler = estimator_of(objective), scaler_of(scale)
+    estimator = estimator_of(objective)
+    check_option("--scale", scale, tuple(SCALES))
     from cutwise import cost_curve
 
     with Outputs(out, model, inputs=[table.file]) as outputs:
         source, n_clusters = find_source(table, n_clusters, command="curve")
         task = prepare(source, table)
+        scale = "standard" if scale == "auto" and not task.is_mixed else scale
+        params = {**growth.params, "preprocessor": scaler_of(scale, objective=objective, mixed=task.is_mixed)}
+        if task.is_mixed:
+            params["categorical_features"] = task.categories
         with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns"):
-            recipe = estimator(n_clusters, algorithm=algorithm, preprocessor=scaler, **growth.params)
+            recipe = estimator(n_clusters, algorithm=algorithm, **params)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyClusterWarning)  # of the tree to start from, one of many
                 curve = cost_curve(recipe, task.table, max_leaves=max_leaves, sample_weight=task.weights)

@@ -28,6 +28,7 @@ from cutwise.cli.options import (
 )
 from cutwise.cli.screen import Outputs, note, working
 from cutwise.exceptions import InvalidInputError
+from cutwise.table import check_option
 from cutwise.tree.recipes import recipes_for
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def command(
         str | None,
         typer.Option(
             help=f"How columns are made comparable for clustering: {', '.join(SCALES)}. Rules keep the file's units.",
-            show_default="standard; none for kernels of histograms",
+            show_default="auto; none for kernels of histograms",
             rich_help_panel=TREE,
         ),
     ] = None,
@@ -110,6 +111,13 @@ def command(
     labels: Annotated[
         str | None, typer.Option(metavar="OUT.csv", help="Write every row's cluster.", rich_help_panel=OUTPUT)
     ] = None,
+    unknown: Annotated[
+        str,
+        typer.Option(
+            help="What categories never seen here are to predict: outside of all that rules name, or an error.",
+            rich_help_panel=TREE,
+        ),
+    ] = "outside",
     name: Names = None,
     as_json: AsJson = False,
     verbose: Annotated[
@@ -119,7 +127,8 @@ def command(
     """Cluster a table and print a rule for every cluster."""
     kernel_options = KernelOptions(kernel, gamma, cuts, nystroem)
     scale = kernel_options.scale if scale is None else scale
-    scaler = scaler_of(scale)
+    check_option("--scale", scale, tuple(SCALES))
+    check_option("--unknown", unknown, ("outside", "error"))
     check_objective(objective)
     if labels_from is not None and objective != "kmeans":
         raise InvalidInputError(
@@ -127,7 +136,7 @@ def command(
             "already, and costs are those of k-means. Leave one of them out."
         )
     kernel_options.check(objective=objective, labels_from=labels_from)
-    params = {"preprocessor": scaler, "max_leaves": max_leaves, "verbose": 2 if verbose else 0, **growth.params}
+    params: dict[str, Any] = {"max_leaves": max_leaves, "verbose": 2 if verbose else 0, **growth.params}
     if algorithm is not None:
         params["algorithm"] = algorithm
     with Outputs(out, labels_path(labels), inputs=[table.file]) as outputs:
@@ -135,7 +144,12 @@ def command(
             source, n_clusters = find_source(table, n_clusters, command="fit")
         else:
             source = find_labeled(table, n_clusters, labels_from, command="fit")
-        task = prepare(source, table, labels_from=labels_from)
+        only_numbers = kernel is not None or algorithm in ("optimal", "cart")
+        task = prepare(source, table, labels_from=labels_from, mixed=not only_numbers)
+        scale = "standard" if scale == "auto" and not task.is_mixed else scale
+        params["preprocessor"] = scaler_of(scale, objective=objective, mixed=task.is_mixed)
+        if task.is_mixed:
+            params |= {"categorical_features": task.categories, "handle_unknown": unknown}
         with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns", quiet=verbose):
             model = _fitted(task, params, objective, kernel_options, n_clusters)
         name_clusters(model, name or [])

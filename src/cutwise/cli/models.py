@@ -18,6 +18,7 @@ from cutwise.exceptions import ColumnMismatchError, InvalidInputError, ModelFile
 from cutwise.readouts.explained import explained_words, ratio_words
 from cutwise.readouts.rules import table_lines
 from cutwise.readouts.words import percent, quoted
+from cutwise.table.table import are_plain
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -87,13 +88,18 @@ def _tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
 
 
 def other_columns(model: TreeEstimator, source: Source) -> list[str]:
-    """The names in the file of the model's further columns, as far as they are there and hold numbers."""
+    """The names in the file of the model's further columns, as far as they are there and hold what they did."""
     from pandas.api import types
 
     given, tested = list(source.frame.columns), set(_tested(model))
     names = getattr(model, "feature_names_in_", given) if source.has_names else given
     found = [name for i, name in enumerate(names) if i not in tested and name in given]
-    return [name for name in found if types.is_numeric_dtype(source.frame[name])]
+    kinds = model._kinds_by_name
+    return [
+        name
+        for name in found
+        if types.is_numeric_dtype(source.frame[name]) or (name in kinds and not kinds[name].is_plain)
+    ]
 
 
 def as_fitted(model: TreeEstimator, source: Source, rows: pd.DataFrame) -> pd.DataFrame | npt.NDArray[Any]:
@@ -187,7 +193,9 @@ MEASURES = ("rows", "share", "purity", "coverage")
 
 def print_fit(model: TreeEstimator, *, source: str, n_rows: int, scale: str) -> None:
     """Print what was done on the rows of a table, the rules, and what they cost."""
-    print_line(f"{source}: {_count(n_rows, 'row')}, {_count(model.n_features_in_, 'column')}")
+    columns = model._columns_of_fit()
+    what = _count(model.n_features_in_, "column") if are_plain(columns.kinds) else columns.in_words()
+    print_line(f"{source}: {_count(n_rows, 'row')}, {what}")
     units = "" if scale == "none" else "; the rules are in the units of the table"
     print_line(f"scale {scale}: {SCALES[scale]}{units}")
     print_line(_tree_line(model))

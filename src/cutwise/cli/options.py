@@ -44,6 +44,7 @@ __all__ = [
 
 # Option -> what it does, in the words of the screen.
 SCALES = {
+    "auto": "standard, and every other column to count as much as a number",
     "standard": "every column to mean 0 and standard deviation 1",
     "minmax": "every column to the range from 0 to 1",
     "robust": "every column to median 0 and interquartile range 1",
@@ -51,11 +52,17 @@ SCALES = {
 }
 
 
-def scaler_of(scale: str) -> Any:
-    """The scikit-learn transformer of an option of ``--scale``, or None for ``"none"``."""
+def scaler_of(scale: str, *, objective: str = "kmeans", mixed: bool = False) -> Any:
+    """The transformer of an option of ``--scale``, or None for ``"none"``; ``mixed``: not of complete numbers alone."""
     check_option("--scale", scale, tuple(SCALES))
+    if mixed:
+        from cutwise import TableScaler
+
+        usual, distance = ("robust", "absolute") if objective == "kmedians" else ("standard", "squared")
+        return TableScaler(usual if scale == "auto" else scale, distance)
     if scale == "none":
         return None
+    scale = "standard" if scale == "auto" else scale
     from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 
     scaler = {"standard": StandardScaler, "minmax": MinMaxScaler, "robust": RobustScaler}[scale]
@@ -84,6 +91,20 @@ DropMissing = Annotated[
     bool, typer.Option("--drop-missing", help="Leave out rows with missing values.", rich_help_panel=TABLE)
 ]
 Weights = Annotated[str | None, typer.Option(help="Column that says how much each row counts.", rich_help_panel=TABLE)]
+Category = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Columns of codes to take as categories: names separated by commas; may be repeated.",
+        rich_help_panel=TABLE,
+    ),
+]
+Number = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Columns of text to take as numbers, what is none as missing: names separated by commas; may be repeated.",
+        rich_help_panel=TABLE,
+    ),
+]
 Separator = Annotated[
     str | None, typer.Option(help="Separator of a text file; found out by default.", rich_help_panel=TABLE)
 ]
@@ -155,6 +176,8 @@ class TableOptions:
     example: Example = None
     drop: Drop = None
     only: Only = None
+    category: Category = None
+    number: Number = None
     drop_missing: DropMissing = False
     weights: Weights = None
     separator: Separator = None
@@ -239,7 +262,7 @@ class KernelOptions:
     @property
     def scale(self) -> str:
         """How columns are scaled by default: values that may not be negative stay as they are."""
-        return "none" if needs_nonnegative(self.kernel) else "standard"
+        return "auto" if self.kernel is None else "none" if needs_nonnegative(self.kernel) else "standard"
 
     def estimator(self, n_clusters: int, growth: dict[str, Any]) -> ExplainableKernelKMeans:
         """The estimator, unfitted; ``growth`` are the parameters that all estimators have, and k-means' own."""

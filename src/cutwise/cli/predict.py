@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cutwise.cli.columns import complete_rows, numeric_columns
+from cutwise.cli.columns import columns_of_numbers, columns_without_gaps, complete_rows, numeric_columns
 from cutwise.cli.models import as_fitted, label_lines, labels_path, model_and_table
 from cutwise.cli.options import Header, ModelFile, Separator, TableFile
 from cutwise.cli.screen import Outputs, file_or_stdout, note
@@ -40,8 +40,9 @@ def command(
     out = file_or_stdout(labels_path(out))
     with Outputs(out, inputs=[model, file]) as outputs:
         fitted, source, table = model_and_table(model, file, separator=separator, header=header)
-        numeric_columns(source, table, may_drop=False)
-        complete = complete_rows(source, table, drop_missing=drop_missing, needed=list(table.columns))
+        numeric_columns(source, table[columns_of_numbers(fitted, table)], may_drop=False)
+        needed = columns_without_gaps(fitted, table)
+        complete = complete_rows(source, table[needed], drop_missing=drop_missing, needed=needed)
         labels = label_lines(
             fitted.predict(as_fitted(fitted, source, table[complete])),
             rows=complete.nonzero()[0],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutwise.cli.columns import complete_rows, need_column, numeric_columns
+from cutwise.cli.columns import columns_of_numbers, columns_without_gaps, complete_rows, need_column, numeric_columns
 from cutwise.cli.models import as_fitted, model_and_table, name_clusters, other_columns
 from cutwise.cli.options import (
     SCALES,
@@ -74,11 +74,12 @@ def command(
     with Outputs(out, inputs=[model, file]) as outputs:
         fitted, source, tested = model_and_table(model, file, separator=separator, header=header)
         name_clusters(fitted, name or [])
-        numeric_columns(source, tested, may_drop=False)
+        numeric_columns(source, tested[columns_of_numbers(fitted, tested)], may_drop=False)
         described = [*tested.columns, *other_columns(fitted, source)]
         beside = [need_column(source.frame, c, o, source) for c, o in _beside(labels_from, weights) if c is not None]
         # Rules place rows with gaps elsewhere; who left them out when fitting leaves them out here, too.
-        used = source.frame[list(dict.fromkeys([*(described if drop_missing else tested.columns), *beside]))]
+        needed = described if drop_missing else columns_without_gaps(fitted, tested)
+        used = source.frame[list(dict.fromkeys([*needed, *beside]))]
         complete = complete_rows(source, used, drop_missing=drop_missing, needed=list(used.columns))
         fit = {} if weights is None else {"sample_weight": source.frame[weights].to_numpy()[complete]}
         with working(f"looking at {int(complete.sum()):,} rows and {len(described)} columns"):
@@ -135,7 +136,10 @@ def _fit_command(
     params = model.get_params(deep=False)
     objectives = {"ExplainableKMeans": "kmeans", "ExplainableKMedians": "kmedians"}
     kind = type(model).__name__
-    scale = next((name for name in SCALES if repr(scaler_of(name)) == repr(params.get("preprocessor"))), None)
+    objective = objectives.get(kind, "kmeans")
+    given = repr(params.get("preprocessor"))
+    mixed = given.startswith("TableScaler")
+    scale = next((s for s in SCALES if repr(scaler_of(s, objective=objective, mixed=mixed)) == given), None)
     own_seed = isinstance(params.get("random_state"), int)
     by_labels = kind == "ClusterExplainer" and labels_from is not None
     without_option = any(params.get(name) is not None for name in ("reference", "target_cost", "target_waes"))
@@ -155,7 +159,7 @@ def _fit_command(
     }
     usual = {
         "--objective": "kmeans",
-        "--scale": "standard",
+        "--scale": "auto",
         "--algorithm": "auto" if by_labels else "search",
         "--expansion": GrowthOptions.expansion,
         "--depth-penalty": GrowthOptions.depth_penalty,
@@ -163,6 +167,10 @@ def _fit_command(
         "--seed": GrowthOptions.seed,
     }
     words = _said({option: value for option, value in options.items() if str(value) != str(usual.get(option))})
+    kinds = model._kinds_by_name
+    for name in params.get("categorical_features") or [] if mixed else []:
+        if not isinstance((kinds[name].levels or ("",))[0], str | None):
+            words += ["--category", name]
     apart = {weights, labels_from}
     names = list(getattr(model, "feature_names_in_", source.frame.columns))
     if names != [column for column in source.frame.columns if column not in apart]:

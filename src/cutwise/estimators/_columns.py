@@ -38,16 +38,20 @@ class RemembersColumns:
         return Columns(tuple(f"x{i}" for i in range(self.n_features_in_)), False, self._kinds)
 
     @property
+    def _kinds_by_name(self) -> dict[str, ColumnKind]:
+        """The kind of every column, by name."""
+        columns = self._columns_of_fit()
+        return dict(zip(columns.names, columns.kinds, strict=True))
+
+    @property
     def column_kinds_(self) -> dict[str, str]:
         """What every column was taken for, by name: number, integer, bool, category, ordered, date or duration."""
-        columns = self._columns_of_fit()
-        return {name: kind.name for name, kind in zip(columns.names, columns.kinds, strict=True)}
+        return {name: kind.name for name, kind in self._kinds_by_name.items()}
 
     @property
     def left_out_(self) -> dict[str, str]:
         """The columns that take no part, each with the reason."""
-        columns = self._columns_of_fit()
-        return {name: kind.left_out for name, kind in zip(columns.names, columns.kinds, strict=True) if kind.left_out}
+        return {name: kind.left_out for name, kind in self._kinds_by_name.items() if kind.left_out}
 
     def _read(self, X: Any, tested: npt.NDArray[np.integer] | None = None) -> Table:
         """Rows to answer for, with the columns of fit; of a named frame only those tested where they are given."""

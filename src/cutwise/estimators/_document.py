@@ -31,6 +31,7 @@ def model_document(
     return {
         "format": "cutwise rules",
         "format_version": DOCUMENT_VERSION,
+        "left_out": model.left_out_,
         **(about or {}),
         "estimator": type(model).__name__,
         "algorithm": algorithm_of(model),
@@ -46,6 +47,7 @@ def model_document(
         **_certificate(model),
         "columns": list(columns.names),
         "has_column_names": columns.has_names,
+        "column_kinds": [kind.name for kind in columns.kinds],
         **model.rules(names=names).to_dict(),
         "tree": _nodes(model._labeled(names)),
     }

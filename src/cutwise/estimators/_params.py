@@ -51,6 +51,8 @@ def pack_param(value: Any) -> Any:
     scaler = pack_scaler(value)
     if scaler is not None:
         return {"scaler": scaler}
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        return {"texts": list(value)}
     array = _as_plain_array(value)
     if array is not None:
         return {"array": pack_array(array)}
@@ -88,6 +90,9 @@ def _unpack_param(entries: Entries, name: str) -> Any:
             return packed.number("float")
         case ["described"]:
             return UnserializableParam(packed.text("described"))
+        case ["texts"]:
+            texts = packed.of("texts")
+            return packed.texts("texts", len(texts) if isinstance(texts, list) else 0)
         case ["array"]:
             return unpack_array(packed.of("array"), packed.name("array"))
         case ["scaler"]:

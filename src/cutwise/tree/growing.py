@@ -218,10 +218,12 @@ class GrowingTree:
             cut, test, is_swapped = ask(provider.searched, test, *provider.values(node, source), centers)
         (left_max, right_min), lower_gap = provider.partition(node, cut)
         if test.levels is None:
-            if centers is not None:
+            kind = provider.kind(test.feature)
+            # Where costs are measured elsewhere, a center between two whole numbers is where its leaf is.
+            stays_whole = provider.searched is not None and kind.is_integer and math.isfinite(left_max - right_min)
+            if centers is not None and not stays_whole:
                 left_max = max(left_max, float(centers[centers <= cut.threshold].max(initial=-np.inf)))
                 right_min = min(right_min, float(centers[centers > cut.threshold].min(initial=np.inf)))
-            kind = provider.kind(test.feature)
             test = replace(
                 test,
                 threshold=place_threshold(left_max, right_min, kind),

@@ -1,0 +1,70 @@
+"""Tables of texts, codes, dates and gaps on the command line, without an option and with those about columns."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+N = 200
+
+
+@pytest.fixture
+def people(tmp_path):
+    rng = np.random.default_rng(1)
+    kind = rng.integers(0, 3, N)
+    frame = pd.DataFrame(
+        {
+            "PassengerId": np.arange(1, N + 1),
+            "name": [f"Mr. {i}" for i in range(N)],
+            "region": np.array(["north", "it's", "south"])[np.where(rng.random(N) < 0.9, kind, 0)],
+            "channel": kind + 1,
+            "age": np.where(rng.random(N) < 0.2, np.nan, (30 + 12 * kind + rng.normal(0, 3, N)).round()),
+            "since": pd.date_range("2024-01-01", periods=N, freq="3D").strftime("%Y-%m-%d"),
+            "member": np.where(rng.random(N) < 0.5, "yes", "no"),
+        }
+    )
+    path = tmp_path / "people.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_a_table_as_it_is_gives_rules_and_says_what_was_taken_for_what(cutwise, people, tmp_path):
+    model, labels, page = tmp_path / "m.json", tmp_path / "labels.csv", tmp_path / "r.md"
+    done = cutwise("fit", people, "-k", 3, "--out", model, "--labels", labels)
+    assert done.code == 0, done.err
+    assert "200 rows, 5 columns: 1 category, 2 numbers, 1 date, 1 yes or no" in done.out
+    assert "left out: PassengerId (it numbers the rows), name (a different text in every row)" in done.err
+    assert "channel: taken as numbers; if they are codes, --category channel" in done.err
+    assert "since: read as dates" in done.err
+    assert cutwise("predict", model, people).out == labels.read_text()
+    assert cutwise("explain", model, people, "--row", 3).code == 0
+    assert cutwise("report", model, people, "--out", page).code == 0
+    assert "--scale" not in page.read_text()  # what --scale is by default needs no saying
+    document = json.loads(cutwise("fit", people, "-k", 3, "--json").out)
+    assert document["column_kinds"] == ["category", "integer", "integer", "date", "bool"]
+    assert list(document["left_out"]) == ["PassengerId", "name"]
+    assert cutwise("curve", people, "-k", 3).code == 0
+
+
+def test_columns_are_taken_for_what_the_options_say(cutwise, people, tmp_path):
+    model = tmp_path / "m.json"
+    done = cutwise("fit", people, "-k", 3, "--category", "channel", "--only", "channel,age", "--out", model)
+    assert "2 columns: 1 category, 1 number" in done.out
+    assert "channel = " in done.out or "channel != " in done.out
+    assert "taken as numbers" not in done.err
+    assert cutwise("predict", model, people).code == 0
+    people.write_text(people.read_text().replace("north", "7").replace("it's", "8"))
+    done = cutwise("fit", people, "-k", 3, "--number", "region", "--only", "region,age")
+    assert "2 columns: 2 numbers" in done.out
+    assert "region: 68 cells that are no numbers are taken as missing" in done.err or "cells that are no" in done.err
+
+
+@pytest.mark.parametrize(("unknown", "code"), [("outside", 0), ("error", 2)])
+def test_levels_never_seen_are_outside_or_refused(cutwise, people, tmp_path, unknown, code):
+    model = tmp_path / "m.json"
+    assert cutwise("fit", people, "-k", 3, "--only", "region", "--unknown", unknown, "--out", model).code == 0
+    people.write_text(people.read_text().replace("north", "west"))
+    done = cutwise("predict", model, people)
+    assert done.code == code
+    assert "never seen at fit: 'west'" in done.err
