@@ -244,3 +244,14 @@ def test_effort_grows_with_its_number():
         assert (less.n_starts, less.n_swapped, less.repeated) < (more.n_starts, more.n_swapped, more.repeated) or (
             less.n_starts <= more.n_starts and less.n_swapped <= more.n_swapped and less.repeated < more.repeated
         )
+
+
+def test_starts_may_have_leaves_without_rows_and_clusters_without_a_leaf():
+    # The third center owns no row: IMM separates it all the same, and its leaf is empty.
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [6.0, 0.0], [6.0, 1.0], [7.0, 0.0], [7.0, 1.0]])
+    fit = Fit(X, [np.array([[0.3, 0.3], [6.5, 0.5], [30.0, 0.5]])])
+    assert any((start.tree.n_node_samples[start.tree.leaves] == 0).any() for start in fit.starts)
+    assert fit.tree.n_leaves == 3
+    assert (fit.tree.n_node_samples[fit.tree.leaves] > 0).all()
+    for judged in fit.judged:
+        assert len(np.unique(judged.grown.tree.cluster[judged.grown.tree.leaves])) == judged.grown.tree.n_leaves

@@ -174,7 +174,8 @@ def _work(sets: Sets, name: str, seed: int) -> Callable[[], Record]:
             result["curve"] = []
             for penalty in PENALTIES:
                 model, seconds = fit_quietly(
-                    ExplainableKMeans(k, depth_penalty=penalty, reference=reference.centers), X
+                    ExplainableKMeans(k, algorithm="exshallow", depth_penalty=penalty, reference=reference.centers),
+                    X,
                 )
                 figures = figures_of(model, X, reference, seconds)
                 result["curve"].append([penalty, figures["cost_ratio"], figures["waes"]])

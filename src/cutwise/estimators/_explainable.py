@@ -98,7 +98,10 @@ def search_tree(
         progress=stages.searching,
     )
     grown, record, judged = search.search(starts)
-    if max_leaves > k:
+    has_empty_leaf = (grown.tree.n_node_samples[grown.tree.leaves] == 0).any()
+    if max_leaves > k and has_empty_leaf:  # one of the papers' trees, then; these have been expanded
+        grown = replace(papers[0], others=papers[1:])
+    elif max_leaves > k:
         centers, weight = rows.centers(context.objective, grown.codes, k)
         centers[weight == 0] = reference.centers[weight == 0]
         grown = expand_tree(

@@ -8,7 +8,7 @@ the result never costs more than any tree that was given, however much the sampl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -169,10 +169,12 @@ def refine(
 
     def with_own_clusters(grown: GrownTree) -> GrownTree:
         # A start may give several leaves to one cluster, and none to some.
-        tree = grown.tree
-        if len(np.unique(grown.codes)) == tree.n_leaves:
+        tree, leaves = grown.tree, grown.tree.leaves
+        if len(np.unique(grown.codes)) == len(leaves):
             return grown
-        return _grow_again(table, tree.feature, tree.threshold, tree.children_right, labels)
+        cluster = tree.cluster.copy()
+        cluster[leaves] = _names(np.searchsorted(leaves, grown.leaf_of_row), len(leaves), labels, table.weights)
+        return replace(grown, tree=replace(tree, cluster=cluster), split_order=None, leaf_clusters=None)
 
     judged = [judged_tree(with_own_clusters(grown), []) for grown in starts]
     n_polished = min(POLISHED_ROWS, POLISHED_VALUES // max(table.matrix.n_cols, metric.n_cols))
@@ -327,21 +329,25 @@ def _polish(
 
 
 def _grow_again(table: EncodedTable, column: Int32, thresholds: Float64, right: Int32, labels: Int32) -> GrownTree:
-    """The tree with these cuts, as if it had been grown: thresholds in their gaps, leaves named after clusters.
-
-    Leaves have left the reference. Each is named after a cluster of its own, so that most weight keeps its name.
-    """
+    """The tree with these cuts, as if it had been grown: thresholds in their gaps, leaves named after clusters."""
     provider = MemoryProvider(table)
     tree, leaves = replay(provider, column, thresholds, right)
-    n_clusters = max(int(labels.max()) + 1, len(leaves))
-    common = np.zeros((len(leaves), n_clusters))
+    leaf_of_row = np.empty(table.n_rows, dtype=np.intp)
     for i, leaf in enumerate(leaves):
-        rows = provider.rows(leaf)
-        weights = None if table.weights is None else table.weights[rows]
-        common[i] = np.bincount(labels[rows], weights=weights, minlength=n_clusters)
-    for leaf, cluster in zip(leaves, linear_sum_assignment(common, maximize=True)[1].tolist(), strict=True):
+        leaf_of_row[provider.rows(leaf)] = i
+    for leaf, cluster in zip(leaves, _names(leaf_of_row, len(leaves), labels, table.weights).tolist(), strict=True):
         tree.label(leaf, cluster)
     return tree.finish()
+
+
+def _names(
+    leaf_of_row: npt.NDArray[np.intp], n_leaves: int, labels: Int32, weights: npt.NDArray[np.int64] | None
+) -> npt.NDArray[np.intp]:
+    """A cluster of its own for every leaf, so that most weight keeps its name: leaves have left the reference."""
+    n_clusters = max(int(labels.max()) + 1, n_leaves)
+    common = np.bincount(leaf_of_row * n_clusters + labels, weights, n_leaves * n_clusters)
+    names: npt.NDArray[np.intp] = linear_sum_assignment(common.reshape(n_leaves, n_clusters), maximize=True)[1]
+    return names
 
 
 def replay(provider: MemoryProvider, column: Int32, thresholds: Float64, right: Int32) -> tuple[GrowingTree, list[int]]:
