@@ -132,7 +132,7 @@ Found = TypeVar("Found")
 
 Found_co = TypeVar("Found_co", covariant=True)
 
-Kept = TypeVar("Kept", bound="NodeRows", covariant=True)
+State = TypeVar("State", bound="NodeRows", covariant=True)
 
 _NO_GAP = (math.nan, math.nan)
 
@@ -270,10 +270,10 @@ class Search(Protocol[Found_co]):
         ...
 
 
-class Separation(Protocol[Kept]):
+class Separation(Protocol[State]):
     """A payload that depends on the clusters that survive in the node of a row."""
 
-    def in_memory(self, memory: MemoryProvider) -> Kept:
+    def in_memory(self, memory: MemoryProvider) -> State:
         """What is kept of every row in memory, from node to node."""
         ...
 
@@ -343,7 +343,7 @@ class MemoryProvider:
         self._costs = costs
         self._order = np.arange(table.n_rows, dtype=np.int32)
         self._slices: list[tuple[int, int]] = [(0, table.n_rows)]
-        self._kept: dict[Separation[Any], Any] = {}
+        self._states: dict[Separation[Any], Any] = {}
 
     @property
     def n_columns(self) -> int:
@@ -458,17 +458,17 @@ class MemoryProvider:
             self.table.encoded, None, rows, cluster, self.weights, None, histogram, totals, sign, self.n_jobs
         )
 
-    def kept(self, separation: Separation[Kept]) -> Kept:
+    def state_of(self, separation: Separation[State]) -> State:
         """What a separation keeps of the rows."""
-        kept: Kept = self._kept.get(separation) or separation.in_memory(self)
-        self._kept[separation] = kept
-        return kept
+        state: State = self._states.get(separation) or separation.in_memory(self)
+        self._states[separation] = state
+        return state
 
     def follow(
         self, separation: Separation[NodeRows], node: SeparationNode | None, children: Sequence[SeparationNode]
     ) -> None:
         """See :class:`Provider`."""
-        self.kept(separation).follow(node, children)
+        self.state_of(separation).follow(node, children)
 
     def search(self, node: int, search: Search[Found]) -> Found:
         """See :class:`Provider`."""

@@ -85,7 +85,7 @@ class FewestFeatureMistakes:
 
     def among(self, memory: MemoryProvider, rows: Int32) -> SeparatingCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
-        return memory.kept(self.mistakes).fewest(self.node, rows)
+        return memory.state_of(self.mistakes).fewest(self.node, rows)
 
 
 class FeatureMistakeRows:

@@ -86,7 +86,7 @@ class LeastInduced:
 
     def among(self, memory: MemoryProvider, rows: Int32) -> SeparatingCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
-        return memory.kept(self.nearest).least(self, rows)
+        return memory.state_of(self.nearest).least(self, rows)
 
 
 class NearestTwoRows:

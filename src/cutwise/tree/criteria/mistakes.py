@@ -100,7 +100,7 @@ class FewestMistakes:
 
     def among(self, memory: MemoryProvider, rows: Int32) -> tuple[int, Int32, Float64]:
         """See :class:`cutwise.tree.provider.Search`."""
-        return memory.kept(self.mistakes).fewest(self.node, rows)
+        return memory.state_of(self.mistakes).fewest(self.node, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class CheapestTie:
         excess: npt.NDArray[Any] = memory.costs.excess
         return core.cheapest_tied_cut(
             memory.table.encoded, memory.table.matrix, rows, excess, self.cost_totals,
-            memory.kept(self.mistakes).most_costs(), self.mistakes.coordinates, self.node.survivors, self.features,
+            memory.state_of(self.mistakes).most_costs(), self.mistakes.coordinates, self.node.survivors, self.features,
             self.thresholds,
         )  # fmt: skip
 
@@ -141,17 +141,17 @@ class FewestByModes:
         """See :class:`cutwise.tree.provider.Search`."""
         best, searched = self.cut, memory.table.searched
         best_second: int | None = None
-        survivors, held_rows = self.node.survivors, memory.kept(self.mistakes)
+        survivors, clusters_of_rows = self.node.survivors, memory.state_of(self.mistakes)
         for category in memory.categories:
             modes = category.modes(self.mistakes.coordinates)[survivors]
-            held = held_rows.by_level(category, rows)
+            counts = clusters_of_rows.by_level(category, rows)
             weight = category.weights(rows, memory.weights)
-            found = core.fewest_mode_mistakes(held, weight, survivors, modes)
+            found = core.fewest_mode_mistakes(counts, weight, survivors, modes)
             if found is None or (best is not None and found[0] > best.mistakes):
                 continue
             if memory.has_costs:
                 costs = category.of_rows(rows, memory.costs.excess[rows])
-                found = core.fewest_mode_mistakes(held, weight, survivors, modes, costs)
+                found = core.fewest_mode_mistakes(counts, weight, survivors, modes, costs)
                 assert found is not None
             if best is not None and found[0] == best.mistakes:
                 if best_second is None:
