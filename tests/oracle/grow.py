@@ -102,7 +102,17 @@ def exgreedy(problem: Problem) -> Node:
 
 
 def exshallow(problem: Problem, depth_penalty: float = 0.03) -> Node:
-    return separate_all(problem, price_score(depth_penalty))
+    return separate_all(problem, price_score(penalty_used(problem, depth_penalty)))
+
+
+def penalty_used(problem: Problem, depth_penalty: float) -> float:
+    """None where the tree without a penalty has fewer leaves without rows."""
+
+    def n_empty(penalty: float) -> int:
+        leaves = separate_all(problem, price_score(penalty)).leaves()
+        return sum(not np.any(problem.weights[leaf.rows] > 0) for leaf in leaves)
+
+    return 0.0 if n_empty(depth_penalty) and n_empty(0.0) < n_empty(depth_penalty) else depth_penalty
 
 
 def empty(problem: Problem) -> Node:

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from cutwise import ExplainableKMeans
 from tests.oracle.cases import SMALL, Case, many_values, many_values_continuous, small_case
+from tests.oracle.grow import penalty_used
 from tests.oracle.models import WholeGrowth, fit_case, fit_quietly, same_tree
 from tests.oracle.verify import (
     check_empty_base,
@@ -77,11 +78,11 @@ def test_every_exshallow_node_has_the_least_price_and_depth_of_all_cuts(kind, se
     for seed, case in _cases(kind, seeds):
         # The depth term counts points: fractions as weights count in their common unit.
         counted = None if case.weights is None else counted_points(case.weights)
-        for penalty in [0.03, [0.0, 0.3, 2.0][seed % 3]]:
+        for penalty in [0.03, [0.0, 0.3, 1.0, 2.0][seed % 4]]:
             model = fit_case(case, "exshallow", depth_penalty=penalty)
             try:
                 given = problem_of(model, case.values, weights=counted)
-                check_induced(model.tree_, given, penalty, exact=case.exact)
+                check_induced(model.tree_, given, penalty_used(given, penalty), exact=case.exact)
                 check_measures(model, case.values, weights=case.weights)
             except AssertionError as error:
                 raise AssertionError(f"{case}, seed {seed}, depth_penalty={penalty}: {error}") from error
@@ -109,7 +110,7 @@ def test_fractional_weights_count_in_the_depth_term_in_their_common_unit(kind_of
         for penalty in (0.03, 0.3, 2.0):
             model = fit_case(case, "exshallow", depth_penalty=penalty)
             given = problem_of(model, values, weights=counted_points(weights))
-            check_induced(model.tree_, given, penalty)
+            check_induced(model.tree_, given, penalty_used(given, penalty))
 
 
 @KINDS

@@ -275,8 +275,9 @@ def check_induced(tree: Any, problem: Problem, depth_penalty: float | None, *, e
             if current and current <= slack:
                 continue  # a current cost that fixed point cannot tell from zero
             finite = [float(score) for score in scores if score != float("inf")]
-            # A score is two divisions, a product and a sum of float64.
-            float_error = Fraction(2**-50) * Fraction(max(map(abs, finite), default=0.0))
+            # A score is two divisions, a product and a sum of float64, compared exactly where the penalty is short.
+            is_short = exact and Fraction(depth_penalty).denominator <= 8
+            float_error = 0 if is_short else Fraction(2**-50) * Fraction(max(map(abs, finite), default=0.0))
             # Both numerator and denominator of Price carry the costs' rounding.
             price_error = fraction(slack) / fraction(current) * Fraction(max(finite, default=0.0) + 1) if current else 0
             allowed = float_error + price_error

@@ -175,6 +175,11 @@ class GrownTree:
     others: tuple[GrownTree, ...] = ()
 
     @property
+    def n_empty(self) -> int:
+        """How many leaves have no rows."""
+        return int(((self.tree.children_left < 0) & (self.tree.n_node_samples == 0)).sum())
+
+    @property
     def codes(self) -> Int32:
         """Cluster of every encoded row, shape (m,), int32."""
         return self.tree.cluster[self.leaf_of_row]

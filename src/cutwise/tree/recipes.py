@@ -126,16 +126,25 @@ def grow_tree(
     values; other columns are cut between 512 groups of values of equal weight (more where single values are heavy), a
     feature taking the group's median, and ``DistanceFeatures`` have 256 of these as anchors.
     """
-    problem = GrowthProblem(
-        MemoryProvider(table, labels, costs, n_jobs),
-        np.ascontiguousarray(coordinates, dtype=np.float64),
-        depth_penalty=depth_penalty,
-        gini=gini,
-        intervals=cuts == "interval",
-        features=features,
-        ties=ties,
-    )
-    return grow(problem, algorithm, max_leaves, expansion, progress)
+
+    def grown(penalty: float) -> GrownTree:
+        problem = GrowthProblem(
+            MemoryProvider(table, labels, costs, n_jobs),
+            np.ascontiguousarray(coordinates, dtype=np.float64),
+            depth_penalty=penalty,
+            gini=gini,
+            intervals=cuts == "interval",
+            features=features,
+            ties=ties,
+        )
+        return grow(problem, algorithm, max_leaves, expansion, progress)
+
+    tree = grown(depth_penalty)
+    if algorithm == "exshallow" and depth_penalty > 0 and tree.n_empty:
+        # Valid cuts may end at a node where no cut is valid: less depth is no reason for a cluster without rows.
+        deeper = grown(0.0)
+        tree = deeper if deeper.n_empty < tree.n_empty else tree
+    return tree
 
 
 def grow(

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <vector>
 
@@ -71,14 +73,36 @@ struct DepthScore {
     return static_cast<double>(induced) / static_cast<double>(current);
   }
 
-  // Lower bound of the score over cuts with left_low .. left_high points on the left; exact when both are equal.
-  double score(int64_t induced, int64_t left_low, int64_t left_high, int64_t left_centers, int32_t feature) const {
-    const double p = price(induced);
-    if (penalty == 0.0 || points == 0) return p;
+  // DExp times the points: a lower bound over cuts with left_low .. left_high points on the left; exact when both are equal.
+  int64_t depth_of(int64_t left_low, int64_t left_high, int64_t left_centers, int32_t feature) const {
+    if (penalty == 0.0 || points == 0) return 0;
     int64_t depth = total_depth(points, left_low, left_high, centers, left_centers);
     if (kills_left[feature]) depth -= left_high;
     if (kills_right[feature]) depth -= points - left_low;
+    return depth;
+  }
+
+  double score(int64_t induced, int64_t depth) const {
+    const double p = price(induced);
+    if (penalty == 0.0 || points == 0) return p;
     return p + penalty * (static_cast<double>(depth) / static_cast<double>(points));
+  }
+
+  // Whether two scores differ by no more than their rounding: they may be equal, or in the other order.
+  static bool is_near(double a, double b) {
+    return std::abs(a - b) <= 0x1p-48 * std::min(std::max(std::abs(a), std::abs(b)), std::numeric_limits<double>::max());
+  }
+
+  // The sign of the difference of two scores, from their terms where rounding could decide it.
+  int compare(double a, int64_t a_induced, int64_t a_depth, double b, int64_t b_induced, int64_t b_depth) const {
+    int order = a < b ? -1 : a > b;
+    if (is_near(a, b)) {
+      if (a_depth == b_depth || penalty == 0.0) order = a_induced < b_induced ? -1 : a_induced > b_induced;
+#ifdef __SIZEOF_INT128__
+      else order = exact_order(a_induced - b_induced, a_depth - b_depth, order);
+#endif
+    }
+    return order;
   }
 
   // The same, weaker and in constant time.
@@ -92,6 +116,26 @@ struct DepthScore {
     if (kills_right[feature]) depth -= points - left_low;
     return p + penalty * (static_cast<double>(depth) / static_cast<double>(points));
   }
+
+ private:
+#ifdef __SIZEOF_INT128__
+  // The sign of induced / current + penalty * depth / points. Penalties of more digits than these integers have room for are
+  // no short fractions, by which costs and depths of tables would be equal: there the rounded order stands.
+  int exact_order(int64_t induced, int64_t depth, int rounded) const {
+    __extension__ using Wide = __int128;
+    int exponent;
+    auto digits = static_cast<int64_t>(std::ldexp(std::frexp(penalty, &exponent), 53));
+    for (exponent -= 53; digits % 2 == 0; ++exponent) digits /= 2;
+    if (std::abs(exponent) > 100) return rounded;
+    Wide by_cost = static_cast<Wide>(induced) * points, by_depth = depth, sum;
+    Wide &shifted = exponent < 0 ? by_cost : by_depth;
+    const bool fits = !__builtin_mul_overflow(by_depth, static_cast<Wide>(std::max<int64_t>(current, 1)), &by_depth) &&
+                      !__builtin_mul_overflow(by_depth, static_cast<Wide>(digits), &by_depth) &&
+                      !__builtin_mul_overflow(shifted, Wide{1} << std::abs(exponent), &shifted) &&
+                      !__builtin_add_overflow(by_cost, by_depth, &sum);
+    return !fits ? rounded : sum < 0 ? -1 : sum > 0;
+  }
+#endif
 };
 
 }  // namespace cutwise

@@ -4,6 +4,7 @@
 // they are taken only for *spans* (all cuts of a column between two neighboring centers) that a bound cannot rule out:
 // a row separated from its nearest center loses at least the distance to its second nearest.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -19,12 +20,12 @@
 namespace cutwise {
 namespace {
 
-// Orders cuts: score, then induced cost (which decides between infinite prices), then the tie rule of every search.
 struct Key {
   double score = std::numeric_limits<double>::infinity();
-  int64_t induced = std::numeric_limits<int64_t>::max();
+  int64_t induced = std::numeric_limits<int64_t>::max(), depth = 0;
   Cut cut;
 
+  // Orders bounds.
   friend bool operator<(const Key &a, const Key &b) {
     if (a.score != b.score) return a.score < b.score;
     if (a.induced != b.induced) return a.induced < b.induced;
@@ -64,6 +65,14 @@ struct InducedSearch {
   Key best;
   bool is_valid = false;                  // whether each side of the best cut has as many distinct rows as centers
   const ValidCuts *valid_cuts = nullptr;  // null: every cut that parts centers is valid
+
+  // Orders cuts: score, then induced cost where both are infinite, then the tie rule of every search.
+  bool is_before(const Key &a, const Key &b) const {
+    if (const int order = depth.compare(a.score, a.induced, a.depth, b.score, b.induced, b.depth)) return order < 0;
+    if (std::isinf(a.score) && a.induced != b.induced) return a.induced < b.induced;
+    return a.cut < b.cut;
+  }
+  bool may_win(const Key &bound, const Key &than) const { return bound < than || DepthScore::is_near(bound.score, than.score); }
 
   // What a row costs above its base when served from one side only.
   struct Sides {
@@ -129,9 +138,10 @@ struct InducedSearch {
     }
     for (Span &span : spans) {
       for (const Candidate &c : span.candidates)
-        lower(
-            span,
-            {depth.quick_bound(c.induced, c.left_low, c.left_high, count_of(span), feature), c.induced, {feature, span.begin}});
+        lower(span, {depth.quick_bound(c.induced, c.left_low, c.left_high, count_of(span), feature),
+                     c.induced,
+                     0,
+                     {feature, span.begin}});
       span.sharp = depth.penalty == 0.0;
     }
   }
@@ -151,7 +161,8 @@ struct InducedSearch {
     for (const Candidate &c : span.candidates) {
       bound.induced = std::min(bound.induced, c.induced);
       if (depth.quick_bound(c.induced, c.left_low, c.left_high, count_of(span), span.feature) >= bound.score) continue;
-      bound.score = std::min(bound.score, depth.score(c.induced, c.left_low, c.left_high, count_of(span), span.feature));
+      const int64_t deep = depth.depth_of(c.left_low, c.left_high, count_of(span), span.feature);
+      bound.score = std::min(bound.score, depth.score(c.induced, deep));
     }
     span.bound = bound;
     span.sharp = true;
@@ -159,9 +170,11 @@ struct InducedSearch {
 
   void offer(const Span &span, double threshold, int64_t induced, int64_t left, Key &mine) const {
     if (!span.valid.holds(threshold)) return;
-    if (depth.quick_bound(induced, left, left, count_of(span), span.feature) > mine.score) return;
-    const Key key{depth.score(induced, left, left, count_of(span), span.feature), induced, {span.feature, threshold}};
-    if (key < mine) mine = key;
+    const double bound = depth.quick_bound(induced, left, left, count_of(span), span.feature);
+    if (bound > mine.score && !DepthScore::is_near(bound, mine.score)) return;
+    const int64_t deep = depth.depth_of(left, left, count_of(span), span.feature);
+    const Key key{depth.score(induced, deep), induced, deep, {span.feature, threshold}};
+    if (mine.cut.feature < 0 || is_before(key, mine)) mine = key;
   }
 
   // Rows of known order from `begin_sum` on: every cut of the span among them.
@@ -241,12 +254,9 @@ struct InducedSearch {
       const int32_t b = first + static_cast<int32_t>(j);
       if (low[b] < high[b] && bin.count > 0) {
         const int64_t induced = sum - bin.right + bin.least;
-        closed.push_back({b,
-                          sum,
-                          count,
-                          {depth.score(induced, count, count + bin.count, count_of(span), span.feature),
-                           induced,
-                           {span.feature, std::max(low[b], span.begin)}}});
+        const int64_t deep = depth.depth_of(count, count + bin.count, count_of(span), span.feature);
+        closed.push_back(
+            {b, sum, count, {depth.score(induced, deep), induced, deep, {span.feature, std::max(low[b], span.begin)}}});
       } else if (bin.count == 0 && b == first && begin_inside) {
         offer(span, span.begin, sum, count, mine);
       }
@@ -257,7 +267,7 @@ struct InducedSearch {
     std::vector<int32_t> bins;
     std::vector<size_t> index;
     for (size_t j = 0; j < closed.size(); ++j) {
-      if (!(closed[j].bound < mine)) continue;
+      if (!may_win(closed[j].bound, mine)) continue;
       bins.push_back(closed[j].bin);
       index.push_back(j);
     }
@@ -289,10 +299,10 @@ struct InducedSearch {
     std::vector<Span> heap;
     for (auto &spans : found) std::move(spans.begin(), spans.end(), std::back_inserter(heap));
     std::make_heap(heap.begin(), heap.end());
-    const auto may_win = [&] { return !heap.empty() && (best.cut.feature < 0 || heap.front().bound < best); };
-    while (may_win()) {
+    const auto is_open = [&] { return !heap.empty() && (best.cut.feature < 0 || may_win(heap.front().bound, best)); };
+    while (is_open()) {
       std::vector<Span> batch;
-      while (static_cast<int>(batch.size()) < std::max(1, n_jobs) && may_win()) {
+      while (static_cast<int>(batch.size()) < std::max(1, n_jobs) && is_open()) {
         std::pop_heap(heap.begin(), heap.end());
         if (!heap.back().sharp) {
           sharpen(heap.back());
@@ -305,7 +315,7 @@ struct InducedSearch {
       std::vector<Key> keys(batch.size(), best);
       parallel_for(n_jobs, static_cast<int64_t>(batch.size()), [&](int64_t i) { evaluate(batch[i], keys[i]); });
       for (const Key &key : keys)
-        if (best.cut.feature < 0 ? key.cut.feature >= 0 : key < best) best = key;
+        if (key.cut.feature >= 0 && (best.cut.feature < 0 || is_before(key, best))) best = key;
     }
   }
 };

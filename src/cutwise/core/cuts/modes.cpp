@@ -234,7 +234,7 @@ struct InducedModes {
     NamedSide named = NamedSide::of(side, weight);
     const int64_t c = centers_left(mask), m = static_cast<int64_t>(modes.survivors.size());
     const int64_t inside = named.is_left ? c : m - c;
-    const double score = depth.score(induced, named.weight, named.weight, inside, 0);
+    const double score = depth.score(induced, depth.depth_of(named.weight, named.weight, inside, 0));
     const bool valid = is_valid(side, static_cast<size_t>(c), static_cast<size_t>(m - c));
     if (!best.is_none()) {
       if (valid != best.is_valid) {
