@@ -225,7 +225,7 @@ def test_doing_without_a_leaf_changes_the_value_by_what_is_said(problem):
 
 
 def run(search, starts, n_leaves, *, swaps=True, work=0, n_jobs=1, tolerance=50.0):
-    return search.run(starts, n_leaves, swaps, 5, 3, tolerance, work, 0, n_jobs)
+    return search.run(starts, n_leaves, swaps, 5, 3, tolerance, work, 0, n_jobs, None)
 
 
 def test_every_step_of_a_search_is_better_and_has_all_leaves(problem):
