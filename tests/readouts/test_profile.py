@@ -6,7 +6,7 @@ from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.profile import N_BINS, profile_clusters
-from cutwise.table import read_table
+from cutwise.table import ColumnKind, Table, read_table
 
 
 @pytest.fixture
@@ -87,3 +87,13 @@ def test_no_rows_no_profile():
     empty = type(table)(table.values[:0], table.names, table.has_names, table.kinds)
     with pytest.raises(InvalidInputError, match="without rows"):
         profile_clusters(empty, np.array([], dtype=int), 2)
+
+
+def test_categories_are_described_by_the_level_that_tells_clusters_apart_and_gaps_are_left_out():
+    kinds = (ColumnKind("category", ("N", "S", "E")), ColumnKind("number", has_gaps=True))
+    values = np.array([[0, 1.0], [0, np.nan], [1, 3.0], [2, 5.0], [2, np.nan], [1, 7.0]])
+    profile = profile_clusters(Table(values, ("region", "x"), True, kinds), np.array([0, 0, 0, 1, 1, 1]), 2)
+    assert profile.level.tolist() == [0, -1]  # two of three rows against none; E is as good, and comes later
+    np.testing.assert_allclose(profile.mean, [[2 / 3, 2.0], [0.0, 6.0]])
+    np.testing.assert_allclose(profile.whole_mean, [1 / 3, 4.0])
+    assert [c.sum() for c in profile.counts] == [6, 4]

@@ -10,6 +10,7 @@ import numpy as np
 from cutwise.plot.base import INK, MUTED, labeled_tree, need_matplotlib, new_axes, read_rows, text_titles, text_width
 from cutwise.readouts.profile import Profile, profile_clusters
 from cutwise.readouts.shown import ShortNames, cluster_color, plain, shorten
+from cutwise.readouts.words import level_text
 from cutwise.table import check_integer
 
 if TYPE_CHECKING:
@@ -79,7 +80,11 @@ class ProfileDisplay:
         labeled = labeled_tree(model)
         table = read_rows(model, X)
         profile = profile_clusters(table, labeled.tree.predict(table), len(labeled.labels))
-        return cls(profile, labeled.names, text_titles(labeled), max_columns).plot(ax=ax)
+        names = list(labeled.names)
+        for column, level in zip(profile.columns.tolist(), profile.level.tolist(), strict=True):
+            if level >= 0:
+                names[column] += f" = {level_text(labeled.columns.kinds[column], level)}"
+        return cls(profile, tuple(names), text_titles(labeled), max_columns).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.

@@ -32,7 +32,9 @@ class Profile:
     ``whole_std`` (m,) float64: of all rows; the standard deviation divides by the number of rows. ``difference`` (k, m)
     float64: ``(mean - whole_mean) / whole_std``, 0 where the column is constant, nan for clusters without rows.
     ``edges``: edges of each column's bins, from its 0.5 % to its 99.5 % quantile; the outermost bins hold what lies
-    beyond. ``counts`` (k, n_bins) int64: rows of every cluster in every bin.
+    beyond. ``counts`` (k, n_bins) int64: rows of every cluster in every bin. ``level`` (m,) int64: for a category the
+    level that tells its clusters apart most, whose share takes the place of a mean; -1 for numbers, of which the known
+    ones count.
     """
 
     columns: Int64
@@ -45,6 +47,7 @@ class Profile:
     difference: Float64
     edges: tuple[Float64, ...]
     counts: tuple[Int64, ...]
+    level: Int64
 
 
 def profile_clusters(
@@ -65,8 +68,17 @@ def profile_clusters(
     mean, median, difference = (np.full((n_clusters, m), np.nan) for _ in range(3))
     whole_mean, whole_median, whole_std = np.empty(m), np.empty(m), np.empty(m)
     edges, counts = [], []
+    level = np.full(m, -1, dtype=np.int64)
+    all_ordered, all_first = ordered, first
     for j, column in enumerate(looked_at.tolist()):
         values = column_of(table, column).astype(np.float64, copy=False)[order]
+        ordered, first = all_ordered, all_first
+        if table.kinds[column].name == "category":
+            level[j] = _telling_level(values, ordered, size)
+            values = (values == level[j]).astype(np.float64)
+        elif not (known := ~np.isnan(values)).all() and known.any():
+            values, ordered = values[known], ordered[known]
+            first = np.concatenate([[0], np.cumsum(np.bincount(ordered, minlength=n_clusters))])
         # Sums and differences near the ends of float64 would overflow or vanish: such columns are described in units
         # of a power of two, which loses nothing.
         largest = float(np.abs(values).max())
@@ -77,6 +89,8 @@ def profile_clusters(
         whole_std[j] = std * unit
         for code in np.flatnonzero(size).tolist():
             own = values[first[code] : first[code + 1]]
+            if len(own) == 0:  # no value of the cluster is known
+                continue
             mean[code, j], median[code, j] = own.mean() * unit, np.median(own) * unit
             difference[code, j] = (own.mean() - values.mean()) / std if std > 0 else 0.0
         limits = _edges(values, bool(table.is_integer[column]))
@@ -95,7 +109,19 @@ def profile_clusters(
         difference,
         tuple(edges),
         tuple(counts),
+        level,
     )
+
+
+def _telling_level(codes: Float64, cluster: npt.NDArray[np.integer], size: Int64) -> int:
+    """The level whose share differs most between clusters, in its own standard deviations; the first of equals."""
+    cells = np.zeros((len(size), int(codes.max()) + 1))
+    np.add.at(cells, (cluster, codes.astype(np.intp)), 1)
+    whole = cells.sum(axis=0) / len(codes)
+    share = cells / np.maximum(size, 1)[:, np.newaxis]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = size @ (share - whole) ** 2 / (whole * (1 - whole))
+    return int(np.argmax(np.nan_to_num(apart)))
 
 
 def _edges(values: Float64, whole: bool) -> Float64:

@@ -17,8 +17,8 @@ from cutwise.readouts.labeled_tree import LabeledTree, sum_up
 from cutwise.readouts.profile import Profile, profile_clusters
 from cutwise.readouts.rules import ClusterRules, build_rules
 from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on
-from cutwise.readouts.words import finite, percent, rows
-from cutwise.table import Table
+from cutwise.readouts.words import finite, level_text, percent, rows, value_text
+from cutwise.table import ColumnKind, Table
 
 from .render import short_number
 
@@ -86,6 +86,13 @@ def build_summary(labeled: LabeledTree, table: Table, context: ReportContext) ->
     profile = profile_clusters(table, tree.cluster[leaf], k, columns)
     short_names = ShortNames(names)
     short = [short_names(i, MOST_NAME) for i in range(len(names))]
+    kinds = labeled.columns.kinds
+    described = {
+        int(column): f"{short[column]} = {level_text(kinds[column], int(level))}"
+        for column, level in zip(profile.columns, profile.level, strict=True)
+        if level >= 0
+    }
+    called = [described.get(i, name) for i, name in enumerate(short)]
     notes = list(context.notes)
     if not is_fit:
         notes.append(
@@ -128,11 +135,13 @@ def build_summary(labeled: LabeledTree, table: Table, context: ReportContext) ->
             "reference": context.reference,
             "cost_words": context.cost_words,
         },
-        "clusters": [_cluster(code, cluster, profile, short, table.n_rows) for code, cluster in enumerate(rules)],
+        "clusters": [
+            _cluster(code, cluster, profile, called, kinds, table.n_rows) for code, cluster in enumerate(rules)
+        ],
         "columns": [
             {
                 "name": names[column],
-                "short": short[column],
+                "short": called[column],
                 "tested": column in tested,
                 "mean": float(profile.whole_mean[j]),
                 "median": float(profile.whole_median[j]),
@@ -151,7 +160,14 @@ def build_summary(labeled: LabeledTree, table: Table, context: ReportContext) ->
     }
 
 
-def _cluster(code: int, cluster: ClusterRules, profile: Profile, names: Sequence[str], n_rows: int) -> dict[str, Any]:
+def _cluster(
+    code: int,
+    cluster: ClusterRules,
+    profile: Profile,
+    names: Sequence[str],
+    kinds: Sequence[ColumnKind],
+    n_rows: int,
+) -> dict[str, Any]:
     difference = profile.difference[code]
     order = np.argsort(-np.nan_to_num(np.abs(difference)), kind="stable").tolist()
     color = cluster_color(code)
@@ -182,13 +198,19 @@ def _cluster(code: int, cluster: ClusterRules, profile: Profile, names: Sequence
             }
             for rule, rule_entry in zip(cluster.rules, entry["rules"], strict=True)
         ],
-        "sentence": _sentence(code, cluster, profile, order, names, n_rows),
+        "sentence": _sentence(code, cluster, profile, order, names, kinds, n_rows),
         "profile": described,
     }
 
 
 def _sentence(
-    code: int, cluster: ClusterRules, profile: Profile, order: list[int], names: Sequence[str], n_rows: int
+    code: int,
+    cluster: ClusterRules,
+    profile: Profile,
+    order: list[int],
+    names: Sequence[str],
+    kinds: Sequence[ColumnKind],
+    n_rows: int,
 ) -> str:
     """Say who is in a cluster, and in what its rows differ most from all rows."""
     size = int(profile.size[code])
@@ -203,7 +225,10 @@ def _sentence(
     for j in strong:
         d, mean, whole = profile.difference[code, j], profile.mean[code, j], profile.whole_mean[j]
         how = f"{'far ' if abs(d) >= 1.5 else ''}{'higher' if d > 0 else 'lower'}"
-        against = f"{short_number(mean)} against {short_number(whole)}"
+        kind = kinds[profile.columns[j]]
+        is_time = kind.name in ("date", "duration")
+        own, all_rows = (value_text(kind, round(x)) if is_time else short_number(x) for x in (mean, whole))
+        against = f"{own} against {all_rows}"
         parts.append(f"{names[profile.columns[j]]} is {how} ({against})")
     return f"{who} On average, {_in_a_row(parts)}."
 
