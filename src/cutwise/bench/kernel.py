@@ -73,12 +73,13 @@ def _work(sets: Sets, name: str, seed: int) -> Callable[[], Record]:
         options["reference"] = clustering
         found: dict[str, npt.NDArray[Any]] = {"kernel_kmeans": clustering.labels_}
         ratios: dict[str, float] = {}
-        for tree, leaves, expansion in (
-            ("kernel_imm", k, "exkmc"),
-            ("kernel_exkmc", setting.leaves, "exkmc"),
-            ("kernel_expand", setting.leaves, "expand"),
-        ):
-            model, _ = fit_quietly(ExplainableKernelKMeans(k, max_leaves=leaves, expansion=expansion, **options), X)
+        trees: dict[str, dict[str, Any]] = {
+            "kernel_imm": {"max_leaves": k},
+            "kernel_exkmc": {"max_leaves": setting.leaves},
+            "kernel_expand": {"max_leaves": setting.leaves, "expansion": "expand"},
+        }
+        for tree, growth in trees.items():
+            model, _ = fit_quietly(ExplainableKernelKMeans(k, **growth, **options), X)
             found[tree], ratios[tree] = model.labels_, model.cost_ratio_
             cost = model.reference_.cost
         table = read_table(X)

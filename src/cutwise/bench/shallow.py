@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -157,12 +157,13 @@ def _work(sets: Sets, name: str, seed: int) -> Callable[[], Record]:
         trees = {}
         for algorithm in (*ALGORITHMS, "exshallow_star"):
             starred = algorithm == "exshallow_star"
+            growth: dict[str, Any] = {"algorithm": "exshallow" if starred else algorithm}
             model, seconds = fit_quietly(
                 ExplainableKMeans(
                     k,
-                    algorithm="exshallow" if starred else algorithm,
                     depth_penalty="auto" if starred else 0.03,
                     reference=reference.centers,
+                    **growth,
                 ),
                 X,
             )

@@ -72,7 +72,7 @@ def command(
     entries = []
     for algorithm in ALGORITHMS:
         with working(f"growing a tree by {algorithm}"), warnings_name(algorithm):
-            model = estimator(n_clusters, algorithm=algorithm, reference=reference, **common, **growth.params)
+            model = estimator(n_clusters, **{"algorithm": algorithm, "reference": reference, **common, **growth.params})
             entries.append(_figures(algorithm, *_fit(model, task), task))
     with working("growing a tree by CART"), warnings_name("CART"):
         entries.append(_cart(first, objective, {**common, "n_jobs": growth.jobs}, task))

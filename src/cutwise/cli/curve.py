@@ -100,7 +100,7 @@ def command(
         if task.is_mixed:
             params["categorical_features"] = task.categories
         with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns"):
-            recipe = estimator(n_clusters, algorithm=algorithm, **params)
+            recipe = estimator(n_clusters, **{"algorithm": algorithm, **params})
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyClusterWarning)  # of the tree to start from, one of many
                 curve = cost_curve(recipe, task.table, max_leaves=max_leaves, sample_weight=task.weights)

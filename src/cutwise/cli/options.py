@@ -271,6 +271,5 @@ class KernelOptions:
         shared = {name: value for name, value in growth.items() if name != "depth_penalty"}
         if self.nystroem is not None:
             shared |= {"approximation": "nystroem", "n_components": self.nystroem}
-        return ExplainableKernelKMeans(
-            n_clusters, kernel=self.kernel, gamma=self.gamma, cuts=self.cuts or "interval", **shared
-        )
+        shared |= {"kernel": self.kernel, "gamma": self.gamma, "cuts": self.cuts or "interval"}
+        return ExplainableKernelKMeans(n_clusters, **shared)

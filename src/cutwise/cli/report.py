@@ -81,7 +81,9 @@ def command(
         needed = described if drop_missing else columns_without_gaps(fitted, tested)
         used = source.frame[list(dict.fromkeys([*needed, *beside]))]
         complete = complete_rows(source, used, drop_missing=drop_missing, needed=list(used.columns))
-        fit = {} if weights is None else {"sample_weight": source.frame[weights].to_numpy()[complete]}
+        settings: dict[str, Any] = {"dialect": dialect}
+        if weights is not None:
+            settings["sample_weight"] = source.frame[weights].to_numpy()[complete]
         with working(f"looking at {int(complete.sum()):,} rows and {len(described)} columns"):
             made = report(
                 fitted,
@@ -89,11 +91,10 @@ def command(
                 y=None if labels_from is None else source.labels(labels_from).to_numpy()[complete],
                 title=title,
                 source=source.name,
-                dialect=dialect,
                 table=table,
                 curve=curve,
                 reproduce=_commands(fitted, source, (model, file, out), weights, labels_from, shared, own),
-                **fit,
+                **settings,
             )
         outputs.write(out, lambda part: part.write_text(made.written_as(out), encoding="utf-8", newline="\n"))
     for line in made.summary["notes"]:

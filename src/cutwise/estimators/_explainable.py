@@ -24,7 +24,7 @@ from cutwise.table import (
     read_random_state,
 )
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.recipes import EXPANSIONS, RECIPES, grow_tree, recipes_for
+from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for
 from cutwise.tree.refine import Effort, Judged, SearchRecord, expand_tree, tree_size
 from cutwise.tree.refinement import SearchCheaper
 from cutwise.tree.subtree import truncate_growth
@@ -119,6 +119,7 @@ def search_tree(
     return grown, record, judged
 
 
+Algorithm = Literal["search", "imm", "exgreedy", "exshallow", "exkmc", "optimal"]
 ALGORITHMS = (*recipes_for("centers"), "optimal")
 
 
@@ -139,12 +140,12 @@ class ExplainableClusterer(TreeClusterer):
         n_clusters: int = 8,
         *,
         max_leaves: int | None = None,
-        algorithm: str = "search",
+        algorithm: Algorithm = "search",
         search_effort: float = 1.0,
         size_penalty: float = 0.0,
-        max_size: float | tuple[float, float] | str | None = None,
-        expansion: str = "exkmc",
-        depth_penalty: float | str = 0.03,
+        max_size: float | tuple[float, float] | Literal["exshallow"] | None = None,
+        expansion: Expansion = "exkmc",
+        depth_penalty: float | Literal["auto"] = 0.03,
         target_cost: float | None = None,
         target_waes: float | None = None,
         categorical_features: Any = "from_dtype",

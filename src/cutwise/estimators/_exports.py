@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._document import model_document
 from cutwise.estimators._guarantee import certificate_line
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.rules import rules_markdown
-from cutwise.readouts.sql import tree_sql
+from cutwise.readouts.sql import Dialect, Form, Values, tree_sql
 from cutwise.readouts.tree_text import tree_dot, tree_text
 from cutwise.table import check_integer, check_option
 
@@ -20,7 +20,9 @@ __all__ = ["export_graphviz", "export_json", "export_markdown", "export_python",
 FORMS = ("tree", "rules")
 
 
-def export_text(model: TreeEstimator, *, form: str = "tree", names: Mapping[Any, str | None] | None = None) -> str:
+def export_text(
+    model: TreeEstimator, *, form: Literal["tree", "rules"] = "tree", names: Mapping[Any, str | None] | None = None
+) -> str:
     """A fitted model as text: the tree, a node a line, or the rules, a cluster a paragraph.
 
     Parameters
@@ -157,13 +159,13 @@ def export_json(model: TreeEstimator, *, names: Mapping[Any, str | None] | None 
 
 def export_sql(
     model: TreeEstimator,
-    dialect: str = "duckdb",
+    dialect: Dialect = "duckdb",
     *,
     table: str | Sequence[str] | None = None,
-    form: str = "select",
+    form: Form = "select",
     column: str = "cluster",
     view: str | Sequence[str] | None = None,
-    values: str = "labels",
+    values: Values = "labels",
     nulls: int | float | str | None = None,
     names: Mapping[Any, str | None] | None = None,
 ) -> str:

@@ -29,7 +29,7 @@ from cutwise.exceptions import (
     NotNumericError,
 )
 from cutwise.readouts.report import ReportContext, build_summary, report_html, report_json, report_markdown
-from cutwise.readouts.sql import DIALECTS
+from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.table import Table, check_option
 
 __all__ = ["Report", "report"]
@@ -113,7 +113,7 @@ def report(
     y: Any = None,
     title: str | None = None,
     source: str | None = None,
-    dialect: str = "duckdb",
+    dialect: Dialect = "duckdb",
     table: str | None = None,
     curve: bool = True,
     reproduce: str | Sequence[str] | None = None,
@@ -239,7 +239,7 @@ def _curve(
     return found
 
 
-def _sql(model: TreeEstimator, dialect: str, table: str | None, notes: list[str]) -> dict[str, Any] | None:
+def _sql(model: TreeEstimator, dialect: Dialect, table: str | None, notes: list[str]) -> dict[str, Any] | None:
     """The statement, and what makes it select one cluster; None and a note where there can be none."""
     check_option("dialect", dialect, DIALECTS)
     taken = {name.casefold() for name in model._columns_of_fit().names}

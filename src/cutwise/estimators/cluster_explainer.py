@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -41,10 +41,11 @@ from cutwise.table import (
     read_labels,
     read_weights,
 )
-from cutwise.tree.recipes import EXPANSIONS, recipes_for
+from cutwise.tree.recipes import EXPANSIONS, Expansion, recipes_for
 
 __all__ = ["ClusterExplainer"]
 
+Algorithm = Literal["auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"]
 ALGORITHMS = ("auto", *recipes_for("labels"), "cart")
 
 
@@ -123,9 +124,9 @@ class ClusterExplainer(TreeEstimator):
     def __init__(
         self,
         max_leaves: int | None = None,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         *,
-        expansion: str = "exkmc",
+        expansion: Expansion = "exkmc",
         depth_penalty: float = 0.03,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "outside",

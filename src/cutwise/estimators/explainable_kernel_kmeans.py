@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -43,10 +43,11 @@ from cutwise.table import (
     read_weights,
 )
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.recipes import CUTS, EXPANSIONS, recipes_for
+from cutwise.tree.recipes import CUTS, EXPANSIONS, Expansion, recipes_for
 
 __all__ = ["ExplainableKernelKMeans"]
 
+Algorithm = Literal["imm", "exkmc", "expand"]
 ALGORITHMS = ("imm", *recipes_for("kernel"))
 FEATURES = ("auto", "taylor", "kernel")
 
@@ -160,18 +161,18 @@ class ExplainableKernelKMeans(TreeClusterer):
         n_clusters: int = 8,
         *,
         max_leaves: int | None = None,
-        algorithm: str = "imm",
-        expansion: str = "exkmc",
+        algorithm: Algorithm = "imm",
+        expansion: Expansion = "exkmc",
         kernel: Any = "rbf",
         gamma: float | None = None,
         degree: int = 3,
         coef0: float = 1,
         beta: float = 1,
         n_components: int = 100,
-        surrogate_features: str = "auto",
+        surrogate_features: Literal["auto", "taylor", "kernel"] = "auto",
         taylor_order: int = 4,
-        cuts: str = "interval",
-        approximation: str | None = None,
+        cuts: Literal["interval", "threshold"] = "interval",
+        approximation: Literal["nystroem"] | None = None,
         reference: Any = None,
         preprocessor: Any = None,
         n_init: int = 10,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -249,10 +249,10 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         degree: float = 3,
         coef0: float = 1,
         beta: float = 1,
-        init: str = "k-means++",
+        init: Literal["k-means++", "random"] = "k-means++",
         n_init: int = 10,
         max_iter: int = 300,
-        approximation: str | None = None,
+        approximation: Literal["nystroem"] | None = None,
         n_components: int = 100,
         random_state: Seed = None,
         n_jobs: int | None = None,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import count
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from .words import number, quoted
 # A node of sqlglot's syntax tree. Its classes moved between releases, so that no name of one serves as a type.
 Node = Any
 
-__all__ = ["DIALECTS", "SQL_FORMS", "SQL_VALUES", "tree_sql"]
+__all__ = ["DIALECTS", "SQL_FORMS", "SQL_VALUES", "Dialect", "Form", "Values", "tree_sql"]
 
 # How an engine asks whether a value is NaN: by comparing (it calls NaN equal to itself), by a function of that name, by
 # its text, or never, since its columns cannot hold one.
@@ -49,9 +49,27 @@ _NAN_TEST: Mapping[str, str | None] = {
     "oracle": "constant",
     "tsql": None,
 }
-DIALECTS = tuple(_NAN_TEST)
-SQL_FORMS = ("select", "case", "view", "update")
-SQL_VALUES = ("labels", "names")
+Dialect = Literal[
+    "duckdb",
+    "postgres",
+    "sqlite",
+    "mysql",
+    "bigquery",
+    "snowflake",
+    "redshift",
+    "spark",
+    "databricks",
+    "trino",
+    "hive",
+    "clickhouse",
+    "oracle",
+    "tsql",
+]
+Form = Literal["select", "case", "view", "update"]
+Values = Literal["labels", "names"]
+DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
+SQL_FORMS: tuple[Form, ...] = get_args(Form)
+SQL_VALUES: tuple[Values, ...] = get_args(Values)
 
 # Longer chains of AND and OR are cut into parentheses: parsers count their links as levels (SQLite allows 1,000).
 _LONGEST_CHAIN = 50

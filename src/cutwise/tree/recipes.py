@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from .criteria.surrogate import SurrogateCriterion
 from .growing import GrowingTree, GrownTree, expand, separate
 from .provider import ExpansionCriterion, Features, GrowthProblem, MemoryProvider, SeparationCriterion
 
-__all__ = ["CUTS", "EXPANSIONS", "RECIPES", "Recipe", "grow", "grow_tree", "recipes_for"]
+__all__ = ["CUTS", "EXPANSIONS", "RECIPES", "Expansion", "Recipe", "grow", "grow_tree", "recipes_for"]
 
 CUTS = ("interval", "threshold")
 """What tests may be: intervals as well, or one-sided alone."""
@@ -78,7 +79,8 @@ RECIPES = {
 }
 """Every algorithm by its name. A new one is a criterion, or a refinement, and a line here."""
 
-EXPANSIONS = ("exkmc", "expand")
+Expansion = Literal["exkmc", "expand"]
+EXPANSIONS: tuple[Expansion, ...] = get_args(Expansion)
 """Recipes that users may expand a base tree by."""
 
 
