@@ -1,4 +1,4 @@
-// Distinct rows, compared by their values as float64: -0.0 equals 0.0.
+// Distinct rows, compared by their values as float64: -0.0 equals 0.0, and a missing value (NaN) another one.
 #pragma once
 
 #include <cstdint>
@@ -112,7 +112,7 @@ class DistinctRows {
           return false;
     } else {
       for (int64_t f = 0; f < x_.n_cols; ++f)
-        if (x_(a, f) != x_(b, f)) return false;
+        if (const double one = x_(a, f), other = x_(b, f); one != other && (one == one || other == other)) return false;
     }
     return true;
   }
