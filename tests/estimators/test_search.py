@@ -75,6 +75,15 @@ def test_no_paper_has_a_cheaper_tree_whatever_the_table(estimator, form, seed):
             assert (searched.tree_.n_node_samples[searched.tree_.leaves] > 0).all()
 
 
+def test_a_growth_that_ends_early_is_no_hindrance():
+    # By these centers all rows are served best by one leaf, so that ExKMC never splits.
+    X, centers = np.arange(12.0)[:, None], np.array([[5.5], [100.0], [200.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyClusterWarning)
+        assert ExplainableKMeans(3, algorithm="exkmc", max_leaves=5, reference=centers).fit(X).n_leaves_ == 1
+        assert ExplainableKMeans(3, max_leaves=5, reference=centers).fit(X).n_leaves_ >= 3
+
+
 def test_every_point_of_a_curve_is_the_fit_of_its_size():
     def model(max_leaves=None):
         return ExplainableKMeans(6, max_leaves=max_leaves, random_state=0)

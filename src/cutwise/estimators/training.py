@@ -535,10 +535,11 @@ class FitContext:
     def _sizes_of_growths(self, grown: GrownTree) -> list[tuple[GrownTree, list[int]]]:
         """All growths of a fit, and the sizes, decreasing, of their trees."""
         smallest = sizes_of_growth(grown, self.n_clusters)[0]
-        return [
+        growths = [
             (growth, [size for size in sizes_of_growth(growth, self.n_clusters)[::-1] if size >= smallest])
             for growth in (grown, *grown.others)
         ]
+        return [(growth, sizes) for growth, sizes in growths if sizes]  # some may have ended early
 
     def _trees(self, growths: list[tuple[GrownTree, list[int]]]) -> list[tuple[float, int, Callable[[], GrownTree]]]:
         """The cost and size of trees of several growths, and how to get them."""
