@@ -159,7 +159,7 @@ class SearchedColumns:
         """The searched columns of some rows of the table."""
         if self.n_columns > _MANY and np.count_nonzero(self.level >= 0) > self.n_columns // 2:
             return self._expand_sparse(values)
-        expanded = np.empty((len(values), self.n_columns), dtype=np.float64)
+        expanded = np.empty((len(values), self.n_columns), dtype=np.float64, order="F")  # written by columns
         for j in range(self.n_columns):
             expanded[:, j] = self.column(values, j)
         return expanded
