@@ -104,7 +104,7 @@ def test_names_for_this_time_are_in_every_format(cutwise, model):
     ("options", "words"),
     [
         (["--format", "pyhton"], "Did you mean 'python'?"),
-        (["--format", "sql", "--dialect", "oracle"], "'duckdb', 'postgres'"),
+        (["--format", "sql", "--dialect", "informix"], "'duckdb', 'postgres'"),
         (["--format", "sql", "--statement", "selct"], "Did you mean 'select'?"),
         (["--format", "sql", "--table", "a.b.c.d"], "one to three parts"),
         (["--dialect", "duckdb"], "--dialect is for SQL"),

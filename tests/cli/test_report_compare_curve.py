@@ -225,7 +225,7 @@ class TestReport:
     def test_what_cannot_be_written_is_refused(self, refused, fitted, wine_csv, tmp_path):
         assert "written as .html, .md or .json" in refused("report", fitted, wine_csv, "--out", "r.pdf")
         assert "is not a valid option" in refused(
-            "report", fitted, wine_csv, "--out", tmp_path / "r.html", "--dialect", "oracle"
+            "report", fitted, wine_csv, "--out", tmp_path / "r.html", "--dialect", "informix"
         )
         assert not (tmp_path / "r.html").exists()
 
