@@ -8,7 +8,19 @@ from cutwise.cli.app import COMMANDS, app, flattened
 from cutwise.cli.options import GrowthOptions, TableOptions
 
 # What the same word means elsewhere: another file to write, another default that depends on other options.
-OWN = {"out", "table", "labels_from", "model", "scale", "max_leaves", "algorithm", "as_json", "dialect", "drop_missing"}
+OWN = {
+    "out",
+    "table",
+    "within",
+    "labels_from",
+    "model",
+    "scale",
+    "max_leaves",
+    "algorithm",
+    "as_json",
+    "dialect",
+    "drop_missing",
+}
 
 
 def options_of_commands():

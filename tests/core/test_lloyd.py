@@ -44,7 +44,7 @@ def test_bounds_skip_rows_and_change_nothing(layout, dtype, weighted, max_iter, 
     # Stored zeros cost a sparse row no less than the same sums in another order: compare a layout with itself.
     table = LAYOUTS[layout](values)
     expected, n_iter = plain_lloyd(table, start, weights, max_iter, objective)
-    got, n_got, _ = lloyd(as_matrix(table), start, weights, max_iter, objective=objective)
+    got, n_got, *_ = lloyd(as_matrix(table), start, weights, max_iter, objective=objective)
     np.testing.assert_array_equal(got, expected)
     assert n_got == n_iter
 
@@ -56,7 +56,7 @@ def test_iterations_do_not_depend_on_threads_or_row_order(layout, objective):
     values = rng.normal(size=(9000, 5))
     values[rng.random(values.shape) < 0.3] = 0
     start = values[:8].copy()
-    centers, n_iter, _ = lloyd(as_matrix(LAYOUTS[layout](values)), start, objective=objective)
+    centers, n_iter, *_ = lloyd(as_matrix(LAYOUTS[layout](values)), start, objective=objective)
     order = rng.permutation(9000)
     for n_jobs in (1, 2, 5):
         again = lloyd(as_matrix(LAYOUTS[layout](values[order])), start, n_jobs=n_jobs, objective=objective)
@@ -78,8 +78,8 @@ def test_a_weight_is_a_repeated_row(objective):
 def test_an_offset_changes_nothing(offset):
     rng = np.random.default_rng(3)
     values = np.round(rng.normal(size=(2000, 2)) * 1024) / 1024
-    plain, _, _ = lloyd(as_matrix(values), values[:6])
-    shifted, _, _ = lloyd(as_matrix(values + offset), values[:6] + offset)
+    plain, _, *_ = lloyd(as_matrix(values), values[:6])
+    shifted, _, *_ = lloyd(as_matrix(values + offset), values[:6] + offset)
     np.testing.assert_allclose(shifted - offset, plain, atol=4e-6)  # float64's own step there is 2e-6
 
 
@@ -88,9 +88,9 @@ def test_an_offset_changes_nothing(offset):
 def test_the_unit_of_the_data_changes_nothing(exponent, objective):
     # Bounds are float32: such distances are below, near and above what float32 holds.
     values = np.random.default_rng(6).normal(size=(3000, 3))
-    centers, n_iter, _ = lloyd(as_matrix(values), values[:6], objective=objective)
+    centers, n_iter, *_ = lloyd(as_matrix(values), values[:6], objective=objective)
     unit = 2.0**exponent
-    scaled, n_scaled, _ = lloyd(as_matrix(values * unit), values[:6] * unit, objective=objective)
+    scaled, n_scaled, *_ = lloyd(as_matrix(values * unit), values[:6] * unit, objective=objective)
     np.testing.assert_array_equal(scaled, centers * unit)
     assert n_scaled == n_iter
 
@@ -99,14 +99,14 @@ def test_the_unit_of_the_data_changes_nothing(exponent, objective):
 def test_costs_beyond_float64_break_no_memory(objective):
     # The correction of a sparse row's cost is infinity less infinity, and five centers do not fill their lanes.
     values = sparse.csr_array(np.random.default_rng(7).uniform(0.5, 1.0, (3000, 3)) * 1e308)
-    centers, _, _ = lloyd(as_matrix(values), values[:5].toarray(), max_iter=5, objective=objective)
+    centers, _, *_ = lloyd(as_matrix(values), values[:5].toarray(), max_iter=5, objective=objective)
     assert centers.shape == (5, 3)
 
 
 @both
 def test_a_center_that_lost_its_rows_starts_again_far_away(objective):
     values = np.array([[0.0], [0.1], [10.0], [10.1], [50.0]])
-    centers, _, _ = lloyd(as_matrix(values), np.array([[0.0], [1000.0], [2000.0]]), objective=objective)
+    centers, _, *_ = lloyd(as_matrix(values), np.array([[0.0], [1000.0], [2000.0]]), objective=objective)
     expected = {"kmeans": [0.05, 10.05, 50.0], "kmedians": [0.0, 10.0, 50.0]}  # the lower of two is the median
     assert sorted(centers[:, 0].round(6)) == expected[objective]
 
@@ -119,7 +119,7 @@ def test_as_many_centers_as_distinct_rows_cost_nothing(make, objective):
     values = points[rng.integers(0, 30, 2000)]
     values[:30] = points
     x = as_matrix(make(values))
-    centers, _, _ = lloyd(x, np.repeat(points[:1], 30, axis=0), objective=objective)  # all start at one point
+    centers, _, *_ = lloyd(x, np.repeat(points[:1], 30, axis=0), objective=objective)  # all start at one point
     assert not assign(x, centers, objective)[1].any()
 
 
@@ -128,8 +128,8 @@ def test_a_tolerance_stops_early(objective):
     rng = np.random.default_rng(5)
     values = rng.normal(size=(5000, 4))
     x = as_matrix(values)
-    exact, n_exact, _ = lloyd(x, values[:10], objective=objective)
-    rough, n_rough, _ = lloyd(x, values[:10], tolerance=1e-2, objective=objective)
+    exact, n_exact, *_ = lloyd(x, values[:10], objective=objective)
+    rough, n_rough, *_ = lloyd(x, values[:10], tolerance=1e-2, objective=objective)
     assert n_rough < n_exact
     cost = [assign(x, c, objective)[1].sum() for c in (exact, rough)]
     assert cost[0] <= cost[1] <= 1.2 * cost[0]
@@ -137,9 +137,9 @@ def test_a_tolerance_stops_early(objective):
 
 def test_one_center_is_the_mean_or_the_median():
     values = np.random.default_rng(6).normal(size=(101, 3))
-    centers, _, _ = lloyd(as_matrix(values), values[:1])
+    centers, _, *_ = lloyd(as_matrix(values), values[:1])
     np.testing.assert_allclose(centers[0], values.mean(axis=0), rtol=1e-12)
-    centers, _, _ = lloyd(as_matrix(values), values[:1], objective="kmedians")
+    centers, _, *_ = lloyd(as_matrix(values), values[:1], objective="kmedians")
     np.testing.assert_array_equal(centers[0], np.median(values, axis=0))
 
 

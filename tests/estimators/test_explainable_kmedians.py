@@ -151,6 +151,6 @@ def test_what_cannot_be_used_is_named(options, words):
 
 def test_values_that_are_no_numbers_are_named():
     with pytest.raises(InvalidInputError, match="contains NaN"):
-        ExplainableKMedians(2).fit(IRIS.where(IRIS > 1.0))
+        ExplainableKMedians(2, preprocessor=None).fit(IRIS.where(IRIS > 1.0))
     with pytest.raises(InvalidInputError, match="beyond float64"):
         ExplainableKMedians(2).fit(np.array([[1e308, 1e308], [-1e308, -1e308], [0.0, 1.0]]))

@@ -229,7 +229,7 @@ def _curve(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CutwiseWarning)  # said when the model was fitted
             found = cost_curve(model, X, y, **fit)
-    except CutwiseError as error:
+    except (CutwiseError, ValueError) as error:  # also a preprocessor's, of columns that the tree does not ask about
         notes.append(f"{left_out}: {' '.join(str(error).split())}")
         return None
     same = found.cost[found.n_leaves == tree.n_leaves]

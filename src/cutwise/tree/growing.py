@@ -44,8 +44,6 @@ def place_threshold(a: float, b: float, kind: ColumnKind) -> float:
         return choose_boundary(a, b, kind)
     if kind.name == "duration":
         return choose_length(a, b)
-    if kind.name == "bool":  # only the coordinate of a center may lie in between, and goes where its leaf is
-        return math.floor(a) + 0.0
     return choose_threshold(a, b, kind.is_integer)
 
 

@@ -8,6 +8,7 @@ How rows in memory answer stands beside each description; the numbers of these r
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -460,7 +461,8 @@ class MemoryProvider:
 
     def state_of(self, separation: Separation[State]) -> State:
         """What a separation keeps of the rows."""
-        state: State = self._states.get(separation) or separation.in_memory(self)
+        # A circle of references would hold the costs of all rows until the garbage collector comes.
+        state: State = self._states.get(separation) or separation.in_memory(weakref.proxy(self))
         self._states[separation] = state
         return state
 
