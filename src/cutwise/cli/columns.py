@@ -396,7 +396,7 @@ def columns_of_numbers(model: TreeEstimator, columns: Iterable[str]) -> list[str
 def columns_without_gaps(model: TreeEstimator, columns: Iterable[str]) -> list[str]:
     """Those of a file's columns of which a model knows no missing value."""
     kinds = model._kinds_by_name
-    return [c for c in columns if kinds.get(c, NUMBER).name != "category" and not kinds.get(c, NUMBER).has_gaps]
+    return [c for c in columns if not kinds.get(c, NUMBER).places_missing]
 
 
 def _with_reasons(left_out: Mapping[str, str], most: int = 8) -> str:

@@ -94,7 +94,7 @@ class PartitionDisplay:
         labeled = labeled_tree(model)
         across, up = _two_columns(labeled, columns)
         for column in (across, up):
-            if (kind := labeled.columns.kinds[column]).name == "category" or kind.has_gaps:
+            if (kind := labeled.columns.kinds[column]).places_missing:
                 what = "has missing values" if kind.has_gaps else "holds categories"
                 raise InvalidInputError(
                     f"A partition is drawn along two axes of numbers, and {labeled.columns.describe(column)} {what}. "

@@ -46,16 +46,15 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     tested, names, has_names = labeled.tested, labeled.names, labeled.columns.has_names
     variables = _variables([names[feature] for feature in tested], taken={function})
     spoken = dict(zip(tested, variables, strict=True))
-    lines = [f"def {function}(row):", *_docstring(has_names)]
+    kinds = labeled.columns.kinds
+    are_numbers = all(kinds[f].name in _NUMBERS for f in tested)
+    lines = [f"def {function}(row):", *_docstring(has_names, are_numbers, any(kinds[f].places_missing for f in tested))]
     for feature in tested:
         lines.append(f"    {spoken[feature]} = row[{_literal(names[feature] if has_names else feature)}]")
-    kinds = labeled.columns.kinds
-    asked = [spoken[f] for f in tested if kinds[f].name != "category" and not kinds[f].has_gaps]
+    asked = [spoken[f] for f in tested if not kinds[f].places_missing]
     if asked:
         lines.append(f"    for value in ({', '.join(asked)},):")
-        compared = (
-            "float(value) != float(value)" if all(kinds[f].name in _NUMBERS for f in tested) else "value != value"
-        )
+        compared = "float(value) != float(value)" if are_numbers else "value != value"
         lines.append(f"        if value is None or {compared}:  # nan is no number, not even itself")
         lines.append("            return None")
     for feature in tested:
@@ -71,13 +70,15 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _docstring(named: bool) -> list[str]:
+def _docstring(named: bool, are_numbers: bool, places_missing: bool) -> list[str]:
     keys = "column names" if named else "positions, counted from 0,"
+    values = "numbers, which are compared as floats" if are_numbers else "values; numbers are compared as floats"
+    where = "in a tested column that had no gaps at fit" if places_missing else "that is tested"
     return [
         '    """Give the cluster of a row: the one that predict gives.',
         "",
-        f"    `row` is a mapping of {keys} to numbers, which are compared as floats. None for a row in which a value",
-        "    that is tested is None or nan.",
+        f"    `row` is a mapping of {keys} to {values}. None for a row in which a value",
+        f"    {where} is None or nan.",
         '    """',
     ]
 

@@ -112,7 +112,8 @@ def tree_sql(
         _check_free(column, labeled.names, form)
     statement = writer.statement(case, form, source, column, target)
     known_as = labeled.cluster_names if values == "labels" else {}
-    return "\n".join([*_comments(dialect, nulls, form, column, known_as), writer.text(statement)])
+    placed = [labeled.columns.kinds[feature].places_missing for feature in labeled.tested]
+    return "\n".join([*_comments(dialect, nulls, form, column, known_as, placed), writer.text(statement)])
 
 
 class _Writer:
@@ -167,7 +168,7 @@ class _Writer:
             _sayable(names[feature], "column")
         kinds = labeled.columns.kinds
         # Where missing values were there at fit, the conditions say where they go.
-        asked = [feature for feature in tested if kinds[feature].name != "category" and not kinds[feature].has_gaps]
+        asked = [feature for feature in tested if not kinds[feature].places_missing]
         absent = [test for feature in asked for test in self.absence(names[feature], kinds[feature])]
         branches = [
             exp.If(this=self.chain(absent[i : i + _LONGEST_CHAIN], exp.Or), true=self.label(nulls))
@@ -413,13 +414,18 @@ def _check_nulls(nulls: Any, labels: Sequence[Any]) -> None:
         )
 
 
-def _comments(dialect: str, nulls: Any, form: str, column: str, known_as: Mapping[Any, str]) -> list[str]:
-    """What a reader of the SQL has to know. Without semicolons and quotes: simple-minded drivers look for them."""
+def _comments(
+    dialect: str, nulls: Any, form: str, column: str, known_as: Mapping[Any, str], placed: Sequence[bool]
+) -> list[str]:
+    """What a reader of the SQL has to know. Without semicolons and quotes: simple-minded drivers look for them.
+
+    ``placed``: of every tested column, whether the rules place rows without a value in it.
+    """
     missing = "NULL or text that is no number" if dialect == "sqlite" else "NULL or NaN"
-    lines = [
-        "Clusters by cutwise, for every row the one that predict gives. Comparisons are in double precision.",
-        f"A row with {missing} in a tested column gets {'NULL' if nulls is None else quoted(nulls)}.",
-    ]
+    where = "a tested column that had no gaps at fit" if any(placed) else "a tested column"
+    lines = ["Clusters by cutwise, for every row the one that predict gives. Comparisons are in double precision."]
+    if not placed or not all(placed):
+        lines.append(f"A row with {missing} in {where} gets {'NULL' if nulls is None else quoted(nulls)}.")
     if form == "update":
         lines.append(f"The column {quoted(column)} has to be there already.")
     lines += [f"{quoted(label)} = {quoted(name)}" for label, name in known_as.items()]

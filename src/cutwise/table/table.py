@@ -75,6 +75,11 @@ class ColumnKind:
         return self.name != "number"
 
     @property
+    def places_missing(self) -> bool:
+        """Whether rules on the column say where rows without a value in it go."""
+        return self.name == "category" or self.has_gaps
+
+    @property
     def is_plain(self) -> bool:
         """Whether the column holds numbers or truth values, all of them known, or takes no part."""
         return self.left_out is not None or (self.name in ("number", "integer", "bool") and not self.has_gaps)
@@ -182,7 +187,7 @@ class SearchedColumns:
 
 def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
     """What is searched of columns of these kinds; None where it is the columns themselves."""
-    if not any(kind.name == "category" or kind.has_gaps for kind in kinds):
+    if not any(kind.places_missing for kind in kinds):
         return None
     found: list[tuple[int, int, int]] = []
     for column, kind in enumerate(kinds):
