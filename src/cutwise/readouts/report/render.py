@@ -103,10 +103,10 @@ def _explained_in_words(headline: Mapping[str, Any]) -> str:
 
 
 def _with_breaks(text: Any) -> Any:
-    """Escaped, with places to break a line after the signs that join words in names."""
+    """Escaped, with places to break a line between the words that names are joined of."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub(r"(?<=[_/])(?=\w)", "<wbr>", str(escape(text))))
+    return Markup(re.sub(r"(?<=[_/.])(?=\w)|(?<=[a-z])(?=[A-Z])", "<wbr>", str(escape(text))))
 
 
 def _escape_markdown(text: Any) -> str:
