@@ -432,7 +432,6 @@ Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 
 _ROUNDING = 1e-9
-
 """Costs that differ by less, relative to those of the reference, are compared exactly."""
 
 

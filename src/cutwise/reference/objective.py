@@ -109,11 +109,9 @@ def _as_they_are(costs: Float64) -> Float64:
 
 
 KMEANS = Objective("kmeans", "k-means", "mean", "squared distances", _roots)
-
 """Squared Euclidean distance to the weighted mean."""
 
 KMEDIANS = Objective("kmedians", "k-medians", "median", "l1 distances", _as_they_are)
-
 """l1 distance to the coordinate-wise weighted median."""
 
 OBJECTIVES: dict[str, Objective] = {objective.name: objective for objective in (KMEANS, KMEDIANS)}
@@ -121,7 +119,6 @@ OBJECTIVES: dict[str, Objective] = {objective.name: objective for objective in (
 """Every objective by its name."""
 
 FEATURE_SPACE = "kernel"
-
 """What stands in place of an objective where centers are means in the feature space of a kernel."""
 
 
@@ -178,7 +175,6 @@ class Reference:
 
 
 MAX_TOTAL = 2**31
-
 """What integer weights add up to at most (and one more per row); it leaves 30 bits for the cost of a row."""
 
 # Two float64 whose ratio is this near to an integer cannot be told from an integer ratio that was rounded twice.
@@ -242,11 +238,9 @@ def sum_weights(
 
 
 _SMALLEST_SQUARE = 2.0**-1000
-
 """Where no squared distance is larger, those a few digits smaller lose digits below float64's range, or all are 0."""
 
 _COLUMNS_A_COST = 3
-
 """Costs by every center are kept where there are so many columns a center.
 
 They then take little memory beside the rows, and measuring them again takes longer than reading them."""
@@ -388,7 +382,6 @@ Units = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Weights = npt.NDArray[np.int64] | None
 
 SMALL = 2**20
-
 """Total weight times number of centers up to which memory does not matter and costs get all the bits there are."""
 
 COARSE_BITS = 30
@@ -398,13 +391,11 @@ FINE_BITS = 50
 SUM_BITS = 60
 
 ENOUGH_BITS = 10
-
 """Binary digits that the excess of the second nearest center must have in the mean over the rows.
 
 Otherwise far rows or far centers have taken 30 bits for themselves, and costs near by are rounded to nothing."""
 
 CAPPED_BITS = 20
-
 """Binary digits that this excess gets where costs are capped, if sums leave room for them.
 
 Far centers are then all equally far, and centers near by are told apart again."""

@@ -67,11 +67,9 @@ Float64: TypeAlias = npt.NDArray[np.float64]
 Int64: TypeAlias = npt.NDArray[np.int64]
 
 SAMPLE_WEIGHT = 2.0**31
-
 """What the weights of a sample add up to: it leaves the exact sums of Lloyd's iterations 60 bits for each value."""
 
 SWAP_TRIALS = 4
-
 """Rows tried in a swap; the cost kernels measure four centers in the time of one."""
 
 
@@ -263,53 +261,41 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
 
 
 SMALL_ROWS = 1_000
-
 """Distinct rows of a table that takes next to no time: all restarts are made."""
 
 RESTART_ROWS, RESTART_ROWS_OF_CLUSTER = 2_500, 50
-
 """Distinct rows of a restart: so many, and so many for each cluster at least."""
 
 FINAL_ROWS, FINAL_ROWS_OF_CLUSTER = 5_000, 100
-
 """The same where the best restarts go on."""
 
 WHOLE_ROWS = 12_000
-
 """Distinct rows of a table that is searched to the end, without a second sample."""
 
 CLEAR_ROWS = 40
-
 """So many times as many rows as a restart has need no second sample where restarts agree."""
 
 RESTARTS_PER_INIT, ROUND, FINALISTS, MOST_SAMPLES = 0.6, 2, 4, 4
-
 """Restarts, whose swaps are worth more than further starts; at a time; those that go on; samples at most."""
 
 AGREED, AGREEING, HOPELESS = 1.0003, 3, 1.05
-
 """Relative to the best restart, the cost of those that agree with it, how many are enough, and what ends one."""
 
 MISSED, MISSED_OF_CLUSTER = 1.01, 6.0
-
 """Cost on all rows, relative to what the sample says, above which it has missed something.
 
 The second number is added for each cluster and row of the sample: clusters suit the rows that they were found on."""
 
 COARSE, MIDDLE, FINE = 1e-3, 1e-4, 1e-5
-
 """Relative falls of the cost that end a restart, the run that it is chosen by, and later ones on a large table."""
 
 IMPROVED, MOST_IMPROVEMENTS = 1.0 - 1e-4, 5
-
 """Relative cost below which another round of swaps follows, and rounds at most."""
 
 MAX_FULL_ITER = 20
-
 """Iterations of a reference over all rows of a large table; all but the first few change next to nothing."""
 
 MOST_FINISHES = 5
-
 """How often rows are labeled at the end; once, but where that shows a cluster without rows or another order."""
 
 

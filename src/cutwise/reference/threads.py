@@ -90,7 +90,6 @@ def one_thread() -> Iterator[None]:
 
 
 BLOCK = 1 << 22
-
 """Values computed at once: 32 MiB of float64."""
 
 

@@ -133,7 +133,6 @@ Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 
 _MANY = 128
-
 """With more columns than this most are of levels, and few of their values are not zero."""
 
 

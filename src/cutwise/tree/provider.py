@@ -138,7 +138,6 @@ State = TypeVar("State", bound="NodeRows", covariant=True)
 _NO_GAP = (math.nan, math.nan)
 
 HISTOGRAM_BYTES = 128 * 2**20
-
 """A histogram of every cluster is kept up to this size; above it columns are sorted node by node instead."""
 
 
