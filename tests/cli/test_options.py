@@ -2,8 +2,10 @@
 
 from collections import defaultdict
 
+import pytest
 import typer
 
+from cutwise.cli import main
 from cutwise.cli.app import COMMANDS, app, flattened
 from cutwise.cli.options import GrowthOptions, TableOptions
 
@@ -65,3 +67,13 @@ def test_a_group_arrives_as_one_argument():
 def test_lines_of_help_end_where_the_screen_ends(cutwise):
     text = cutwise("compare", "--help").out
     assert "Agreement: rows that are where" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(("typed", "completed"), [("cutwise fr", ["front"]), ("cutwise fit --algo", ["--algorithm"])])
+def test_shells_complete_commands_and_options(capsys, monkeypatch, typed, completed):
+    monkeypatch.setenv("_CUTWISE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(typed.count(" ")))
+    with pytest.raises(SystemExit, match="0"):
+        main([])
+    assert capsys.readouterr().out.split() == completed

@@ -56,7 +56,6 @@ app = typer.Typer(
     help="Clusters that can be said in words: small threshold trees whose leaves are clusters.",
     epilog="Try it without a file: cutwise fit --example wine",
     invoke_without_command=True,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = {
