@@ -68,3 +68,17 @@ def test_levels_never_seen_are_outside_or_refused(cutwise, people, tmp_path, unk
     done = cutwise("predict", model, people)
     assert done.code == code
     assert "never seen at fit: 'west'" in done.err
+
+
+def test_compare_takes_tables_as_they_are_but_for_cart(cutwise, people):
+    result = cutwise("compare", people, "-k", 3, "--json")
+    trees = json.loads(result.out)["trees"]
+    assert [tree["algorithm"] for tree in trees] == ["search", "imm", "exgreedy", "exshallow", "exkmc"]
+    assert "CART is left out" in result.err
+    assert min(trees, key=lambda tree: tree["cost"])["cost"] == trees[0]["cost"]
+
+
+def test_a_front_of_a_table_as_it_is_names_a_tree_that_predicts(cutwise, people, tmp_path):
+    model = tmp_path / "m.json"
+    assert cutwise("front", people, "-k", 3, "--within", "80%", "--model", model).code == 0
+    assert cutwise("predict", model, people).code == 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.cells import holds_codes
-from cutwise.cli.options import TableOptions
+from cutwise.cli.options import TableOptions, scaler_of
 from cutwise.cli.screen import note, working
 from cutwise.cli.tables import Source, clusters_of_example, read_example, read_source
 from cutwise.cli.text import whole_again
@@ -267,6 +267,13 @@ class Task:
     def is_mixed(self) -> bool:
         """Whether there is more than complete numbers."""
         return self.categories is not None
+
+    def measured(self, scale: str, objective: str) -> tuple[str, dict[str, Any]]:
+        """What ``--scale`` comes to for this table, and the parameters that tell it to an estimator."""
+        scaler = scaler_of(scale, objective=objective, mixed=self.is_mixed)
+        if not self.is_mixed:
+            return "standard" if scale == "auto" else scale, {"preprocessor": scaler}
+        return scale, {"preprocessor": scaler, "categorical_features": self.categories}
 
 
 def find_source(table: TableOptions, n_clusters: int | None, *, command: str) -> tuple[Source, int]:

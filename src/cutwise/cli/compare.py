@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.columns import Task, find_source, prepare
 from cutwise.cli.options import (
+    SCALES,
     AsJson,
     Clusters,
     GrowthOptions,
@@ -19,13 +20,13 @@ from cutwise.cli.options import (
     Scale,
     TableOptions,
     estimator_of,
-    scaler_of,
 )
-from cutwise.cli.screen import print_line, print_table, warnings_name, working
+from cutwise.cli.screen import note, print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning
 from cutwise.readouts.explained import table_notes
 from cutwise.readouts.words import finite, percent
 from cutwise.reference import OBJECTIVES
+from cutwise.table import check_option
 from cutwise.tree.recipes import recipes_for
 
 if TYPE_CHECKING:
@@ -60,11 +61,11 @@ def command(
     clustering given.
     """
     estimator = estimator_of(objective)
-    scale = "standard" if scale == "auto" else scale
-    scaler = scaler_of(scale)
+    check_option("--scale", scale, tuple(SCALES))
     source, n_clusters = find_source(table, n_clusters, command="compare")
-    task = prepare(source, table, mixed=False)
-    common = {"max_leaves": max_leaves, "preprocessor": scaler}
+    task = prepare(source, table)
+    scale, measure = task.measured(scale, objective)
+    common = {"max_leaves": max_leaves, **measure}
     with working(f"clustering {len(task.table):,} rows and {task.table.shape[1]} columns"), warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyClusterWarning)  # of a tree that is not shown
         first = estimator(n_clusters, algorithm="exkmc", **common, **growth.params)
@@ -74,8 +75,11 @@ def command(
         with working(f"growing a tree by {algorithm}"), warnings_name(algorithm):
             model = estimator(n_clusters, **{"algorithm": algorithm, "reference": reference, **common, **growth.params})
             entries.append(_figures(algorithm, *_fit(model, task), task))
-    with working("growing a tree by CART"), warnings_name("CART"):
-        entries.append(_cart(first, objective, {**common, "n_jobs": growth.jobs}, task))
+    if task.is_mixed:
+        note("CART is left out: it takes complete numbers alone")
+    else:
+        with working("growing a tree by CART"), warnings_name("CART"):
+            entries.append(_cart(first, objective, {**common, "n_jobs": growth.jobs}, task))
     if as_json:
         about = {"source": source.name, "n_rows": len(task.table), "n_columns": task.table.shape[1]}
         about |= {"n_clusters": n_clusters, "objective": objective, "scale": scale}

@@ -23,7 +23,6 @@ from cutwise.cli.options import (
     Scale,
     TableOptions,
     estimator_of,
-    scaler_of,
 )
 from cutwise.cli.screen import Outputs, note, print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
@@ -95,12 +94,9 @@ def command(
     with Outputs(out, model, inputs=[table.file]) as outputs:
         source, n_clusters = find_source(table, n_clusters, command="curve")
         task = prepare(source, table)
-        scale = "standard" if scale == "auto" and not task.is_mixed else scale
-        params = {**growth.params, "preprocessor": scaler_of(scale, objective=objective, mixed=task.is_mixed)}
-        if task.is_mixed:
-            params["categorical_features"] = task.categories
+        scale, measure = task.measured(scale, objective)
         with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns"):
-            recipe = estimator(n_clusters, **{"algorithm": algorithm, **params})
+            recipe = estimator(n_clusters, **{"algorithm": algorithm, **measure, **growth.params})
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyClusterWarning)  # of the tree to start from, one of many
                 curve = cost_curve(recipe, task.table, max_leaves=max_leaves, sample_weight=task.weights)

@@ -24,7 +24,6 @@ from cutwise.cli.options import (
     TableOptions,
     check_objective,
     estimator_of,
-    scaler_of,
 )
 from cutwise.cli.screen import Outputs, note, working
 from cutwise.exceptions import InvalidInputError
@@ -146,10 +145,8 @@ def command(
             source = find_labeled(table, n_clusters, labels_from, command="fit")
         only_numbers = kernel is not None or algorithm in ("optimal", "cart")
         task = prepare(source, table, labels_from=labels_from, mixed=not only_numbers)
-        scale = "standard" if scale == "auto" and not task.is_mixed else scale
-        params["preprocessor"] = scaler_of(scale, objective=objective, mixed=task.is_mixed)
-        if task.is_mixed:
-            params |= {"categorical_features": task.categories, "handle_unknown": unknown}
+        scale, measure = task.measured(scale, objective)
+        params |= measure | ({"handle_unknown": unknown} if task.is_mixed else {})
         with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns", quiet=verbose):
             model = _fitted(task, params, objective, kernel_options, n_clusters)
         name_clusters(model, name or [])

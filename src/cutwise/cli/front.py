@@ -13,6 +13,7 @@ from cutwise.cli.curve import check_picture, share_of
 from cutwise.cli.models import print_rules
 from cutwise.cli.options import (
     OUTPUT,
+    SCALES,
     TREE,
     AsJson,
     Clusters,
@@ -21,10 +22,10 @@ from cutwise.cli.options import (
     Scale,
     TableOptions,
     estimator_of,
-    scaler_of,
 )
 from cutwise.cli.screen import Outputs, note, print_line, print_table, working
 from cutwise.exceptions import InvalidInputError
+from cutwise.table import check_option
 
 if TYPE_CHECKING:
     from cutwise import TreeFront
@@ -72,12 +73,14 @@ def command(
         raise InvalidInputError(f"--model {model} saves the tree that --within chooses: say --within 5%, for instance.")
     if out is not None:
         check_picture(out)
-    estimator, scaler = estimator_of(objective), scaler_of(scale)
+    estimator = estimator_of(objective)
+    check_option("--scale", scale, tuple(SCALES))
     with Outputs(out, model, inputs=[table.file]) as outputs:
         source, n_clusters = find_source(table, n_clusters, command="front")
         task = prepare(source, table)
         with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns"):
-            recipe = estimator(n_clusters, preprocessor=scaler, **growth.params)
+            scale, measure = task.measured(scale, objective)
+            recipe = estimator(n_clusters, **measure, **growth.params)
             front = recipe.front(task.table, max_leaves=max_leaves, sample_weight=task.weights)
             number = None if share is None else front.shortest(share)
             chosen = None if number is None else front.model(number)
