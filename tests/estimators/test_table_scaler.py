@@ -98,7 +98,7 @@ def test_a_level_never_seen_lies_at_none_and_wide_tables_are_sparse():
     Z = scaler.transform(pd.DataFrame({"code": codes, "other": codes}))
     assert sparse.issparse(Z)
     assert Z.shape == (600, 2 * 255)
-    assert (Z.count_nonzero(axis=1) == 2).all()
+    assert (np.diff(Z.indptr) == 2).all()
     few = TableScaler().fit(pd.DataFrame({"region": ["N", "S"] * 4}))
     with pytest.warns(UserWarning, match="never seen at fit: 'W'"):
         assert few.transform(pd.DataFrame({"region": ["W"]})).tolist() == [[0, 0]]

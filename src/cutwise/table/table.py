@@ -179,7 +179,9 @@ class SearchedColumns:
 
     def _expand_sparse(self, values: npt.NDArray[np.generic]) -> sparse.csr_array:
         columns = [sparse.csc_array(self.column(values, j)[:, np.newaxis]) for j in range(self.n_columns)]
-        joined: sparse.csr_array = sparse.hstack(columns, format="csr")
+        joined = sparse.csr_array(
+            sparse.hstack(columns, format="csr")
+        )  # older releases of SciPy make a matrix of arrays
         joined.sort_indices()
         return joined
 
