@@ -146,6 +146,8 @@ def test_what_cannot_be_meant_is_refused(params, words):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of other processes")
 def test_an_interrupt_ends_a_long_search_at_once():
     code = (
+        "import signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # shells have background jobs ignore it
         "from sklearn.datasets import load_digits\n"
         "from cutwise import ExplainableKMeans\n"
         "model = ExplainableKMeans(10, search_effort=1e5, random_state=0, n_jobs=2, verbose=2)\n"
