@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cutwise.cli.columns import find_source, prepare
 from cutwise.cli.models import print_rules
 from cutwise.cli.options import (
-    OUTPUT,
     SCALES,
     TREE,
     AsJson,
+    ChosenModel,
     Clusters,
     GrowthOptions,
     Objective,
+    Picture,
     Scale,
     TableOptions,
     estimator_of,
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from cutwise import CostCurve
     from cutwise.estimators import TreeEstimator
 
-__all__ = ["EXAMPLES", "check_picture", "command", "share_of"]
+__all__ = ["EXAMPLES", "command", "read_choice", "write_picture"]
 
 EXAMPLES = (
     "cutwise curve --example wine --within 2%",
@@ -72,21 +75,12 @@ def command(
         ),
     ] = None,
     growth: GrowthOptions,
-    out: Annotated[
-        str | None, typer.Option(metavar="PICTURE", help="Draw it: .png, .svg or .pdf.", rich_help_panel=OUTPUT)
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL.json", help="Save the tree that --within chooses.", rich_help_panel=OUTPUT),
-    ] = None,
+    out: Picture = None,
+    model: ChosenModel = None,
     as_json: AsJson = False,
 ) -> None:
     """Print cost, share kept and agreement of every tree from one leaf a cluster on, all from a single fit."""
-    share = None if within is None else share_of(within)
-    if model is not None and share is None:
-        raise InvalidInputError(f"--model {model} saves the tree that --within chooses: say --within 2%, for instance.")
-    if out is not None:
-        check_picture(out)
+    share = read_choice(within, model, out, example="2%")
     estimator = estimator_of(objective)
     check_option("--scale", scale, tuple(SCALES))
     from cutwise import cost_curve
@@ -106,7 +100,7 @@ def command(
                 with warnings_name(f"the tree of {n_leaves} leaves"):
                     chosen = curve.model(n_leaves)
         if out is not None:
-            outputs.write(out, lambda part: _draw(curve, share, part, Path(out).suffix.lower()))
+            write_picture(outputs, out, partial(_draw, curve, share))
         if model is not None and chosen is not None:
             outputs.write(model, chosen.save)
     if as_json:
@@ -141,6 +135,18 @@ def _print(curve: CostCurve, chosen: TreeEstimator | None, within: str | None, o
         print_rules(chosen)
 
 
+def read_choice(within: str | None, model: str | None, out: str | None, *, example: str) -> float | None:
+    """The share of the cost that ``--within`` allows, after what goes with it has been checked."""
+    if model is not None and within is None:
+        raise InvalidInputError(
+            f"--model {model} saves the tree that --within chooses: say --within {example}, for instance."
+        )
+    share = None if within is None else share_of(within)
+    if out is not None:
+        check_picture(out)
+    return share
+
+
 def share_of(within: str) -> float:
     """The fraction that ``2%`` or ``0.02`` says."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", within)
@@ -163,12 +169,18 @@ def check_picture(out: str) -> None:
     need_matplotlib()
 
 
-def _draw(curve: CostCurve, share: float | None, part: Path, ending: str) -> None:
+def write_picture(outputs: Outputs, out: str, draw: Callable[[Any], object]) -> None:
+    """Draw on axes of matplotlib, and write the picture; its name's ending says how."""
     # A figure of its own, not pyplot's: no window system is asked for.
     from matplotlib.figure import Figure
 
+    figure = Figure(figsize=(6.8, 4.0), layout="constrained")
+    draw(figure.add_subplot())
+    ending = Path(out).suffix.lower().removeprefix(".")
+    outputs.write(out, lambda part: figure.savefig(part, format=ending, dpi=160))
+
+
+def _draw(curve: CostCurve, share: float | None, ax: Any) -> None:
     from cutwise.plot import CurveDisplay
 
-    figure = Figure(figsize=(6.8, 4.0), layout="constrained")
-    CurveDisplay.from_curve(curve, within=share, ax=figure.add_subplot())
-    figure.savefig(part, format=ending.removeprefix("."), dpi=160)
+    CurveDisplay.from_curve(curve, within=share, ax=ax)

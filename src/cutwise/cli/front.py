@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cutwise.cli.columns import find_source, prepare
-from cutwise.cli.curve import check_picture, share_of
+from cutwise.cli.curve import read_choice, write_picture
 from cutwise.cli.models import print_rules
 from cutwise.cli.options import (
-    OUTPUT,
     SCALES,
     TREE,
     AsJson,
+    ChosenModel,
     Clusters,
     GrowthOptions,
     Objective,
+    Picture,
     Scale,
     TableOptions,
     estimator_of,
 )
 from cutwise.cli.screen import Outputs, note, print_line, print_table, working
-from cutwise.exceptions import InvalidInputError
 from cutwise.table import check_option
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def command(
     table: TableOptions,
     n_clusters: Clusters = None,
     objective: Objective = "kmeans",
-    scale: Scale = "standard",
+    scale: Scale = "auto",
     max_leaves: Annotated[
         int | None, typer.Option(help="Leaves at most.", show_default="two a cluster", rich_help_panel=TREE)
     ] = None,
@@ -58,21 +58,12 @@ def command(
         ),
     ] = None,
     growth: GrowthOptions,
-    out: Annotated[
-        str | None, typer.Option(metavar="PICTURE", help="Draw it: .png, .svg or .pdf.", rich_help_panel=OUTPUT)
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL.json", help="Save the tree that --within chooses.", rich_help_panel=OUTPUT),
-    ] = None,
+    out: Picture = None,
+    model: ChosenModel = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the trees that none beats both in cost and in the length of rules, all from a single search."""
-    share = None if within is None else share_of(within)
-    if model is not None and share is None:
-        raise InvalidInputError(f"--model {model} saves the tree that --within chooses: say --within 5%, for instance.")
-    if out is not None:
-        check_picture(out)
+    share = read_choice(within, model, out, example="5%")
     estimator = estimator_of(objective)
     check_option("--scale", scale, tuple(SCALES))
     with Outputs(out, model, inputs=[table.file]) as outputs:
@@ -85,7 +76,7 @@ def command(
             number = None if share is None else front.shortest(share)
             chosen = None if number is None else front.model(number)
         if out is not None:
-            outputs.write(out, lambda part: _draw(front, part, Path(out).suffix.lower()))
+            write_picture(outputs, out, partial(_draw, front))
         if model is not None and chosen is not None:
             outputs.write(model, chosen.save)
     if as_json:
@@ -112,12 +103,7 @@ def command(
             note(f"wrote {path}")
 
 
-def _draw(front: TreeFront, part: Path, ending: str) -> None:
-    # A figure of its own, not pyplot's: no window system is asked for.
-    from matplotlib.figure import Figure
-
+def _draw(front: TreeFront, ax: Any) -> None:
     from cutwise.plot import FrontDisplay
 
-    figure = Figure(figsize=(6.8, 4.0), layout="constrained")
-    FrontDisplay.from_front(front, ax=figure.add_subplot())
-    figure.savefig(part, format=ending.removeprefix("."), dpi=160)
+    FrontDisplay.from_front(front, ax=ax)

@@ -163,6 +163,12 @@ Names = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+Picture = Annotated[
+    str | None, typer.Option(metavar="PICTURE", help="Draw it: .png, .svg or .pdf.", rich_help_panel=OUTPUT)
+]
+ChosenModel = Annotated[
+    str | None, typer.Option(metavar="MODEL.json", help="Save the tree that --within chooses.", rich_help_panel=OUTPUT)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=OUTPUT)]
 
 OBJECTIVES = ("kmeans", "kmedians")
