@@ -21,7 +21,7 @@ from cutwise import core
 from cutwise.reference import KMEANS, fixed_costs
 from cutwise.table import encode_table, read_table
 from cutwise.tree.recipes import grow_tree
-from cutwise.tree.refine import Effort, refine
+from cutwise.tree.refine import Effort, SearchCheaper
 
 PAPERS = ("exgreedy", "exshallow", "imm", "exkmc")
 
@@ -67,9 +67,8 @@ def measure(X: np.ndarray, k: int, seed: int, effort: float) -> dict[str, float]
     reference_cost = core.exact_sum(own_costs, rows.weights)
     began = time.process_time()
     papers = [grow_tree(rows, labels, runs[0], costs, algorithm=name, max_leaves=k) for name in PAPERS]
-    _, record, judged = refine(
-        rows, rows.matrix, runs, labels, runs[0], papers, judge, n_leaves=k, effort=Effort.of(effort)
-    )
+    search = SearchCheaper(rows, rows.matrix, runs, labels, runs[0], judge, n_leaves=k, effort=Effort.of(effort))
+    _, record, judged = search.search(papers)
     seconds = time.process_time() - began
     best_paper = min(tree.judgement.cost for tree in judged[: len(papers)]) / reference_cost
     cost = record.cost / reference_cost

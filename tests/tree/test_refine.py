@@ -10,7 +10,7 @@ from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference import KMEANS, fixed_costs
 from cutwise.table import encode_table, read_table
 from cutwise.tree.recipes import grow_tree
-from cutwise.tree.refine import Effort, refine
+from cutwise.tree.refine import Effort, SearchCheaper
 
 
 def lloyd(X, k, seed, weights=None):
@@ -56,19 +56,19 @@ class Fit:
         ]
         points = self.X if Z is None else Z[rows]
         self.judge = lambda leaf: partition_cost(points, leaf, encoded.weights)
-        self.grown, self.record, self.judged = refine(
+        search = SearchCheaper(
             encoded,
             metric,
             runs,
             labels,
             coordinates,
-            self.starts,
             self.judge,
             n_leaves=len(runs[0]),
             effort=Effort.of(effort),
             n_jobs=n_jobs,
             **options,
         )
+        self.grown, self.record, self.judged = search.search(self.starts)
 
     @property
     def tree(self):

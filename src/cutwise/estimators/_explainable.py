@@ -25,8 +25,7 @@ from cutwise.table import (
 )
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for
-from cutwise.tree.refine import Effort, Judged, SearchRecord, expand_tree, tree_size
-from cutwise.tree.refinement import SearchCheaper
+from cutwise.tree.refine import Effort, Judged, SearchCheaper, SearchRecord, expand_tree, tree_size
 from cutwise.tree.subtree import truncate_growth
 
 from ._base import TreeClusterer

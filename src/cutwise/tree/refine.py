@@ -36,7 +36,7 @@ from .refine_sample import (
 )
 from .threshold_tree import NodeTest
 
-__all__ = ["Effort", "Judged", "Judgement", "SearchRecord", "expand_tree", "refine", "replay", "tree_size"]
+__all__ = ["Effort", "Judged", "Judgement", "SearchCheaper", "SearchRecord", "expand_tree", "replay", "tree_size"]
 
 Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
@@ -116,83 +116,100 @@ class Judged:
     path: Path
 
 
-def refine(
-    table: EncodedTable,
-    metric: core.Matrix,
-    runs: Sequence[Float64],
-    labels: Int32,
-    coordinates: Float64,
-    starts: Sequence[GrownTree],
-    judge: Callable[[Int32], float],
-    *,
-    n_leaves: int,
-    effort: Effort,
-    objective: Objective = KMEANS,
-    depth_penalty: float = 0.03,
-    size_penalty: float = 0.0,
-    max_size: tuple[float, float] | None = None,
-    n_jobs: int = 1,
-    progress: Callable[[float], None] | None = None,
-) -> tuple[GrownTree, SearchRecord, list[Judged]]:
-    """Search for a tree that costs less, by what rows cost in the leaf that they reach.
+@dataclass(frozen=True, eq=False)
+class SearchCheaper:
+    """A search for a tree of ``n_leaves`` leaves that costs less, by what rows cost in the leaf that they reach.
 
     ``table``: the m rows, in the columns that are cut. ``metric``: the same rows where distances are measured; the
     table's own matrix where that is the same. ``runs`` (k, p) float64: centers of the reference, then of other
     clusterings of the same rows: a further start each. ``labels`` (m,) int32: reference clusters, which the leaves of
-    the result are named after. ``coordinates`` (k, d) float64: where these are in the columns that are cut. ``starts``:
-    trees of all rows. ``judge``: what a partition of the m rows costs, from the part of each, 0 to the number of leaves
-    - 1. ``n_leaves``: of the result; those of the starts that have rows may be fewer. ``objective``: what the centers
-    are of. Searches themselves go by squared distances, whatever the judge measures. ``depth_penalty``: of the further
-    starts, which "exshallow" grows. ``size_penalty``: what one condition in every rule costs, as a share of the
-    reference's cost; a level of depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and
-    of tests. Trees are then searched at several prices of size. ``n_jobs``: threads; the result does not depend on it.
-    ``progress``: called twice a second with the cost ratio of the cheapest tree of the sample. Returns ``grown``: the
-    same, bit for bit, for any order of rows and number of threads, and for weights as for repeated rows. Where no tree
-    keeps the bounds, the one that comes closest. ``judged``: all trees that were measured on all rows.
+    the result are named after. ``coordinates`` (k, d) float64: where these are in the columns that are cut. ``judge``:
+    what a partition of the m rows costs, from the part of each, 0 to the number of leaves - 1. ``n_leaves``: of the
+    result; those of the starts that have rows may be fewer. ``objective``: what the centers are of. Searches themselves
+    go by squared distances, whatever the judge measures. ``depth_penalty``: of the further starts, which "exshallow"
+    grows. ``size_penalty``: what one condition in every rule costs, as a share of the reference's cost; a level of
+    depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and of tests. Trees are then searched at
+    several prices of size. ``n_jobs``: threads; the result does not depend on it. ``progress``: called twice a second
+    with the cost ratio of the cheapest tree of the sample.
     """
-    n_sampled = max(SAMPLED_ROWS, ROWS_A_CLUSTER * n_leaves)
-    hashes = core.row_hashes(table.matrix, n_jobs)
-    rows = draw_sample(table, metric, hashes, runs[0], coordinates, [grown.tree for grown in starts], n_sampled)
-    trees = [rows.tests(grown.tree) for grown in starts]
-    total_weight = table.n_rows if table.weights is None else int(table.weights.sum())
-    sample, cuts = encode_sample(rows, runs, trees, total_weight, n_jobs)
-    further = runs[1 : 1 + max(0, effort.n_starts - len(trees))]
-    cuts += _grow_on_sample(sample, further, objective, depth_penalty, n_jobs)
-    paths = _search(sample, cuts, n_leaves, effort, size_penalty, n_jobs, progress)
-    if max_size is not None:
-        for price in (price for price in SIZE_PRICES if price > size_penalty):
-            paths += _search(sample, [path[-1][2] for path in paths[-1:]], n_leaves, effort, price, n_jobs, progress)
 
-    def judged_tree(grown: GrownTree, path: Path) -> Judged:
-        parts = np.searchsorted(grown.tree.leaves, grown.leaf_of_row).astype(np.int32)
-        return Judged(grown, Judgement(judge(parts), *tree_size(grown, table.weights)), path)
+    table: EncodedTable
+    metric: core.Matrix
+    runs: Sequence[Float64]
+    labels: Int32
+    coordinates: Float64
+    judge: Callable[[Int32], float]
+    n_leaves: int
+    effort: Effort
+    objective: Objective = KMEANS
+    depth_penalty: float = 0.03
+    size_penalty: float = 0.0
+    max_size: tuple[float, float] | None = None
+    n_jobs: int = 1
+    progress: Callable[[float], None] | None = None
 
-    def with_own_clusters(grown: GrownTree) -> GrownTree:
-        # A start may give several leaves to one cluster, and none to some.
-        tree, leaves = grown.tree, grown.tree.leaves
-        if len(np.unique(grown.codes)) == len(leaves):
-            return grown
-        cluster = tree.cluster.copy()
-        cluster[leaves] = _names(np.searchsorted(leaves, grown.leaf_of_row), len(leaves), labels, table.weights)
-        return replace(grown, tree=replace(tree, cluster=cluster), split_order=None, leaf_clusters=None)
+    def refine(self, starts: Sequence[GrownTree]) -> GrownTree:
+        """The refined tree; ``starts`` are trees of all rows."""
+        return self.search(starts)[0]
 
-    judged = [judged_tree(with_own_clusters(grown), []) for grown in starts]
-    n_polished = min(POLISHED_ROWS, POLISHED_VALUES // max(table.matrix.n_cols, metric.n_cols))
-    more_rows = draw_more(table, metric, hashes, max(n_polished, n_sampled))
-    for path in paths:
-        grown = _grow_again(table, *_polish(*more_rows, sample, path[-1][2], n_jobs), labels)
-        judged.append(judged_tree(grown, path))
-    price = size_penalty * sample.cost / sample.weight * total_weight
+    def search(self, starts: Sequence[GrownTree]) -> tuple[GrownTree, SearchRecord, list[Judged]]:
+        """The same, what the search did, and all trees that were measured on all rows.
 
-    def rank(tree: Judged) -> tuple[float, float, float, float]:
-        cost, waes, wad = tree.judgement
-        beyond = 0.0 if max_size is None else max(waes - max_size[0], 0.0) + max(wad - max_size[1], 0.0)
-        return beyond, cost + price * (waes + wad / 4), waes, wad
+        The tree is the same, bit for bit, for any order of rows and number of threads, and for weights as for repeated
+        rows. Where no tree keeps the bounds on size, it is the one that comes closest.
+        """
+        table, metric, runs, n_leaves, n_jobs = self.table, self.metric, self.runs, self.n_leaves, self.n_jobs
+        labels, max_size = self.labels, self.max_size
+        n_sampled = max(SAMPLED_ROWS, ROWS_A_CLUSTER * n_leaves)
+        hashes = core.row_hashes(table.matrix, n_jobs)
+        given = [grown.tree for grown in starts]
+        rows = draw_sample(table, metric, hashes, runs[0], self.coordinates, given, n_sampled)
+        trees = [rows.tests(tree) for tree in given]
+        total_weight = table.n_rows if table.weights is None else int(table.weights.sum())
+        sample, cuts = encode_sample(rows, runs, trees, total_weight, n_jobs)
+        further = runs[1 : 1 + max(0, self.effort.n_starts - len(trees))]
+        cuts += _grow_on_sample(sample, further, self.objective, self.depth_penalty, n_jobs)
+        paths = _search(sample, cuts, n_leaves, self.effort, self.size_penalty, n_jobs, self.progress)
+        if max_size is not None:
+            for price in (price for price in SIZE_PRICES if price > self.size_penalty):
+                paths += _search(
+                    sample, [path[-1][2] for path in paths[-1:]], n_leaves, self.effort, price, n_jobs, self.progress
+                )
 
-    taken = min(judged, key=rank)
-    steps = [(work, sample.cost_of(value)) for work, value, _ in taken.path]
-    start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
-    return taken.grown, SearchRecord(start_cost, taken.judgement.cost, len(cuts), len(steps), steps), judged
+        def judged_tree(grown: GrownTree, path: Path) -> Judged:
+            parts = np.searchsorted(grown.tree.leaves, grown.leaf_of_row).astype(np.int32)
+            return Judged(grown, Judgement(self.judge(parts), *tree_size(grown, table.weights)), path)
+
+        def with_own_clusters(grown: GrownTree) -> GrownTree:
+            # A start may give several leaves to one cluster, and none to some.
+            tree, leaves = grown.tree, grown.tree.leaves
+            if len(np.unique(grown.codes)) == len(leaves):
+                return grown
+            cluster = tree.cluster.copy()
+            cluster[leaves] = _names(np.searchsorted(leaves, grown.leaf_of_row), len(leaves), labels, table.weights)
+            return replace(grown, tree=replace(tree, cluster=cluster), split_order=None, leaf_clusters=None)
+
+        judged = [judged_tree(with_own_clusters(grown), []) for grown in starts]
+        n_polished = min(POLISHED_ROWS, POLISHED_VALUES // max(table.matrix.n_cols, metric.n_cols))
+        more_rows = draw_more(table, metric, hashes, max(n_polished, n_sampled))
+        for path in paths:
+            grown = _grow_again(table, *_polish(*more_rows, sample, path[-1][2], n_jobs), labels)
+            judged.append(judged_tree(grown, path))
+        price = self.size_penalty * sample.cost / sample.weight * total_weight
+
+        def rank(tree: Judged) -> tuple[float, float, float, float]:
+            cost, waes, wad = tree.judgement
+            beyond = 0.0 if max_size is None else max(waes - max_size[0], 0.0) + max(wad - max_size[1], 0.0)
+            return beyond, cost + price * (waes + wad / 4), waes, wad
+
+        taken = min(judged, key=rank)
+        steps = [(work, sample.cost_of(value)) for work, value, _ in taken.path]
+        start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
+        record = SearchRecord(start_cost, taken.judgement.cost, len(cuts), len(steps), steps)
+        # No cut could give some clusters leaves of their own, but the search may have given them others.
+        short = taken.grown.tree.n_leaves < n_leaves
+        inseparable = max((start.inseparable for start in starts), key=len) if short else []
+        return replace(taken.grown, inseparable=inseparable), record, judged
 
 
 def _search(
