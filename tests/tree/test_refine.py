@@ -206,7 +206,7 @@ def test_a_price_of_size_gives_shorter_rules_and_a_bound_is_kept():
     X = blobs(11, n=500, d=6)
     runs = runs_of(X, 8)
     free, dear = Fit(X, runs), Fit(X, runs, size_penalty=0.3)
-    judgement = {fit: next(j.judgement for j in fit.judged if j.grown is fit.grown) for fit in (free, dear)}
+    judgement = {fit: next(j.judgement for j in fit.judged if j.grown.tree is fit.tree) for fit in (free, dear)}
     assert judgement[dear].wad < judgement[free].wad
     assert judgement[free].cost <= judgement[dear].cost
     assert judgement[free].waes == pytest.approx(explanation_sizes(free.tree)[_leaf_numbers(free)].mean())
@@ -214,14 +214,14 @@ def test_a_price_of_size_gives_shorter_rules_and_a_bound_is_kept():
     # The sizes of a start can be kept.
     start = free.judged[0].judgement
     bounded = Fit(X, runs, max_size=(start.waes, start.wad))
-    kept = next(j.judgement for j in bounded.judged if j.grown is bounded.grown)
+    kept = next(j.judgement for j in bounded.judged if j.grown.tree is bounded.tree)
     assert kept.waes <= start.waes
     assert kept.wad <= start.wad
     assert kept.cost <= start.cost
     # These cannot: the tree that comes closest is taken.
     shortest = Fit(X, runs, max_size=(1.0, 1.0))
     sizes = [j.judgement.waes + j.judgement.wad for j in shortest.judged]
-    assert min(sizes) == next(sum(j.judgement[1:]) for j in shortest.judged if j.grown is shortest.grown)
+    assert min(sizes) == next(sum(j.judgement[1:]) for j in shortest.judged if j.grown.tree is shortest.tree)
 
 
 def _leaf_numbers(fit):
