@@ -129,8 +129,8 @@ class SearchCheaper:
     go by squared distances, whatever the judge measures. ``depth_penalty``: of the further starts, which "exshallow"
     grows. ``size_penalty``: what one condition in every rule costs, as a share of the reference's cost; a level of
     depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and of tests. Trees are then
-    searched at several prices of size. ``n_jobs``: threads; the result does not depend on it. ``progress``: called twice a second
-    with the cost ratio of the cheapest tree of the sample.
+    searched at several prices of size. ``n_jobs``: threads; the result does not depend on it. ``progress``: called
+    twice a second with the cost ratio of the cheapest tree of the sample.
     """
 
     table: EncodedTable
