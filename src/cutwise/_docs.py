@@ -6,8 +6,6 @@ import inspect
 import re
 from typing import TypeVar
 
-__all__ = ["fill_doc"]
-
 Class = TypeVar("Class", bound=type)
 
 SHARED = """\

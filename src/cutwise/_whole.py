@@ -12,8 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-__all__ = ["place_of", "whole_file", "write_whole"]
-
 fcntl: Any = import_module("fcntl") if os.name == "posix" else None  # Windows has other locks
 
 

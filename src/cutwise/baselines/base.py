@@ -25,8 +25,6 @@ from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.threshold_tree import NodeTest
 
-__all__ = ["Baseline", "Sketch", "Task", "finish_tree", "label_by_surrogate_cost"]
-
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
 

@@ -10,8 +10,6 @@ from cutwise.table import Seed
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrownTree
 
-__all__ = ["CART"]
-
 
 @fill_doc
 class CART(Baseline):

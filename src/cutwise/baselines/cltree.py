@@ -14,16 +14,6 @@ from cutwise.baselines.base import Baseline, Sketch, Task, finish_tree, label_by
 from cutwise.table import Seed, check_integer, check_number
 from cutwise.tree.growing import GrownTree
 
-__all__ = [
-    "CLTREE_GRID",
-    "CLTree",
-    "VirtualSketch",
-    "best_virtual_cut",
-    "cut_back",
-    "grow_with_virtual_points",
-    "prune_sparse",
-]
-
 CLTREE_GRID: dict[str, list[float]] = {
     "min_split": [10, 20, 30, 50, 100, 200, 500, 1000, 1500, 2000],
     "min_y": [0.1, 0.2, 0.3, 0.4, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5],

@@ -17,16 +17,6 @@ from cutwise.baselines.base import Baseline, Sketch, Task, finish_tree
 from cutwise.table import Seed, check_integer, check_number
 from cutwise.tree.growing import GrownTree
 
-__all__ = [
-    "CUBT",
-    "CUBT_GRID",
-    "dissimilarity",
-    "grow_by_deviance",
-    "join_nearest",
-    "nearest_distances",
-    "prune_nearest",
-]
-
 CUBT_GRID: dict[str, list[float]] = {
     "minsize": [5, 10, 15],
     "mindev": [0.001, 0.7, 0.9],

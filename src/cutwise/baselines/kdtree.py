@@ -15,8 +15,6 @@ from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.threshold_tree import NodeTest
 
-__all__ = ["KDTree"]
-
 
 @fill_doc
 class KDTree(Baseline):

@@ -31,8 +31,6 @@ from cutwise.table import read_table
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.threshold_tree import ThresholdTree
 
-__all__ = ["EXKMC", "HEADINGS", "CltreeSearch", "CubtSearch", "sizes_of", "title_of", "values_of"]
-
 SYNTHETIC = {"synthetic_i": "Synthetic I", "synthetic_ii": "Synthetic II"}
 
 HEADINGS = {

@@ -17,8 +17,6 @@ from cutwise.datasets import CATALOG
 from cutwise.table import read_table
 from cutwise.tree.cart import cart_trees
 
-__all__ = ["KERNEL", "OTHERS", "TREES", "by_set_and_best"]
-
 
 @dataclass(frozen=True)
 class Setting:

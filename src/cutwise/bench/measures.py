@@ -15,8 +15,6 @@ import numpy.typing as npt
 from cutwise import metrics
 from cutwise.exceptions import EmptyClusterWarning
 
-__all__ = ["BenchReference", "Sample", "compare", "figures_of", "fit_quietly", "kmeans_reference_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class BenchReference:

@@ -15,18 +15,6 @@ from cutwise.datasets import CATALOG, LoadedSet, load_real
 from cutwise.exceptions import DataSetUnavailableError, InvalidInputError
 from cutwise.table import check_option
 
-__all__ = [
-    "Experiment",
-    "Job",
-    "Options",
-    "Record",
-    "Sets",
-    "markdown_table",
-    "read_records",
-    "run_experiment",
-    "run_jobs",
-]
-
 Record = dict[str, Any]
 
 

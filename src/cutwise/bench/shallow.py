@@ -13,8 +13,6 @@ from cutwise.bench.measures import Sample, compare, figures_of, fit_quietly, kme
 from cutwise.bench.runner import Experiment, Job, Options, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
 
-__all__ = ["ALGORITHMS", "PENALTIES", "SHALLOW", "TABLE_2", "TABLE_3", "TABLE_4", "penalty_curves"]
-
 EXSHALLOW_SEEDS = 30
 """References a data set in the ExShallow paper's tables."""
 

@@ -18,8 +18,6 @@ from cutwise.cli import bench, compare, curve, explain, fit, front, predict, rec
 from cutwise.cli.screen import note
 from cutwise.exceptions import CutwiseError, CutwiseWarning
 
-__all__ = ["BAD_INPUT", "INTERRUPTED", "exit_code_of", "flattened", "run"]
-
 
 def flattened(command: Callable[..., None]) -> Callable[..., None]:
     """The command with an option for each field of the dataclasses that it takes, in their place."""

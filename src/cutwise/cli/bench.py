@@ -9,8 +9,6 @@ import typer
 
 from cutwise.cli.screen import note, print_line
 
-__all__ = ["EXAMPLES", "command"]
-
 EXAMPLES = (
     "cutwise bench shallow --quick",
     "cutwise bench shallow --data ../data --seeds 10 --out evidence/shallow",

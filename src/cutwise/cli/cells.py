@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Reading", "find_decimal", "holds_codes", "is_number", "read_cells"]
 
 # In any case of letters.
 MISSING = frozenset(

@@ -23,20 +23,6 @@ if TYPE_CHECKING:
 
     from cutwise.estimators import TreeEstimator
 
-__all__ = [
-    "Task",
-    "choose_columns",
-    "chosen_names",
-    "columns_of_numbers",
-    "columns_to_leave_out",
-    "columns_without_gaps",
-    "complete_rows",
-    "find_labeled",
-    "find_source",
-    "need_column",
-    "numeric_columns",
-    "prepare",
-]
 
 _IDENTIFIER = re.compile(r"Unnamed: 0|(?i:index|row|(row[ _.-]?)?(id|no|nr|number)|uuid|.*[ _.-]id)|.*[a-z]I[dD]")
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D|$)")

@@ -32,7 +32,6 @@ from cutwise.tree.recipes import recipes_for
 if TYPE_CHECKING:
     from cutwise.estimators import ExplainableClusterer, TreeEstimator
 
-__all__ = ["EXAMPLES", "command"]
 
 EXAMPLES = (
     "cutwise compare --example wine",

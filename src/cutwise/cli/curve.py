@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from cutwise import CostCurve
     from cutwise.estimators import TreeEstimator
 
-__all__ = ["EXAMPLES", "command", "read_choice", "write_picture"]
 
 EXAMPLES = (
     "cutwise curve --example wine --within 2%",

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator
     from cutwise.readouts.changes import Change
 
-__all__ = ["EXAMPLES", "command"]
 
 EXAMPLES = (
     "cutwise explain segments.json customers.csv --row 7",

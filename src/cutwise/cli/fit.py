@@ -33,7 +33,6 @@ from cutwise.tree.recipes import recipes_for
 if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator
 
-__all__ = ["EXAMPLES", "command"]
 
 EXAMPLES = (
     "cutwise fit --example wine",

@@ -30,7 +30,6 @@ from cutwise.table import check_option
 if TYPE_CHECKING:
     from cutwise import TreeFront
 
-__all__ = ["EXAMPLES", "command"]
 
 EXAMPLES = (
     "cutwise front --example wine",

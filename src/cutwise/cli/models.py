@@ -26,20 +26,6 @@ if TYPE_CHECKING:
 
     from cutwise.estimators import TreeEstimator
 
-__all__ = [
-    "Labels",
-    "as_fitted",
-    "label_lines",
-    "labels_path",
-    "model_and_table",
-    "name_clusters",
-    "other_columns",
-    "print_certificate",
-    "print_fit",
-    "print_json",
-    "print_rules",
-]
-
 
 def model_and_table(
     model: str, file: str, *, separator: str | None, header: bool | None

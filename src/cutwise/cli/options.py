@@ -16,31 +16,6 @@ if TYPE_CHECKING:
     from cutwise import ExplainableKernelKMeans
     from cutwise.estimators import ExplainableClusterer
 
-__all__ = [
-    "KERNEL_NAMES",
-    "OUTPUT",
-    "SCALES",
-    "TABLE",
-    "TREE",
-    "AsJson",
-    "Clusters",
-    "DropMissing",
-    "GrowthOptions",
-    "Header",
-    "KernelOptions",
-    "MaxLeaves",
-    "ModelFile",
-    "Names",
-    "Objective",
-    "Scale",
-    "Separator",
-    "TableFile",
-    "TableOptions",
-    "Weights",
-    "check_objective",
-    "estimator_of",
-    "scaler_of",
-]
 
 # Option -> what it does, in the words of the screen.
 SCALES = {

@@ -12,8 +12,6 @@ from cutwise.cli.models import as_fitted, label_lines, labels_path, model_and_ta
 from cutwise.cli.options import Header, ModelFile, Separator, TableFile
 from cutwise.cli.screen import Outputs, file_or_stdout, note
 
-__all__ = ["EXAMPLES", "command"]
-
 EXAMPLES = (
     "cutwise predict segments.json new_customers.csv",
     "cutwise predict segments.json new_customers.csv --out clusters.csv",

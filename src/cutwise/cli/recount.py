@@ -11,8 +11,6 @@ from cutwise.cli.models import as_fitted, model_and_table, other_columns, print_
 from cutwise.cli.options import Header, ModelFile, Separator, TableFile
 from cutwise.cli.screen import Outputs, note
 
-__all__ = ["EXAMPLES", "command"]
-
 EXAMPLES = (
     "cutwise recount segments.json customers.csv",
     "cutwise recount segments.json labeled.csv --labels-from cluster --out counted.json",

@@ -29,7 +29,6 @@ from cutwise.readouts.sql import DIALECTS
 if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator
 
-__all__ = ["EXAMPLES", "command"]
 
 EXAMPLES = (
     "cutwise report segments.json customers.csv --out report.html",

@@ -18,7 +18,6 @@ from cutwise.table import check_option
 if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator
 
-__all__ = ["EXAMPLES", "command"]
 
 EXAMPLES = (
     "cutwise rules segments.json",

@@ -16,18 +16,6 @@ from typing import Self
 from cutwise._whole import place_of, whole_file
 from cutwise.exceptions import InvalidInputError
 
-__all__ = [
-    "Outputs",
-    "file_or_stdout",
-    "note",
-    "one_line",
-    "print_document",
-    "print_line",
-    "print_table",
-    "warnings_name",
-    "working",
-]
-
 # Column and cluster names come from files: a terminal must not obey what stands in them.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 

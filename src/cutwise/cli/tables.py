@@ -22,7 +22,6 @@ from cutwise.table import check_option
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXAMPLE_TABLES", "Source", "clusters_of_example", "read_example", "read_source"]
 
 STANDARD_INPUT = "-"
 

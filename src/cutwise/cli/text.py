@@ -18,7 +18,6 @@ from cutwise.exceptions import InvalidInputError, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Layout", "Text", "check_names_differ", "find_layout", "read_text", "whole_again"]
 
 SEPARATORS = (",", ";", "\t", "|")
 _SPOKEN = {"\t": "tabs", " ": "spaces"}

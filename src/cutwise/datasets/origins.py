@@ -6,23 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "breast_cancer",
-    "cifar10",
-    "covtype",
-    "digits",
-    "halfmoons",
-    "iris",
-    "letter",
-    "mice_columns",
-    "mice_rows",
-    "newsgroups_counts",
-    "newsgroups_tfidf",
-    "pendigits",
-    "vowel",
-    "wine",
-]
-
 Values = tuple[Any, list[str], Any]  # rows, the names of their columns, and known labels or None
 
 # OpenML's numbers do not change their content: a new version has a new number.

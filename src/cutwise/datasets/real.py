@@ -16,17 +16,6 @@ from cutwise.datasets import origins
 from cutwise.exceptions import DataSetUnavailableError
 from cutwise.table import check_option
 
-__all__ = [
-    "CATALOG",
-    "DATA_FOLDER_VARIABLE",
-    "SCALINGS",
-    "LoadedSet",
-    "RealSet",
-    "checksum_of",
-    "find_set",
-    "load_real",
-]
-
 SCALINGS = ("raw", "minmax", "standard")
 """As found; every column to 0 .. 1; every column to mean 0 and standard deviation 1."""
 

@@ -48,8 +48,6 @@ from ._params import UnserializableParam
 from .table_scaler import TableScaler
 from .training import FitContext, MetricSpace, Stages, fit_metric_space, transform_rows
 
-__all__ = ["TreeClusterer", "TreeEstimator", "fitted"]
-
 # From here on float64 has no halves, and centers of integers are rounded as they are.
 _LARGE_INTEGER = 2.0**52
 

@@ -10,8 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from cutwise.table import ColumnKind, Columns, Table, read_table
 
-__all__ = ["RemembersColumns"]
-
 
 class RemembersColumns:
     """Part of an estimator: ``n_features_in_`` and ``feature_names_in_`` as scikit-learn wants them."""

@@ -24,8 +24,6 @@ from cutwise.table import check_integer, check_max_leaves, check_n_clusters, che
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import sizes_of_growth, truncate_growth
 
-__all__ = ["CostCurve", "cost_curve", "unfitted"]
-
 Float64 = npt.NDArray[np.float64]
 ModelOfSize = Callable[[int], TreeEstimator]
 

@@ -13,8 +13,6 @@ from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.words import finite
 from cutwise.reference import FEATURE_SPACE, OBJECTIVES
 
-__all__ = ["DOCUMENT_VERSION", "advice_of", "agreement_of", "algorithm_of", "model_document", "words_of"]
-
 DOCUMENT_VERSION = 1
 """Raised by one whenever a reader of an older document could misread a newer one; entries may be added at any time."""
 

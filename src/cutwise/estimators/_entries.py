@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from cutwise.exceptions import CutwiseError, InvalidInputError
 
-__all__ = ["DamagedEntryError", "Entries", "pack_array", "pack_float", "unpack_array"]
-
 Made = TypeVar("Made")
 
 WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}

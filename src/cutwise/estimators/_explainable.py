@@ -35,8 +35,6 @@ from ._optimal import check_two_leaves, cut_in_two
 from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from .training import FitContext, MetricSpace, ReferenceRecipe, Stages, cut_coordinates, make_reference
 
-__all__ = ["ALGORITHMS", "ExplainableClusterer", "check_max_size", "search_tree"]
-
 
 def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow"] | None:
     """Bounds on the conditions and tests of a rule, as two numbers; a single number bounds both."""

@@ -44,15 +44,6 @@ from cutwise.tree.provider import Features
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.surrogate_features import SurrogateFeatures, surrogate_features
 
-__all__ = [
-    "KernelContext",
-    "KernelGrowth",
-    "features_of",
-    "grow_kernel_tree",
-    "kinds_of_features",
-    "make_kernel_context",
-]
-
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 

@@ -15,8 +15,6 @@ from cutwise.readouts.sql import Dialect, Form, Values, tree_sql
 from cutwise.readouts.tree_text import tree_dot, tree_text
 from cutwise.table import check_integer, check_option
 
-__all__ = ["export_graphviz", "export_json", "export_markdown", "export_python", "export_sql", "export_text"]
-
 FORMS = ("tree", "rules")
 
 

@@ -21,8 +21,6 @@ from cutwise.tree.refine import Judged, tree_size
 from ._curve import unfitted
 from .training import FitContext
 
-__all__ = ["TreeFront", "tree_front"]
-
 NO_BOUND = (1e300, 1e300)
 """Bounds on size that all trees keep, and that let a search look at several prices of it."""
 

@@ -19,17 +19,6 @@ from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine_labels import refine_agreement
 from cutwise.tree.refinement import PruneToAgreement
 
-__all__ = [
-    "Candidate",
-    "LabelProblem",
-    "best_candidate",
-    "grow_candidate",
-    "grow_candidates",
-    "grow_until_every_cluster_has_a_leaf",
-    "with_searched",
-]
-
-
 _ATTEMPTS = 4
 
 

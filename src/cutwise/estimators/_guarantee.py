@@ -10,8 +10,6 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.guarantee import ImmCertificate, mistake_spread
 from cutwise.reference import KMEDIANS, OBJECTIVES
 
-__all__ = ["certificate_line", "imm_certificate", "imm_guarantee"]
-
 
 def imm_guarantee(model: TreeEstimator) -> float:
     """Upper bound of the cost of a model that IMM grew, from its own mistakes and depth.

@@ -14,8 +14,6 @@ from cutwise.estimators._model_file import FORMAT, FORMAT_VERSION
 from cutwise.estimators._params import unpack_params
 from cutwise.exceptions import ModelFileError
 
-__all__ = ["load_model"]
-
 # Names, not classes: the baselines are built upon the estimators, and are imported only for a file that holds one.
 _HOMES = {
     "ExplainableKMeans": "cutwise.estimators",

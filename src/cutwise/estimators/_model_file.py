@@ -37,8 +37,6 @@ from cutwise.reference import FEATURE_SPACE, OBJECTIVES, Reference
 from cutwise.table import are_plain
 from cutwise.tree.threshold_tree import ThresholdTree
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "ModelFileMixin"]
-
 FORMAT = "cutwise model"
 FORMAT_VERSION = 2
 """Raised by one whenever an older release could misread a newer file: 2 is of columns that are no known numbers."""

@@ -16,8 +16,6 @@ from cutwise.tree.optimal import optimal_cut
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.threshold_tree import NodeTest
 
-__all__ = ["check_two_leaves", "cut_in_two"]
-
 # A sparse table is made dense for the search, up to this size.
 _MAX_BYTES = 8 << 30
 

@@ -17,16 +17,6 @@ from cutwise.estimators._entries import DamagedEntryError, Entries, pack_array, 
 from cutwise.estimators.table_scaler import TableScaler
 from cutwise.table import ColumnKind
 
-__all__ = [
-    "UnserializableParam",
-    "pack_fitted",
-    "pack_kinds",
-    "pack_param",
-    "unpack_fitted",
-    "unpack_kinds",
-    "unpack_params",
-]
-
 
 class UnserializableParam:
     """Stands for a parameter whose value a model file cannot hold: says what it was, and stops a refit without it."""

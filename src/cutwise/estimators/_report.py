@@ -32,8 +32,6 @@ from cutwise.readouts.report import ReportContext, build_summary, report_html, r
 from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.table import Table, check_option
 
-__all__ = ["Report", "report"]
-
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that no result depends on
 

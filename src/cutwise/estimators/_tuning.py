@@ -13,14 +13,6 @@ from cutwise.estimators.training import TrainingRows
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.tree.growing import GrownTree
 
-__all__ = [
-    "FIRST_PENALTY",
-    "MOST_STEPS",
-    "PenaltySearch",
-    "search_penalty",
-    "size_of_explanations",
-]
-
 FIRST_PENALTY = 0.03
 """Where the search starts, and what ``depth_penalty`` is by default."""
 

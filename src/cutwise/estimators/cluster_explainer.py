@@ -43,8 +43,6 @@ from cutwise.table import (
 )
 from cutwise.tree.recipes import EXPANSIONS, Expansion, recipes_for
 
-__all__ = ["ClusterExplainer"]
-
 Algorithm = Literal["auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"]
 ALGORITHMS = ("auto", *recipes_for("labels"), "cart")
 

@@ -45,8 +45,6 @@ from cutwise.table import (
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.recipes import CUTS, EXPANSIONS, Expansion, recipes_for
 
-__all__ = ["ExplainableKernelKMeans"]
-
 Algorithm = Literal["imm", "exkmc", "expand"]
 ALGORITHMS = ("imm", *recipes_for("kernel"))
 FEATURES = ("auto", "taylor", "kernel")

@@ -6,8 +6,6 @@ from cutwise._docs import fill_doc
 from cutwise.estimators._explainable import ExplainableClusterer
 from cutwise.reference import KMEANS
 
-__all__ = ["ExplainableKMeans"]
-
 
 @fill_doc
 class ExplainableKMeans(ExplainableClusterer):

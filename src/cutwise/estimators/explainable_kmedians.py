@@ -6,8 +6,6 @@ from cutwise._docs import fill_doc
 from cutwise.estimators._explainable import ExplainableClusterer
 from cutwise.reference import KMEDIANS
 
-__all__ = ["ExplainableKMedians"]
-
 
 @fill_doc
 class ExplainableKMedians(ExplainableClusterer):

@@ -41,8 +41,6 @@ from cutwise.table import (
     read_weights,
 )
 
-__all__ = ["KERNEL_PARAMETERS", "KernelKMeans", "KernelRecipe"]
-
 APPROXIMATIONS = (None, "nystroem")
 _WEIGHT_RATIO = 2.0**40
 

@@ -21,8 +21,6 @@ from cutwise.table import (
     read_weights,
 )
 
-__all__ = ["KMedians"]
-
 INITS = ("k-means++", "random")
 
 

@@ -15,8 +15,6 @@ from cutwise.estimators._columns import RemembersColumns
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.table import ColumnKind, MixedOptions, Table, check_option, read_table, read_weights
 
-__all__ = ["DISTANCES", "NUMBERS", "TableScaler"]
-
 Float64 = npt.NDArray[np.float64]
 
 NUMBERS = ("standard", "robust", "minmax", "none")

@@ -48,24 +48,6 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 from .table_scaler import TableScaler
 
-__all__ = [
-    "FitContext",
-    "MetricSpace",
-    "ReferenceRecipe",
-    "Stages",
-    "TrainingRows",
-    "TreeCosts",
-    "check_verbose",
-    "cut_coordinates",
-    "encode_rows",
-    "fit_metric_space",
-    "is_clusterer",
-    "make_reference",
-    "read_centers",
-    "read_costs",
-    "transform_rows",
-]
-
 
 def check_verbose(verbose: object) -> int:
     """The parameter as an integer; True and False are 1 and 0, as scikit-learn takes them."""

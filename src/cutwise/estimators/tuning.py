@@ -7,8 +7,6 @@ from typing import Any
 from cutwise.estimators._tuning import PenaltySearch
 from cutwise.estimators.explainable_kmeans import ExplainableKMeans
 
-__all__ = ["tune_depth_penalty"]
-
 
 def tune_depth_penalty(
     X: Any,

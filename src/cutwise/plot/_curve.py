@@ -17,8 +17,6 @@ from cutwise.readouts.words import percent
 if TYPE_CHECKING:
     from cutwise.estimators import ExplainableClusterer, TreeEstimator
 
-__all__ = ["CurveDisplay", "FrontDisplay"]
-
 
 @dataclass(eq=False)
 class CurveDisplay:

@@ -19,7 +19,6 @@ from cutwise.tree.threshold_tree import ThresholdTree
 if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator
 
-__all__ = ["PartitionDisplay"]
 
 _MAX_ROWS = 5_000
 

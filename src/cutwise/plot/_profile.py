@@ -16,7 +16,6 @@ from cutwise.table import check_integer
 if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator
 
-__all__ = ["ProfileDisplay"]
 
 _CELL = 0.27  # inches up
 _NAME = 44  # characters of a column's name

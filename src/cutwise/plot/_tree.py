@@ -34,7 +34,6 @@ from cutwise.tree.threshold_tree import ThresholdTree
 if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator
 
-__all__ = ["TreeDisplay"]
 
 # Inches, at the display's own size; on axes that are smaller everything shrinks alike.
 _LINE = 0.36  # from leaf to leaf

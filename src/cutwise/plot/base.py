@@ -14,19 +14,6 @@ from cutwise.readouts.labeled_tree import LabeledTree
 if TYPE_CHECKING:
     from cutwise.table import Table
 
-__all__ = [
-    "INK",
-    "MUTED",
-    "RULE",
-    "fit_text",
-    "labeled_tree",
-    "need_matplotlib",
-    "new_axes",
-    "read_rows",
-    "text_titles",
-    "text_width",
-    "tint",
-]
 
 INK, MUTED, RULE = "#1b2027", "#66707c", "#c3cad3"
 """Text, lesser text, and lines."""

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["adjusted_rand", "contingency", "normalized_information"]
-
 Float64 = npt.NDArray[np.float64]
 
 

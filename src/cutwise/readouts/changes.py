@@ -17,8 +17,6 @@ from .conditions import Condition, Levels, Region, column_of, conditions_of, wal
 from .labeled_tree import LabeledTree, Titled
 from .words import finite, json_value, number, quoted, value_text
 
-__all__ = ["Change", "changes_in_words", "explain_rows", "smallest_changes"]
-
 
 @dataclass(frozen=True)
 class Change(Titled):

@@ -23,8 +23,6 @@ from .conditions import Condition, conditions_of, walk_leaves
 from .labeled_tree import LabeledTree
 from .words import number, quoted
 
-__all__ = ["tree_python"]
-
 _NUMBERS = ("number", "integer", "bool")
 
 # Names that the function itself uses, beside the keywords.

@@ -16,17 +16,6 @@ from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
 from .words import finite, json_value, levels_text, quoted, value_text
 
-__all__ = [
-    "Condition",
-    "Levels",
-    "Region",
-    "branch_condition",
-    "column_of",
-    "conditions_of",
-    "explanation_sizes",
-    "walk_leaves",
-]
-
 
 @dataclass(frozen=True)
 class Condition:

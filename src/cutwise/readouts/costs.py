@@ -17,8 +17,6 @@ from cutwise import core
 from cutwise.reference import KMEANS, Objective, cost_or_zero
 from cutwise.table import Table
 
-__all__ = ["kernel_cost", "label_cost", "own_cost"]
-
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from .words import compared, percent
 
-__all__ = ["advice", "below_one", "below_one_reason", "explained_words", "ratio_words", "table_notes"]
-
 _KEEPS_LITTLE = 0.75
 """Trees of one leaf a cluster keep more of most tables with clusters; of noise in many columns they keep about half."""
 

@@ -14,8 +14,6 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 from .explained import below_one_reason
 
-__all__ = ["ImmCertificate", "mistake_spread"]
-
 
 @dataclass(frozen=True)
 class ImmCertificate:

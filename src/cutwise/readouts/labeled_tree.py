@@ -22,8 +22,6 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import Condition, branch_condition
 
-__all__ = ["LabeledTree", "LeafCounts", "Titled", "count_leaves", "read_cluster_names", "sum_up"]
-
 
 class LabeledTree:
     """A tree and what people say of it.

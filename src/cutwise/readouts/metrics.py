@@ -21,20 +21,6 @@ from .agreement import adjusted_rand, contingency, normalized_information
 from .conditions import explanation_sizes
 from .costs import kernel_cost, label_cost, own_cost
 
-__all__ = [
-    "METRICS",
-    "adjusted_rand_index",
-    "canonical_metric",
-    "cost_ratio",
-    "n_mistakes",
-    "normalized_mutual_information",
-    "partition_cost",
-    "surrogate_cost",
-    "tree_cost",
-    "weighted_average_depth",
-    "weighted_average_explanation_size",
-]
-
 
 class HasTree(Protocol):
     """A fitted estimator, as far as it is read here: its names of columns and labels count where it has some."""

@@ -14,8 +14,6 @@ from cutwise.table import Table
 
 from .conditions import column_of
 
-__all__ = ["Profile", "profile_clusters"]
-
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
 

@@ -25,18 +25,6 @@ from .labeled_tree import LabeledTree, LeafCounts, Titled
 from .shown import cluster_color, ink_on
 from .words import finite, percent, quoted, rows
 
-__all__ = [
-    "LIBRARIES",
-    "ClusterRules",
-    "Condition",
-    "Rule",
-    "Rules",
-    "build_rules",
-    "rules_html",
-    "rules_markdown",
-    "table_lines",
-]
-
 LIBRARIES = ("pandas", "polars", "pyarrow")
 """Of data frames, the first that is installed being the usual one."""
 

@@ -11,8 +11,6 @@ from itertools import pairwise
 from .conditions import Condition
 from .words import levels_text
 
-__all__ = ["COLORS", "ShortNames", "cluster_color", "condition_text", "ink_on", "plain", "shorten"]
-
 _ELLIPSIS = "…"
 _MOST_LEVELS = 4  # named in pictures
 

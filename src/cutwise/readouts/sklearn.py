@@ -25,14 +25,6 @@ from .labeled_tree import LabeledTree
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeClassifier
 
-__all__ = [
-    "MAX_NODES",
-    "RuleColumns",
-    "single_precision_thresholds",
-    "to_decision_tree",
-    "to_sklearn",
-    "without_intervals",
-]
 
 MAX_NODES = 1_000_000
 """A tree that would come out larger is refused: what lies outside of an interval is needed twice, below and above."""

@@ -29,7 +29,6 @@ from .words import number, quoted
 # A node of sqlglot's syntax tree. Its classes moved between releases, so that no name of one serves as a type.
 Node = Any
 
-__all__ = ["DIALECTS", "SQL_FORMS", "SQL_VALUES", "Dialect", "Form", "Values", "tree_sql"]
 
 # How an engine asks whether a value is NaN: by comparing (it calls NaN equal to itself), by a function of that name, by
 # its text, or never, since its columns cannot hold one.

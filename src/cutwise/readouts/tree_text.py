@@ -6,8 +6,6 @@ from .labeled_tree import LabeledTree
 from .shown import cluster_color, ink_on
 from .words import percent, quoted, rows
 
-__all__ = ["tree_dot", "tree_text"]
-
 # Deeper levels are numbered instead of indented: the text of a deep tree would grow with the square of its depth.
 _DEEPEST_INDENT = 40
 

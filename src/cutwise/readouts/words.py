@@ -10,19 +10,6 @@ from typing import Any
 from cutwise.table import ColumnKind
 from cutwise.table.instants import duration_text, instant_text
 
-__all__ = [
-    "compared",
-    "finite",
-    "json_value",
-    "level_text",
-    "levels_text",
-    "number",
-    "percent",
-    "quoted",
-    "rows",
-    "value_text",
-]
-
 # A letter or underscore, then letters, digits and underscores, also in parts joined by dots ("petal.length").
 _PLAIN = re.compile(r"[^\W\d]\w*(\.\w+)*")
 

@@ -20,8 +20,6 @@ from .kernels import PRECOMPUTED, Kernel
 from .nystroem import NystroemMap, nystroem_gram, nystroem_map
 from .threads import one_thread
 
-__all__ = ["FeatureSpace", "feature_space"]
-
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 Intp = npt.NDArray[np.intp]

@@ -21,8 +21,6 @@ from cutwise.table import Table, as_dense, read_labels
 from .objective import KMEANS, Objective, Reference, from_centers, from_labels, wrong_number
 from .threads import one_thread
 
-__all__ = ["copying_clone", "fitted_labels", "from_estimator", "unshared"]
-
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 

@@ -18,8 +18,6 @@ from .kernels import Kernel
 from .memory import check_fits
 from .threads import row_blocks
 
-__all__ = ["FeatureGram", "Gram", "MatrixGram", "check_precomputed", "matrix_gram"]
-
 Float64 = npt.NDArray[np.float64]
 Int = npt.NDArray[np.intp]
 

@@ -15,8 +15,6 @@ from .gram import matrix_gram
 from .kernels import PRECOMPUTED, Kernel
 from .threads import each_block
 
-__all__ = ["KernelCenters", "cost_or_zero", "nearest_centers", "warn_if_negative"]
-
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 

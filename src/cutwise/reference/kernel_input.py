@@ -15,8 +15,6 @@ from cutwise.table import Columns, Table, as_dense, check_number
 from .kernels import KERNELS, Kernel, KernelFunction
 from .pairwise import FORMULAS, Constants
 
-__all__ = ["check_domain", "default_gamma", "needs_nonnegative", "read_kernel"]
-
 Float64 = npt.NDArray[np.float64]
 
 

@@ -18,8 +18,6 @@ from .kernel_centers import TIE, nearest_centers
 from .search import each, find_reference
 from .threads import one_thread
 
-__all__ = ["INITS", "Partition", "kernel_kmeans"]
-
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 

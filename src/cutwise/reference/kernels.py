@@ -16,8 +16,6 @@ from cutwise.table import as_dense
 from .pairwise import FORMULAS, Constants, Formula
 from .threads import each_block
 
-__all__ = ["KERNELS", "PRECOMPUTED", "Kernel", "KernelFunction"]
-
 Float64 = npt.NDArray[np.float64]
 KernelFunction = Callable[[Any, Any], Any]
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from cutwise.exceptions import InvalidInputError
 
-__all__ = ["available_memory", "check_fits"]
-
 _SHARE = 0.9
 """Of what is available: the rest is for everything else."""
 

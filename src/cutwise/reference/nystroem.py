@@ -13,8 +13,6 @@ from .kernels import Kernel
 from .memory import check_fits
 from .threads import each_block, one_thread
 
-__all__ = ["NystroemMap", "nystroem_gram", "nystroem_map"]
-
 Float64 = npt.NDArray[np.float64]
 
 _SMALLEST = 1e-12

@@ -23,27 +23,6 @@ from cutwise.core import Matrix, ObjectiveName, exact_sum
 from cutwise.exceptions import InvalidInputError, shown
 from cutwise.table import Table
 
-__all__ = [
-    "FEATURE_SPACE",
-    "KMEANS",
-    "KMEDIANS",
-    "OBJECTIVES",
-    "FixedCosts",
-    "LazyCosts",
-    "Objective",
-    "Reference",
-    "RowCosts",
-    "disagreement_costs",
-    "fixed_costs",
-    "fixed_costs_from_array",
-    "from_centers",
-    "from_labels",
-    "integer_weights",
-    "sum_costs",
-    "sum_weights",
-    "wrong_number",
-]
-
 Float64 = npt.NDArray[np.float64]
 
 Int32 = npt.NDArray[np.int32]

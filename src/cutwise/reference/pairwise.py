@@ -13,8 +13,6 @@ from sklearn.metrics import pairwise as sk
 
 from cutwise.table import as_dense
 
-__all__ = ["FORMULAS", "Constants", "Formula"]
-
 Float64 = npt.NDArray[np.float64]
 Rows = Any
 """float64 rows: an ndarray, or a csr_array where the table is sparse."""

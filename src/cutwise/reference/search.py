@@ -44,20 +44,6 @@ from cutwise.table import Table, read_random_state
 
 from .objective import KMEANS, KMEDIANS, Objective, Reference, from_centers, integer_weights, sum_weights
 
-__all__ = [
-    "Centers",
-    "DistinctRows",
-    "Found",
-    "Points",
-    "Run",
-    "Stop",
-    "draw_rows",
-    "each",
-    "find_clustering",
-    "find_reference",
-    "read_points",
-]
-
 Values: TypeAlias = "npt.NDArray[np.generic] | sparse.csr_array"
 
 Centers: TypeAlias = npt.NDArray[np.float64]

@@ -17,8 +17,6 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from .search import each
 
-__all__ = ["each_block", "one_thread", "row_blocks"]
-
 
 class _BlasLimit:
     """One limit shared by all threads inside.

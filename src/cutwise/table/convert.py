@@ -20,25 +20,6 @@ from cutwise.exceptions import InvalidInputError, NotNumericError, UnsupportedIn
 
 from .table import INTEGER, NUMBER, ColumnKind, Columns, check_unique, number_kind
 
-__all__ = [
-    "AnyDType",
-    "Frame",
-    "NonNumericValue",
-    "as_array",
-    "as_dense",
-    "as_frame",
-    "convert_array",
-    "convert_frame",
-    "convert_sparse",
-    "core_reads",
-    "find_non_numeric",
-    "is_missing",
-    "library_of",
-    "matrix_dtype",
-    "not_numeric_error",
-    "to_numbers",
-]
-
 AnyDType = np.dtype[np.generic]
 
 _FLOAT64 = frozenset({np.dtype(t) for t in (np.float64, np.longdouble, np.uint64)})

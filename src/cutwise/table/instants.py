@@ -14,16 +14,6 @@ import numpy.typing as npt
 from .convert import is_missing
 from .table import ColumnKind
 
-__all__ = [
-    "MICROSECONDS",
-    "choose_boundary",
-    "choose_length",
-    "duration_text",
-    "instant_of",
-    "instant_text",
-    "to_ticks",
-]
-
 MICROSECONDS = {"day": 86_400_000_000, "h": 3_600_000_000, "min": 60_000_000, "s": 1_000_000, "ms": 1_000, "us": 1}
 _EPOCH = dt.datetime(1970, 1, 1)
 

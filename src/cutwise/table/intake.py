@@ -46,25 +46,6 @@ from .labels import as_vector
 from .mixed import Items, RawColumn, counts_rows, find_kind, raw_column, values_by_kind
 from .table import ColumnKind, Columns, HasColumns, Table, are_plain, check_same_columns, name_columns
 
-__all__ = [
-    "RESHAPE_HINT",
-    "MixedOptions",
-    "Seed",
-    "check_finite",
-    "check_integer",
-    "check_max_leaves",
-    "check_n_clusters",
-    "check_n_jobs",
-    "check_number",
-    "check_option",
-    "check_shape",
-    "is_all_finite",
-    "read_random_state",
-    "read_table",
-    "read_weights",
-    "take_rows",
-]
-
 if TYPE_CHECKING:
     from .table import Table
 

@@ -17,8 +17,6 @@ from cutwise.exceptions import InvalidInputError, NotFiniteError, UnsupportedInp
 
 from .convert import is_missing
 
-__all__ = ["Labels", "as_vector", "read_labels"]
-
 
 def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
     """An array-like, a series or a one-column frame as an ndarray, whatever its shape; nulls stay recognizable in it.

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from .convert import is_missing
 
-__all__ = ["MOST_LEVELS", "code_levels", "distinct_items", "find_levels", "plain_level"]
-
 MOST_LEVELS = 254
 """A code fits a byte, and one is left for all levels beyond these."""
 

@@ -18,8 +18,6 @@ from .instants import to_ticks
 from .levels import code_levels, distinct_items, find_levels
 from .table import ColumnKind, KindName
 
-__all__ = ["Items", "RawColumn", "counts_rows", "find_kind", "raw_column", "values_by_kind"]
-
 Float64 = npt.NDArray[np.float64]
 Items = npt.NDArray[np.generic] | nw.Series[Any]
 

@@ -28,26 +28,6 @@ from cutwise.exceptions import (
     warn,
 )
 
-__all__ = [
-    "BOOL",
-    "INTEGER",
-    "NUMBER",
-    "ColumnKind",
-    "Columns",
-    "EncodedTable",
-    "HasColumns",
-    "SearchedColumns",
-    "Table",
-    "are_plain",
-    "check_same_columns",
-    "check_unique",
-    "encode_table",
-    "integer_columns",
-    "name_columns",
-    "number_kind",
-    "searched_columns",
-]
-
 KindName = Literal["number", "integer", "bool", "category", "ordered", "date", "duration"]
 
 

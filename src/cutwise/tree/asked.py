@@ -12,8 +12,6 @@ from cutwise.table import SearchedColumns
 
 from .threshold_tree import NodeTest
 
-__all__ = ["Asked", "ask"]
-
 Float64 = npt.NDArray[np.float64]
 
 

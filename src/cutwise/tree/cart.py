@@ -19,8 +19,6 @@ from cutwise.tree.growing import GrownTree, choose_threshold
 from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
 
-__all__ = ["cart_trees"]
-
 Values: TypeAlias = Any  # ndarray or csr_array; scipy has no types to say so
 Nodes: TypeAlias = tuple[npt.NDArray[Any], ...]  # children left and right, column, threshold, heaviest cluster
 

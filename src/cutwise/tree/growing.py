@@ -22,8 +22,6 @@ from .asked import ask
 from .provider import ExpansionCriterion, Gap, LeafCut, NodeSums, Provider, SeparationCriterion, SeparationNode
 from .threshold_tree import NodeTest, ThresholdTree, preorder
 
-__all__ = ["GrowingTree", "GrownTree", "choose_threshold", "expand", "place_threshold", "separate"]
-
 # Wide enough for the exact sum of 1e308 and 5e-324; short sums stay short, so the width costs them nothing.
 _EXACT = Context(prec=800, Emax=MAX_EMAX, Emin=MIN_EMIN)
 

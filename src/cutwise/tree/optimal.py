@@ -10,8 +10,6 @@ import numpy.typing as npt
 from cutwise import core
 from cutwise.core import Matrix, ObjectiveName
 
-__all__ = ["optimal_cut"]
-
 
 def optimal_cut(
     matrix: Matrix,

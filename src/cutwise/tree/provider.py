@@ -25,27 +25,6 @@ from cutwise.table import ColumnKind, EncodedTable, SearchedColumns
 from .surrogate_features import SurrogateFeatures
 from .threshold_tree import NodeTest
 
-__all__ = [
-    "Category",
-    "CostPayload",
-    "ExpansionCriterion",
-    "Gap",
-    "GrowthProblem",
-    "LabelPayload",
-    "LeafCut",
-    "MemoryProvider",
-    "NodeRows",
-    "NodeSums",
-    "Payload",
-    "Provider",
-    "Search",
-    "SeparatingCut",
-    "Separation",
-    "SeparationCriterion",
-    "SeparationNode",
-    "find_categories",
-]
-
 Int32 = npt.NDArray[np.int32]
 
 Int64 = npt.NDArray[np.int64]

@@ -11,8 +11,6 @@ from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import cut_back
 from cutwise.tree.threshold_tree import ThresholdTree
 
-__all__ = ["prune_to_agreement"]
-
 Int64 = npt.NDArray[np.int64]
 
 

@@ -21,8 +21,6 @@ from .criteria.surrogate import SurrogateCriterion
 from .growing import GrowingTree, GrownTree, expand, separate
 from .provider import ExpansionCriterion, Features, GrowthProblem, MemoryProvider, SeparationCriterion
 
-__all__ = ["CUTS", "EXPANSIONS", "RECIPES", "Expansion", "Recipe", "grow", "grow_tree", "recipes_for"]
-
 CUTS = ("interval", "threshold")
 """What tests may be: intervals as well, or one-sided alone."""
 

@@ -36,8 +36,6 @@ from .refine_sample import (
 )
 from .threshold_tree import NodeTest
 
-__all__ = ["Effort", "Judged", "Judgement", "SearchCheaper", "SearchRecord", "expand_tree", "replay", "tree_size"]
-
 Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
 Path = list[tuple[int, float, Cuts]]

@@ -16,8 +16,6 @@ from .prune import prune_to_agreement
 from .refine import replay
 from .refine_sample import Cuts, bin_rows, distinct_rows, gather, searched_columns, tests_of
 
-__all__ = ["refine_agreement"]
-
 Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
 

@@ -17,22 +17,6 @@ from cutwise.table import EncodedTable, number_kind
 
 from .threshold_tree import ThresholdTree
 
-__all__ = [
-    "Cuts",
-    "Grid",
-    "SampledRows",
-    "SearchSample",
-    "Tests",
-    "bin_rows",
-    "distinct_rows",
-    "draw_more",
-    "draw_sample",
-    "encode_sample",
-    "gather",
-    "searched_columns",
-    "tests_of",
-]
-
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from .growing import GrownTree
 from .prune import prune_to_agreement
 
-__all__ = ["PruneToAgreement", "Refinement"]
-
 Int32 = npt.NDArray[np.int32]
 
 

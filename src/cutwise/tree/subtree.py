@@ -10,8 +10,6 @@ import numpy.typing as npt
 from .growing import GrownTree
 from .threshold_tree import ThresholdTree
 
-__all__ = ["clusters_by_size", "cut_back", "sizes_of_growth", "truncate_growth"]
-
 
 def cut_back(
     grown: GrownTree, is_leaf: npt.NDArray[np.bool_], kept: npt.NDArray[np.intp], cluster: npt.NDArray[np.integer]

@@ -17,17 +17,6 @@ import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
 
-__all__ = [
-    "ChiSquaredFeatures",
-    "DistanceFeatures",
-    "HellingerFeatures",
-    "IntersectionFeatures",
-    "LinearFeatures",
-    "SurrogateFeatures",
-    "TaylorFeatures",
-    "surrogate_features",
-]
-
 Float64 = npt.NDArray[np.float64]
 
 MAX_ANCHORS = 256

@@ -15,8 +15,6 @@ from cutwise import core
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, shown
 from cutwise.table import Table, read_table
 
-__all__ = ["NodeTest", "ThresholdTree", "preorder"]
-
 
 @dataclass(frozen=True)
 class NodeTest:

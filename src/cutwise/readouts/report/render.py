@@ -15,8 +15,6 @@ from cutwise.exceptions import MissingDependencyError
 from cutwise.readouts.explained import explained_words, ratio_words
 from cutwise.readouts.words import percent, rows
 
-__all__ = ["report_html", "report_json", "report_markdown"]
-
 PROFILE_ROWS = 6
 """Columns that a card shows at once; the others are in the table below them."""
 

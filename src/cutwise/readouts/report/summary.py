@@ -22,8 +22,6 @@ from cutwise.table import ColumnKind, Table
 
 from .render import short_number
 
-__all__ = ["SCHEMA_VERSION", "ReportContext", "build_summary"]
-
 FORMAT = "cutwise report"
 SCHEMA_VERSION = 1
 """Raised by one whenever an entry of the summary changes its meaning or goes."""

@@ -12,8 +12,6 @@ from cutwise import core
 from cutwise.tree.provider import GrowthProblem, LabelPayload, LeafCut, MemoryProvider, NodeSums
 from cutwise.tree.threshold_tree import NodeTest
 
-__all__ = ["CliqueCriterion", "FewestPairs"]
-
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 

@@ -12,8 +12,6 @@ from cutwise.tree.provider import Category, GrowthProblem, LabelPayload, LeafCut
 
 from .surrogate import better_set, interval_cut, leaf_cut
 
-__all__ = ["DisagreementCriterion", "FewestDisagree", "FewestDisagreeInterval"]
-
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 

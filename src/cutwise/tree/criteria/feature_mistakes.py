@@ -14,8 +14,6 @@ from cutwise.tree.threshold_tree import NodeTest
 
 from .mistakes import mistaken_rows
 
-__all__ = ["FeatureMistakeCriterion", "FeatureMistakes", "FewestFeatureMistakes"]
-
 Int32 = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.uint8]
 

@@ -14,8 +14,6 @@ from cutwise import core
 from cutwise.tree.provider import GrowthProblem, MemoryProvider, SeparatingCut, SeparationNode
 from cutwise.tree.threshold_tree import NodeTest
 
-__all__ = ["InducedCriterion", "LeastInduced", "NearestTwo", "ShallowCriterion", "new_states"]
-
 Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.uint8]

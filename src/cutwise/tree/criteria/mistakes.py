@@ -14,8 +14,6 @@ from cutwise import core
 from cutwise.tree.provider import Category, CostPayload, GrowthProblem, MemoryProvider, SeparatingCut, SeparationNode
 from cutwise.tree.threshold_tree import NodeTest
 
-__all__ = ["CheapestTie", "FewestMistakes", "MistakeCriterion", "Mistakes", "mistaken_rows"]
-
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]

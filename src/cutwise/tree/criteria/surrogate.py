@@ -12,8 +12,6 @@ from cutwise import core
 from cutwise.tree.provider import Category, CostPayload, GrowthProblem, LeafCut, MemoryProvider, NodeSums
 from cutwise.tree.threshold_tree import NodeTest
 
-__all__ = ["CheapestCut", "CheapestInterval", "SurrogateCriterion", "better_set", "interval_cut", "leaf_cut"]
-
 Int32 = npt.NDArray[np.int32]
 
 
