@@ -45,16 +45,17 @@ def make_environment(name):
 
 
 def install(programs, *wanted):
-    """Install with pip; ``wanted`` are pip's own arguments."""
+    """Install; ``wanted`` are the arguments of ``pip install``. By uv, in a tenth of pip's time, where there is one."""
     say("installing " + " ".join(wanted))
     # A build folder of its own for every environment: two of them may be made at the same time.
     build = "--config-settings=build-dir=build/" + os.path.basename(os.path.dirname(programs)).lstrip(".")
-    python = os.path.join(programs, "python")
-    run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", build, *wanted])
+    if not install_by_uv(programs, [build, *wanted]):
+        run([*pip_install(programs), build, *wanted])
 
 
 def install_what_there_is(programs, wanted):
     """Install packages that tests can do without, as ready-made wheels; together, or one by one if that fails."""
+    say("installing " + " ".join(wanted))
     if install_wheels(programs, wanted):
         return
     for package in wanted:
@@ -63,11 +64,26 @@ def install_what_there_is(programs, wanted):
 
 
 def install_wheels(programs, wanted):
-    """Install wheels with pip; say whether that worked."""
-    say("installing " + " ".join(wanted))
+    """Install wheels, without building anything; say whether that worked."""
+    wheels = ["--only-binary", ":all:", *wanted]
+    return install_by_uv(programs, wheels) or quietly([*pip_install(programs), *wheels])
+
+
+def install_by_uv(programs, wanted):
+    """Install with uv; say whether that worked."""
     python = os.path.join(programs, "python")
-    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
-    return subprocess.run([*command, *wanted], cwd=ROOT, check=False, stderr=subprocess.DEVNULL).returncode == 0
+    found = quietly([python, "-c", "import uv"]) or quietly([*pip_install(programs), "--only-binary", ":all:", "uv"])
+    return found and quietly([python, "-m", "uv", "pip", "install", "--quiet", "--python", python, *wanted])
+
+
+def pip_install(programs):
+    """The command that installs with pip."""
+    return [os.path.join(programs, "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+
+
+def quietly(command):
+    """Run a command in the checkout without its errors; say whether it worked."""
+    return subprocess.run(command, cwd=ROOT, check=False, stderr=subprocess.DEVNULL).returncode == 0
 
 
 def group(name):

@@ -10,9 +10,9 @@ base=${PYTHON_OLDEST:-python3.11}
 }
 python=.venv-oldest/bin/python
 [ -x "$python" ] || "$base" -m venv .venv-oldest
-"$python" -m pip install --quiet --disable-pip-version-check "pip>=25.1"
+"$python" -m pip install --quiet --disable-pip-version-check "pip>=25.1" uv
 # CUTWISE_WHEEL: a wheel built already, to save the compiler's time.
-"$python" -m pip install --quiet --config-settings=build-dir=build/oldest "${CUTWISE_WHEEL:-.}" --group test --constraint scripts/oldest.txt
+"$python" -m uv pip install --quiet --python "$python" --config-settings=build-dir=build/oldest "${CUTWISE_WHEEL:-.}" --group test --constraint scripts/oldest.txt
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # Left out: the core, trees and proofs, which use NumPy alone, and the pages, which show what current versions print.
 if [ $# -eq 0 ]; then
