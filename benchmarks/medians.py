@@ -19,8 +19,10 @@ from typing import Any
 
 from shapes import SHAPES, make_shape
 
-from cutwise.reference import KMEANS, KMEDIANS, LazyCosts, find_clustering
-from cutwise.table import encode_table, read_table
+from cutwise.reference.objective import KMEANS, KMEDIANS, LazyCosts
+from cutwise.reference.search import find_clustering
+from cutwise.table.intake import read_table
+from cutwise.table.table import encode_table
 from cutwise.tree.recipes import grow_tree
 
 RECIPES = (("imm", 1), ("exgreedy", 1), ("exshallow", 1), ("exkmc", 2))

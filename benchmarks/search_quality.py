@@ -18,8 +18,9 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from cutwise import core
-from cutwise.reference import KMEANS, fixed_costs
-from cutwise.table import encode_table, read_table
+from cutwise.reference.objective import KMEANS, fixed_costs
+from cutwise.table.intake import read_table
+from cutwise.table.table import encode_table
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine import Effort, SearchCheaper
 

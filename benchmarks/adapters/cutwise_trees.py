@@ -28,8 +28,9 @@ _FITTED = ("imm", "exshallow", "exkmc")
 
 def _tree(algorithm: str, leaves_per_cluster: int, jobs: int) -> Callable[[Task], Callable[[], Any]]:
     def prepare(task: Task) -> Callable[[], Any]:
-        from cutwise.reference import LazyCosts
-        from cutwise.table import encode_table, read_table
+        from cutwise.reference.objective import LazyCosts
+        from cutwise.table.intake import read_table
+        from cutwise.table.table import encode_table
         from cutwise.tree.recipes import grow_tree
 
         def work() -> Any:

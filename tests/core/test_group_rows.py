@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from cutwise import core
-from cutwise.table import read_table
+from cutwise.table.intake import read_table
 
 
 def merge(values):

@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 
 from cutwise import ExplainableKMeans, core
 from cutwise.exceptions import ColumnMismatchError, EmptyClusterWarning, NotFiniteError, UnseparableCentersWarning
-from cutwise.reference import unshared
+from cutwise.reference.fitted import unshared
 
 ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc")
 

@@ -7,8 +7,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from cutwise.reference import fixed_costs_from_array
-from cutwise.table import encode_table, read_table
+from cutwise.reference.objective import fixed_costs_from_array
+from cutwise.table.intake import read_table
+from cutwise.table.table import encode_table
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.surrogate_features import surrogate_features
 from tests.papers.test_table2 import DATA

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutwise.readouts.conditions import Condition, Region, conditions_of, explanation_sizes, walk_leaves
-from cutwise.table import Columns
+from cutwise.table.table import Columns
 from tests.tree.random_trees import chain, naive_apply, random_tree, rows_for
 
 ONE_COLUMN = Columns(("x",), has_names=True)

@@ -12,7 +12,7 @@ from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.rules import build_rules
 from cutwise.readouts.sql import DIALECTS, tree_sql
 from cutwise.readouts.tree_text import tree_text
-from cutwise.table import ColumnKind, Columns, Table
+from cutwise.table.table import ColumnKind, Columns, Table
 from tests.tree.mixed import GAPS, Problem
 
 LEVELS = ("N", "o'x", "unknown", "", None, "\u00e9`\U0001f600", 'a "b"')

@@ -6,7 +6,8 @@ from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.profile import N_BINS, profile_clusters
-from cutwise.table import ColumnKind, Table, read_table
+from cutwise.table.intake import read_table
+from cutwise.table.table import ColumnKind, Table
 
 
 @pytest.fixture

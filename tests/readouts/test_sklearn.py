@@ -9,7 +9,8 @@ from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.sklearn import single_precision_thresholds, to_decision_tree
-from cutwise.table import encode_table, read_table
+from cutwise.table.intake import read_table
+from cutwise.table.table import encode_table
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.threshold_tree import ThresholdTree
 from tests.tree.random_trees import random_tree

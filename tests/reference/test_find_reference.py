@@ -13,8 +13,10 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, load_iris, make_blobs
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import find_reference, from_centers, from_estimator
-from cutwise.table import read_table
+from cutwise.reference.fitted import from_estimator
+from cutwise.reference.objective import from_centers
+from cutwise.reference.search import find_reference
+from cutwise.table.intake import read_table
 
 
 def same(a, b):

@@ -16,9 +16,9 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info
 
 from cutwise.exceptions import CutwiseWarning, InvalidInputError
-from cutwise.reference import from_estimator
+from cutwise.reference.fitted import from_estimator
 from cutwise.reference.threads import one_thread
-from cutwise.table import read_table
+from cutwise.table.intake import read_table
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from cutwise import ExplainableKMeans
 from cutwise.core import as_matrix
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import (
+from cutwise.reference.objective import (
     KMEANS,
     KMEDIANS,
     disagreement_costs,
@@ -19,7 +19,7 @@ from cutwise.reference import (
     integer_weights,
     sum_weights,
 )
-from cutwise.table import read_table
+from cutwise.table.intake import read_table
 
 
 def squared_distances(values, centers):

@@ -6,8 +6,8 @@ from scipy import sparse
 
 from cutwise import ExplainableKMeans
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import KMEDIANS, from_centers, from_labels
-from cutwise.table import read_table
+from cutwise.reference.objective import KMEDIANS, from_centers, from_labels
+from cutwise.table.intake import read_table
 
 
 def test_centers_take_the_rows_that_are_nearest():

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from cutwise import KernelKMeans
 from cutwise.readouts.costs import kernel_cost
-from cutwise.reference import feature_space, kernel_kmeans, one_thread
-from cutwise.reference.kernel_kmeans import _lloyd
-from cutwise.table import read_table
+from cutwise.reference.feature_space import feature_space
+from cutwise.reference.kernel_kmeans import _lloyd, kernel_kmeans
+from cutwise.reference.threads import one_thread
+from cutwise.table.intake import read_table
 
 RNG = np.random.default_rng(1)
 

@@ -10,7 +10,7 @@ from cutwise.reference import memory
 from cutwise.reference.gram import check_precomputed, matrix_gram
 from cutwise.reference.kernel_input import check_domain, read_kernel
 from cutwise.reference.kernels import KERNELS
-from cutwise.table import read_table
+from cutwise.table.intake import read_table
 
 RNG = np.random.default_rng(0)
 ROWS = np.abs(RNG.normal(size=(12, 3))) * [1.0, 5.0, 0.2]

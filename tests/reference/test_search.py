@@ -6,9 +6,9 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 
 from cutwise.core import as_matrix, assign, distinct_rows, hash_uniforms
-from cutwise.reference import KMEANS, KMEDIANS, find_clustering, find_reference
-from cutwise.reference.search import draw_rows, read_points
-from cutwise.table import read_table
+from cutwise.reference.objective import KMEANS, KMEDIANS
+from cutwise.reference.search import draw_rows, find_clustering, find_reference, read_points
+from cutwise.table.intake import read_table
 
 
 def planted(n, d, k, far, n_rare, seed, smallest=1e-4):

@@ -20,9 +20,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from cutwise import ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, KMedians
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError
-from cutwise.reference import KMEANS, KMEDIANS, from_estimator
-from cutwise.reference.objective import from_labels
-from cutwise.table import read_table
+from cutwise.reference.fitted import from_estimator
+from cutwise.reference.objective import KMEANS, KMEDIANS, from_labels
+from cutwise.table.intake import read_table
 
 N_TABLES = 12
 

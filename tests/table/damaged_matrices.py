@@ -64,7 +64,7 @@ def damaged_matrix(name):
 
 if __name__ == "__main__":
     from cutwise.exceptions import InvalidInputError
-    from cutwise.table import read_table
+    from cutwise.table.intake import read_table
 
     for name in DAMAGED:
         try:

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from cutwise.core import MATRIX_DTYPES
 from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError, UnsupportedInputError
-from cutwise.table import read_table
+from cutwise.table.intake import read_table
 
 KEPT = [np.float32, np.float64, np.int32, np.int64, np.uint8, np.bool_]
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
-from cutwise.table import (
+from cutwise.table.intake import (
     check_integer,
     check_max_leaves,
     check_n_clusters,

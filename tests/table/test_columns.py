@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from cutwise.exceptions import ColumnMismatchError, ColumnNamesWarning
-from cutwise.table import Columns, check_same_columns, read_table
-from cutwise.table.table import INTEGER
+from cutwise.table.intake import read_table
+from cutwise.table.table import INTEGER, Columns, check_same_columns
 
 FITTED = Columns(("age", "income", "score"), has_names=True)
 UNNAMED = Columns(("x0", "x1", "x2"), has_names=False)

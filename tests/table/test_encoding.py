@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.table import encode_table, read_table
+from cutwise.table.intake import read_table
+from cutwise.table.table import encode_table
 
 
 @pytest.mark.parametrize("make", [np.ascontiguousarray, sparse.csr_array])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError, UnsupportedInputError
-from cutwise.table import read_table
+from cutwise.table.intake import read_table
 
 COLUMNS = {"age": [31, 40, 25], "income": [1500.5, 2200.0, 900.25], "member": [True, False, True]}
 

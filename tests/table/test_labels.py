@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from cutwise.exceptions import InvalidInputError, NotFiniteError, UnsupportedInputError
-from cutwise.table import read_labels
+from cutwise.table.labels import read_labels
 
 NUMBERS = [3, 1, -1, 3, 7]
 WORDS = ["b", "a", "-1", "b", "c"]

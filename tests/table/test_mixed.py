@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from cutwise.exceptions import CutwiseError, IdentifierWarning, UnknownLevelsWarning
-from cutwise.table import MixedOptions, read_table
 from cutwise.table.instants import choose_boundary, choose_length, duration_text, instant_text
+from cutwise.table.intake import MixedOptions, read_table
 from cutwise.table.table import ColumnKind
 
 N = 60

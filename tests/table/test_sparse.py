@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError, NotFiniteError
-from cutwise.table import read_table
+from cutwise.table.intake import read_table
 from tests.table.damaged_matrices import DAMAGED
 
 FORMATS = ["csr", "csc", "coo", "lil", "dok", "dia", "bsr"]

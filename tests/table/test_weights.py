@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError
-from cutwise.table import read_weights
+from cutwise.table.intake import read_weights
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cutwise.reference import FixedCosts
-from cutwise.table import EncodedTable, Table, encode_table
-from cutwise.table.table import NUMBER, ColumnKind
+from cutwise.reference.objective import FixedCosts
+from cutwise.table.table import NUMBER, ColumnKind, EncodedTable, Table, encode_table
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.recipes import grow_tree
 

@@ -9,8 +9,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from cutwise.reference import fixed_costs_from_array
-from cutwise.table import encode_table, read_table
+from cutwise.reference.objective import fixed_costs_from_array
+from cutwise.table.intake import read_table
+from cutwise.table.table import encode_table
 from cutwise.tree.growing import choose_threshold
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.surrogate_features import DistanceFeatures, TaylorFeatures

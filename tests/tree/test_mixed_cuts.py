@@ -8,7 +8,7 @@ import pytest
 
 from cutwise import core
 from cutwise.readouts.conditions import conditions_of, walk_leaves
-from cutwise.table import Columns
+from cutwise.table.table import Columns
 from tests.tree.mixed import Problem, category, random_problem
 
 SEEDS = range(100)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cutwise.reference import fixed_costs
-from cutwise.table import ColumnKind, encode_table, read_table
+from cutwise.reference.objective import fixed_costs
+from cutwise.table.intake import read_table
+from cutwise.table.table import ColumnKind, encode_table
 from cutwise.tree.criteria.cliques import FewestPairs
 from cutwise.tree.criteria.disagreement import FewestDisagree
 from cutwise.tree.criteria.induced import LeastInduced

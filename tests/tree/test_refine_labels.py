@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from cutwise.table import encode_table, read_table
+from cutwise.table.intake import read_table
+from cutwise.table.table import encode_table
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine_labels import refine_agreement
 

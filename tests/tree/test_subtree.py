@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from cutwise.reference import fixed_costs
-from cutwise.table import encode_table, read_table
+from cutwise.reference.objective import fixed_costs
+from cutwise.table.intake import read_table
+from cutwise.table.table import encode_table
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.recipes import RECIPES, grow_tree
 from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth

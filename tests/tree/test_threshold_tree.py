@@ -10,7 +10,7 @@ from scipy import sparse
 
 from cutwise import core
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError
-from cutwise.table import read_table
+from cutwise.table.intake import read_table
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
 from tests.tree.random_trees import chain, naive_apply, random_tree, rows_for
 

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators import ReferenceRecipe, Stages, TrainingRows, TreeClusterer, make_reference
-from cutwise.reference import Reference, fixed_costs
-from cutwise.table import (
+from cutwise.reference.objective import Reference, fixed_costs
+from cutwise.table.convert import as_dense
+from cutwise.table.intake import (
     Seed,
-    as_dense,
     check_integer,
     check_max_leaves,
     check_n_clusters,

@@ -6,7 +6,7 @@ from typing import Any
 
 from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Task
-from cutwise.table import Seed
+from cutwise.table.intake import Seed
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrownTree
 

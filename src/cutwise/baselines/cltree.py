@@ -11,7 +11,7 @@ from scipy.special import xlogy
 
 from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Sketch, Task, finish_tree, label_by_surrogate_cost
-from cutwise.table import Seed, check_integer, check_number
+from cutwise.table.intake import Seed, check_integer, check_number
 from cutwise.tree.growing import GrownTree
 
 CLTREE_GRID: dict[str, list[float]] = {

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 
 from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Sketch, Task, finish_tree
-from cutwise.table import Seed, check_integer, check_number
+from cutwise.table.intake import Seed, check_integer, check_number
 from cutwise.tree.growing import GrownTree
 
 CUBT_GRID: dict[str, list[float]] = {

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Task, finish_tree, label_by_surrogate_cost
-from cutwise.table import Seed, check_integer
+from cutwise.table.intake import Seed, check_integer
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.threshold_tree import NodeTest

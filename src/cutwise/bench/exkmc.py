@@ -26,8 +26,8 @@ from cutwise.bench.runner import Experiment, Job, Options, Record, Sets, markdow
 from cutwise.datasets import CATALOG
 from cutwise.estimators import encode_rows
 from cutwise.exceptions import EmptyClusterWarning
-from cutwise.reference import from_centers
-from cutwise.table import read_table
+from cutwise.reference.objective import from_centers
+from cutwise.table.intake import read_table
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.threshold_tree import ThresholdTree
 

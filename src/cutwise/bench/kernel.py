@@ -14,7 +14,7 @@ from cutwise import ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, me
 from cutwise.bench.measures import fit_quietly, kmeans_reference_of
 from cutwise.bench.runner import Experiment, Job, Options, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
-from cutwise.table import read_table
+from cutwise.table.intake import read_table
 from cutwise.tree.cart import cart_trees
 
 

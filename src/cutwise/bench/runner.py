@@ -13,7 +13,7 @@ from typing import Any
 from cutwise._whole import write_whole
 from cutwise.datasets import CATALOG, LoadedSet, load_real
 from cutwise.exceptions import DataSetUnavailableError, InvalidInputError
-from cutwise.table import check_option
+from cutwise.table.intake import check_option
 
 Record = dict[str, Any]
 

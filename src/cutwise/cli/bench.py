@@ -52,7 +52,7 @@ def command(
     """Run an experiment of the papers, and write tables."""
     from cutwise.bench import EXPERIMENTS, Options, run_experiment
     from cutwise.exceptions import InvalidInputError
-    from cutwise.table import check_option
+    from cutwise.table.intake import check_option
 
     check_option("EXPERIMENT", experiment, tuple(EXPERIMENTS))
     if data is not None and not Path(data).is_dir():

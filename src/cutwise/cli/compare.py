@@ -25,8 +25,8 @@ from cutwise.cli.screen import note, print_line, print_table, warnings_name, wor
 from cutwise.exceptions import EmptyClusterWarning
 from cutwise.readouts.explained import table_notes
 from cutwise.readouts.words import finite, percent
-from cutwise.reference import OBJECTIVES
-from cutwise.table import check_option
+from cutwise.reference.objective import OBJECTIVES
+from cutwise.table.intake import check_option
 from cutwise.tree.recipes import recipes_for
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from cutwise.cli.screen import Outputs, note, print_line, print_table, warnings_
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 from cutwise.readouts.explained import table_notes
 from cutwise.readouts.words import percent
-from cutwise.reference import OBJECTIVES
-from cutwise.table import check_option
+from cutwise.reference.objective import OBJECTIVES
+from cutwise.table.intake import check_option
 from cutwise.tree.recipes import recipes_for
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from cutwise.cli.options import (
 )
 from cutwise.cli.screen import Outputs, note, working
 from cutwise.exceptions import InvalidInputError
-from cutwise.table import check_option
+from cutwise.table.intake import check_option
 from cutwise.tree.recipes import recipes_for
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def command(
 
 def _without_part(task: Task) -> Iterator[str]:
     """Rows that sizes and figures leave out, so that these do not add up to the table."""
-    from cutwise.table import read_labels
+    from cutwise.table.labels import read_labels
 
     if task.labels is not None and (noise := read_labels(task.labels, len(task.table)).n_noise):
         yield f"{noise} of {len(task.table)} rows are labeled -1 (noise): sizes and figures leave them out"

@@ -25,7 +25,7 @@ from cutwise.cli.options import (
     estimator_of,
 )
 from cutwise.cli.screen import Outputs, note, print_line, print_table, working
-from cutwise.table import check_option
+from cutwise.table.intake import check_option
 
 if TYPE_CHECKING:
     from cutwise import TreeFront

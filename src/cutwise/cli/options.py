@@ -9,8 +9,9 @@ import typer
 
 from cutwise.cli.tables import EXAMPLE_TABLES
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import KERNELS, PRECOMPUTED, needs_nonnegative
-from cutwise.table import check_option
+from cutwise.reference.kernel_input import needs_nonnegative
+from cutwise.reference.kernels import KERNELS, PRECOMPUTED
+from cutwise.table.intake import check_option
 
 if TYPE_CHECKING:
     from cutwise import ExplainableKernelKMeans

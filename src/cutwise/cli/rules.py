@@ -13,7 +13,7 @@ from cutwise.cli.options import ModelFile, Names
 from cutwise.cli.screen import Outputs, file_or_stdout, note, print_document
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.sql import DIALECTS
-from cutwise.table import check_option
+from cutwise.table.intake import check_option
 
 if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from cutwise.cli.cells import Reading
 from cutwise.cli.text import check_names_differ, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
-from cutwise.table import check_option
+from cutwise.table.intake import check_option
 
 if TYPE_CHECKING:
     import pandas as pd

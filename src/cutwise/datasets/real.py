@@ -14,7 +14,7 @@ from scipy import sparse
 
 from cutwise.datasets import origins
 from cutwise.exceptions import DataSetUnavailableError
-from cutwise.table import check_option
+from cutwise.table.intake import check_option
 
 SCALINGS = ("raw", "minmax", "standard")
 """As found; every column to 0 .. 1; every column to mean 0 and standard deviation 1."""

@@ -29,18 +29,10 @@ from cutwise.readouts.explained import below_one_reason
 from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves, read_cluster_names, sum_up
 from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_sklearn
-from cutwise.reference import KMEANS, Objective, sum_costs, sum_weights
-from cutwise.table import (
-    MixedOptions,
-    Table,
-    check_n_clusters,
-    check_n_jobs,
-    check_option,
-    read_labels,
-    read_table,
-    read_weights,
-)
-from cutwise.table.table import are_plain
+from cutwise.reference.objective import KMEANS, Objective, sum_costs, sum_weights
+from cutwise.table.intake import MixedOptions, check_n_clusters, check_n_jobs, check_option, read_table, read_weights
+from cutwise.table.labels import read_labels
+from cutwise.table.table import Table, are_plain
 from cutwise.tree.growing import GrownTree
 
 from ._model_file import ModelFileMixin

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from cutwise.table import ColumnKind, Columns, Table, read_table
+from cutwise.table.intake import read_table
+from cutwise.table.table import ColumnKind, Columns, Table
 
 
 class RemembersColumns:

@@ -19,8 +19,9 @@ from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
 from cutwise.readouts.words import finite
-from cutwise.reference import OBJECTIVES
-from cutwise.table import check_integer, check_max_leaves, check_n_clusters, check_number, read_labels
+from cutwise.reference.objective import OBJECTIVES
+from cutwise.table.intake import check_integer, check_max_leaves, check_n_clusters, check_number
+from cutwise.table.labels import read_labels
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import sizes_of_growth, truncate_growth
 

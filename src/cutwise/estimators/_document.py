@@ -11,7 +11,7 @@ from cutwise.estimators._guarantee import imm_certificate
 from cutwise.readouts.explained import advice
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.words import finite
-from cutwise.reference import FEATURE_SPACE, OBJECTIVES
+from cutwise.reference.objective import FEATURE_SPACE, OBJECTIVES
 
 DOCUMENT_VERSION = 1
 """Raised by one whenever a reader of an older document could misread a newer one; entries may be added at any time."""

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from cutwise._docs import fill_doc
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import LazyCosts
-from cutwise.table import (
+from cutwise.reference.objective import LazyCosts
+from cutwise.table.intake import (
     Seed,
     check_integer,
     check_max_leaves,

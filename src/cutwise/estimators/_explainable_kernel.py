@@ -22,23 +22,16 @@ from cutwise.estimators.training import (
     is_clusterer,
 )
 from cutwise.exceptions import InvalidInputError, listed
-from cutwise.reference import (
-    FEATURE_SPACE,
-    KERNELS,
-    PRECOMPUTED,
-    FeatureSpace,
-    Kernel,
-    KernelCenters,
-    LazyCosts,
-    NystroemMap,
-    Reference,
-    check_domain,
-    fitted_labels,
-    from_estimator,
-    warn_if_negative,
-    wrong_number,
-)
-from cutwise.table import Table, as_dense, read_labels
+from cutwise.reference.feature_space import FeatureSpace
+from cutwise.reference.fitted import fitted_labels, from_estimator
+from cutwise.reference.kernel_centers import KernelCenters, warn_if_negative
+from cutwise.reference.kernel_input import check_domain
+from cutwise.reference.kernels import KERNELS, PRECOMPUTED, Kernel
+from cutwise.reference.nystroem import NystroemMap
+from cutwise.reference.objective import FEATURE_SPACE, LazyCosts, Reference, wrong_number
+from cutwise.table.convert import as_dense
+from cutwise.table.labels import read_labels
+from cutwise.table.table import Table
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.provider import Features
 from cutwise.tree.recipes import grow_tree

@@ -13,7 +13,7 @@ from cutwise.readouts.code import tree_python
 from cutwise.readouts.rules import rules_markdown
 from cutwise.readouts.sql import Dialect, Form, Values, tree_sql
 from cutwise.readouts.tree_text import tree_dot, tree_text
-from cutwise.table import check_integer, check_option
+from cutwise.table.intake import check_integer, check_option
 
 FORMS = ("tree", "rules")
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from cutwise.exceptions import CutwiseWarning, InvalidInputError
 from cutwise.readouts.words import finite
-from cutwise.table import check_integer, check_n_clusters, check_number
+from cutwise.table.intake import check_integer, check_n_clusters, check_number
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.refine import Judged, tree_size
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from cutwise.estimators.training import TrainingRows
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.conditions import explanation_sizes
-from cutwise.reference import LazyCosts
-from cutwise.table import are_plain
+from cutwise.reference.objective import LazyCosts
+from cutwise.table.table import are_plain
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.recipes import grow_tree

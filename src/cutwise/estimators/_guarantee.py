@@ -8,7 +8,7 @@ from typing import Any
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.guarantee import ImmCertificate, mistake_spread
-from cutwise.reference import KMEDIANS, OBJECTIVES
+from cutwise.reference.objective import KMEDIANS, OBJECTIVES
 
 
 def imm_guarantee(model: TreeEstimator) -> float:

@@ -33,8 +33,8 @@ from cutwise.estimators._params import (
 from cutwise.estimators.table_scaler import TableScaler
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LeafCounts, read_cluster_names
-from cutwise.reference import FEATURE_SPACE, OBJECTIVES, Reference
-from cutwise.table import are_plain
+from cutwise.reference.objective import FEATURE_SPACE, OBJECTIVES, Reference
+from cutwise.table.table import are_plain
 from cutwise.tree.threshold_tree import ThresholdTree
 
 FORMAT = "cutwise model"

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from cutwise.estimators._entries import DamagedEntryError, Entries, pack_array, pack_float, unpack_array
 from cutwise.estimators.table_scaler import TableScaler
-from cutwise.table import ColumnKind
+from cutwise.table.table import ColumnKind
 
 
 class UnserializableParam:

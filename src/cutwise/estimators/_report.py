@@ -30,7 +30,8 @@ from cutwise.exceptions import (
 )
 from cutwise.readouts.report import ReportContext, build_summary, report_html, report_json, report_markdown
 from cutwise.readouts.sql import DIALECTS, Dialect
-from cutwise.table import Table, check_option
+from cutwise.table.intake import check_option
+from cutwise.table.table import Table
 
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that no result depends on

@@ -30,17 +30,9 @@ from cutwise.estimators.training import (
 )
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.readouts.words import percent
-from cutwise.reference import KMEANS, LazyCosts, Reference
-from cutwise.table import (
-    Labels,
-    Seed,
-    check_max_leaves,
-    check_n_jobs,
-    check_number,
-    check_option,
-    read_labels,
-    read_weights,
-)
+from cutwise.reference.objective import KMEANS, LazyCosts, Reference
+from cutwise.table.intake import Seed, check_max_leaves, check_n_jobs, check_number, check_option, read_weights
+from cutwise.table.labels import Labels, read_labels
 from cutwise.tree.recipes import EXPANSIONS, Expansion, recipes_for
 
 Algorithm = Literal["auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"]

@@ -22,18 +22,13 @@ from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.estimators.training import FitContext, Stages
 from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.agreement import adjusted_rand, contingency, normalized_information
-from cutwise.reference import (
-    PRECOMPUTED,
-    KernelCenters,
-    check_domain,
-    needs_nonnegative,
-    one_thread,
-    sum_costs,
-    sum_weights,
-)
-from cutwise.table import (
+from cutwise.reference.kernel_centers import KernelCenters
+from cutwise.reference.kernel_input import check_domain, needs_nonnegative
+from cutwise.reference.kernels import PRECOMPUTED
+from cutwise.reference.objective import sum_costs, sum_weights
+from cutwise.reference.threads import one_thread
+from cutwise.table.intake import (
     Seed,
-    Table,
     check_integer,
     check_max_leaves,
     check_n_clusters,
@@ -42,6 +37,7 @@ from cutwise.table import (
     read_table,
     read_weights,
 )
+from cutwise.table.table import Table
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.recipes import CUTS, EXPANSIONS, Expansion, recipes_for
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutwise._docs import fill_doc
 from cutwise.estimators._explainable import ExplainableClusterer
-from cutwise.reference import KMEDIANS
+from cutwise.reference.objective import KMEDIANS
 
 
 @fill_doc

@@ -13,25 +13,16 @@ from cutwise._docs import fill_doc
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.estimators.training import Stages, check_verbose
 from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError, warn
-from cutwise.reference import (
-    INITS,
-    PRECOMPUTED,
-    FeatureSpace,
-    KernelCenters,
-    NystroemMap,
-    Partition,
-    check_domain,
-    feature_space,
-    kernel_kmeans,
-    needs_nonnegative,
-    one_thread,
-    sum_costs,
-    sum_weights,
-    warn_if_negative,
-)
-from cutwise.table import (
+from cutwise.reference.feature_space import FeatureSpace, feature_space
+from cutwise.reference.kernel_centers import KernelCenters, warn_if_negative
+from cutwise.reference.kernel_input import check_domain, needs_nonnegative
+from cutwise.reference.kernel_kmeans import INITS, Partition, kernel_kmeans
+from cutwise.reference.kernels import PRECOMPUTED
+from cutwise.reference.nystroem import NystroemMap
+from cutwise.reference.objective import sum_costs, sum_weights
+from cutwise.reference.threads import one_thread
+from cutwise.table.intake import (
     Seed,
-    Table,
     check_integer,
     check_n_clusters,
     check_n_jobs,
@@ -40,6 +31,7 @@ from cutwise.table import (
     read_table,
     read_weights,
 )
+from cutwise.table.table import Table
 
 APPROXIMATIONS = (None, "nystroem")
 _WEIGHT_RATIO = 2.0**40

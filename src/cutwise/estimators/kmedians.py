@@ -11,15 +11,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from cutwise._docs import fill_doc
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.estimators.training import Stages, read_centers
-from cutwise.reference import KMEDIANS, find_clustering, sum_costs, sum_weights
-from cutwise.table import (
-    check_integer,
-    check_n_clusters,
-    check_n_jobs,
-    check_option,
-    read_table,
-    read_weights,
-)
+from cutwise.reference.objective import KMEDIANS, sum_costs, sum_weights
+from cutwise.reference.search import find_clustering
+from cutwise.table.intake import check_integer, check_n_clusters, check_n_jobs, check_option, read_table, read_weights
 
 INITS = ("k-means++", "random")
 

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from cutwise._docs import fill_doc
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.exceptions import UnsupportedInputError
-from cutwise.table import ColumnKind, MixedOptions, Table, check_option, read_table, read_weights
+from cutwise.table.intake import MixedOptions, check_option, read_table, read_weights
+from cutwise.table.table import ColumnKind, Table
 
 Float64 = npt.NDArray[np.float64]
 

@@ -18,30 +18,20 @@ from sklearn.utils.validation import has_fit_parameter
 
 from cutwise import core
 from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
-from cutwise.reference import (
+from cutwise.reference.fitted import copying_clone, from_estimator, unshared
+from cutwise.reference.objective import (
     KMEANS,
     Objective,
     Reference,
-    copying_clone,
-    find_reference,
     from_centers,
-    from_estimator,
     integer_weights,
     sum_costs,
     sum_weights,
-    unshared,
 )
-from cutwise.table import (
-    EncodedTable,
-    SearchedColumns,
-    Seed,
-    Table,
-    as_dense,
-    check_integer,
-    encode_table,
-    read_table,
-    take_rows,
-)
+from cutwise.reference.search import find_reference
+from cutwise.table.convert import as_dense
+from cutwise.table.intake import Seed, check_integer, read_table, take_rows
+from cutwise.table.table import EncodedTable, SearchedColumns, Table, encode_table
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree

@@ -11,7 +11,7 @@ from cutwise.plot.base import INK, MUTED, labeled_tree, need_matplotlib, new_axe
 from cutwise.readouts.profile import Profile, profile_clusters
 from cutwise.readouts.shown import ShortNames, cluster_color, plain, shorten
 from cutwise.readouts.words import level_text
-from cutwise.table import check_integer
+from cutwise.table.intake import check_integer
 
 if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator

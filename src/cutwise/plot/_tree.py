@@ -28,7 +28,7 @@ from cutwise.readouts.conditions import Condition
 from cutwise.readouts.labeled_tree import LabeledTree, sum_up
 from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on, plain, shorten
 from cutwise.readouts.words import percent, rows
-from cutwise.table import Columns
+from cutwise.table.table import Columns
 from cutwise.tree.threshold_tree import ThresholdTree
 
 if TYPE_CHECKING:

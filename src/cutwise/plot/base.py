@@ -12,7 +12,7 @@ from cutwise.exceptions import InvalidInputError, MissingDependencyError
 from cutwise.readouts.labeled_tree import LabeledTree
 
 if TYPE_CHECKING:
-    from cutwise.table import Table
+    from cutwise.table.table import Table
 
 
 INK, MUTED, RULE = "#1b2027", "#66707c", "#c3cad3"

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.table import ColumnKind, Table, read_table
-from cutwise.table.table import NUMBER
+from cutwise.table.intake import read_table
+from cutwise.table.table import NUMBER, ColumnKind, Table
 
 from .conditions import Condition, Levels, Region, column_of, conditions_of, walk_leaves
 from .labeled_tree import LabeledTree, Titled

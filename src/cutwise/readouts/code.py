@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.table import ColumnKind
 from cutwise.table.instants import instant_of
-from cutwise.table.table import NUMBER
+from cutwise.table.table import NUMBER, ColumnKind
 
 from .conditions import Condition, conditions_of, walk_leaves
 from .labeled_tree import LabeledTree

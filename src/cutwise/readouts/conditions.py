@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.table import ColumnKind, Columns, Table, as_dense
-from cutwise.table.table import NUMBER
+from cutwise.table.convert import as_dense
+from cutwise.table.table import NUMBER, ColumnKind, Columns, Table
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
 from .words import finite, json_value, levels_text, quoted, value_text

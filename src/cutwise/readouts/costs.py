@@ -14,8 +14,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise import core
-from cutwise.reference import KMEANS, Objective, cost_or_zero
-from cutwise.table import Table
+from cutwise.reference.kernel_centers import cost_or_zero
+from cutwise.reference.objective import KMEANS, Objective
+from cutwise.table.table import Table
 
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]

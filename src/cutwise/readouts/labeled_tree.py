@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError, did_you_mean, listed
-from cutwise.table import Columns
+from cutwise.table.table import Columns
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .conditions import Condition, branch_condition

@@ -13,8 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference import OBJECTIVES, Reference, integer_weights
-from cutwise.table import Columns, Table, as_dense, check_option, read_labels, read_table, read_weights
+from cutwise.reference.objective import OBJECTIVES, Reference, integer_weights
+from cutwise.table.convert import as_dense
+from cutwise.table.intake import check_option, read_table, read_weights
+from cutwise.table.labels import read_labels
+from cutwise.table.table import Columns, Table
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .agreement import adjusted_rand, contingency, normalized_information

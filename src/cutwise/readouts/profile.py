@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.table import Table
+from cutwise.table.table import Table
 
 from .conditions import column_of
 

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import MissingDependencyError
-from cutwise.table import Columns, Table, check_option, check_same_columns, read_table
+from cutwise.table.intake import check_option, read_table
+from cutwise.table.table import Columns, Table, check_same_columns
 
 from .conditions import Condition, column_of, conditions_of, walk_leaves
 from .labeled_tree import LabeledTree, LeafCounts, Titled

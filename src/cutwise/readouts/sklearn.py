@@ -16,7 +16,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.table import Columns, as_dense, read_table
+from cutwise.table.convert import as_dense
+from cutwise.table.intake import read_table
+from cutwise.table.table import Columns
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
 
 from .conditions import Condition

@@ -18,9 +18,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
-from cutwise.table import ColumnKind, check_option
 from cutwise.table.instants import instant_of
-from cutwise.table.table import NUMBER
+from cutwise.table.intake import check_option
+from cutwise.table.table import NUMBER, ColumnKind
 
 from .conditions import Condition, conditions_of, walk_leaves
 from .labeled_tree import LabeledTree

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from cutwise.table import ColumnKind
 from cutwise.table.instants import duration_text, instant_text
+from cutwise.table.table import ColumnKind
 
 # A letter or underscore, then letters, digits and underscores, also in parts joined by dots ("petal.length").
 _PLAIN = re.compile(r"[^\W\d]\w*(\.\w+)*")

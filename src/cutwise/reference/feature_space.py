@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.table import Table
+from cutwise.table.table import Table
 
 from .gram import FeatureGram, Gram, MatrixGram, check_precomputed, matrix_gram
 from .kernel_centers import KernelCenters, cost_or_zero

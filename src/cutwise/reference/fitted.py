@@ -16,7 +16,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError
-from cutwise.table import Table, as_dense, read_labels
+from cutwise.table.convert import as_dense
+from cutwise.table.labels import read_labels
+from cutwise.table.table import Table
 
 from .objective import KMEANS, Objective, Reference, from_centers, from_labels, wrong_number
 from .threads import one_thread

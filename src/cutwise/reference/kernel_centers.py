@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, NotPositiveDefiniteWarning, warn
-from cutwise.table import as_dense
+from cutwise.table.convert import as_dense
 
 from .gram import matrix_gram
 from .kernels import PRECOMPUTED, Kernel

@@ -10,7 +10,9 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
-from cutwise.table import Columns, Table, as_dense, check_number
+from cutwise.table.convert import as_dense
+from cutwise.table.intake import check_number
+from cutwise.table.table import Columns, Table
 
 from .kernels import KERNELS, Kernel, KernelFunction
 from .pairwise import FORMULAS, Constants

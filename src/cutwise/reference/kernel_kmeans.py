@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.core import as_matrix, count_distinct_rows
-from cutwise.table import read_table
+from cutwise.table.intake import read_table
 
 from .feature_space import FeatureSpace
 from .gram import FeatureGram

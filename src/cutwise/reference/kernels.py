@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.table import as_dense
+from cutwise.table.convert import as_dense
 
 from .pairwise import FORMULAS, Constants, Formula
 from .threads import each_block

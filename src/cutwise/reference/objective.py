@@ -21,7 +21,7 @@ import numpy.typing as npt
 from cutwise import core
 from cutwise.core import Matrix, ObjectiveName, exact_sum
 from cutwise.exceptions import InvalidInputError, shown
-from cutwise.table import Table
+from cutwise.table.table import Table
 
 Float64 = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.metrics import pairwise as sk
 
-from cutwise.table import as_dense
+from cutwise.table.convert import as_dense
 
 Float64 = npt.NDArray[np.float64]
 Rows = Any

@@ -40,7 +40,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.core import Matrix, as_matrix, distinct_rows, exact_sum, hash_uniforms, lloyd, plusplus, swap_centers
-from cutwise.table import Table, read_random_state
+from cutwise.table.intake import read_random_state
+from cutwise.table.table import Table
 
 from .objective import KMEANS, KMEDIANS, Objective, Reference, from_centers, integer_weights, sum_weights
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.table import SearchedColumns
+from cutwise.table.table import SearchedColumns
 
 from .threshold_tree import NodeTest
 

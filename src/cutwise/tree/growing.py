@@ -15,8 +15,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.table import ColumnKind, SearchedColumns
 from cutwise.table.instants import choose_boundary, choose_length
+from cutwise.table.table import ColumnKind, SearchedColumns
 
 from .asked import ask
 from .provider import ExpansionCriterion, Gap, LeafCut, NodeSums, Provider, SeparationCriterion, SeparationNode

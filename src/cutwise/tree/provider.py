@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.reference import FixedCosts, LazyCosts
-from cutwise.table import ColumnKind, EncodedTable, SearchedColumns
+from cutwise.reference.objective import FixedCosts, LazyCosts
+from cutwise.table.table import ColumnKind, EncodedTable, SearchedColumns
 
 from .surrogate_features import SurrogateFeatures
 from .threshold_tree import NodeTest

@@ -9,8 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.reference import FixedCosts, LazyCosts
-from cutwise.table import EncodedTable
+from cutwise.reference.objective import FixedCosts, LazyCosts
+from cutwise.table.table import EncodedTable
 
 from .criteria.cliques import CliqueCriterion
 from .criteria.disagreement import DisagreementCriterion

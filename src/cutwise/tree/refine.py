@@ -16,8 +16,8 @@ import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
 from cutwise import core
-from cutwise.reference import KMEANS, FixedCosts, LazyCosts, Objective, fixed_costs
-from cutwise.table import EncodedTable
+from cutwise.reference.objective import KMEANS, FixedCosts, LazyCosts, Objective, fixed_costs
+from cutwise.table.table import EncodedTable
 
 from .growing import GrowingTree, GrownTree, expand
 from .provider import GrowthProblem, MemoryProvider

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.table import EncodedTable
+from cutwise.table.table import EncodedTable
 
 from .growing import GrownTree
 from .provider import MemoryProvider

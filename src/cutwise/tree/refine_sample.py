@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.reference import KMEANS
-from cutwise.table import EncodedTable, number_kind
+from cutwise.reference.objective import KMEANS
+from cutwise.table.table import EncodedTable, number_kind
 
 from .threshold_tree import ThresholdTree
 

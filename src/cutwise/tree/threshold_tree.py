@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, shown
-from cutwise.table import Table, read_table
+from cutwise.table.intake import read_table
+from cutwise.table.table import Table
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from cutwise.readouts.profile import Profile, profile_clusters
 from cutwise.readouts.rules import ClusterRules, build_rules
 from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on
 from cutwise.readouts.words import finite, level_text, percent, rows, value_text
-from cutwise.table import ColumnKind, Table
+from cutwise.table.table import ColumnKind, Table
 
 from .render import short_number
 
