@@ -36,34 +36,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Public name -> the module that has it.
-_HOMES = {
-    "ClusterExplainer": "cutwise.estimators",
-    "CostCurve": "cutwise.estimators",
-    "ExplainableKMeans": "cutwise.estimators",
-    "ExplainableKMedians": "cutwise.estimators",
-    "KMedians": "cutwise.estimators",
-    "ExplainableKernelKMeans": "cutwise.estimators",
-    "KernelKMeans": "cutwise.estimators",
-    "Report": "cutwise.estimators",
-    "TableScaler": "cutwise.estimators",
-    "ThresholdTree": "cutwise.tree.threshold_tree",
-    "TreeFront": "cutwise.estimators",
-    "baselines": "cutwise.baselines",
-    "cost_curve": "cutwise.estimators",
-    "datasets": "cutwise.datasets",
-    "export_graphviz": "cutwise.estimators",
-    "export_json": "cutwise.estimators",
-    "export_markdown": "cutwise.estimators",
-    "export_python": "cutwise.estimators",
-    "export_sql": "cutwise.estimators",
-    "export_text": "cutwise.estimators",
-    "load_model": "cutwise.estimators",
-    "metrics": "cutwise.metrics",
-    "plot": "cutwise.plot",
-    "report": "cutwise.estimators",
-    "tune_depth_penalty": "cutwise.estimators",
-}
+# Public names that cutwise.estimators does not have: modules, and one class.
+_HOMES = {name: f"cutwise.{name}" for name in ("baselines", "datasets", "metrics", "plot")}
+_HOMES["ThresholdTree"] = "cutwise.tree.threshold_tree"
 
 __all__ = [
     "ClusterExplainer",
@@ -96,13 +71,13 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Resolve a public name on first touch and keep it."""
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(_HOMES[name])
-    value = module if _HOMES[name] == f"{__name__}.{name}" else getattr(module, name)
+    module = import_module(_HOMES.get(name, "cutwise.estimators"))
+    value = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *__all__})

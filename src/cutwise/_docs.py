@@ -1,14 +1,7 @@
-"""What several classes describe alike, written once: a line ``{name, other}`` of a docstring becomes their entries."""
+"""What several classes describe alike, written once: a line ``{name, other}`` of a docstring becomes these entries.
 
-from __future__ import annotations
+An entry ``a = b : ...`` is written for b, and asked for as a: one parameter may differ between classes.
 
-import inspect
-import re
-from typing import TypeVar
-
-Class = TypeVar("Class", bound=type)
-
-SHARED = """\
 n_clusters : int, default=8
     Number of clusters k.
 max_leaves : int, default=None
@@ -142,17 +135,26 @@ names : mapping of label to str, default=None
     Names for this time, on top of those of :meth:`name_clusters`.
 """
 
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TypeVar
+
+Class = TypeVar("Class", bound=type)
+
 LINE = re.compile(r"^\{(\w+(?:, \w+)*)\}$", re.MULTILINE)
-# An entry "a = b : ..." is written for b, and asked for as a: one parameter may differ between classes.
+# There are no docstrings under python -OO, neither here nor where they would be filled in.
 ENTRIES = {
-    re.split(" : | = |,", entry)[0]: re.sub(r"^\w+ = ", "", entry) for entry in re.split(r"\n(?=\S)", SHARED.strip())
+    re.split(" : | = |,", entry)[0]: re.sub(r"^\w+ = ", "", entry)
+    for entry in re.split(r"\n(?=\S)", (__doc__ or "").partition("between classes.\n\n")[2].rstrip())
 }
 
 
 def fill_doc(cls: Class) -> Class:
     """Fill the shared entries into the docstrings of a class and of the methods that it defines."""
     for documented in (cls, *filter(inspect.isfunction, vars(cls).values())):
-        if documented.__doc__:  # there is none under python -OO
+        if documented.__doc__:
             documented.__doc__ = re.sub(LINE, _entries, inspect.cleandoc(documented.__doc__))
     return cls
 

@@ -63,10 +63,10 @@ def _read_catalog() -> dict[str, RealSet]:
     catalog = {}
     with open(Path(__file__).with_name("catalog.csv"), encoding="utf-8", newline="") as file:
         for line in csv.DictReader(file):
-            sizes = {name: int(line.pop(name)) for name in ("n_clusters", "n_rows", "n_columns")}
-            origin, bundled = line.pop("origin"), line.pop("bundled") == "yes"
-            fetch = getattr(origins, origin) if origin else None
-            catalog[line["name"]] = RealSet(**line, **sizes, fetch=fetch, bundled=bundled)
+            entry: dict[str, Any] = {**line, "bundled": line["bundled"] == "yes"}
+            entry |= {name: int(line[name]) for name in ("n_clusters", "n_rows", "n_columns")}
+            origin = entry.pop("origin")
+            catalog[line["name"]] = RealSet(**entry, fetch=getattr(origins, origin) if origin else None)
     return catalog
 
 
