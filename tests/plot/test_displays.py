@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.text import Text
 from sklearn.exceptions import NotFittedError
 
@@ -98,6 +98,7 @@ def assert_rectangles_say_what_the_tree_says(model, display):
     rng = np.random.default_rng(0)
     low, high = display.rectangles_[:, [0, 2]].min(axis=0), display.rectangles_[:, [1, 3]].max(axis=0)
     points = np.zeros((300, model.n_features_in_))
+    points[:, list(display.held)] = list(display.held.values())
     points[:, list(display.columns)] = rng.uniform(low, high, (300, 2))
     x, y = points[:, display.columns[0], None], points[:, display.columns[1], None]
     left, right, bottom, top = display.rectangles_.T
@@ -129,10 +130,26 @@ def test_one_column_is_drawn_against_another_and_columns_can_be_named():
     assert_rectangles_say_what_the_tree_says(model, display)
 
 
-def test_a_map_of_three_columns_is_refused():
+def test_a_map_of_three_columns_holds_the_third():
+    model, table = model_and_rows(8, n_columns=3, extra=4)
+    assert set(model.tree_.feature[model.tree_.feature >= 0]) == {0, 1, 2}
+    display = PartitionDisplay.from_estimator(model, table, columns=("x_0", 2), held={"x_1": 1.5})
+    assert_rectangles_say_what_the_tree_says(model, display)
+    held = table.assign(x_1=1.5)
+    same = model.apply(held) == model.apply(table)
+    assert display.is_shown.tolist() == same.tolist()
+    assert display.ax_.get_title(loc="left") == f"where x_1 = 1.5: {same.sum()} of {len(table)} rows"
+    of_itself = PartitionDisplay.from_estimator(model, table)
+    ((column, value),) = of_itself.held.items()
+    assert value == np.sort(table.iloc[:, column])[(len(table) - 1) // 2]
+    assert_rectangles_say_what_the_tree_says(model, of_itself)
+    assert_legible(of_itself.figure_)
+    far = PartitionDisplay.from_estimator(model, table, columns=(0, 1), held={2: 1e9})
+    assert_rectangles_say_what_the_tree_says(model, far)
+
+
+def test_what_a_map_cannot_show_is_refused():
     model, table = model_and_rows(8, extra=4)
-    with pytest.raises(InvalidInputError, match="A map shows two columns, and its tree tests"):
-        PartitionDisplay.from_estimator(model, table)
     with pytest.raises(InvalidInputError, match="There is no column 'nothing'"):
         PartitionDisplay.from_estimator(model, table, columns=("nothing", 0))
     for wanted in (1, "ab", [0], {0, 1}):
@@ -216,6 +233,40 @@ def test_axes_that_are_given_are_drawn_on_and_the_tree_shrinks_to_them():
         assert display.figure_ is figure
     sizes = {text.get_fontsize() for text in axes[0, 0].texts}
     assert max(sizes) < 8.5
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("case", list(CASES)[:2] + ["a chain of 12"])
+def test_half_a_page_is_enough_on_light_and_dark_styles(case, style):
+    from matplotlib import pyplot
+
+    model, table = CASES[case]()
+    with pyplot.style.context(style):
+        for draw in (TreeDisplay.from_estimator, ProfileDisplay.from_estimator):
+            figure, ax = pyplot.subplots(figsize=(3.3, 3.0))
+            draw(model, table, ax=ax)
+            assert_legible(figure)
+            texts = boxes(figure)
+            assert min(text.get_fontsize() for text in texts) >= 5
+            assert_stands_out(figure, texts)
+
+
+def assert_stands_out(figure, texts):
+    """The color of each text and that of what lies below differ as WCAG asks of large letters."""
+    for text in texts:
+        text.set_visible(False)
+    figure.canvas.draw()
+    picture = np.asarray(figure.canvas.buffer_rgba())[:, :, :3] / 255
+    for text, box in texts.items():
+        below = picture[picture.shape[0] - int((box.y0 + box.y1) / 2), int((box.x0 + box.x1) / 2)]
+        lighter, darker = sorted(map(luminance, (to_rgb(text.get_color()), below)), reverse=True)
+        assert (lighter + 0.05) / (darker + 0.05) >= 3, text
+
+
+def luminance(rgb):
+    """Relative luminance as the Web Content Accessibility Guidelines define it."""
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def test_held_out_rows_are_counted_in_the_tree():

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators import CostCurve, TreeFront, cost_curve
-from cutwise.plot.base import INK, MUTED, RULE, new_axes
+from cutwise.plot.base import Inks, new_axes
 from cutwise.readouts.explained import below_one
 from cutwise.readouts.shown import COLORS
 from cutwise.readouts.words import percent
@@ -115,14 +115,15 @@ class CurveDisplay:
         return self
 
     def _point_at(self, ax: Any, i: int) -> None:
-        n, ratio = int(self.n_leaves[i]), float(self.cost_ratio[i])
-        ax.plot([n], [ratio], "o", markersize=9, markerfacecolor="#ffffff", markeredgecolor=COLORS[5],
+        n, ratio, inks = int(self.n_leaves[i]), float(self.cost_ratio[i]), Inks.of(ax)
+        ax.plot([n], [ratio], "o", markersize=9, markerfacecolor=inks.ground, markeredgecolor=COLORS[5],
                 markeredgewidth=2.2, zorder=4)  # fmt: skip
         left = i > len(self.n_leaves) / 2
         ax.annotate(
             f"{n} leaves\ncost ratio {ratio:.4f}\nagreement {percent(float(self.agreement[i]))}", (n, ratio),
             xytext=(-14 if left else 14, 16), textcoords="offset points", ha="right" if left else "left", fontsize=8.5,
-            color=INK, zorder=5, bbox={"boxstyle": "round,pad=0.35", "facecolor": "#ffffff", "edgecolor": RULE},
+            color=inks.text, zorder=5,
+            bbox={"boxstyle": "round,pad=0.35", "facecolor": inks.ground, "edgecolor": inks.rule},
         )  # fmt: skip
 
 
@@ -203,10 +204,11 @@ class FrontDisplay:
         """
         self.ax_ = ax = _axes_of_costs(ax, self.waes, self.cost_ratio, "conditions in the rule of a row, in the mean")
         self.figure_ = ax.figure
+        inks = Inks.of(ax)
         for n, waes, ratio in zip(self.n_leaves.tolist(), self.waes, self.cost_ratio, strict=True):
-            ax.annotate(str(n), (waes, ratio), xytext=(4, 5), textcoords="offset points", fontsize=8, color=INK)
+            ax.annotate(str(n), (waes, ratio), xytext=(4, 5), textcoords="offset points", fontsize=8, color=inks.text)
         ax.annotate(
-            "numbers: leaves", (1.0, 1.0), xycoords="axes fraction", ha="right", va="top", fontsize=8, color=MUTED
+            "numbers: leaves", (1.0, 1.0), xycoords="axes fraction", ha="right", va="top", fontsize=8, color=inks.muted
         )
         return self
 
@@ -216,11 +218,12 @@ def _axes_of_costs(ax: Any, x: npt.NDArray[Any], cost_ratio: npt.NDArray[np.floa
     from matplotlib.ticker import MaxNLocator
 
     ax = new_axes(ax, 6.8, 4.0)
+    inks = Inks.of(ax)
     few = len(x) <= 40
-    ax.axhline(1.0, color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    ax.axhline(1.0, color=inks.muted, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
     ax.plot(
         x, cost_ratio, color=COLORS[0], linewidth=2, marker="o" if few else None, markersize=4.5,
-        markeredgecolor="#ffffff", markeredgewidth=0.8, zorder=3,
+        markeredgecolor=inks.ground, markeredgewidth=0.8, zorder=3,
     )  # fmt: skip
     known = cost_ratio[np.isfinite(cost_ratio)]
     top = max(float(known.max(initial=1.0)), 1.0)
@@ -232,17 +235,17 @@ def _axes_of_costs(ax: Any, x: npt.NDArray[Any], cost_ratio: npt.NDArray[np.floa
         whose += ", which costs more than the trees below"
     ax.annotate(
         whose, (1.0, 1.0), xycoords=ax.get_yaxis_transform(), xytext=(-2, -4),
-        textcoords="offset points", ha="right", va="top", fontsize=8, color=MUTED,
+        textcoords="offset points", ha="right", va="top", fontsize=8, color=inks.muted,
     )  # fmt: skip
-    ax.set_xlabel(label, color=INK)
-    ax.set_ylabel("cost ratio", color=INK)
+    ax.set_xlabel(label, color=inks.text)
+    ax.set_ylabel("cost ratio", color=inks.text)
     if x.dtype.kind == "i":
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.grid(axis="y", color="#e6eaee", linewidth=0.8)
+    ax.grid(axis="y", color=inks.faint, linewidth=0.8)
     ax.set_axisbelow(True)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
-        ax.spines[side].set_color(RULE)
-    ax.tick_params(colors=MUTED, labelsize=9)
+        ax.spines[side].set_color(inks.rule)
+    ax.tick_params(colors=inks.muted, labelsize=9)
     return ax

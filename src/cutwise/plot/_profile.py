@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from cutwise.plot.base import INK, MUTED, labeled_tree, need_matplotlib, new_axes, read_rows, text_titles, text_width
+from cutwise.plot.base import (
+    Inks,
+    fit_text,
+    labeled_tree,
+    need_matplotlib,
+    new_axes,
+    read_rows,
+    size_in_inches,
+    text_titles,
+    text_width,
+)
 from cutwise.readouts.profile import Profile, profile_clusters
-from cutwise.readouts.shown import ShortNames, cluster_color, plain, shorten
+from cutwise.readouts.shown import DARK, LIGHT, ShortNames, cluster_color, plain, shorten
 from cutwise.readouts.words import level_text
 from cutwise.table.intake import check_integer
 
@@ -99,44 +110,69 @@ class ProfileDisplay:
         need_matplotlib()
         everything = self.profile.difference.T  # column by cluster
         strength = np.nan_to_num(np.abs(everything)).max(axis=1)
-        order = np.argsort(-strength, kind="stable")[: self.max_columns]
+        k, most, room, font = everything.shape[1], self.max_columns, 99.0, 8.5
+        small = ax is not None
+        if ax is not None:
+            width, height = size_in_inches(ax)
+            small = width < 5 or height < 3.5
+        if small:
+            # As many lines as are legible, and names in a part of the width.
+            font, room = 7.0, 0.36 * width
+            most = min(most, max(int((height - 0.75) / 0.14), 1))
+        order = np.argsort(-strength, kind="stable")[:most]
         self.difference_ = shown = everything[order]
         self.columns_ = self.profile.columns[order]
-        m, k = shown.shape
+        m = len(shown)
         cell = 0.5 if k <= 12 else 0.36
         short = ShortNames([self.names[c] for c in self.columns_])
-        names = [short(i, _NAME) for i in range(m)]
-        clusters = [shorten(plain(title), 18) for title in self.titles]
-        long_titles = max(text_width(title, 8.5) for title in clusters) > cell - 0.08
-        margin = max(text_width(name, 8.5) for name in names) + 0.3
-        head = (max(text_width(title, 8.5) for title in clusters) if long_titles else 0.2) + 0.45
+        names = [fit_text(partial(short, i), _NAME, room, font) for i in range(m)]
+        clusters = [shorten(plain(title), 10 if small else 18) for title in self.titles]
+        margin = max(text_width(name, font) for name in names) + 0.3
+        if small:
+            cell = (width - margin) / k
+        longest = max(text_width(title, font) for title in clusters)
+        upright = longest > cell - 0.08
+        head = (longest if upright else 0.2) + 0.45
         self.ax_ = ax = new_axes(ax, margin + max(cell * k, 1.6) + 1.1, head + max(_CELL * m, 1.6) + 0.35)
-        self.figure_ = ax.figure
+        self.figure_, inks = ax.figure, Inks.of(ax)
+        if small and ax.figure.get_layout_engine() is None:  # nothing else makes room for what stands around the cells
+            place, wide, high = ax.get_position(), margin / width, 1 / height
+            ax.set_position([
+                place.x0 + wide * place.width, place.y0 + 0.42 * high * place.height,
+                place.width * (1 - wide), place.height * (1 - (head - 0.1 + 0.42) * high),
+            ])  # fmt: skip
         limit = min(max(float(np.nanmax(np.abs(shown), initial=0.5)), 0.5), 2.5)
         image = ax.imshow(shown, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
-        if k <= 12:
+        said = k <= 12 and cell > text_width("+9.9", 6.0 if small else 7.5)
+        if said:
             for (i, j), value in np.ndenumerate(shown):
                 if np.isfinite(value) and abs(value) >= 0.05:
-                    ink = "#ffffff" if abs(value) > 0.62 * limit else INK
-                    ax.text(j, i, f"{value:+.1f}".replace("-", "−"), ha="center", va="center", fontsize=7.5, color=ink)
-        ax.set_yticks(range(m), labels=names, fontsize=8.5, color=INK, parse_math=False)
+                    ink = LIGHT if abs(value) > 0.62 * limit else DARK
+                    ax.text(j, i, f"{value:+.1f}".replace("-", "−"), ha="center", va="center",
+                            fontsize=6.0 if small else 7.5, color=ink)  # fmt: skip
+        ax.set_yticks(range(m), labels=names, fontsize=font, color=inks.text, parse_math=False)
         ax.set_xticks(
-            range(k), labels=clusters, fontsize=8.5, color=INK, parse_math=False, rotation=90 if long_titles else 0
+            range(k), labels=clusters, fontsize=font, color=inks.text, parse_math=False, rotation=90 if upright else 0
         )
         ax.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False, pad=7)
         ax.tick_params(axis="y", pad=4)
         ax.set_xticks(np.arange(k + 1) - 0.5, minor=True)
         ax.set_yticks(np.arange(m + 1) - 0.5, minor=True)
-        ax.grid(which="minor", color="#ffffff", linewidth=1.2)
+        ax.grid(which="minor", color=inks.ground, linewidth=1.2)
         ax.tick_params(which="minor", length=0)
         for spine in ax.spines.values():
             spine.set_visible(False)
         self._strip(ax, k)
+        what = "mean against all rows{},\nin standard deviations"
+        if small:
+            signs = what.format("" if said else " (red: above)")
+            ax.set_xlabel(signs, fontsize=font - 0.5, color=inks.muted)
+            return self
         beyond = "both" if np.nanmax(np.abs(shown), initial=0.0) > limit else "neither"
         shrink = min(1.0, 1.8 / max(_CELL * m, 1.6))
         bar = self.figure_.colorbar(image, ax=ax, shrink=shrink, pad=0.02, extend=beyond, anchor=(0.0, 1.0), aspect=14)
-        bar.set_label("mean against all rows,\nin standard deviations", fontsize=8, color=MUTED)
-        bar.ax.tick_params(labelsize=8, colors=MUTED, length=2)
+        bar.set_label(what.format(""), fontsize=8, color=inks.muted)
+        bar.ax.tick_params(labelsize=8, colors=inks.muted, length=2)
         bar.outline.set_visible(False)
         return self
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
 from cutwise.plot.base import (
-    INK,
-    MUTED,
-    RULE,
+    Inks,
     fit_text,
     labeled_tree,
     need_matplotlib,
     new_axes,
     read_rows,
+    size_in_inches,
     text_titles,
     text_width,
     tint,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from cutwise.estimators import TreeEstimator
 
 
-# Inches, at the display's own size; on axes that are smaller everything shrinks alike.
+# Inches, at the display's own size; on axes that are a little smaller everything shrinks alike.
 _LINE = 0.36  # from leaf to leaf
 _HEAD = 0.42
 _FOOT = 0.34
@@ -44,6 +43,28 @@ _BAR = 1.35
 _GAP = 0.14
 _FONT = 8.5
 _SMALL = 7.5
+_LEGIBLE = 0.85  # axes that would shrink the letters more get a line a node instead, as wide as they are
+_STEP = 0.13  # from level to level there
+
+
+class _Layout(NamedTuple):
+    """Where everything is, in inches from the upper left corner: nodes, ends of their lines, tests, leaves' columns."""
+
+    x: npt.NDArray[np.float64]
+    y: npt.NDArray[np.float64]
+    ends: npt.NDArray[np.float64]
+    text_x: npt.NDArray[np.float64]
+    room: npt.NDArray[np.float64]
+    leaf_x: float
+    pill: float
+    thick: float
+    titles: list[str]
+    figures: list[str]
+    figures_x: float
+    bar_x: float | None  # none in an outline, whose tests stand on their lines, not above them
+    head: float
+    width: float
+    height: float
 
 
 @dataclass(eq=False)
@@ -125,94 +146,143 @@ class TreeDisplay:
         """
         tree = self.tree
         need_matplotlib()
-        shown = [shorten(plain(title), 24) for title in self.titles]
         labeled = LabeledTree(tree, self.names)
         tests = [None, *map(labeled.condition, range(1, tree.n_nodes))]
-        # Room for the tests: what the longest one asks for, within a page's width. Long names are shortened to it.
         name_of = ShortNames(labeled.names)
 
         def written(test: Condition, length: int) -> str:
             return condition_text(test, name_of(test.feature, length))
 
+        # Room for the tests: what the longest one asks for, within a page's width. Long names are shortened to it.
         wanted = max((text_width(written(t, 30), _SMALL) for t in tests if t is not None), default=0.0) + 0.3
-        level = max(min(wanted, 2.3, max(13.0 / max(tree.depth, 1), 0.95)), 0.8)
-        pill = max(text_width(shown[c], _FONT) for c in tree.cluster[tree.leaves].tolist()) + 0.24
-        pill = max(pill, text_width("cluster", _SMALL) + 0.1)
-        figures = [self._figures(i) for i in range(tree.n_leaves)]
-        numbers = max(text_width(text, _SMALL) for text in figures) + 0.05
-        left = _MARGIN + text_width(rows(int(self.leaf_rows.sum())), _SMALL) + 0.1
-        leaf_x = left + level * tree.depth
-        bar_x = leaf_x + pill + _GAP
-        width = bar_x + _BAR + _GAP + numbers + _MARGIN
-        height = _HEAD + _LINE * tree.n_leaves + _FOOT
-        self.ax_ = ax = new_axes(ax, width, height)
-        self.figure_ = ax.figure
-        scale = self._prepare(ax, width, height)
-
-        leaf_number = {leaf: i for i, leaf in enumerate(tree.leaves.tolist())}
-        y = np.zeros(tree.n_nodes)
-        y[tree.leaves] = _HEAD + _LINE * (np.arange(tree.n_leaves) + 0.5)
-        for node in range(tree.n_nodes - 1, -1, -1):  # children come after their parent
-            if tree.feature[node] >= 0:
-                y[node] = (y[tree.children_left[node]] + y[tree.children_right[node]]) / 2
-        x = left + level * tree.node_depth.astype(np.float64)
-        x[tree.leaves] = leaf_x
-        self.node_x_, self.node_y_ = x, y
-
+        lay = self._branching(wanted)
+        if ax is not None:
+            width, height = size_in_inches(ax)
+            if min(width / lay.width, height / lay.height) < _LEGIBLE:
+                lay = self._outline(width, height)
+        self.ax_ = ax = new_axes(ax, lay.width, lay.height)
+        self.figure_, inks = ax.figure, Inks.of(ax)
+        scale = self._prepare(ax, lay.width, lay.height)
+        self.node_x_, self.node_y_ = x, y = lay.x, lay.y
         size = sum_up(tree, self.leaf_rows)
         share = size / max(int(size[0]), 1)
 
         def write(at: float, line: float, text: str, font: float, **style: Any) -> None:
-            style = {"color": INK, "va": "center", **style}
+            style = {"color": inks.text, "va": "center", **style}
             ax.text(at, line, text, fontsize=font * scale, parse_math=False, clip_on=False, **style)
 
+        branch = tint(inks.text, 0.45, inks.ground)
         for node in range(1, tree.n_nodes):
-            parent, leaf = int(tree.parents[node]), node in leaf_number
-            color = cluster_color(int(tree.cluster[node])) if leaf else "#98a2ae"
-            stroke = (0.9 + 4.6 * float(np.sqrt(share[node]))) * scale
-            ends = x[node] if not leaf else leaf_x - 0.04
+            parent, leaf = int(tree.parents[node]), tree.feature[node] < 0
+            stroke = (0.9 + (1.6 if lay.bar_x is None else 4.6) * float(np.sqrt(share[node]))) * scale
             ax.plot(
-                [x[parent], x[parent], ends], [y[parent], y[node], y[node]], color=color, linewidth=stroke,
+                [x[parent], x[parent], lay.ends[node]], [y[parent], y[node], y[node]], linewidth=stroke,
+                color=cluster_color(int(tree.cluster[node])) if leaf else branch,
                 solid_joinstyle="round", solid_capstyle="butt", zorder=1 + leaf,
             )  # fmt: skip
             test = tests[node]
             assert test is not None
-            room = ends - x[parent] - 0.14
-            text = fit_text(partial(written, test), name_of.length(test.feature), room, _SMALL)
-            above = y[node] - 0.035 - stroke / scale / 144
-            write(x[parent] + 0.08, above, text, _SMALL, va="bottom", zorder=5)
+            text = fit_text(partial(written, test), name_of.length(test.feature), float(lay.room[node]), _SMALL)
+            if lay.bar_x is None:
+                write(lay.text_x[node], y[node], text, _SMALL, zorder=5)
+            else:
+                above = y[node] - 0.035 - stroke / scale / 144
+                write(lay.text_x[node], above, text, _SMALL, va="bottom", zorder=5)
         for node in np.flatnonzero(tree.feature >= 0).tolist():
-            ax.plot([x[node]], [y[node]], "o", color="#ffffff", markeredgecolor="#66707c", markersize=5 * scale,
+            ax.plot([x[node]], [y[node]], "o", color=inks.ground, markeredgecolor=inks.muted, markersize=5 * scale,
                     markeredgewidth=1.1 * scale, zorder=4)  # fmt: skip
-        write(left - 0.09, y[0], rows(int(size[0])), _SMALL, ha="right", color=MUTED)
+        beside = (0.09, "left") if lay.bar_x is None else (-0.09, "right")
+        write(x[0] + beside[0], y[0], rows(int(size[0])), _SMALL, ha=beside[1], color=inks.muted)
 
         most = max(int(self.leaf_rows.max()), 1)
         for i, leaf in enumerate(tree.leaves.tolist()):
             code, line = int(tree.cluster[leaf]), y[leaf]
             color = cluster_color(code)
-            self._box(ax, leaf_x, line - 0.125, pill, 0.25, color, 0.07)
-            write(leaf_x + pill / 2, line - 0.004, shown[code], _FONT, color=ink_on(color), ha="center", zorder=6)
+            self._box(ax, lay.leaf_x, line - lay.thick / 2, lay.pill, lay.thick, color)
+            write(lay.leaf_x + lay.pill / 2, line, lay.titles[code], min(_FONT, 64 * lay.thick), color=ink_on(color),
+                  ha="center", va="center_baseline", zorder=6)  # fmt: skip
+            write(lay.figures_x, line, lay.figures[i], _SMALL)
+            if lay.bar_x is None:
+                continue
             length = _BAR * float(self.leaf_rows[i]) / most
             pure = float(np.nan_to_num(self.leaf_purity[i], nan=1.0))
-            ax.barh([line], [_BAR], height=0.14, left=bar_x, color="#eef1f4", zorder=2)
-            ax.barh([line], [length], height=0.14, left=bar_x, color=tint(color, 0.38), zorder=3)
-            ax.barh([line], [length * pure], height=0.14, left=bar_x, color=color, zorder=4)
-            write(bar_x + _BAR + _GAP, line, figures[i], _SMALL)
-        head, foot = _HEAD * 0.55, height - _MARGIN - 0.06
-        write(leaf_x, head, "cluster", _SMALL, color=MUTED)
-        write(bar_x, head, "rows", _SMALL, color=MUTED)
-        if np.isfinite(self.leaf_purity).any():
-            legend = "pale: rows that the reference has in other clusters"
-            write(width - _MARGIN, foot, legend, _SMALL - 1, color=MUTED, ha="right")
-        ax.plot([leaf_x, width - _MARGIN], [_HEAD - 0.07] * 2, color=RULE, linewidth=0.8 * scale)
+            ax.barh([line], [_BAR], height=0.14, left=lay.bar_x, color=inks.faint, zorder=2)
+            ax.barh([line], [length], height=0.14, left=lay.bar_x, color=tint(color, 0.38, inks.ground), zorder=3)
+            ax.barh([line], [length * pure], height=0.14, left=lay.bar_x, color=color, zorder=4)
+        head, right = lay.head * 0.55, lay.width - _MARGIN
+        if lay.bar_x is None:
+            write(right, head, "cluster, rows" + ", pure" * self._knows_purity, _SMALL, color=inks.muted, ha="right")
+        else:
+            write(lay.leaf_x, head, "cluster", _SMALL, color=inks.muted)
+            write(lay.bar_x, head, "rows", _SMALL, color=inks.muted)
+            if self._knows_purity:
+                legend = "pale: rows that the reference has in other clusters"
+                write(right, lay.height - _MARGIN - 0.06, legend, _SMALL - 1, color=inks.muted, ha="right")
+        ax.plot([lay.leaf_x, right], [lay.head - 0.07] * 2, color=inks.rule, linewidth=0.8 * scale)
         return self
 
-    def _figures(self, leaf: int) -> str:
-        total = max(int(self.leaf_rows.sum()), 1)
-        return (
-            f"{rows(int(self.leaf_rows[leaf]))} · {percent(float(self.leaf_rows[leaf]) / total)}"
-            f" · {percent(float(self.leaf_purity[leaf]))} pure"
-        )
+    @property
+    def _knows_purity(self) -> bool:
+        return bool(np.isfinite(self.leaf_purity).any())
+
+    def _branching(self, wanted: float) -> _Layout:
+        """Leaves one below the other, a branch between its two, tests of a width in inches above the lines."""
+        tree = self.tree
+        is_leaf, parents = tree.feature < 0, np.maximum(tree.parents, 0)
+        level = max(min(wanted, 2.3, max(13.0 / max(tree.depth, 1), 0.95)), 0.8)
+        titles, pill = self._pills(24)
+        pill = max(pill, text_width("cluster", _SMALL) + 0.1)
+        n_rows = max(int(self.leaf_rows.sum()), 1)
+        figures = [
+            f"{rows(int(n))} · {percent(float(n) / n_rows)} · {percent(float(purity))} pure"
+            for n, purity in zip(self.leaf_rows, self.leaf_purity, strict=True)
+        ]
+        left = _MARGIN + text_width(rows(int(self.leaf_rows.sum())), _SMALL) + 0.1
+        leaf_x = left + level * tree.depth
+        y = np.zeros(tree.n_nodes)
+        y[tree.leaves] = _HEAD + _LINE * (np.arange(tree.n_leaves) + 0.5)
+        for node in range(tree.n_nodes - 1, -1, -1):  # children come after their parent
+            if not is_leaf[node]:
+                y[node] = (y[tree.children_left[node]] + y[tree.children_right[node]]) / 2
+        x = np.where(is_leaf, leaf_x, left + level * tree.node_depth.astype(np.float64))
+        ends = np.where(is_leaf, leaf_x - 0.04, x)
+        bar_x = leaf_x + pill + _GAP
+        figures_x = bar_x + _BAR + _GAP
+        width = figures_x + max(text_width(text, _SMALL) for text in figures) + 0.05 + _MARGIN
+        height = _HEAD + _LINE * tree.n_leaves + _FOOT
+        return _Layout(
+            x, y, ends, x[parents] + 0.08, ends - x[parents] - 0.14, leaf_x, pill, 0.25, titles, figures, figures_x,
+            bar_x, _HEAD, width, height,
+        )  # fmt: skip
+
+    def _outline(self, width: float, height: float) -> _Layout:
+        """A line a node, indented by its depth, on axes of a size in inches."""
+        tree = self.tree
+        n_lines = max(tree.n_nodes - 1, 1)
+        scale = float(np.clip(height / (0.125 * n_lines + 0.3), 0.6, 0.93))
+        width, height = width / scale, height / scale
+        line = min((height - 0.3) / n_lines, _LINE)
+        titles, pill = self._pills(10)
+        figures = [f"{n:,}" + f" · {percent(float(purity))}" * self._knows_purity
+                   for n, purity in zip(self.leaf_rows.tolist(), self.leaf_purity, strict=True)]  # fmt: skip
+        figures_x = width - _MARGIN - max(text_width(text, _SMALL) for text in figures)
+        leaf_x = figures_x - 0.08 - pill
+        step = min(_STEP, 0.3 * leaf_x / max(tree.depth, 1))
+        x = 0.08 + step * tree.node_depth.astype(np.float64)
+        y = (0.3 + line * (np.arange(tree.n_nodes) - 0.5)).astype(np.float64)
+        y[0] = 0.16
+        text_x = x + 0.06
+        room = np.where(tree.feature < 0, leaf_x, width - _MARGIN) - text_x - 0.06
+        return _Layout(
+            x, y, x, text_x, room, leaf_x, pill, min(0.19, 0.95 * line), titles, figures, figures_x, None, 0.3, width,
+            height,
+        )  # fmt: skip
+
+    def _pills(self, length: int) -> tuple[list[str], float]:
+        """What the clusters are called in so many characters, and the width in inches that holds any of them."""
+        titles = [shorten(plain(title), length) for title in self.titles]
+        clusters = self.tree.cluster[self.tree.leaves].tolist()
+        return titles, max(text_width(titles[c], _FONT) for c in clusters) + 0.24
 
     def _prepare(self, ax: Any, width: float, height: float) -> float:
         """Make one unit an inch of the drawing, and say how much smaller than drawn the axes are."""
@@ -220,12 +290,11 @@ class TreeDisplay:
         ax.set_xlim(0, width)
         ax.set_ylim(height, 0)
         ax.set_aspect("equal", adjustable="box", anchor="NW")
-        ax.figure.draw_without_rendering()
-        box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
-        return float(min(box.width / width, box.height / height))
+        wide, high = size_in_inches(ax)
+        return min(wide / width, high / height)
 
-    def _box(self, ax: Any, x: float, y: float, width: float, height: float, color: str, corner: float) -> None:
+    def _box(self, ax: Any, x: float, y: float, width: float, height: float, color: str) -> None:
         from matplotlib.patches import FancyBboxPatch
 
-        shape = f"round,pad=0,rounding_size={corner}"
+        shape = "round,pad=0,rounding_size=0.07"
         ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, facecolor=color, edgecolor="none", zorder=5))

@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from cutwise.estimators import TreeEstimator, fitted
 from cutwise.exceptions import InvalidInputError, MissingDependencyError
 from cutwise.readouts.labeled_tree import LabeledTree
+from cutwise.readouts.shown import ink_on
 
 if TYPE_CHECKING:
     from cutwise.table.table import Table
 
 
-INK, MUTED, RULE = "#1b2027", "#66707c", "#c3cad3"
-"""Text, lesser text, and lines."""
+
+class Inks(NamedTuple):
+    """What a picture is drawn on and in, as ``#rrggbb``: the ground, text, lesser text, lines, and faint areas."""
+
+    ground: str
+    text: str
+    muted: str
+    rule: str
+    faint: str
+
+    @classmethod
+    def of(cls, ax: Any) -> Self:
+        """Those that are read on the figure of some axes, light or dark."""
+        from matplotlib import rcParams
+        from matplotlib.colors import to_hex, to_rgba
+
+        ground = ax.figure.get_facecolor()
+        if to_rgba(ground)[3] < 0.5:  # what lies behind is seen, and the style's text is made for it
+            ground = ink_on(to_hex(rcParams["text.color"]))
+        ground = to_hex(ground)
+        text = ink_on(ground)
+        return cls(ground, text, *(to_hex(tint(text, share, ground)) for share in (0.65, 0.25, 0.07)))
 
 
 def labeled_tree(model: TreeEstimator) -> LabeledTree:
@@ -55,11 +76,18 @@ def new_axes(ax: Any, width: float, height: float) -> Any:
     return pyplot.figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
-def tint(color: str, amount: float) -> tuple[float, float, float]:
-    """A color mixed with white: 0 gives white, 1 the color."""
-    rgb = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    mixed = 1 - amount * (1 - rgb)
-    return float(mixed[0]), float(mixed[1]), float(mixed[2])
+def tint(color: str, amount: float, ground: str) -> tuple[float, float, float]:
+    """A color mixed with the ground: 0 gives the ground, 1 the color."""
+    rgb, below = (np.array([int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)]) for c in (color, ground))
+    red, green, blue = (amount * rgb + (1 - amount) * below).tolist()
+    return red, green, blue
+
+
+def size_in_inches(ax: Any) -> tuple[float, float]:
+    """Width and height of axes."""
+    ax.figure.draw_without_rendering()
+    box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+    return float(box.width), float(box.height)
 
 
 def text_width(text: str, size: float) -> float:
