@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cutwise.table.table import Table
 
 
-
 class Inks(NamedTuple):
     """What a picture is drawn on and in, as ``#rrggbb``: the ground, text, lesser text, lines, and faint areas."""
 
