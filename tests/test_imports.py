@@ -19,6 +19,7 @@ LAYERS = [
     {"table"},
     {"reference"},
     {"tree"},
+    {"passes"},
     {"readouts"},
     {"estimators", "datasets"},
     {"metrics", "baselines"},

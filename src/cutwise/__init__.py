@@ -32,15 +32,18 @@ if TYPE_CHECKING:
     from cutwise.estimators import load_model as load_model
     from cutwise.estimators import report as report
     from cutwise.estimators import tune_depth_penalty as tune_depth_penalty
+    from cutwise.passes.sources import Batches as Batches
     from cutwise.tree.threshold_tree import ThresholdTree as ThresholdTree
 
 __version__ = "0.1.0"
 
-# Public names that cutwise.estimators does not have: modules, and one class.
+# Public names that cutwise.estimators does not have: modules, and two classes.
 _HOMES = {name: f"cutwise.{name}" for name in ("baselines", "datasets", "metrics", "plot")}
+_HOMES["Batches"] = "cutwise.passes.sources"
 _HOMES["ThresholdTree"] = "cutwise.tree.threshold_tree"
 
 __all__ = [
+    "Batches",
     "ClusterExplainer",
     "CostCurve",
     "ExplainableKMeans",

@@ -24,15 +24,17 @@ from cutwise.exceptions import (
     listed,
     warn,
 )
+from cutwise.passes.sources import LazyTable, TreeColumn, as_lazy, lazy_cost, pop_weights
 from cutwise.readouts.changes import Change, changes_in_words, explain_rows, smallest_changes
 from cutwise.readouts.explained import below_one_reason
 from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves, read_cluster_names, sum_up
 from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_sklearn
+from cutwise.readouts.sql import tree_sql
 from cutwise.reference.objective import KMEANS, Objective, sum_costs, sum_weights
 from cutwise.table.intake import MixedOptions, check_n_clusters, check_n_jobs, check_option, read_table, read_weights
 from cutwise.table.labels import read_labels
-from cutwise.table.table import Table, are_plain
+from cutwise.table.table import Columns, Table, are_plain, check_same_columns
 from cutwise.tree.growing import GrownTree
 
 from ._model_file import ModelFileMixin
@@ -68,20 +70,24 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     # What a fitted tree answers ---------------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         """The cluster of every row: the label of the leaf it reaches.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or lazy table of shape (n_samples, n_features)
             Rows with the columns of fit, in their own units. In a data frame the columns that no test asks about may be
             missing, or hold anything; arrays go by position, so theirs must all be there, and finite.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            The tree alone decides; cluster centers are never looked at.
+            The tree alone decides; cluster centers are never looked at. Of a polars ``LazyFrame`` or a DuckDB relation
+            the same, with one column ``cluster`` (null where a tested column has no value); of a
+            ``pyarrow.dataset.Dataset`` a ``RecordBatchReader``, of :class:`Batches` further ones of labels.
         """
+        if (lazy := as_lazy(X)) is not None:
+            return lazy.with_column(self._as_column(lazy))
         return self._as_labels(self._codes(self._read_tested(X)))
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
@@ -356,6 +362,19 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             return None
         return TableScaler() if self._objective is KMEANS else TableScaler("robust", "absolute")
 
+    def _as_column(self, lazy: LazyTable) -> TreeColumn:
+        """What ``predict`` gives, as engines can work it out on a table of theirs."""
+        check_is_fitted(self)
+        columns, tested = self._columns_of_fit(), np.unique(self.tree_.feature[self.tree_.feature >= 0])
+        if lazy.names is not None:
+            names = lazy.names
+            if columns.has_names:  # further columns do no harm where an engine is asked for one by its name
+                names = tuple(name for name in names if name in columns.names)
+            check_same_columns(columns, Columns(names, True), estimator=type(self).__name__, tested=tested)
+            columns = columns if columns.has_names else Columns(names, True, columns.kinds)
+        labeled = LabeledTree(self.tree_, columns, self._leaf_counts, self.classes_, self.cluster_names_)
+        return TreeColumn(labeled, self.predict, lambda dialect: tree_sql(labeled, dialect=dialect, form="case"))
+
     def _read_tested(self, X: Any) -> Table:
         """Rows to route: the columns of a named frame that no test asks about may be missing, or hold anything."""
         check_is_fitted(self)
@@ -398,13 +417,20 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _cost_of(self, X: Any, sample_weight: Any) -> float:
         """Cost of new rows, each served by the center of the cluster that the tree gives it."""
+        if (lazy := as_lazy(X)) is not None:
+            return lazy_cost(lazy, sample_weight, self._costs_of)
+        X, sample_weight = pop_weights(X, sample_weight)
         table = self._read(X)
         weights = read_weights(sample_weight, table.n_rows)
+        return sum_costs(self._costs_of(X), sum_weights(weights))
+
+    def _costs_of(self, X: Any) -> npt.NDArray[np.float64]:
+        """The same of every row."""
+        table = self._read(X)
         metric = self._metric(X, table)
-        costs = self._objective.label_costs(
+        return self._objective.label_costs(
             metric.matrix, self.cluster_centers_, self._codes(table), check_n_jobs(self.n_jobs)
         )
-        return sum_costs(costs, sum_weights(weights))
 
     def _refuse_unsaved(self) -> None:
         """Stop a refit of a loaded model whose parameters the file could only describe."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from cutwise._docs import fill_doc
 from cutwise.exceptions import InvalidInputError
+from cutwise.passes.sources import pop_weights
 from cutwise.reference.objective import LazyCosts
 from cutwise.table.intake import (
     Seed,
@@ -217,6 +218,7 @@ class ExplainableClusterer(TreeClusterer):
             check_two_leaves(k, max_leaves)
         stages = Stages(type(self).__name__, self.verbose)
 
+        X, sample_weight = pop_weights(X, sample_weight)
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
         recipe = ReferenceRecipe(
             self.reference,

@@ -212,6 +212,8 @@ def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
         return np.asarray(X)
     if X is None or isinstance(X, (str, bytes, dict, set, frozenset)):
         hint = " Read the file first, for instance with pandas.read_csv." if isinstance(X, str) else ""
+        if isinstance(X, str) and X.endswith((".parquet", ".pq")):
+            hint = f" Read the file first: polars.scan_parquet({X!r}), or pandas.read_parquet."
         hint = " Make a data frame of it: pandas.DataFrame(...)." if isinstance(X, dict) else hint
         raise UnsupportedInputError(
             f"{what} must be a table (a data frame, a 2D array, nested lists or a sparse matrix), "
@@ -219,7 +221,8 @@ def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
         )
     if isinstance(X, Iterator):
         raise UnsupportedInputError(
-            f"{what} is a {type(X).__name__}, which can be read only once. Make an array: numpy.array(list({what}))."
+            f"{what} is a {type(X).__name__}, which can be read only once. Make an array: numpy.array(list({what})); "
+            "of batches of rows give a function that opens them anew: cutwise.Batches(lambda: iter(parts))."
         )
     try:
         values = np.asarray(X)
@@ -420,8 +423,9 @@ def as_frame(X: Any, *, what: str = "X") -> Frame | None:
     if hasattr(X, "read_all") or isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         kind = type(X).__name__
         collect = _COLLECT.get(kind, "collect()" if hasattr(X, "collect") else "compute()")
+        again = " or read the files as often as wanted: pyarrow.dataset.dataset(...)" if hasattr(X, "read_all") else ""
         raise UnsupportedInputError(
-            f"{what} is a {kind}, whose rows are not in memory yet. Get them: {what}.{collect}."
+            f"{what} is a {kind}, whose rows are not in memory yet. Get them: {what}.{collect}{again}."
         )
     return None
 

@@ -1,0 +1,239 @@
+"""Where rows come from that are not in memory: one verb, go over them once, and no engine of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.exceptions import InvalidInputError, UnsupportedInputError, did_you_mean, listed
+from cutwise.table.convert import Frame, as_frame
+from cutwise.table.intake import read_weights
+from cutwise.table.table import Columns
+from cutwise.tree.threshold_tree import ThresholdTree
+
+from .sums import exact_total
+
+BATCH_ROWS = 1 << 16
+"""Rows that are read at a time where the engine lets one choose."""
+
+
+class Batches:
+    """Rows that come in batches, from anywhere, as often as they are asked for.
+
+    Parameters
+    ----------
+    open : callable without arguments
+        Gives a fresh iterator each time it is called: of arrays of shape (n, n_features), data frames or Arrow record
+        batches, of the same columns. The batches may be of any size and in any order, but the same rows every time.
+    names : sequence of str, default=None
+        Names of the columns, where the batches are arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cutwise import Batches, ExplainableKMeans
+    >>> parts = [np.arange(8.0).reshape(4, 2), np.arange(100.0, 108.0).reshape(4, 2)]
+    >>> source = Batches(lambda: iter(parts), names=["a", "b"])
+    >>> model = ExplainableKMeans(2, random_state=0).fit(np.vstack(parts))
+    >>> [labels.tolist() for labels in model.predict(Batches(lambda: iter(parts)))]
+    [[0, 0, 0, 0], [1, 1, 1, 1]]
+    """
+
+    def __init__(self, open: Callable[[], Iterable[Any]], names: Iterable[str] | None = None) -> None:  # noqa: A002
+        if not callable(open):
+            raise UnsupportedInputError(
+                f"Batches takes a function that gives the batches anew each time, not {type(open).__name__}: a fit "
+                "goes over the rows several times. Batches(lambda: iter(parts)), for instance."
+            )
+        self.open = open
+        self.names = None if names is None else tuple(names)
+
+    def __iter__(self) -> Iterator[Any]:
+        for batch in self.open():
+            yield batch if self.names is None else _named(batch, self.names)
+
+
+def _named(batch: Any, names: tuple[str, ...]) -> Any:
+    """An array as a record batch with column names."""
+    import pyarrow as pa
+
+    values = np.asarray(batch)
+    if values.ndim != 2 or values.shape[1] != len(names):
+        raise InvalidInputError(f"Batches has {len(names)} names, and a batch of shape {values.shape}.")
+    return pa.record_batch([pa.array(column) for column in values.T], names=list(names))
+
+
+@dataclass(frozen=True, eq=False)
+class LazyTable:
+    """Rows that an engine reads when it is asked to.
+
+    ``native``: what the user has. ``names``: of its columns; None where only the batches know. ``batches``: goes over
+    all rows once. ``with_column``: the same kind of object with one column, of what a tree says of every row.
+    """
+
+    native: Any
+    names: tuple[str, ...] | None
+    batches: Callable[[], Iterator[Any]]
+    with_column: Callable[[TreeColumn], Any]
+
+
+class TreeWithNames(Protocol):
+    """A tree, the columns that it tests and the labels of its clusters."""
+
+    @property
+    def tree(self) -> ThresholdTree:
+        """The tests."""
+
+    @property
+    def columns(self) -> Columns:
+        """Of the table."""
+
+    @property
+    def labels(self) -> list[Any]:
+        """Of every cluster, as Python values."""
+
+
+@dataclass(frozen=True, eq=False)
+class TreeColumn:
+    """What a tree says of every row, as engines can work it out.
+
+    ``predict``: the labels of a batch. ``sql``: the tree as a CASE expression in a dialect.
+    """
+
+    of: TreeWithNames
+    predict: Callable[[Any], npt.NDArray[Any]]
+    sql: Callable[[str], str]
+
+
+COLUMN = "cluster"
+"""The name of the column that ``predict`` gives."""
+
+
+def as_lazy(X: Any) -> LazyTable | None:
+    """The source behind anything that is read in batches; None for whatever else."""
+    if isinstance(X, Batches):
+        return LazyTable(X, X.names, X.__iter__, lambda column: Batches(lambda: map(column.predict, X)))
+    library, kind = type(X).__module__.partition(".")[0].lstrip("_"), type(X).__name__
+    if library == "polars" and kind == "LazyFrame":
+        return _polars(X)
+    if library == "duckdb" and kind == "DuckDBPyRelation":
+        return LazyTable(X, tuple(X.columns), lambda: iter(_arrow_reader(X)), lambda column: _project(X, column))
+    if library == "pyarrow" and any(base.__name__ == "Dataset" for base in type(X).__mro__):
+        return LazyTable(
+            X,
+            tuple(X.schema.names),
+            lambda: (batch for batch in X.to_batches(batch_size=BATCH_ROWS) if batch.num_rows),
+            lambda column: _scanned(X, column),
+        )
+    return None
+
+
+def _polars(X: Any) -> LazyTable:
+    import polars as pl
+
+    if not hasattr(X, "collect_batches"):
+        raise UnsupportedInputError(
+            f"polars {pl.__version__} cannot give a LazyFrame in batches. Update it (pip install -U polars), or give "
+            "the files to pyarrow.dataset.dataset."
+        )
+
+    def batches() -> Iterator[Any]:
+        return (batch for batch in X.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False) if len(batch))
+
+    return LazyTable(X, tuple(X.collect_schema().names()), batches, lambda column: X.select(_polars_labels(column)))
+
+
+def _polars_labels(column: TreeColumn) -> Any:
+    """The label of every row as an expression; null where a column that is tested has no value."""
+    import polars as pl
+
+    tree, columns, labels = column.of.tree, column.of.columns, column.of.labels
+    tested = sorted({int(f) for f in tree.feature if f >= 0})
+    if any(not columns.kinds[f].is_plain for f in tested):
+        raise UnsupportedInputError(
+            "The tree tests categories, dates or columns with gaps, and these have no expression in polars yet. Use "
+            'pl.sql_expr(export_sql(model, form="case")), or predict in batches: Batches(lambda: X.collect_batches()).'
+        )
+    # Compared as float64, whatever the column's type: a threshold may be no float32.
+    values = {f: pl.col(columns.names[f]).cast(pl.Float64) for f in tested}
+    of_node: dict[int, Any] = {}
+    for node in range(tree.n_nodes - 1, -1, -1):  # children come after their parents
+        if tree.children_left[node] < 0:
+            of_node[node] = pl.lit(labels[tree.cluster[node]])
+            continue
+        x = values[int(tree.feature[node])]
+        inside = x <= float(tree.threshold[node])
+        if tree.test(node).is_interval:
+            inside &= x > float(tree.lower[node])
+        left, right = of_node.pop(int(tree.children_left[node])), of_node.pop(int(tree.children_right[node]))
+        of_node[node] = pl.when(inside).then(left).otherwise(right)
+    if not tested:  # one label for as many rows as there are
+        return pl.repeat(labels[tree.cluster[0]], pl.len()).alias(COLUMN)
+    has_none = pl.any_horizontal([x.is_null() | x.is_nan() for x in values.values()])
+    return pl.when(has_none).then(None).otherwise(of_node[0]).alias(COLUMN)
+
+
+def _arrow_reader(X: Any) -> Any:
+    """The record batches of a relation of DuckDB; its releases call it differently."""
+    return X.to_arrow_reader(BATCH_ROWS) if hasattr(X, "to_arrow_reader") else X.fetch_arrow_reader(BATCH_ROWS)
+
+
+def _project(X: Any, column: TreeColumn) -> Any:
+    return X.project(f"{column.sql('duckdb')}\nAS {COLUMN}")
+
+
+def _scanned(X: Any, column: TreeColumn) -> Any:
+    """A reader of record batches: pyarrow has no lazy table with new columns."""
+    import pyarrow as pa
+
+    schema = pa.schema([(COLUMN, pa.array(column.of.labels).type)])
+    names = [name for name in column.of.columns.names if name in X.schema.names]
+    batches = (
+        pa.record_batch([pa.array(column.predict(batch).tolist(), schema.types[0])], schema=schema)
+        for batch in X.to_batches(columns=names, batch_size=BATCH_ROWS)
+        if batch.num_rows
+    )
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def pop_column(X: Any, name: str, what: str) -> tuple[Any, npt.NDArray[np.generic]]:
+    """A table without one of its columns, and that column."""
+    frame: Frame | None = as_frame(X)
+    if frame is None or name not in frame.columns:
+        known = [] if frame is None else frame.columns
+        raise InvalidInputError(
+            f"{what}={name!r} is no column of X.{did_you_mean(name, known)} "
+            + (f"Its columns are {listed(known, most=20)}." if known else "X has no column names: give an array.")
+        )
+    return frame.drop(name).to_native(), frame[name].to_numpy()
+
+
+def pop_weights(X: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """A table in memory and its weights, also where these are a column that is named."""
+    return pop_column(X, sample_weight, "sample_weight") if isinstance(sample_weight, str) else (X, sample_weight)
+
+
+def check_column_name(name: Any, what: str) -> str | None:
+    """What is one a row, with a table that is read in batches: the name of a column, or nothing."""
+    if name is None or isinstance(name, str):
+        return name
+    raise UnsupportedInputError(
+        f"{what} is of type {type(name).__name__}, and the rows of X come in batches, in any order. Give the name of a "
+        f'column of X: {what}="w".'
+    )
+
+
+def lazy_cost(lazy: LazyTable, sample_weight: Any, costs_of: Callable[[Any], npt.NDArray[np.float64]]) -> float:
+    """The (weighted) sum of one cost a row, to the bit that of the same rows in memory."""
+    name = check_column_name(sample_weight, "sample_weight")
+
+    def passed() -> Iterator[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]]:
+        for given in lazy.batches():
+            batch, weights = pop_weights(given, name)
+            yield costs_of(batch), None if name is None else read_weights(weights, len(weights))
+
+    return exact_total(passed)

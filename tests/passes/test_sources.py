@@ -1,0 +1,132 @@
+"""Tables in batches: every door reads the same rows, and what is asked of the tree is answered where they lie."""
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutwise import Batches, ClusterExplainer, ExplainableKMeans, core
+from cutwise.exceptions import CutwiseError
+from cutwise.passes.sums import exact_total
+
+pytestmark = pytest.mark.filterwarnings("ignore:X has feature names")
+
+
+def doors(frame: pl.DataFrame) -> dict:
+    arrow = frame.to_arrow()
+    thirds = [frame[i::3] for i in range(3)]
+    return {
+        "polars": frame.lazy(),
+        "duckdb": duckdb.sql("select * from arrow"),
+        "pyarrow": ds.dataset(arrow.to_batches(max_chunksize=7), schema=arrow.schema),
+        "batches of frames": Batches(lambda: iter(thirds)),
+        "batches of arrays": Batches(lambda: (part.to_numpy() for part in thirds), names=frame.columns),
+    }
+
+
+DOORS = ["polars", "duckdb", "pyarrow", "batches of frames", "batches of arrays"]
+
+
+def gathered(found) -> list:
+    if isinstance(found, pl.LazyFrame):
+        return found.collect().to_series().to_list()
+    if isinstance(found, duckdb.DuckDBPyRelation):
+        return [row[0] for row in found.fetchall()]
+    if isinstance(found, pa.RecordBatchReader):
+        return found.read_all()["cluster"].to_pylist()
+    return np.concatenate(list(found)).tolist()
+
+
+def a_table(dtype=np.float32, n=300) -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(n, 3)) + rng.integers(0, 4, (n, 1)) * 3, 1).astype(dtype)
+    return pl.DataFrame(X, schema=["a", 'quoted "b"', "c d"])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+@pytest.mark.parametrize("door", DOORS)
+def test_predict_gives_a_lazy_table_of_the_labels_of_the_rows(door, dtype):
+    frame = a_table(dtype)
+    model = ExplainableKMeans(4, max_leaves=9, algorithm="exshallow", random_state=0).fit(frame)
+    assert sorted(gathered(model.predict(doors(frame)[door]))) == sorted(model.predict(frame).tolist())
+    if door in ("polars", "pyarrow"):
+        assert gathered(model.predict(doors(frame)[door])) == model.predict(frame).tolist()
+
+
+def test_thresholds_between_neighboring_float32_values_place_rows_as_in_memory():
+    x = np.float32(0.1)
+    values = np.array([x, np.nextafter(x, np.float32(1))] * 5, dtype=np.float32)
+    frame = pl.DataFrame({"x": values})
+    model = ClusterExplainer().fit(frame, ["low", "high"] * 5)
+    for door in doors(frame).values():
+        assert sorted(gathered(model.predict(door))) == ["high"] * 5 + ["low"] * 5
+
+
+def test_rows_without_a_value_have_no_label():
+    frame = pl.DataFrame({"x": [1.0, 2.0, 8.0, 9.0], "y": [0.0, 1.0, 0.0, 1.0]})
+    model = ClusterExplainer().fit(frame, [5, 5, 7, 7])
+    rows = pl.DataFrame({"x": [1.0, None, float("nan"), 9.0], "y": [None, 0.0, 0.0, 0.0]})
+    assert gathered(model.predict(rows.lazy())) == [5, None, None, 7]
+    assert gathered(model.predict(duckdb.sql("select * from rows"))) == [5, None, None, 7]
+
+
+def test_a_tree_of_one_leaf_gives_every_row_its_label():
+    frame = a_table()
+    model = ExplainableKMeans(1).fit(frame)
+    for door in doors(frame).values():
+        assert gathered(model.predict(door)) == [0] * len(frame)
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "fractions"])
+@pytest.mark.parametrize("door", DOORS)
+def test_the_score_has_the_bits_of_the_rows_in_memory(door, weights):
+    frame = a_table(np.float64)
+    model = ExplainableKMeans(4, algorithm="imm", random_state=0).fit(frame)
+    if weights is None:
+        assert model.score(doors(frame)[door]) == model.score(frame)
+        return
+    w = np.random.default_rng(1).integers(0, 5, len(frame)) / (1 if weights == "whole" else 3)
+    weighted = frame.with_columns(pl.Series("w", w.astype(float)))
+    assert model.score(doors(weighted)[door], sample_weight="w") == model.score(frame, sample_weight=w)
+    assert model.score(weighted, sample_weight="w") == model.score(frame, sample_weight=w)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_exact_totals_are_those_of_the_core(data):
+    n = data.draw(st.integers(1, 40))
+    values = np.array(data.draw(st.lists(st.floats(0, 1e30), min_size=n, max_size=n)))
+    weights = data.draw(
+        st.none()
+        | st.lists(st.integers(0, 9).map(float), min_size=n, max_size=n)
+        | st.lists(st.floats(0, 3), min_size=n, max_size=n)
+    )
+    w = None if weights is None else np.array(weights)
+    parts = np.array_split(np.arange(n), data.draw(st.integers(1, 5)))
+    whole = w is not None and bool((w == np.rint(w)).all())
+    expected = core.exact_sum(values, w.astype(np.int64) if whole else w)
+    assert exact_total(lambda: ((values[p], None if w is None else w[p]) for p in parts)) == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda m, X: m.score(X.lazy(), sample_weight=np.ones(len(X))), 'sample_weight="w"'),
+        (lambda m, X: m.score(X.lazy(), sample_weight="d"), "no column of X"),
+        (lambda m, X: m.predict(X.lazy().select("a")), "quoted"),
+        (lambda m, X: m.fit(iter([X])), r"Batches\(lambda: iter\(parts\)\)"),
+        (lambda m, X: m.fit("part-0.parquet"), r"polars.scan_parquet"),
+        (lambda m, X: m.fit(X.to_arrow().to_reader()), r"pyarrow.dataset.dataset"),
+        (lambda m, X: Batches([X]), r"Batches\(lambda: iter\(parts\)\)"),
+        (lambda m, X: m.predict(Batches(lambda: [np.ones((2, 2))], names=X.columns)), "3 names"),
+    ],
+)
+def test_errors_say_what_to_type(call, words):
+    frame = a_table()
+    model = ExplainableKMeans(4, algorithm="imm", random_state=0).fit(frame)
+    with pytest.raises(CutwiseError, match=words):
+        list(call(model, frame))
