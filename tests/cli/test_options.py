@@ -13,7 +13,6 @@ from cutwise.cli.options import GrowthOptions, TableOptions
 OWN = {
     "out",
     "table",
-    "within",
     "labels_from",
     "model",
     "scale",

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.cells import holds_codes
-from cutwise.cli.options import TableOptions, scaler_of
+from cutwise.cli.options import SCALES, ClusteringOptions, GrowthOptions, TableOptions, estimator_of, scaler_of
 from cutwise.cli.screen import note, working
 from cutwise.cli.tables import Source, clusters_of_example, read_example, read_source
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
+from cutwise.table.intake import check_option
 from cutwise.table.table import NUMBER
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-    from cutwise.estimators import TreeEstimator
+    from cutwise.estimators import ExplainableClusterer, TreeEstimator
 
 
 _IDENTIFIER = re.compile(r"Unnamed: 0|(?i:index|row|(row[ _.-]?)?(id|no|nr|number)|uuid|.*[ _.-]id)|.*[a-z]I[dD]")
@@ -242,12 +243,23 @@ def _drop_option(columns: Sequence[str]) -> str:
 class Task:
     """The part of a table to work on."""
 
+    source: str  # what messages call the whole table
     table: pd.DataFrame
     rows: npt.NDArray[np.int64]  # (n,), the numbers of these rows in the source
     weights: npt.NDArray[Any] | None = None  # (n,)
     labels: npt.NDArray[Any] | None = None  # (n,), clusters to explain, as the source writes them
     left_out: dict[str, str] = field(default_factory=dict)  # columns that no option leaves out, each with the reason
     categories: list[str] | None = None  # columns to take as categories; None where all are complete numbers
+
+    @property
+    def size(self) -> str:
+        """How large it is, in words."""
+        return f"{len(self.table):,} rows and {self.table.shape[1]} columns"
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What documents say of it."""
+        return {"source": self.source, "n_rows": len(self.table), "n_columns": self.table.shape[1]}
 
     @property
     def is_mixed(self) -> bool:
@@ -260,6 +272,36 @@ class Task:
         if not self.is_mixed:
             return "standard" if scale == "auto" else scale, {"preprocessor": scaler}
         return scale, {"preprocessor": scaler, "categorical_features": self.categories}
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """A table, and how it is to be clustered."""
+
+    task: Task
+    n_clusters: int
+    scale: str
+    estimator: type[ExplainableClusterer]
+    params: dict[str, Any]
+
+    def model(self, **params: Any) -> ExplainableClusterer:
+        """The estimator, unfitted, with these parameters beside or instead of those of the options."""
+        return self.estimator(self.n_clusters, **{**self.params, **params})
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What documents say of it."""
+        return {**self.task.about, "n_clusters": self.n_clusters, "scale": self.scale}
+
+
+def clustering(options: ClusteringOptions, growth: GrowthOptions, *, command: str) -> Clustering:
+    """Read, choose and check what is to be clustered by centers."""
+    estimator = estimator_of(options.objective)
+    check_option("--scale", options.scale, tuple(SCALES))
+    source, n_clusters = find_source(options, options.n_clusters, command=command)
+    task = prepare(source, options)
+    scale, measure = task.measured(options.scale, options.objective)
+    return Clustering(task, n_clusters, scale, estimator, {**measure, **growth.params})
 
 
 def find_source(table: TableOptions, n_clusters: int | None, *, command: str) -> tuple[Source, int]:
@@ -347,6 +389,7 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     own = taken[list(frame.columns)]
     is_mixed = mixed and (bool(categories) or own.isna().to_numpy().any() or any(d.kind in "mM" for d in own.dtypes))
     return Task(
+        source=source.name,
         table=own,
         rows=np.flatnonzero(complete),
         weights=None if weights is None else taken[weights].to_numpy(),

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cutwise.cli.columns import Task, find_source, prepare
-from cutwise.cli.options import (
-    SCALES,
-    AsJson,
-    Clusters,
-    GrowthOptions,
-    MaxLeaves,
-    Objective,
-    Scale,
-    TableOptions,
-    estimator_of,
-)
-from cutwise.cli.screen import note, print_line, print_table, warnings_name, working
+from cutwise.cli.columns import Task, clustering
+from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, MaxLeaves
+from cutwise.cli.screen import note, print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning
 from cutwise.readouts.explained import table_notes
 from cutwise.readouts.words import finite, percent
 from cutwise.reference.objective import OBJECTIVES
-from cutwise.table.intake import check_option
 from cutwise.tree.recipes import recipes_for
 
 if TYPE_CHECKING:
@@ -44,10 +32,7 @@ HEADER = ("algorithm", "leaves", "depth", "cost ratio", "explained", "agreement"
 
 def command(
     *,
-    table: TableOptions,
-    n_clusters: Clusters = None,
-    objective: Objective = "kmeans",
-    scale: Scale = "auto",
+    table: ClusteringOptions,
     max_leaves: MaxLeaves = None,
     growth: GrowthOptions,
     as_json: AsJson = False,
@@ -59,30 +44,24 @@ def command(
     tests on the way to a row's leaf and conditions in its rule, on average. Seconds: the tree alone, with the
     clustering given.
     """
-    estimator = estimator_of(objective)
-    check_option("--scale", scale, tuple(SCALES))
-    source, n_clusters = find_source(table, n_clusters, command="compare")
-    task = prepare(source, table)
-    scale, measure = task.measured(scale, objective)
-    common = {"max_leaves": max_leaves, **measure}
-    with working(f"clustering {len(task.table):,} rows and {task.table.shape[1]} columns"), warnings.catch_warnings():
+    start = clustering(table, growth, command="compare")
+    task = start.task
+    with working(f"clustering {task.size}"), warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyClusterWarning)  # of a tree that is not shown
-        first = estimator(n_clusters, algorithm="exkmc", **common, **growth.params)
-        reference = _fit(first, task)[0].reference_.centers  # every row belongs to the nearest
+        first, _ = _fit(start.model(algorithm="exkmc", max_leaves=max_leaves), task)
+    reference = first.reference_.centers  # every row belongs to the nearest
     entries = []
     for algorithm in ALGORITHMS:
         with working(f"growing a tree by {algorithm}"), warnings_name(algorithm):
-            model = estimator(n_clusters, **{"algorithm": algorithm, "reference": reference, **common, **growth.params})
+            model = start.model(algorithm=algorithm, reference=reference, max_leaves=max_leaves)
             entries.append(_figures(algorithm, *_fit(model, task), task))
     if task.is_mixed:
         note("CART is left out: it takes complete numbers alone")
     else:
         with working("growing a tree by CART"), warnings_name("CART"):
-            entries.append(_cart(first, objective, {**common, "n_jobs": growth.jobs}, task))
+            entries.append(_cart(first, table.objective, task))
     if as_json:
-        about = {"source": source.name, "n_rows": len(task.table), "n_columns": task.table.shape[1]}
-        about |= {"n_clusters": n_clusters, "objective": objective, "scale": scale}
-        print_line(json.dumps({**about, "trees": entries}, ensure_ascii=False, allow_nan=False, indent=2))
+        print_json({**start.about, "objective": table.objective, "trees": entries})
         return
     rows = [
         (
@@ -100,7 +79,7 @@ def command(
     ]
     print_table(HEADER, rows, right=range(1, len(HEADER)))
     ratios = [entry["cost_ratio"] for entry in entries if entry["cost_ratio"] is not None]
-    for line in table_notes(ratios, first.reference_explained_, OBJECTIVES[objective].cost_words):
+    for line in table_notes(ratios, first.reference_explained_, OBJECTIVES[table.objective].cost_words):
         print_line(line)
     print_line("WAD: tests that a row passes; WAES: conditions of the rule that it is in; means over the rows")
     if choice := _choice(entries):
@@ -131,7 +110,7 @@ def _fit(model: ExplainableClusterer, task: Task) -> tuple[ExplainableClusterer,
     return model, time.perf_counter() - started
 
 
-def _cart(first: ExplainableClusterer, objective: str, common: dict[str, Any], task: Task) -> dict[str, Any]:
+def _cart(first: ExplainableClusterer, objective: str, task: Task) -> dict[str, Any]:
     """Plain CART on the labels of the reference clustering, its clusters priced as all others are."""
     import sklearn.tree  # noqa: F401 - so that its import is not timed
 
@@ -139,7 +118,8 @@ def _cart(first: ExplainableClusterer, objective: str, common: dict[str, Any], t
     from cutwise.metrics import tree_cost
 
     reference = first.reference_
-    model = ClusterExplainer(algorithm="cart", **common)
+    shared = {name: getattr(first, name) for name in ("max_leaves", "preprocessor", "n_jobs")}
+    model = ClusterExplainer(algorithm="cart", **shared)
     started = time.perf_counter()
     model.fit(task.table, reference.labels, sample_weight=task.weights)
     seconds = time.perf_counter() - started

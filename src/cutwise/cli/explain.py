@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 from cutwise.cli.columns import columns_of_numbers, columns_without_gaps, numeric_columns
 from cutwise.cli.models import as_fitted, model_and_table, name_clusters
 from cutwise.cli.options import AsJson, Header, ModelFile, Names, Separator, TableFile
-from cutwise.cli.screen import print_document, print_line
+from cutwise.cli.screen import print_json, print_line
 from cutwise.cli.tables import Source
 from cutwise.exceptions import InvalidInputError
 
@@ -68,7 +67,7 @@ def command(
             }
             for number, cluster, sentence, changes in explained
         ]
-        print_document(json.dumps({"rows": entries}, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
+        print_json({"rows": entries})
         return
     for number, _, sentence, changes in explained:
         print_line(f"row {number}: {sentence}")

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from cutwise.cli.columns import Task, find_labeled, find_source, prepare
-from cutwise.cli.models import label_lines, labels_path, name_clusters, print_fit, print_json
+from cutwise.cli.models import label_lines, labels_path, name_clusters, print_fit
 from cutwise.cli.options import (
-    KERNEL_NAMES,
-    OUTPUT,
+    SCALE_HELP,
     SCALES,
-    TREE,
     AsJson,
     Clusters,
     GrowthOptions,
@@ -24,8 +20,11 @@ from cutwise.cli.options import (
     TableOptions,
     check_objective,
     estimator_of,
+    of_output,
+    of_tree,
 )
-from cutwise.cli.screen import Outputs, note, working
+from cutwise.cli.screen import Outputs, note, print_json, working
+from cutwise.estimators import model_document
 from cutwise.exceptions import InvalidInputError
 from cutwise.table.intake import check_option
 from cutwise.tree.recipes import recipes_for
@@ -48,83 +47,34 @@ def command(
     table: TableOptions,
     n_clusters: Clusters = None,
     objective: Objective = "kmeans",
-    kernel: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Cluster by kernel k-means, whose clusters may bend: {', '.join(KERNEL_NAMES)}.",
-            rich_help_panel=TREE,
-        ),
-    ] = None,
-    gamma: Annotated[
-        float | None,
-        typer.Option(
-            help="Width of the kernel, of the scaled columns; found from their spread by default.",
-            rich_help_panel=TREE,
-        ),
-    ] = None,
-    cuts: Annotated[
-        str | None,
-        typer.Option(
-            help="Tests of a kernel tree: interval or threshold.", show_default="interval", rich_help_panel=TREE
-        ),
-    ] = None,
-    nystroem: Annotated[
-        int | None,
-        typer.Option(
-            help="Approximate the kernel by so many features, for tables too large for a kernel matrix.",
-            rich_help_panel=TREE,
-            min=1,
-        ),
-    ] = None,
+    kernel: KernelOptions,
     labels_from: Annotated[
         str | None,
-        typer.Option(
-            help="Explain the labels in this column (numbers or words, -1 for noise) in place of clustering.",
-            rich_help_panel=TREE,
-        ),
+        of_tree(help="Explain the labels in this column (numbers or words, -1 for noise) in place of clustering."),
     ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            help=f"How columns are made comparable for clustering: {', '.join(SCALES)}. Rules keep the file's units.",
-            show_default="auto; none for kernels of histograms",
-            rich_help_panel=TREE,
-        ),
-    ] = None,
+    scale: Annotated[str | None, of_tree(help=SCALE_HELP, show_default="auto; none for kernels of histograms")] = None,
     algorithm: Annotated[
         str | None,
-        typer.Option(
+        of_tree(
             help=f"How the tree is grown: {', '.join(recipes_for('centers'))}, optimal (-k 2); "
             f"imm, {', '.join(recipes_for('kernel'))} with a kernel; auto for given labels.",
             show_default="search; imm with a kernel",
-            rich_help_panel=TREE,
         ),
     ] = None,
     max_leaves: MaxLeaves = None,
     growth: GrowthOptions,
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL.json", help="Save the model for predict and rules.", rich_help_panel=OUTPUT),
-    ] = None,
-    labels: Annotated[
-        str | None, typer.Option(metavar="OUT.csv", help="Write every row's cluster.", rich_help_panel=OUTPUT)
-    ] = None,
+    out: Annotated[str | None, of_output(metavar="MODEL.json", help="Save the model for predict and rules.")] = None,
+    labels: Annotated[str | None, of_output(metavar="OUT.csv", help="Write every row's cluster.")] = None,
     unknown: Annotated[
         str,
-        typer.Option(
-            help="What categories never seen here are to predict: outside of all that rules name, or an error.",
-            rich_help_panel=TREE,
-        ),
+        of_tree(help="What categories never seen here are to predict: outside of all that rules name, or an error."),
     ] = "outside",
     name: Names = None,
     as_json: AsJson = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="Say on standard error what takes how long.", rich_help_panel=OUTPUT)
-    ] = False,
+    verbose: Annotated[bool, of_output("--verbose", help="Say on standard error what takes how long.")] = False,
 ) -> None:
     """Cluster a table and print a rule for every cluster."""
-    kernel_options = KernelOptions(kernel, gamma, cuts, nystroem)
-    scale = kernel_options.scale if scale is None else scale
+    scale = kernel.scale if scale is None else scale
     check_option("--scale", scale, tuple(SCALES))
     check_option("--unknown", unknown, ("outside", "error"))
     check_objective(objective)
@@ -133,7 +83,7 @@ def command(
             f"--objective {objective} has no meaning with --labels-from {labels_from}: that column has its clusters "
             "already, and costs are those of k-means. Leave one of them out."
         )
-    kernel_options.check(objective=objective, labels_from=labels_from)
+    kernel.check(objective=objective, labels_from=labels_from)
     params: dict[str, Any] = {"max_leaves": max_leaves, "verbose": 2 if verbose else 0, **growth.params}
     if algorithm is not None:
         params["algorithm"] = algorithm
@@ -142,12 +92,12 @@ def command(
             source, n_clusters = find_source(table, n_clusters, command="fit")
         else:
             source = find_labeled(table, n_clusters, labels_from, command="fit")
-        only_numbers = kernel is not None or algorithm in ("optimal", "cart")
+        only_numbers = kernel.kernel is not None or algorithm in ("optimal", "cart")
         task = prepare(source, table, labels_from=labels_from, mixed=not only_numbers)
         scale, measure = task.measured(scale, objective)
         params |= measure | ({"handle_unknown": unknown} if task.is_mixed else {})
-        with working(f"working on {len(task.table):,} rows and {task.table.shape[1]} columns", quiet=verbose):
-            model = _fitted(task, params, objective, kernel_options, n_clusters)
+        with working(f"working on {task.size}", quiet=verbose):
+            model = _fitted(task, params, objective, kernel, n_clusters)
         name_clusters(model, name or [])
         if out is not None:
             outputs.write(out, model.save)
@@ -157,14 +107,7 @@ def command(
     for line in _without_part(task):
         note(line)
     if as_json:
-        print_json(
-            model,
-            source=source.name,
-            n_rows=len(task.table),
-            n_columns=task.table.shape[1],
-            scale=scale,
-            left_out=task.left_out,
-        )
+        print_json(model_document(model, about={**task.about, "scale": scale, "left_out": task.left_out}))
     else:
         print_fit(model, source=source.name, n_rows=len(task.table), scale=scale)
     for path in (out, labels):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -11,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from cutwise.cli.options import SCALES
-from cutwise.cli.screen import print_document, print_line, print_table, working
+from cutwise.cli.screen import print_line, print_table, working
 from cutwise.cli.tables import Source, read_source
-from cutwise.estimators import advice_of, agreement_of, algorithm_of, certificate_line, model_document, words_of
+from cutwise.estimators import advice_of, agreement_of, algorithm_of, certificate_line, words_of
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, ModelFileError, did_you_mean, listed
 from cutwise.readouts.explained import explained_words, ratio_words
 from cutwise.readouts.rules import table_lines
@@ -210,12 +209,6 @@ def print_rules(model: TreeEstimator) -> None:
             name = ("",) * len(who)
     flush_right = range(len(who), len(who) + len(MEASURES))
     print_table((*who, *MEASURES, "rule"), rows, right=flush_right)
-
-
-def print_json(model: TreeEstimator, **about: Any) -> None:
-    """Print what ``export_json`` gives, with entries of the command line's own."""
-    document = model_document(model, about=about)
-    print_document(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
 
 
 def print_certificate(model: TreeEstimator) -> None:

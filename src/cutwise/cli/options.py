@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -45,107 +46,51 @@ def scaler_of(scale: str, *, objective: str = "kmeans", mixed: bool = False) -> 
     return scaler()
 
 
+# An option, by the panel of the help that it stands in.
+of_table = partial(typer.Option, rich_help_panel="Table")
+of_tree = partial(typer.Option, rich_help_panel="Clusters and tree")
+of_output = partial(typer.Option, rich_help_panel="Output")
+
 FILE_HELP = "CSV, TSV or Parquet file, packed (gzip, bzip2, xz) or not; - for standard input."
-TABLE, TREE, OUTPUT = "Table", "Clusters and tree", "Output"
+SEVERAL = "names separated by commas; may be repeated."
 
 File = Annotated[str | None, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)]
 TableFile = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file that cutwise fit --out wrote.")]
-Example = Annotated[
-    str | None,
-    typer.Option(help=f"A bundled table in place of FILE: {', '.join(EXAMPLE_TABLES)}.", rich_help_panel=TABLE),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(help="Columns to leave out: names separated by commas; may be repeated.", rich_help_panel=TABLE),
-]
-Only = Annotated[
-    list[str] | None,
-    typer.Option(help="Columns to keep, no others: names separated by commas; may be repeated.", rich_help_panel=TABLE),
-]
-DropMissing = Annotated[
-    bool, typer.Option("--drop-missing", help="Leave out rows with missing values.", rich_help_panel=TABLE)
-]
-Weights = Annotated[str | None, typer.Option(help="Column that says how much each row counts.", rich_help_panel=TABLE)]
-Category = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Columns of codes to take as categories: names separated by commas; may be repeated.",
-        rich_help_panel=TABLE,
-    ),
-]
+Example = Annotated[str | None, of_table(help=f"A bundled table in place of FILE: {', '.join(EXAMPLE_TABLES)}.")]
+Drop = Annotated[list[str] | None, of_table(help=f"Columns to leave out: {SEVERAL}")]
+Only = Annotated[list[str] | None, of_table(help=f"Columns to keep, no others: {SEVERAL}")]
+DropMissing = Annotated[bool, of_table("--drop-missing", help="Leave out rows with missing values.")]
+Weights = Annotated[str | None, of_table(help="Column that says how much each row counts.")]
+Category = Annotated[list[str] | None, of_table(help=f"Columns of codes to take as categories: {SEVERAL}")]
 Number = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Columns of text to take as numbers, what is none as missing: names separated by commas; may be repeated.",
-        rich_help_panel=TABLE,
-    ),
+    list[str] | None, of_table(help=f"Columns of text to take as numbers, what is none as missing: {SEVERAL}")
 ]
-Separator = Annotated[
-    str | None, typer.Option(help="Separator of a text file; found out by default.", rich_help_panel=TABLE)
-]
+Separator = Annotated[str | None, of_table(help="Separator of a text file; found out by default.")]
 Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header", help="Whether the first line holds names; found out by default.", rich_help_panel=TABLE
-    ),
+    bool | None, of_table("--header/--no-header", help="Whether the first line holds names; found out by default.")
 ]
-Clusters = Annotated[
-    int | None, typer.Option("-k", "--clusters", help="How many clusters.", rich_help_panel=TREE, show_default=False)
-]
-Objective = Annotated[
-    str,
-    typer.Option(
-        help="What makes clusters: kmeans (squared distances to means) or kmedians (l1 distances to medians, for "
-        "tables with outliers).",
-        rich_help_panel=TREE,
-    ),
-]
-Scale = Annotated[
-    str,
-    typer.Option(
-        help=f"How columns are made comparable for clustering: {', '.join(SCALES)}. Rules keep the file's units.",
-        rich_help_panel=TREE,
-    ),
-]
-MaxLeaves = Annotated[
-    int | None, typer.Option(help="Leaves at most; more than clusters make a closer tree.", rich_help_panel=TREE)
-]
-Expansion = Annotated[
-    str, typer.Option(help="How leaves beyond one per cluster are grown: exkmc, expand.", rich_help_panel=TREE)
-]
-DepthPenalty = Annotated[
-    str,
-    typer.Option(
-        metavar="<float>",
-        help="exshallow's price of depth, from 0; auto looks for one whose tree costs no more than exkmc's and has "
-        "rules no longer.",
-        rich_help_panel=TREE,
-    ),
-]
-NInit = Annotated[int, typer.Option(help="Starts of the clustering; the best one counts.", rich_help_panel=TREE)]
-Seed = Annotated[
-    int, typer.Option(help="Same seed, same table: same result.", min=0, max=2**32 - 1, rich_help_panel=TREE)
-]
-Jobs = Annotated[
-    int, typer.Option(help="Threads, -1 for all processors; the result does not depend on it.", rich_help_panel=TREE)
-]
-Names = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--name",
-        metavar="CLUSTER=NAME",
-        help="Name of a cluster, such as 0=students; may be repeated.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-Picture = Annotated[
-    str | None, typer.Option(metavar="PICTURE", help="Draw it: .png, .svg or .pdf.", rich_help_panel=OUTPUT)
-]
-ChosenModel = Annotated[
-    str | None, typer.Option(metavar="MODEL.json", help="Save the tree that --within chooses.", rich_help_panel=OUTPUT)
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=OUTPUT)]
+Clusters = Annotated[int | None, of_tree("-k", "--clusters", help="How many clusters.", show_default=False)]
+OBJECTIVE_HELP = (
+    "What makes clusters: kmeans (squared distances to means) or kmedians (l1 distances to medians, for tables with "
+    "outliers)."
+)
+Objective = Annotated[str, of_tree(help=OBJECTIVE_HELP)]
+SCALE_HELP = f"How columns are made comparable for clustering: {', '.join(SCALES)}. Rules keep the file's units."
+Scale = Annotated[str, of_tree(help=SCALE_HELP)]
+MaxLeaves = Annotated[int | None, of_tree(help="Leaves at most; more than clusters make a closer tree.")]
+Expansion = Annotated[str, of_tree(help="How leaves beyond one per cluster are grown: exkmc, expand.")]
+PENALTY_HELP = (
+    "exshallow's price of depth, from 0; auto looks for one whose tree costs no more than exkmc's and has rules no "
+    "longer."
+)
+DepthPenalty = Annotated[str, of_tree(metavar="<float>", help=PENALTY_HELP)]
+NInit = Annotated[int, of_tree(help="Starts of the clustering; the best one counts.")]
+Seed = Annotated[int, of_tree(help="Same seed, same table: same result.", min=0, max=2**32 - 1)]
+Jobs = Annotated[int, of_tree(help="Threads, -1 for all processors; the result does not depend on it.")]
+NAME_HELP = "Name of a cluster, such as 0=students; may be repeated."
+Names = Annotated[list[str] | None, of_output("--name", metavar="CLUSTER=NAME", help=NAME_HELP)]
+AsJson = Annotated[bool, of_output("--json", help="Print JSON for programs.")]
 
 OBJECTIVES = ("kmeans", "kmedians")
 
@@ -164,6 +109,15 @@ class TableOptions:
     weights: Weights = None
     separator: Separator = None
     header: Header = None
+
+
+@dataclass(frozen=True)
+class ClusteringOptions(TableOptions):
+    """Which table, and what its clusters are."""
+
+    n_clusters: Clusters = None
+    objective: Objective = "kmeans"
+    scale: Scale = "auto"
 
 
 @dataclass(frozen=True)
@@ -217,10 +171,19 @@ KERNEL_NAMES = tuple(name for name in KERNELS if name != PRECOMPUTED)
 class KernelOptions:
     """The options of kernel k-means."""
 
-    kernel: str | None
-    gamma: float | None
-    cuts: str | None
-    nystroem: int | None
+    kernel: Annotated[
+        str | None, of_tree(help=f"Cluster by kernel k-means, whose clusters may bend: {', '.join(KERNEL_NAMES)}.")
+    ] = None
+    gamma: Annotated[
+        float | None, of_tree(help="Width of the kernel, of the scaled columns; found from their spread by default.")
+    ] = None
+    cuts: Annotated[
+        str | None, of_tree(help="Tests of a kernel tree: interval or threshold.", show_default="interval")
+    ] = None
+    nystroem: Annotated[
+        int | None,
+        of_tree(help="Approximate the kernel by so many features, for tables too large for a kernel matrix.", min=1),
+    ] = None
 
     def check(self, *, objective: str, labels_from: str | None) -> None:
         """Refuse options that have no meaning together."""

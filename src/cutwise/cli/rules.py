@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,10 +32,33 @@ EXAMPLES = (
 )
 
 FORMATS = ("text", "markdown", "json", "sql", "python", "dot")
-_SQL = "With --format sql"
+for_sql = partial(typer.Option, rich_help_panel="With --format sql")
+NULLS_HELP = "What a row gets that has NULL or NaN in a column that is tested, such as -1."
+
+
+@dataclass(frozen=True)
+class SqlOptions:
+    """The options of SQL; None where one is not given."""
+
+    dialect: Annotated[str | None, for_sql(help=f"One of {', '.join(DIALECTS)}.", show_default="duckdb")] = None
+    table: Annotated[str | None, for_sql(help="The table to read, such as sales.customers.", show_default="data")] = (
+        None
+    )
+    statement: Annotated[str | None, for_sql(help="select, case, view or update.", show_default="select")] = None
+    column: Annotated[str | None, for_sql(help="The name of the column of clusters.", show_default="cluster")] = None
+    values: Annotated[
+        str | None, for_sql(help="What the column of clusters holds: labels or names.", show_default="labels")
+    ] = None
+    nulls: Annotated[str | None, for_sql(help=NULLS_HELP, show_default="NULL")] = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Those that were given, by their names."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 def command(
+    *,
     model: ModelFile,
     form: Annotated[
         str | None, typer.Option("--format", help=f"One of {', '.join(FORMATS)}.", show_default="text")
@@ -46,53 +70,12 @@ def command(
     out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write to this file in place of standard output.")
     ] = None,
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            help=f"One of {', '.join(DIALECTS)}.",
-            show_default="duckdb",
-            rich_help_panel=_SQL,
-        ),
-    ] = None,
-    table: Annotated[
-        str | None,
-        typer.Option(help="The table to read, such as sales.customers.", show_default="data", rich_help_panel=_SQL),
-    ] = None,
-    statement: Annotated[
-        str | None,
-        typer.Option(help="select, case, view or update.", show_default="select", rich_help_panel=_SQL),
-    ] = None,
-    column: Annotated[
-        str | None,
-        typer.Option(help="The name of the column of clusters.", show_default="cluster", rich_help_panel=_SQL),
-    ] = None,
-    values: Annotated[
-        str | None,
-        typer.Option(
-            help="What the column of clusters holds: labels or names.", show_default="labels", rich_help_panel=_SQL
-        ),
-    ] = None,
-    nulls: Annotated[
-        str | None,
-        typer.Option(
-            help="What a row gets that has NULL or NaN in a column that is tested, such as -1.",
-            show_default="NULL",
-            rich_help_panel=_SQL,
-        ),
-    ] = None,
+    sql: SqlOptions,
 ) -> None:
     """Print the rules of a saved model, for people or for other programs."""
     from cutwise import load_model
 
-    for_sql = {
-        "dialect": dialect,
-        "table": table,
-        "form": statement,
-        "column": column,
-        "values": values,
-        "nulls": nulls,
-    }
-    form = _format(form, tree=tree, as_json=as_json, for_sql=for_sql)
+    form = _format(form, tree=tree, as_json=as_json, sql=sql)
     if keep and not name:
         raise InvalidInputError("--keep writes names into the model file, and none was given. Add --name 0=students.")
     out = file_or_stdout(out)
@@ -103,7 +86,7 @@ def command(
             outputs.write(model, fitted.save)
         document = None
         if out is not None or tree or form != "text":
-            document = _document(fitted, form, tree, for_sql)
+            document = _document(fitted, form, tree, sql)
         if out is not None and document is not None:
             content = document.encode("utf-8")
             outputs.write(out, lambda part: Path(part).write_bytes(content))
@@ -118,7 +101,7 @@ def command(
         note(f"wrote the names into {model}")
 
 
-def _format(form: str | None, *, tree: bool, as_json: bool, for_sql: Mapping[str, str | None]) -> str:
+def _format(form: str | None, *, tree: bool, as_json: bool, sql: SqlOptions) -> str:
     """The format to write, from options that must agree."""
     if form is not None:
         check_option("--format", form, FORMATS)
@@ -127,23 +110,23 @@ def _format(form: str | None, *, tree: bool, as_json: bool, for_sql: Mapping[str
     form = form or ("json" if as_json else "text")
     if tree and form != "text":
         raise InvalidInputError(f"--tree is for text, and --format {form} was asked for. Leave one of them out.")
-    options = {"form": "--statement"}
-    given = [options.get(option, f"--{option}") for option, value in for_sql.items() if value is not None]
-    if given and form != "sql":
-        raise InvalidInputError(f"{given[0]} is for SQL, and --format {form} was asked for. Add --format sql.")
+    if form != "sql" and (given := next(iter(sql.given), None)):
+        raise InvalidInputError(f"--{given} is for SQL, and --format {form} was asked for. Add --format sql.")
     return form
 
 
-def _document(model: TreeEstimator, form: str, tree: bool, for_sql: Mapping[str, str | None]) -> str:
+def _document(model: TreeEstimator, form: str, tree: bool, sql: SqlOptions) -> str:
     """The model in that format, ending in a line break."""
     from cutwise import export_graphviz, export_json, export_markdown, export_python, export_sql, export_text
 
     if form == "text":
         return export_text(model, form="tree" if tree else "rules") + "\n"
     if form == "sql":
-        options: dict[str, Any] = {option: value for option, value in for_sql.items() if value is not None}
-        if "nulls" in options and for_sql["values"] != "names":
-            options["nulls"] = _as_label(model, options["nulls"])
+        options = sql.given
+        if sql.nulls is not None and sql.values != "names":
+            options["nulls"] = _as_label(model, sql.nulls)
+        if "statement" in options:
+            options["form"] = options.pop("statement")
         return export_sql(model, **options) + "\n"
     writers = {"markdown": export_markdown, "json": export_json, "python": export_python, "dot": export_graphviz}
     return writers[form](model)

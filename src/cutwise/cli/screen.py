@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from cutwise._whole import place_of, whole_file
 from cutwise.exceptions import InvalidInputError
@@ -54,6 +55,11 @@ def print_line(text: str = "") -> None:
 def print_document(text: str) -> None:
     """A text for a file or another program, to the byte; what a terminal would obey is spelled out on one."""
     sys.stdout.write(harmless(text) if sys.stdout.isatty() else text)
+
+
+def print_json(document: Any) -> None:
+    """A document for programs, as JSON."""
+    print_document(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2) + "\n")
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> None:
