@@ -60,23 +60,33 @@ int32_t CutTree::route(int64_t row, int32_t id) const {
 }
 
 // Of a width known to the compiler, or of any where it is 0.
-template <int32_t known_width>
-CUTWISE_INLINE void add_rows(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first, int32_t last) {
+template <int32_t known_width, bool adds>
+CUTWISE_INLINE void change_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first,
+                                 int32_t last) {
   const int32_t width = known_width > 0 ? known_width : sample.width();
   const int32_t *bin_begin = sample.bin_begin.data();
   const int32_t begin = bin_begin[first];
   for (int64_t i = 0; i < n; ++i) {
     const double *row = sample.rows + static_cast<int64_t>(rows[i]) * width;
     const uint8_t *codes = sample.codes + static_cast<int64_t>(rows[i]) * sample.n_cols;
-    for (int32_t column = first; column < last; ++column)
-      add_row(table + static_cast<int64_t>(bin_begin[column] - begin + codes[column]) * width, row, width);
+    for (int32_t column = first; column < last; ++column) {
+      double *sums = table + static_cast<int64_t>(bin_begin[column] - begin + codes[column]) * width;
+      if (adds) add_row(sums, row, width);
+      else subtract_row(sums, row, width);
+    }
   }
 }
 
 CUTWISE_CLONES void add_to_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first,
                                  int32_t last) {
-  if (sample.width() == 8) add_rows<8>(sample, rows, n, table, first, last);
-  else add_rows<0>(sample, rows, n, table, first, last);
+  if (sample.width() == 8) change_table<8, true>(sample, rows, n, table, first, last);
+  else change_table<0, true>(sample, rows, n, table, first, last);
+}
+
+CUTWISE_CLONES void take_from_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first,
+                                    int32_t last) {
+  if (sample.width() == 8) change_table<8, false>(sample, rows, n, table, first, last);
+  else change_table<0, false>(sample, rows, n, table, first, last);
 }
 
 const LeafTable &CutTree::table(int32_t leaf, int64_t &work) const {

@@ -89,12 +89,12 @@ class CutTree {
 
 // Adds the rows' payloads at their bins, for columns first .. last - 1; the table begins with the bins of column first.
 void add_to_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first, int32_t last);
+void take_from_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first, int32_t last);
 
 // Single changes of a tree, and what they would gain.
 
 struct Scratch {
   std::vector<double> tables, sums, cost, value, weight;
-  std::vector<int32_t> rows;
   int64_t work = 0;  // additions of a row, or of a bin, to the sums of a column
 };
 

@@ -2,8 +2,8 @@
 //
 // Every row of the node has two leaves: the one it reaches when sent left, and the one when sent right. A sweep over a column
 // begins with all rows on the right and moves bin after bin to the left; what a bin moves to each leaf is its table. Of a
-// leaf these are the leaf's own table and that of the other side's rows that would come to it. The latter needs one
-// addition a row and column, and none where the side is a single leaf: then it is what all leaves of the other side have.
+// leaf these are the leaf's own table and that of the other side's rows that would come to it. Most rows of a leaf come to
+// the same one: then that gets the leaf's own table, and only the others are added row by row.
 #include <algorithm>
 
 #include "refine/cut_tree.hpp"
@@ -35,6 +35,33 @@ Sizes sizes_below(const CutTree &tree, int32_t node, const Sides &sides) {
     sizes.size.push_back(n + 1 + 0.25 * tree.depth(leaf));
   }
   return sizes;
+}
+
+// What comes to a leaf from the other side: all rows of some of its leaves, by their place, but for those that go elsewhere,
+// and single rows.
+struct Arrivals {
+  std::vector<size_t> leaves;
+  std::vector<int32_t> removed, added;
+};
+
+void find_arrivals(const CutTree &tree, const Sides &sides, const std::vector<int32_t> &place, size_t first, size_t last,
+                   int32_t other_side, std::vector<Arrivals> &arrivals) {
+  const int64_t n_cols = tree.sample().n_cols, n_bins = tree.sample().n_bins();
+  std::vector<int32_t> goes_to, count;
+  for (; first < last; ++first) {
+    const int32_t n = tree.n_rows(sides.leaves[first]), *row = tree.rows(sides.leaves[first]);
+    goes_to.resize(n);
+    count.assign(sides.leaves.size(), 0);
+    for (int32_t i = 0; i < n; ++i) ++count[goes_to[i] = place[tree.route(row[i], other_side)]];
+    const int32_t most = static_cast<int32_t>(std::max_element(count.begin(), count.end()) - count.begin());
+    const bool as_one = n_bins + 2 * (n - count[most]) * n_cols < n * n_cols;
+    if (as_one) arrivals[most].leaves.push_back(first);
+    for (int32_t i = 0; i < n; ++i) {
+      if (as_one && goes_to[i] == most) continue;
+      arrivals[goes_to[i]].added.push_back(row[i]);
+      if (as_one) arrivals[most].removed.push_back(row[i]);
+    }
+  }
 }
 
 CUTWISE_CLONES void add_numbers(double *sums, const double *numbers, int64_t n) {
@@ -83,38 +110,23 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch) {
   const std::vector<int32_t> right_leaves = tree.leaves_below(right);
   sides.leaves.insert(sides.leaves.end(), right_leaves.begin(), right_leaves.end());
   const size_t n_leaves = sides.leaves.size();
-  const bool left_is_leaf = sides.n_left == 1, right_is_leaf = right_leaves.size() == 1;
   std::vector<int32_t> place(n_leaves ? *std::max_element(sides.leaves.begin(), sides.leaves.end()) + 1 : 0);
   for (size_t l = 0; l < n_leaves; ++l) place[sides.leaves[l]] = static_cast<int32_t>(l);
+  std::vector<Arrivals> arrivals(n_leaves);
+  find_arrivals(tree, sides, place, 0, sides.n_left, right, arrivals);
+  find_arrivals(tree, sides, place, sides.n_left, n_leaves, left, arrivals);
 
-  // Where the rows of one side would go on the other.
-  std::vector<int32_t> routed, goes_to;
-  std::vector<int64_t> begin_of(n_leaves + 1, 0);
+  int64_t n_added = 0;
   sides.total.assign(n_leaves * width, 0.0);
-  double *total = sides.total.data();
-  const int32_t *row = tree.rows(left);
-  for (int32_t i = 0; i < tree.n_rows(left); ++i) {
-    const int32_t to = right_is_leaf ? static_cast<int32_t>(sides.n_left) : place[tree.route(row[i], right)];
-    add_row(total + static_cast<int64_t>(to) * width, sample.row(row[i]), width);
-    if (right_is_leaf) continue;
-    routed.push_back(row[i]);
-    goes_to.push_back(to);
+  for (size_t l = 0; l < n_leaves; ++l) {
+    n_added += static_cast<int64_t>(arrivals[l].added.size() + arrivals[l].removed.size());
+    if (l < sides.n_left) continue;
+    double *total = sides.total.data() + l * width;
+    add_row(total, tree.sums(sides.leaves[l]), width);
+    for (size_t from : arrivals[l].leaves) add_row(total, tree.sums(sides.leaves[from]), width);
+    for (int32_t row : arrivals[l].added) add_row(total, sample.row(row), width);
+    for (int32_t row : arrivals[l].removed) subtract_row(total, sample.row(row), width);
   }
-  for (size_t l = sides.n_left; l < n_leaves; ++l) add_row(total + l * width, tree.sums(sides.leaves[l]), width);
-  row = tree.rows(right);
-  if (!left_is_leaf) {
-    for (int32_t i = 0; i < tree.n_rows(right); ++i) {
-      routed.push_back(row[i]);
-      goes_to.push_back(place[tree.route(row[i], left)]);
-    }
-  }
-  // Leaf after leaf, so that the table they are added to stays in the first cache.
-  const int64_t n_routed = static_cast<int64_t>(routed.size());
-  for (int32_t to : goes_to) ++begin_of[to + 1];
-  for (size_t l = 0; l < n_leaves; ++l) begin_of[l + 1] += begin_of[l];
-  scratch.rows.resize(n_routed);
-  std::vector<int64_t> next(begin_of.begin(), begin_of.end() - 1);
-  for (int64_t i = 0; i < n_routed; ++i) scratch.rows[next[goes_to[i]]++] = routed[i];
 
   Sizes sizes;
   if (sample.size_price > 0.0) sizes = sizes_below(tree, node, sides);
@@ -135,20 +147,18 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch) {
       const double *from = own[l] + static_cast<int64_t>(begin) * width;
       std::copy(from, from + stride, tables + static_cast<int64_t>(l) * stride);
     }
-    auto add_side = [&](size_t to, size_t from, size_t end) {
-      for (; from < end; ++from)
-        add_numbers(tables + static_cast<int64_t>(to) * stride, own[from] + static_cast<int64_t>(begin) * width, stride);
-    };
-    if (left_is_leaf) add_side(0, sides.n_left, n_leaves);
-    if (right_is_leaf) add_side(sides.n_left, 0, sides.n_left);
-    for (size_t l = 0; l < n_leaves; ++l)
-      add_to_table(sample, scratch.rows.data() + begin_of[l], begin_of[l + 1] - begin_of[l],
-                   tables + static_cast<int64_t>(l) * stride, first, last);
+    for (size_t l = 0; l < n_leaves; ++l) {
+      double *table = tables + static_cast<int64_t>(l) * stride;
+      for (size_t from : arrivals[l].leaves) add_numbers(table, own[from] + static_cast<int64_t>(begin) * width, stride);
+      const std::vector<int32_t> &added = arrivals[l].added, &removed = arrivals[l].removed;
+      add_to_table(sample, added.data(), static_cast<int64_t>(added.size()), table, first, last);
+      take_from_table(sample, removed.data(), static_cast<int64_t>(removed.size()), table, first, last);
+    }
     for (int32_t column = first; column < last; ++column)
       sweep(sample, sides, sample.size_price > 0.0 ? &sizes : nullptr,
             tables + static_cast<int64_t>(sample.bin_begin[column] - begin) * width, stride, column, scratch, best);
   }
-  scratch.work += n_routed * sample.n_cols + static_cast<int64_t>(n_leaves) * sample.n_bins();
+  scratch.work += n_added * sample.n_cols + static_cast<int64_t>(n_leaves) * sample.n_bins();
   return best;
 }
 
