@@ -26,7 +26,7 @@ from cutwise.table.intake import (
 )
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for
-from cutwise.tree.refine import Effort, Judged, SearchCheaper, SearchRecord, expand_tree, tree_size
+from cutwise.tree.refine import Effort, Judged, SearchCheaper, SearchRecord, expand_tree
 from cutwise.tree.subtree import truncate_growth
 
 from ._base import TreeClusterer
@@ -91,7 +91,7 @@ def search_tree(
         objective=context.objective,
         depth_penalty=depth_penalty,
         size_penalty=size_penalty,
-        max_size=tree_size(starts[1], rows.weights) if max_size == "exshallow" else max_size,
+        max_size=starts[1].size(rows.weights) if max_size == "exshallow" else max_size,
         n_jobs=rows.n_jobs,
         progress=stages.searching,
     )

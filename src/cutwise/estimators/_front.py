@@ -16,7 +16,7 @@ from cutwise.exceptions import CutwiseWarning, InvalidInputError
 from cutwise.readouts.words import finite
 from cutwise.table.intake import check_integer, check_n_clusters, check_number
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.refine import Judged, tree_size
+from cutwise.tree.refine import Judged
 
 from ._curve import unfitted
 from .training import FitContext
@@ -133,11 +133,11 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         del probe._after_growth, probe._after_search
     context, grown = growths[-1]
     weights = context.rows.weights
-    found = [Found(*tree.judgement[1:], tree.judgement.cost, partial(_itself, tree.grown)) for tree in judged]
+    found = [Found(*tree.judgement[1:], tree.judgement.cost, partial(getattr, tree, "grown")) for tree in judged]
     # What ends with more leaves; without a search (of one cluster, say) all there is.
     for cost, size, get in context.trees_by_size(grown):
         if size > k or not judged:
-            found.append(Found(*tree_size(get(), weights), cost, get))
+            found.append(Found(*get().size(weights), cost, get))
     front: list[Found] = []
     for one in sorted(found, key=lambda one: (one.waes, one.cost, one.wad)):
         if not front or one.cost < front[-1].cost:
@@ -161,7 +161,3 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         cost_ratio=costs / reference if reference > 0 else np.full(len(costs), np.nan),
         _model=of_number,
     )
-
-
-def _itself(grown: GrownTree) -> GrownTree:
-    return grown

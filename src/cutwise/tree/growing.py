@@ -180,6 +180,29 @@ class GrownTree:
         """Cluster of every encoded row, shape (m,), int32."""
         return self.tree.cluster[self.leaf_of_row]
 
+    def size(self, weights: npt.NDArray[np.int64] | None) -> tuple[float, float]:
+        """See ``tree_size``."""
+        return tree_size(self.tree.feature, self.tree.children_right, self.leaf_of_row, weights)
+
+
+def tree_size(
+    column: Int32, right: Int32, leaf_of_row: Int32, weights: npt.NDArray[np.int64] | None
+) -> tuple[float, float]:
+    """Conditions in the rule of a row, one a column and direction, and tests on its way: both in the mean.
+
+    ``column``, ``right`` (n_nodes,): of a tree in preorder, -1 at leaves. ``leaf_of_row`` (m,): node numbers.
+    """
+    kinds: list[frozenset[tuple[int, bool]]] = [frozenset()] * len(column)
+    depth = np.zeros(len(column))
+    for node in np.flatnonzero(column >= 0).tolist():
+        for child, is_left in ((node + 1, True), (int(right[node]), False)):
+            kinds[child] = kinds[node] | {(int(column[node]), is_left)}
+            depth[child] = depth[node] + 1
+    conditions = np.array([len(kind) for kind in kinds])
+    count = np.bincount(leaf_of_row, weights=weights, minlength=len(column))
+    total = count.sum()
+    return float(count @ conditions / total), float(count @ depth / total)
+
 
 class GrowingTree:
     """Nodes by number, 0 the root; a split turns a leaf into an inner node with the next two numbers as children.

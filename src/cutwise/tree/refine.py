@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from cutwise import core
 from cutwise.reference.objective import KMEANS, FixedCosts, LazyCosts, Objective, fixed_costs
 from cutwise.table.table import EncodedTable
 
-from .growing import GrowingTree, GrownTree, expand
+from .growing import GrowingTree, GrownTree, expand, tree_size
 from .provider import GrowthProblem, MemoryProvider
 from .recipes import RECIPES, grow_tree
 from .refine_sample import (
@@ -58,8 +59,8 @@ class Effort:
     leaves moved at random, as a multiple of the work done before.
     """
 
-    n_starts: int = 12
-    n_kept: int = 8
+    n_starts: int = 8
+    n_kept: int = 6
     n_swapped: int = 3
     n_deletions: int = 5
     n_insertions: int = 3
@@ -68,10 +69,9 @@ class Effort:
 
     @classmethod
     def of(cls, effort: float) -> Effort:
-        """The effort of a number: 1 is the default, 0.3 about a third of its time; from 1 on time is in proportion."""
-        if effort >= 1.0:
-            return cls(repeated=effort - 1.0)
-        return cls(n_starts=2 + round(10 * effort), n_kept=2 + round(6 * effort), n_swapped=1 + round(2 * effort))
+        """The effort of a number: 1 is the default, 0.3 about a third of its time; from 2 on time is in proportion."""
+        share = min(effort, 2.0)
+        return cls(4 + round(4 * share), 2 + round(4 * share), 1 + round(2 * share), repeated=max(0.0, effort - 2.0))
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,16 @@ class Judgement(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A tree, what all rows say of it, and the steps that led to it (none for one that was grown)."""
+    """What all rows say of a tree, the steps that led to it (none for one that was grown), and how to get it."""
 
-    grown: GrownTree
     judgement: Judgement
     path: Path
+    grow: Callable[[], GrownTree]
+
+    @cached_property
+    def grown(self) -> GrownTree:
+        """The tree; most are only judged."""
+        return self.grow()
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,25 +179,42 @@ class SearchCheaper:
                     sample, [path[-1][2] for path in paths[-1:]], n_leaves, self.effort, price, n_jobs, self.progress
                 )
 
-        def judged_tree(grown: GrownTree, path: Path) -> Judged:
-            parts = np.searchsorted(grown.tree.leaves, grown.leaf_of_row).astype(np.int32)
-            return Judged(grown, Judgement(self.judge(parts), *tree_size(grown, table.weights)), path)
+        def judged_tree(
+            column: Int32, right: Int32, leaf_of_row: Int32, path: Path, grow: Callable[[], GrownTree]
+        ) -> Judged:
+            number = np.cumsum(column < 0, dtype=np.int32) - np.int32(1)
+            cost = self.judge(number[leaf_of_row])
+            return Judged(Judgement(cost, *tree_size(column, right, leaf_of_row, table.weights)), path, grow)
 
         def with_own_clusters(grown: GrownTree) -> GrownTree:
             # A start may give several leaves to one cluster, and none to some.
             tree, leaves = grown.tree, grown.tree.leaves
-            if len(np.unique(grown.codes)) == len(leaves):
+            if len(np.unique(tree.cluster[leaves[tree.n_node_samples[leaves] > 0]])) == len(leaves):
                 return grown
             cluster = tree.cluster.copy()
             cluster[leaves] = _names(np.searchsorted(leaves, grown.leaf_of_row), len(leaves), labels, table.weights)
             return replace(grown, tree=replace(tree, cluster=cluster), split_order=None, leaf_clusters=None)
 
-        judged = [judged_tree(with_own_clusters(grown), []) for grown in starts]
+        judged = [
+            judged_tree(
+                grown.tree.feature,
+                grown.tree.children_right,
+                grown.leaf_of_row,
+                [],
+                partial(with_own_clusters, grown),
+            )
+            for grown in starts
+        ]
         n_polished = min(POLISHED_ROWS, POLISHED_VALUES // max(table.matrix.n_cols, metric.n_cols))
         more_rows = draw_more(table, metric, hashes, max(n_polished, n_sampled))
         for path in paths:
-            grown = _grow_again(table, *_polish(*more_rows, sample, path[-1][2], n_jobs), labels)
-            judged.append(judged_tree(grown, path))
+            column, thresholds, right = _polish(*more_rows, sample, path[-1][2], n_jobs)
+            inner = column >= 0
+            left = np.where(inner, np.arange(1, len(column) + 1), -1).astype(np.int32)
+            no_lower = np.full(len(column), -np.inf)
+            leaf_of_row = core.apply(table.matrix, left, right, column, thresholds, no_lower, n_jobs=n_jobs)
+            grow = partial(_grow_again, table, column, thresholds, right, labels)
+            judged.append(judged_tree(column, right, leaf_of_row, path, grow))
         price = self.size_penalty * sample.cost / sample.weight * total_weight
 
         def rank(tree: Judged) -> tuple[float, float, float, float]:
@@ -258,19 +280,6 @@ def _search(
         work = int(effort.repeated * max(done + further, LEAST_WORK))
         paths += run([paths[-1][-1][2]], swaps=True, work=work)[1]
     return paths
-
-
-def tree_size(grown: GrownTree, weights: npt.NDArray[np.int64] | None) -> tuple[float, float]:
-    """Conditions in the rule of a row, one a column and direction, and tests on its way: both in the mean."""
-    tree = grown.tree
-    kinds: list[frozenset[tuple[int, bool]]] = [frozenset()] * tree.n_nodes
-    for node, parent in enumerate(tree.parents.tolist()):  # parents come first in preorder
-        if parent >= 0:
-            kinds[node] = kinds[parent] | {(int(tree.feature[parent]), bool(tree.children_left[parent] == node))}
-    conditions = np.array([len(kind) for kind in kinds])
-    count = np.bincount(grown.leaf_of_row, weights=weights, minlength=tree.n_nodes)
-    total = count.sum()
-    return float(count @ conditions / total), float(count @ tree.node_depth / total)
 
 
 def _grow_on_sample(

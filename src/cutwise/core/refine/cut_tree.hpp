@@ -66,6 +66,9 @@ class CutTree {
   void remove_leaf(int32_t leaf);
   void insert_leaf(int32_t above, int32_t column, int32_t bin, bool new_on_left);
   void mark_done(int32_t id) { nodes_[id].changed = false; }
+  void mark_done() {
+    for (CutNode &node : nodes_) node.changed = false;
+  }
 
   TreeCuts cuts() const;
 

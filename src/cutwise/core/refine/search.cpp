@@ -340,9 +340,13 @@ class TreeSearch {
           CutTree tree(sample_, cuts[i]);
           if (search.complete(tree)) {
             search.record(tree, tree.value());
-            search.reoptimize(tree);
-            search.record(tree, tree.value());
-            if (swaps) search.swap(tree);
+            if (swaps) {
+              tree.mark_done();
+              search.swap(tree);
+            } else {
+              search.reoptimize(tree);
+              search.record(tree, tree.value());
+            }
             if (work > 0) search.iterate(tree, work, seed);
           }
           steps[i] = std::move(search.steps);
@@ -415,8 +419,8 @@ weight 1 costs size_price, a level of depth a quarter of it.)")
            nb::arg("progress").none(),
            R"(Improve trees: for each the work done, and every better tree with the work and its value then.
 
-Leaves without rows give way to others, every cut is chosen anew; with swaps, leaves are moved elsewhere; with work,
-all this again and again from the best tree with some leaves moved at random. No step for a tree that cannot have n_leaves.
+Leaves without rows give way to others, and every cut is chosen anew. With swaps, trees come with their best cuts, and leaves
+are moved elsewhere; with work, all this again and again from the best tree with some leaves moved at random. No step for a tree that cannot have n_leaves.
 Calls progress with the lowest value so far, twice a second.)")
       .def("value", &TreeSearch::value, nb::arg("cuts"), "What the tree's leaves cost, infinite where one has no rows.")
       .def("best_recut", &TreeSearch::best_recut, nb::arg("cuts"), nb::arg("node"),
