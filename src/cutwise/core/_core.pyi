@@ -1009,8 +1009,8 @@ class TreeSearch:
         """
         Improve trees: for each the work done, and every better tree with the work and its value then.
 
-        Leaves without rows give way to others, every cut is chosen anew; with swaps, leaves are moved elsewhere; with work,
-        all this again and again from the best tree with some leaves moved at random. No step for a tree that cannot have n_leaves.
+        Leaves without rows give way to others, and every cut is chosen anew. With swaps, trees come with their best cuts, and leaves
+        are moved elsewhere; with work, all this again and again from the best tree with some leaves moved at random. No step for a tree that cannot have n_leaves.
         Calls progress with the lowest value so far, twice a second.
         """
 
