@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cutwise.estimators import export_graphviz as export_graphviz
     from cutwise.estimators import export_json as export_json
     from cutwise.estimators import export_markdown as export_markdown
+    from cutwise.estimators import export_polars as export_polars
     from cutwise.estimators import export_python as export_python
     from cutwise.estimators import export_sql as export_sql
     from cutwise.estimators import export_text as export_text
@@ -61,6 +62,7 @@ __all__ = [
     "export_graphviz",
     "export_json",
     "export_markdown",
+    "export_polars",
     "export_python",
     "export_sql",
     "export_text",

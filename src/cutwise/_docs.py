@@ -139,6 +139,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 Class = TypeVar("Class", bound=type)
@@ -157,6 +158,13 @@ def fill_doc(cls: Class) -> Class:
         if documented.__doc__:
             documented.__doc__ = re.sub(LINE, _entries, inspect.cleandoc(documented.__doc__))
     return cls
+
+
+def table_html(head: Sequence[str], rows: Iterable[Sequence[float]]) -> str:
+    """Figures as a table for notebooks."""
+    cells = ["".join(f"<th>{name}</th>" for name in head)]
+    cells += ["".join(f"<td>{figure:.6g}</td>" for figure in row) for row in rows]
+    return f"<table><tr>{'</tr><tr>'.join(cells)}</tr></table>"
 
 
 def _entries(line: re.Match[str]) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.readouts.databases import Duck, Lite, Postgres, PostgresServer, Spark
+from tests.readouts.databases import Duck, Lite, Polars, Postgres, PostgresServer, Spark
 
 
 @pytest.fixture(scope="session")
@@ -12,7 +12,7 @@ def postgres_server():
     server.stop()
 
 
-@pytest.fixture(params=["duckdb", "sqlite", "postgres", "spark"])
+@pytest.fixture(params=["duckdb", "sqlite", "postgres", "polars", "spark"])
 def database(request):
     if request.param == "duckdb":
         pytest.importorskip("duckdb")
@@ -20,6 +20,9 @@ def database(request):
         opened = Duck()
     elif request.param == "sqlite":
         opened = Lite()
+    elif request.param == "polars":
+        pytest.importorskip("polars")
+        opened = Polars()
     elif request.param == "spark":
         try:
             opened = Spark()

@@ -73,6 +73,30 @@ class Duck(Lite):
         self.connection.execute(f"CREATE TABLE {quote(table)} AS SELECT * FROM given")
 
 
+class Polars:
+    """polars, which runs the SQL of DuckDB as expressions; raises ImportError where it is not installed."""
+
+    dialect = "duckdb"
+    has_nan = True
+
+    def __init__(self):
+        import polars
+
+        self.types = {"double": polars.Float64, "real": polars.Float32, "integer": polars.Int64, "text": polars.String}
+        self.frame, self.context = polars.DataFrame, polars.SQLContext(eager=True)
+
+    def create(self, table, columns, rows):
+        schema = {"row number": self.types["integer"], **{name: self.types[kind] for name, kind in columns.items()}}
+        numbered = [(i, *row) for i, row in enumerate(rows)]
+        self.context.register(table, self.frame(numbered, schema=schema, orient="row"))
+
+    def query(self, sql):
+        return self.context.execute(sql).rows()
+
+    def close(self):
+        """Nothing is open."""
+
+
 class Spark:
     """Spark in a process of its own on this machine; raises ImportError where pyspark is not installed."""
 

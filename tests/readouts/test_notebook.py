@@ -95,14 +95,15 @@ def test_what_a_model_gives_shows_itself():
     named = X.rename(columns={X.columns[2]: EVIL})
     model = ExplainableKMeans(3, random_state=0).fit(named)
     cluster = model.rules()[0]
+    own = model.reference_, model.search_, model.front(named)
     curve, page = cost_curve(model, named, max_leaves=6), report(model, named, curve=False)
-    for shown in (cluster, cluster.rules[0], curve, page):
+    for shown in (cluster, cluster.rules[0], curve, page, *own):
         found = Parsed(shown._repr_html_())
         assert found.open == []
         assert "script" not in found.tags
     assert str(cluster) in Parsed(cluster._repr_html_()).text
     assert Parsed(curve._repr_html_()).tags.count("tr") == 1 + len(curve.n_leaves)
     assert 'srcdoc="&lt;!doctype html&gt;' in page._repr_html_()
-    for shown in (cluster, cluster.rules[0], model.reference_, curve, page):
+    for shown in (cluster, cluster.rules[0], curve, page, *own):
         assert len(repr(shown)) < 250
         assert "\n" not in repr(shown)

@@ -47,6 +47,20 @@ def test_it_answers_as_ours_does(iris, max_leaves):
     np.testing.assert_allclose(theirs.feature_importances_.sum(), 1.0)
 
 
+@pytest.mark.parametrize("values", [[1, 2, 3, 8, 9], [0.1, 0.2, 0.3, 0.4, 0.5], [2.0**24, 2.0**24 + 2, 2.0**24 + 4]])
+def test_no_training_row_lies_on_a_threshold_in_the_middle(values):
+    X = np.random.default_rng(0).choice(values, (200, 3))
+    y = (X[:, 0] <= values[1]) * 2 + (X[:, 1] <= values[0])
+    model = ClusterExplainer().fit(X, y)
+    theirs = model.to_sklearn(thresholds="middle")
+    assert np.array_equal(theirs.predict(X), model.predict(X))
+    inner = theirs.tree_.feature >= 0
+    assert not (X.astype(np.float32)[:, theirs.tree_.feature[inner]] == theirs.tree_.threshold[inner]).any()
+    model._forget_figures()
+    with pytest.raises(InvalidInputError, match="edited after it was fitted"):
+        model.to_sklearn(thresholds="middle")
+
+
 def test_labels_are_those_of_the_user(iris):
     y = np.where(load_iris().target == 0, "small", "large")
     theirs = ClusterExplainer().fit(iris, y).to_sklearn()

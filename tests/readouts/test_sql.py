@@ -258,8 +258,8 @@ def test_a_chain_longer_than_any_parser_is_deep_is_balanced(database):
 
 
 def test_a_view_an_update_and_a_bare_expression_give_the_same(database):
-    if database.dialect == "spark":
-        pytest.skip("rows of Spark's own views cannot be updated")
+    if database.dialect == "spark" or not hasattr(database, "run"):
+        pytest.skip("rows of Spark's own views cannot be updated, and polars has no views")
     tree, names = made(5), ["a", "b", "c"]
     X = rows_on_cuts(tree, np.random.default_rng(5))
     database.create(

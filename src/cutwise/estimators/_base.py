@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -255,8 +255,15 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         self.tree_ = replace(self.tree_, n_node_samples=sum_up(self.tree_, counts.n_rows))
         return self
 
-    def to_sklearn(self) -> Any:
+    def to_sklearn(self, *, thresholds: Literal["exact", "middle"] = "exact") -> Any:
         """The tree as a genuine scikit-learn ``DecisionTreeClassifier``, for the tools that take nothing else.
+
+        Parameters
+        ----------
+        thresholds : {"exact", "middle"}, default="exact"
+            ``"middle"`` puts each threshold midway between the two values of the training rows next to it, where no row
+            lies: for tools that send a row left by ``<`` where scikit-learn has ``<=``. The training rows stay where
+            they are; new ones between these two values may not.
 
         Returns
         -------
@@ -271,10 +278,17 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         Raises
         ------
         InvalidInputError
-            The two values next to a cut are one in float32, as with timestamps in seconds: no threshold would do.
+            The two values next to a cut are one in float32, as with timestamps in seconds: no threshold would do. Or
+            the middle is asked of a tree that was edited by hand.
         """
         check_is_fitted(self)
-        return to_sklearn(self._labeled(), self._gaps)
+        check_option("thresholds", thresholds, ("exact", "middle"))
+        if thresholds == "middle" and self._gaps is None:
+            raise InvalidInputError(
+                "The tree was edited after it was fitted, so nothing is known of the values next to its cuts. "
+                'Leave thresholds="exact", or fit again.'
+            )
+        return to_sklearn(self._labeled(), self._gaps, middle=thresholds == "middle")
 
     @property
     def explained_(self) -> float:

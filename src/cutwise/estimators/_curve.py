@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from cutwise._docs import table_html
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._params import UnserializableParam
 from cutwise.estimators.cluster_explainer import ClusterExplainer
@@ -68,10 +69,7 @@ class CostCurve:
 
     def _repr_html_(self) -> str:
         columns = ("n_leaves", "cost", "cost_ratio", "explained", "agreement")
-        head = "".join(f"<th>{name}</th>" for name in columns)
-        figures = zip(*(getattr(self, name).tolist() for name in columns), strict=True)
-        lines = ("".join(f"<td>{figure:.6g}</td>" for figure in line) for line in figures)
-        return f"<table><thead><tr>{head}</tr></thead><tbody><tr>{'</tr><tr>'.join(lines)}</tr></tbody></table>"
+        return table_html(columns, zip(*(getattr(self, name).tolist() for name in columns), strict=True))
 
     def smallest(self, within: float) -> int:
         """The fewest leaves whose cost is at most ``1 + within`` times that of the reference clustering.

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._document import model_document
 from cutwise.estimators._guarantee import certificate_line
+from cutwise.exceptions import MissingDependencyError
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.rules import rules_markdown
 from cutwise.readouts.sql import Dialect, Form, Values, tree_sql
@@ -232,6 +233,44 @@ def export_sql(
         values=values,
         nulls=nulls,
     )
+
+
+def export_polars(model: TreeEstimator, *, nulls: int | float | str | None = None) -> Any:
+    """A fitted model as a polars expression, for eager and lazy frames: ``frame.with_columns(export_polars(model))``.
+
+    Parameters
+    ----------
+    model : estimator of cutwise
+        Fitted, or loaded from a file.
+    nulls : int, float or str, default=None
+        As in :func:`export_sql`.
+
+    Returns
+    -------
+    expression : polars.Expr
+        The column ``cluster``, of columns with the names of the table's (``x0``, ``x1``, ... where it had none). polars
+        makes it of the expression that ``export_sql`` writes for DuckDB.
+
+    Raises
+    ------
+    MissingDependencyError
+        sqlglot or polars is not installed.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from cutwise import ClusterExplainer, export_polars
+    >>> frame = pl.DataFrame({"age": [20, 30, 60, 70]})
+    >>> model = ClusterExplainer().fit(frame, ["young", "young", "old", "old"])
+    >>> frame.lazy().with_columns(export_polars(model)).collect()["cluster"].to_list()
+    ['young', 'young', 'old', 'old']
+    """
+    sql = export_sql(model, "duckdb", form="case", nulls=nulls)
+    try:
+        import polars as pl
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError.of("polars", purpose="A polars expression", extra="files") from error
+    return pl.sql_expr(sql).alias("cluster")
 
 
 def export_python(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cutwise._docs import table_html
 from cutwise.exceptions import CutwiseWarning, InvalidInputError
 from cutwise.readouts.words import finite
 from cutwise.table.intake import check_integer, check_n_clusters, check_number
@@ -58,6 +59,16 @@ class TreeFront:
 
     def __len__(self) -> int:
         return len(self.n_leaves)
+
+    def __repr__(self) -> str:
+        return (
+            f"TreeFront({len(self)} trees, {self.waes[0]:.2f} to {self.waes[-1]:.2f} conditions a row, "
+            f"cost ratio {self.cost_ratio[0]:.4f} to {self.cost_ratio[-1]:.4f})"
+        )
+
+    def _repr_html_(self) -> str:
+        columns = ("n_leaves", "waes", "wad", "cost", "cost_ratio")
+        return table_html(columns, zip(*(getattr(self, name).tolist() for name in columns), strict=True))
 
     def shortest(self, within: float) -> int:
         """The number of the tree with the shortest rules whose cost ratio is at most ``1 + within``.

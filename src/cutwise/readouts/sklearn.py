@@ -76,12 +76,14 @@ class RuleColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
 
 
-def to_sklearn(labeled: LabeledTree, gaps: Float64 | None = None) -> DecisionTreeClassifier | Pipeline:
+def to_sklearn(
+    labeled: LabeledTree, gaps: Float64 | None = None, *, middle: bool = False
+) -> DecisionTreeClassifier | Pipeline:
     """The tree as ``to_decision_tree`` gives it; behind a step that makes numbers of columns of other kinds."""
     tree, columns = labeled.tree, labeled.columns
     asked = [tree.test(node) for node in np.flatnonzero(tree.feature >= 0).tolist()]
     if all(columns.kinds[test.feature].name in ("number", "integer", "bool") for test in asked):
-        return to_decision_tree(labeled, gaps)
+        return to_decision_tree(labeled, gaps, middle=middle)
     tests = sorted({(test.feature, test.levels or None) for test in asked}, key=lambda t: (t[0], t[1] or ()))
     position = {test: i for i, test in enumerate(tests)}
     feature, threshold = tree.feature.copy(), tree.threshold.copy()
@@ -108,17 +110,20 @@ def to_sklearn(labeled: LabeledTree, gaps: Float64 | None = None) -> DecisionTre
     names = Columns(tuple(step.get_feature_names_out().tolist()), has_names=False)
     order = preorder(left, right)
     placed = None if gaps is None else gaps[order]
-    classifier = to_decision_tree(LabeledTree(flat, names, classes=labeled.classes), placed)
+    classifier = to_decision_tree(LabeledTree(flat, names, classes=labeled.classes), placed, middle=middle)
     return Pipeline([("columns", step), ("tree", classifier)])
 
 
-def to_decision_tree(labeled: LabeledTree, gaps: Float64 | None = None) -> DecisionTreeClassifier:
+def to_decision_tree(
+    labeled: LabeledTree, gaps: Float64 | None = None, *, middle: bool = False
+) -> DecisionTreeClassifier:
     """A fitted ``DecisionTreeClassifier`` with the nodes of a tree, numbered alike.
 
     ``labeled``: each interval test becomes two thresholds; nodes are then numbered otherwise, and rows of a leaf that
     appears twice are shared out evenly. ``gaps`` (n_nodes, 4) float64: ``gaps[i]``: the two neighboring values between
     which the threshold of node i lies, then those around its lower end; nan at leaves, and for the lower end of
-    one-sided tests. Thresholds move within them where float32 asks for it. Left out, thresholds stay as they are.
+    one-sided tests. Thresholds move within them where float32 asks for it, or with ``middle`` to the middle. Left out,
+    thresholds stay as they are.
     Returns ``classifier``: predicts the tree's clusters. A node's ``value`` is the share of its rows that end in each
     cluster, so a leaf is always pure: it says what the tree decides, not how well it matches the reference. Raises
     ``InvalidInputError``: the two sides of a cut are one value in float32, or there would be more than a million nodes.
@@ -138,7 +143,7 @@ def to_decision_tree(labeled: LabeledTree, gaps: Float64 | None = None) -> Decis
     # -2 is how scikit-learn marks "no cut" in both.
     nodes["feature"] = np.where(inner, tree.feature, -2)
     # What asks whether a value is missing has a threshold below all values.
-    thresholds = np.nan_to_num(single_precision_thresholds(tree, gaps, columns.names), nan=-np.inf)
+    thresholds = np.nan_to_num(single_precision_thresholds(tree, gaps, columns.names, middle=middle), nan=-np.inf)
     nodes["threshold"] = np.where(inner, thresholds, -2.0)
     nodes["missing_go_to_left"] = tree.unknown
     nodes["impurity"] = 1.0 - (shares**2).sum(axis=1)
@@ -167,14 +172,14 @@ def to_decision_tree(labeled: LabeledTree, gaps: Float64 | None = None) -> Decis
 
 
 def single_precision_thresholds(
-    tree: ThresholdTree, gaps: np.ndarray | None, names: Sequence[str] | None = None
+    tree: ThresholdTree, gaps: np.ndarray | None, names: Sequence[str] | None = None, *, middle: bool = False
 ) -> np.ndarray:
     """Thresholds that part float32 values as ``tree`` parts the float64 ones.
 
     ``gaps`` (n_nodes, 2) float64: the two neighboring values between which the threshold of every node lies. ``names``:
     column names for the error. Returns ``thresholds`` (n_nodes,) float64: the tree's own wherever they are right in
-    float32 too, else the left end of the gap, rounded to float32. Raises ``InvalidInputError``: both ends of a gap are
-    the same in float32.
+    float32 too, else the left end of the gap, rounded to float32; with ``middle`` the middle of the gap. Raises
+    ``InvalidInputError``: both ends of a gap are the same in float32.
     """
     if gaps is None:
         return tree.threshold
@@ -188,6 +193,8 @@ def single_precision_thresholds(
             f"{_advice(gaps[node])} and fit again."
         )
     inner &= ~np.isnan(gaps[:, 0])
+    if middle:
+        return np.where(inner, left / 2 + right / 2, tree.threshold)
     return np.where(inner & ((tree.threshold < left) | (tree.threshold >= right)), left, tree.threshold)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise._docs import table_html
 from cutwise.core import Matrix, ObjectiveName, exact_sum
 from cutwise.exceptions import InvalidInputError, shown
 from cutwise.table.table import Table
@@ -146,6 +147,10 @@ class Reference:
             f"Reference(clusters={self.n_clusters}, rows={len(self.labels)}, objective={self.objective!r}, "
             f"cost={self.cost:.6g})"
         )
+
+    def _repr_html_(self) -> str:
+        sizes = np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)
+        return table_html(("cluster", "rows"), enumerate(sizes.tolist()))
 
     @property
     def n_clusters(self) -> int:

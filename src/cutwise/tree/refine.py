@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
 from cutwise import core
+from cutwise._docs import table_html
 from cutwise.reference.objective import KMEANS, FixedCosts, LazyCosts, Objective, fixed_costs
 from cutwise.table.table import EncodedTable
 
@@ -89,6 +90,15 @@ class SearchRecord:
     n_starts: int
     n_steps: int
     path: list[tuple[int, float]] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return (
+            f"SearchRecord(cost {self.start_cost:.6g} to {self.cost:.6g}, starts={self.n_starts}, steps={self.n_steps})"
+        )
+
+    def _repr_html_(self) -> str:
+        figures = self.start_cost, self.cost, self.n_starts, self.n_steps
+        return table_html(("cheapest tree that was grown", "tree that was found", "starts", "steps"), [figures])
 
     @classmethod
     def from_dict(cls, data: Any) -> SearchRecord:
