@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "cutwise"
 # From the innermost to the outermost; a name may import from lines above its own, and from itself.
 LAYERS = [
     {"exceptions"},
-    {"_docs", "_whole"},
+    {"_docs", "_progress", "_whole"},
     {"core"},
     {"table"},
     {"reference"},

@@ -4,7 +4,10 @@ import io
 import re
 
 import pytest
+from rich.progress import Progress
+from sklearn.datasets import load_iris
 
+from cutwise import ExplainableKMeans, cost_curve
 from cutwise.cli.screen import one_line, print_line, print_table, working
 
 
@@ -69,3 +72,22 @@ def test_progress_is_shown_only_where_a_person_watches(monkeypatch, capsys, quie
     with working("counting [1/2]", quiet=quiet):
         pass
     assert ("counting [1/2]" in screen.getvalue()) != quiet
+
+
+def test_progress_moves_on_with_the_stages_and_steps(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    done = []
+    show = Progress.update
+    monkeypatch.setattr(Progress, "update", lambda self, task, **now: (done.append(now), show(self, task, **now)))
+    X = load_iris().data
+    with working("growing", steps=2) as begin:
+        cost_curve(ExplainableKMeans(3, random_state=0), X)
+        begin("growing again")
+        ExplainableKMeans(3, random_state=0).fit(X)
+    shares = [now["completed"] for now in done]
+    assert shares == sorted(shares)
+    assert 1.9 <= shares[-1] < 2.0
+    assert any(re.search("growing: reference clustering: start 1 of", now["description"]) for now in done)
+    assert any(re.search(r"growing: sizes: \d leaves", now["description"]) for now in done)
+    assert "growing again" in screen.getvalue()

@@ -46,20 +46,23 @@ def command(
     """
     start = clustering(table, growth, command="compare")
     task = start.task
-    with working(f"clustering {task.size}"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyClusterWarning)  # of a tree that is not shown
-        first, _ = _fit(start.model(algorithm="exkmc", max_leaves=max_leaves), task)
-    reference = first.reference_.centers  # every row belongs to the nearest
     entries = []
-    for algorithm in ALGORITHMS:
-        with working(f"growing a tree by {algorithm}"), warnings_name(algorithm):
-            model = start.model(algorithm=algorithm, reference=reference, max_leaves=max_leaves)
-            entries.append(_figures(algorithm, *_fit(model, task), task))
-    if task.is_mixed:
-        note("CART is left out: it takes complete numbers alone")
-    else:
-        with working("growing a tree by CART"), warnings_name("CART"):
-            entries.append(_cart(first, table.objective, task))
+    with working(f"clustering {task.size}", steps=len(ALGORITHMS) + 2 - task.is_mixed) as begin:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyClusterWarning)  # of a tree that is not shown
+            first, _ = _fit(start.model(algorithm="exkmc", max_leaves=max_leaves), task)
+        reference = first.reference_.centers  # every row belongs to the nearest
+        for algorithm in ALGORITHMS:
+            begin(f"growing a tree by {algorithm}")
+            with warnings_name(algorithm):
+                model = start.model(algorithm=algorithm, reference=reference, max_leaves=max_leaves)
+                entries.append(_figures(algorithm, *_fit(model, task), task))
+        if task.is_mixed:
+            note("CART is left out: it takes complete numbers alone")
+        else:
+            begin("growing a tree by CART")
+            with warnings_name("CART"):
+                entries.append(_cart(first, table.objective, task))
     if as_json:
         print_json({**start.about, "objective": table.objective, "trees": entries})
         return

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from cutwise._progress import watched_by
 from cutwise._whole import place_of, whole_file
 from cutwise.exceptions import InvalidInputError
 
@@ -138,16 +139,37 @@ def _print_plain(cells: Sequence[Sequence[str]], right: Sequence[int]) -> None:
 
 
 @contextmanager
-def working(what: str, *, quiet: bool = False) -> Iterator[None]:
-    """Show on standard error that something long is being done, where a person is watching; silent elsewhere."""
+def working(what: str, *, steps: int = 1, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """Show on standard error what is being done and what is left, where a person is watching; silent elsewhere.
+
+    Gives a function that begins the next of several ``steps``, each about as long as a fit.
+    """
     if quiet or not sys.stderr.isatty():
-        yield
+        yield lambda step: None
         return
     from rich.console import Console
     from rich.markup import escape
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
 
-    with Console(stderr=True).status(escape(one_line(what))):
-        yield
+    text = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
+    columns = SpinnerColumn(), BarColumn(20), TaskProgressColumn(), TimeElapsedColumn(), text
+    with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as progress:
+        begun, now = 0, escape(one_line(what))
+        task = progress.add_task(now, total=steps)
+
+        def begin(step: str) -> None:
+            nonlocal begun, now
+            begun, now = begun + 1, escape(one_line(step))
+            progress.update(task, completed=begun, description=now)
+
+        def show(stage: str, done: float) -> None:
+            progress.update(
+                task, completed=max(begun + done, progress.tasks[0].completed), description=f"{now}: {escape(stage)}"
+            )
+
+        with watched_by(show):
+            yield begin
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from cutwise._docs import table_html
+from cutwise._progress import tell
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._params import UnserializableParam
 from cutwise.estimators.cluster_explainer import ClusterExplainer
@@ -237,6 +238,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         # What is wrong with one tree was said when it was fitted; the others are on the way to it.
         warnings.simplefilter("ignore", CutwiseWarning)
         for wanted in wanted_sizes():
+            tell(f"sizes: {wanted} leaves", wanted / probe.get_params()["max_leaves"])
             point = of_size(wanted)
             if point.n_leaves_ in sizes:
                 continue

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import has_fit_parameter
 
 from cutwise import core
+from cutwise._progress import tell
 from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
 from cutwise.reference.fitted import copying_clone, from_estimator, unshared
 from cutwise.reference.objective import (
@@ -56,15 +57,18 @@ class Stages:
     def stage(self, what: str) -> Iterator[None]:
         """Time a block, and say so when it ends well."""
         start = time.perf_counter()
+        tell(what)
         yield
         self.say(f"{what}: {time.perf_counter() - start:.2f} s")
 
     def leaves(self, n_leaves: int) -> None:
         """Progress of a growing tree; at most two lines a second."""
+        tell(f"tree: {n_leaves} leaves")
         self._say_now_and_then(f"  {n_leaves} leaves")
 
     def searching(self, cost_ratio: float) -> None:
         """Progress of a search for a better tree, as far as a sample of the rows tells."""
+        tell(f"tree: searching, cost ratio {cost_ratio:.4f} so far", 0.5)
         self._say_now_and_then(f"  searching: cost ratio {cost_ratio:.4f} so far")
 
     def _say_now_and_then(self, line: str) -> None:

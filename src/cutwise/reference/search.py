@@ -39,6 +39,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cutwise._progress import tell
 from cutwise.core import Matrix, as_matrix, distinct_rows, exact_sum, hash_uniforms, lloyd, plusplus, swap_centers
 from cutwise.table.intake import read_random_state
 from cutwise.table.table import Table
@@ -477,6 +478,7 @@ class _Search:
         while made < math.ceil(self.n_init * RESTARTS_PER_INIT) and (self._is_small or not _agree(runs)):
             # Restarts are independent: one thread each, instead of many threads on one small sample.
             new = streams[made : made + ROUND]
+            tell(f"reference clustering: start {made + 1} of at most {len(streams)}", made / len(streams))
             runs += each(lambda rng: self._restart(sample, rng), new, self.n_jobs)
             made += len(new)
         further: list[Run] = []
