@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core import as_matrix
 from cutwise.tree.optimal import optimal_cut
 
 OBJECTIVES = ("kmeans", "kmedians")
@@ -79,7 +78,7 @@ def test_no_cut_is_better_and_ties_go_to_the_first(kind, objective):
     for trial in range(12):
         X = KINDS[kind](rng, int(rng.integers(2, 9)), int(rng.integers(1, 4)))
         weights = rng.integers(1, 5, len(X)) if trial % 2 else None
-        assert optimal_cut(as_matrix(X), objective, weights) == best_of_all(X, weights, objective), (X, weights)
+        assert optimal_cut(X, objective, weights) == best_of_all(X, weights, objective), (X, weights)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -89,13 +88,13 @@ def test_costs_may_be_measured_in_other_columns_than_are_cut(objective):
         n = int(rng.integers(2, 9))
         X, Z = rng.integers(0, 4, (n, 2)), rng.normal(size=(n, 3)).round(trial % 3)
         both = best_of_all(np.column_stack([X, Z]), None, objective, cut=2, cost=slice(2, None))
-        assert optimal_cut(as_matrix(Z), objective, columns=as_matrix(X)) == both
+        assert optimal_cut(Z, objective, columns=X) == both
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_equal_rows_have_no_cut(objective):
-    assert optimal_cut(as_matrix(np.full((5, 3), 7.5)), objective) is None
-    assert optimal_cut(as_matrix(np.zeros((1, 2))), objective) is None
+    assert optimal_cut(np.full((5, 3), 7.5), objective) is None
+    assert optimal_cut(np.zeros((1, 2)), objective) is None
 
 
 def median_cost(X: np.ndarray, weights: np.ndarray) -> int:
@@ -137,7 +136,7 @@ def test_medians_are_followed_over_long_stretches(n, shape, weighted):
         for i in np.flatnonzero(np.diff(Y[:, feature])) + 1:
             cut = (feature, float(Y[i - 1, feature]), float(Y[i, feature]))
             costs[cut] = median_cost(Y[:i], w[:i]) + median_cost(Y[i:], w[i:])
-    assert optimal_cut(as_matrix(X), "kmedians", weights if weighted else None) == min(costs, key=costs.get)
+    assert optimal_cut(X, "kmedians", weights if weighted else None) == min(costs, key=costs.get)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -145,23 +144,23 @@ def test_neither_threads_nor_the_order_of_rows_nor_repeats_change_the_cut(object
     rng = np.random.default_rng(8)
     for X in (rng.normal(size=(300, 4)), rng.integers(0, 3, (300, 4)) / 10, mirrored(rng, 100, 3)):
         weights = rng.integers(1, 4, len(X))
-        cut = optimal_cut(as_matrix(X), objective, weights)
-        assert optimal_cut(as_matrix(X), objective, weights, n_jobs=3) == cut
+        cut = optimal_cut(X, objective, weights)
+        assert optimal_cut(X, objective, weights, n_jobs=3) == cut
         order = rng.permutation(len(X))
-        assert optimal_cut(as_matrix(X[order]), objective, weights[order]) == cut
-        assert optimal_cut(as_matrix(np.repeat(X, weights, axis=0)), objective) == cut
+        assert optimal_cut(X[order], objective, weights[order]) == cut
+        assert optimal_cut(np.repeat(X, weights, axis=0), objective) == cut
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_what_does_not_fit_is_refused(objective):
     X = np.zeros((3, 2))
     with pytest.raises(ValueError, match="one weight for each row"):
-        optimal_cut(as_matrix(X), objective, np.ones(2, dtype=np.int64))
+        optimal_cut(X, objective, np.ones(2, dtype=np.int64))
     with pytest.raises(ValueError, match="positive"):
-        optimal_cut(as_matrix(X), objective, np.zeros(3, dtype=np.int64))
+        optimal_cut(X, objective, np.zeros(3, dtype=np.int64))
     with pytest.raises(ValueError, match="more than 2\\^45"):  # as integers they add up to 0
-        optimal_cut(as_matrix(X), objective, np.array([2**62, 2**62, 2**62], dtype=np.int64))
+        optimal_cut(X, objective, np.array([2**62, 2**62, 2**62], dtype=np.int64))
     with pytest.raises(ValueError, match="dense"):
-        optimal_cut(as_matrix(sparse.csr_array(np.eye(3))), objective)
+        optimal_cut(sparse.csr_array(np.eye(3)), objective)
     with pytest.raises(ValueError, match="same rows"):
-        optimal_cut(as_matrix(X), objective, columns=as_matrix(np.zeros((2, 2))))
+        optimal_cut(X, objective, columns=np.zeros((2, 2)))

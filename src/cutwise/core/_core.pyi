@@ -896,33 +896,30 @@ def fewest_feature_mistakes(
     n_jobs: int = 1,
 ) -> tuple[int, int, int, int, float, float, NDArray[numpy.int32]] | None: ...
 
-def best_means_cuts(
+def near_best_means_cuts(
     matrix: Matrix,
     weights: NDArray[numpy.int64] | None = None,
     columns: Matrix | None = None,
     n_jobs: int = 1,
-) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int64], int]:
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
     The cuts of a dense table that may cost least when each side is served by its own mean, by column and value.
 
     weights are positive; a weight is a repeated row. columns: the same rows in the columns that may be cut; the matrix itself
-    when None. Gives (n,) features, largest values on the left, smallest on the right and weights on the left, and bits: where
-    there is more than one cut, sums[i, f] is the exact sum of column f over the rows on the left of cut i, and at the end over all
-    rows: four integers, each worth 2**bits of the next, in a unit that all columns share; 0 for constant columns. O(n d c + n (c + d) log n) time for n rows, d columns where costs are measured and c that may be cut.
+    when None. Gives (n,) features, largest values on the left and smallest on the right: a single cut, or those that float64 cannot tell apart; none where all rows are equal in these columns. O(n d c + n (c + d) log n) time for n rows, d columns where costs
+    are measured and c that may be cut.
     """
 
-def best_medians_cut(
+def near_best_medians_cuts(
     matrix: Matrix,
     weights: NDArray[numpy.int64] | None = None,
     columns: Matrix | None = None,
     n_jobs: int = 1,
-) -> tuple[int, float, float] | None:
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
-    The cut of a dense table that costs least when each side is served by its own median, as best_means_cuts.
+    The cuts of a dense table that may cost least when each side is served by its own median, as near_best_means_cuts.
 
-    Gives (feature, largest value on the left, smallest on the right), or None where all rows are equal in these columns. Costs are
-    compared exactly, as sums of the float64 values (for a million rows of 20 columns to 140 bits below the largest value of a
-    column that varies); of equals the lowest column's, then the lowest. In as much time for equal weights, and 32 bytes a value.
+    In as much time for equal weights, and 32 bytes a value.
     """
 
 def row_hashes(matrix: Matrix, n_jobs: int) -> NDArray[numpy.uint64]:

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core import Matrix, as_matrix
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import InvalidInputError
 from cutwise.tree.growing import GrowingTree, GrownTree
@@ -60,10 +59,10 @@ def cut_in_two(context: FitContext, *, columns_apart: bool) -> GrownTree:
     return tree.finish()
 
 
-def _dense(values: npt.NDArray[Any] | sparse.csr_array) -> Matrix:
-    """A table's matrix, made dense where it is sparse."""
+def _dense(values: npt.NDArray[Any] | sparse.csr_array) -> npt.NDArray[Any]:
+    """A table's values, made dense where they are sparse."""
     if not isinstance(values, sparse.csr_array):
-        return as_matrix(values)
+        return values
     n, d = values.shape
     if n * d * values.dtype.itemsize > _MAX_BYTES:
         raise InvalidInputError(
@@ -71,4 +70,5 @@ def _dense(values: npt.NDArray[Any] | sparse.csr_array) -> Matrix:
             f"{n * d * values.dtype.itemsize / 1e9:.0f} GB (at most {_MAX_BYTES / 1e9:.0f} are tried).\nReduce the "
             'number of columns (sklearn.decomposition.TruncatedSVD as preprocessor), or use algorithm="exkmc".'
         )
-    return as_matrix(values.toarray())
+    dense: npt.NDArray[Any] = values.toarray()
+    return dense

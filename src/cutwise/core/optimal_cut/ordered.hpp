@@ -1,64 +1,66 @@
-// A column in increasing order of value: its rows, and the cuts between neighbors that differ.
+// What a search for the optimal cut reads, checked at the boundary with Python: columns in increasing order of value.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/arrays.hpp"
 #include "base/exact_sums.hpp"
+#include "base/matrix.hpp"
 #include "base/rows.hpp"
 
 namespace cutwise {
 
-// Float64 values as several integers.
-//
-// exact_sums.hpp splits a value in two, which is enough to round a sum correctly. To tell whether two cuts cost the same, sums
-// must be exact: four integers hold every bit of a column of float64 values whose exponents differ by less than 60 or so.
+constexpr int64_t kMostWeight = int64_t{1} << 45;  // of all rows together: what exact sums take
 
-// parts[0] * 2^(bits (n - 1)) + parts[1] * 2^(bits (n - 2)) + ...; sums go part by part, and a part may be negative.
-template <int n_parts>
-struct Parts {
-  std::array<int64_t, n_parts> part{};
+// n rows where costs are measured, and the same rows in the columns that may be cut.
+struct CutTable {
+  Tile columns, rows;
+  int64_t n, n_columns, d;  // d values of a row count for its costs
+  const int64_t *weights;   // null: each row counts once
+  int64_t total_weight;
 
-  CUTWISE_INLINE void add(const Parts &other) {
-    for (int i = 0; i < n_parts; ++i) part[i] += other.part[i];
-  }
-  CUTWISE_INLINE void subtract(const Parts &other) {
-    for (int i = 0; i < n_parts; ++i) part[i] -= other.part[i];
-  }
-  CUTWISE_INLINE void add_times(const Parts &other, int64_t factor) {
-    for (int i = 0; i < n_parts; ++i) part[i] += other.part[i] * factor;
-  }
-  // Carries what exceeds `bits` to the part above, so that parts compare one by one from the first.
-  void carry(int bits) {
-    const int64_t unit = int64_t{1} << bits;
-    for (int i = n_parts - 1; i > 0; --i) {
-      int64_t up = part[i] / unit;
-      if (part[i] % unit < 0) --up;
-      part[i] -= up * unit;
-      part[i - 1] += up;
-    }
+  bool is_one() const { return columns.rows == rows.rows && columns.stride == rows.stride && n_columns == d; }
+  const double *row(int64_t i) const { return rows.rows + i * rows.stride; }
+  int64_t weight(int64_t i) const { return weights ? weights[i] : 1; }
+
+  // Powers of two that take half the range of the widest column (whole ranges can be infinite) to at most 2^bits. A constant
+  // column plays no part, however large: 0.
+  std::vector<double> scales(int bits) const {
+    std::vector<double> low(rows.rows, rows.rows + d), high = low, scale(d, 0.0);
+    for (int64_t i = 1; i < n; ++i)
+      for (int64_t f = 0; f < d; ++f) {
+        low[f] = std::min(low[f], row(i)[f]);
+        high[f] = std::max(high[f], row(i)[f]);
+      }
+    double spread = 0.0;
+    for (int64_t f = 0; f < d; ++f) spread = std::max(spread, high[f] / 2 - low[f] / 2);
+    for (int64_t f = 0; f < d; ++f)
+      if (low[f] < high[f]) scale[f] = term_scale(spread, bits);
+    return scale;
   }
 };
-
-// `scale` takes the largest value of its kind to at most 2^bits, and `unit` is 2^bits; bits <= 50.
-template <int n_parts>
-CUTWISE_INLINE Parts<n_parts> split_value(double value, double scale, double unit) {
-  Parts<n_parts> parts;
-  double rest = value * scale;
-  for (int i = 0; i < n_parts; ++i) {
-    parts.part[i] = round_small(rest);
-    rest = (rest - static_cast<double>(parts.part[i])) * unit;  // exact: what is left has fewer digits than the value
-  }
-  return parts;
-}
 
 struct OrderedColumn {
   std::vector<int32_t> rows;  // by value, then by number
   std::vector<int32_t> cuts;  // cut g has the first cuts[g] of the rows on its left side
+
+  OrderedColumn() = default;
+  OrderedColumn(const Tile &tile, int64_t n, int64_t column) : rows(n) {
+    std::vector<std::pair<double, int32_t>> pairs(n);
+    for (int64_t i = 0; i < n; ++i) pairs[i] = {tile.rows[i * tile.stride + column], static_cast<int32_t>(i)};
+    std::sort(pairs.begin(), pairs.end());
+    for (int64_t i = 0; i < n; ++i) {
+      rows[i] = pairs[i].second;
+      if (i > 0 && pairs[i - 1].first != pairs[i].first) cuts.push_back(static_cast<int32_t>(i));
+    }
+  }
 
   // The number of cuts below the value that most rows have.
   size_t cuts_below_widest() const {
@@ -75,58 +77,51 @@ struct OrderedColumn {
   }
 };
 
-inline OrderedColumn order_column(const Tile &tile, int64_t n, int64_t column) {
-  std::vector<std::pair<double, int32_t>> pairs(n);
-  for (int64_t i = 0; i < n; ++i) pairs[i] = {tile.rows[i * tile.stride + column], static_cast<int32_t>(i)};
-  std::sort(pairs.begin(), pairs.end());
-  OrderedColumn ordered;
-  ordered.rows.resize(n);
-  for (int64_t i = 0; i < n; ++i) {
-    ordered.rows[i] = pairs[i].second;
-    if (i > 0 && pairs[i - 1].first != pairs[i].first) ordered.cuts.push_back(static_cast<int32_t>(i));
-  }
-  return ordered;
-}
+// Cuts that may be the best, by feature and then by value: each with the two values that it lies between.
+struct FoundCuts {
+  std::vector<int64_t> feature;
+  std::vector<double> left_max, right_min;
 
-// The ends of every column, and from them powers of two that bring all columns into one range.
-class ColumnRanges {
- public:
-  static ColumnRanges of(const Tile &tile, int64_t n, int64_t d) {
-    ColumnRanges ranges;
-    ranges.low_.assign(tile.rows, tile.rows + d);
-    ranges.high_ = ranges.low_;
-    for (int64_t i = 1; i < n; ++i) {
-      const double *row = tile.rows + i * tile.stride;
-      for (int64_t f = 0; f < d; ++f) {
-        ranges.low_[f] = std::min(ranges.low_[f], row[f]);
-        ranges.high_[f] = std::max(ranges.high_[f], row[f]);
-      }
-    }
-    return ranges;
+  void add(const CutTable &table, int64_t f, const OrderedColumn &ordered, int64_t cut) {
+    auto value = [&](int64_t at) { return table.columns.rows[ordered.rows[at] * table.columns.stride + f]; };
+    feature.push_back(f);
+    left_max.push_back(value(ordered.cuts[cut] - 1));
+    right_min.push_back(value(ordered.cuts[cut]));
   }
-
-  // The largest absolute value, and the largest half of a range (whole ranges can be infinite), of the columns that vary.
-  double largest() const {
-    double most = 0.0;
-    for (size_t f = 0; f < low_.size(); ++f)
-      if (low_[f] < high_[f]) most = std::max({most, std::fabs(low_[f]), std::fabs(high_[f])});
-    return most;
-  }
-  double spread() const {
-    double most = 0.0;
-    for (size_t f = 0; f < low_.size(); ++f) most = std::max(most, high_[f] / 2 - low_[f] / 2);
-    return most;
-  }
-  // What takes `most` to at most 2^bits, for every column that varies. A constant column plays no part, however large: 0.
-  std::vector<double> scales(double most, int bits) const {
-    std::vector<double> scale(low_.size(), 0.0);
-    for (size_t f = 0; f < low_.size(); ++f)
-      if (low_[f] < high_[f]) scale[f] = term_scale(most, bits);
-    return scale;
-  }
-
- private:
-  std::vector<double> low_, high_;
 };
+
+// Binds search(table, n_jobs), which gives FoundCuts, under a name.
+template <class Search>
+void bind_cut_search(nb::module_ &m, const char *name, const char *doc, Search search) {
+  using nb::literals::operator""_a;
+  m.def(
+      name,
+      [search](const Matrix &rows, const Weights &weights, const Matrix *apart, int n_jobs) {
+        const Matrix &columns = apart ? *apart : rows;
+        const int64_t n = rows.n_rows();
+        require(!columns.is_sparse() && !rows.is_sparse(), "the optimal cut takes dense matrices");
+        require(n > 0 && n <= std::numeric_limits<int32_t>::max(), "a matrix has 1 to 2^31 - 1 rows");
+        require(columns.n_rows() == n, "both matrices have the same rows");
+        const int64_t *weight = checked(weights, n);
+        int64_t total_weight = weight ? 0 : n;
+        for (int64_t i = 0; weight && i < n; ++i) {
+          require(weight[i] > 0, "weights are positive");
+          require(weight[i] <= kMostWeight - total_weight, "the weights add up to more than 2^45");
+          total_weight += weight[i];
+        }
+        FoundCuts found;
+        {
+          nb::gil_scoped_release release;
+          const std::unique_ptr<RowReader> row_reader = RowReader::of(rows), column_reader = RowReader::of(columns);
+          std::vector<double> row_scratch, column_scratch;
+          const Tile tile = row_reader->tile(0, n, row_scratch);
+          const Tile cut_tile = apart ? column_reader->tile(0, n, column_scratch) : tile;
+          found = search(CutTable{cut_tile, tile, n, columns.n_cols(), rows.n_cols(), weight, total_weight}, n_jobs);
+        }
+        return std::make_tuple(to_numpy(std::move(found.feature)), to_numpy(std::move(found.left_max)),
+                               to_numpy(std::move(found.right_min)));
+      },
+      "matrix"_a, "weights"_a.none() = nb::none(), "columns"_a.none() = nb::none(), "n_jobs"_a = 1, doc);
+}
 
 }  // namespace cutwise
