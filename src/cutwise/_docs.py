@@ -63,6 +63,13 @@ mixed_preprocessor = preprocessor : transformer or "auto", default="auto"
     takes numbers without missing values as they are, and any other table through a :class:`TableScaler`. A copy of a
     transformer is fitted, on the table as it was passed; weights are passed on where its ``fit`` takes them. One that
     is not scikit-learn's may write into its input, so it is given a copy of the rows.
+cut_features : array-like, default=None
+    The columns that may be cut: names, positions or a mask; all others are not asked about. None means all. Clusters
+    are found by all columns either way.
+max_depth : int, default=None
+    Tests on the way to a leaf at most.
+min_samples_leaf : int or float, default=1
+    Rows that every leaf holds at least, or a share of the weight between 0 and 1.
 categorical_features : "from_dtype" or array-like, default="from_dtype"
     The columns to take as categories, whatever their type: names, positions or a mask. ``"from_dtype"``: columns of
     text and unordered categorical ones.
@@ -123,6 +130,9 @@ feature_names_in_ : ndarray of shape (n_features,)
     Only when ``X`` has column names that are all strings.
 column_kinds_ : dict of str to str
     What every column was taken for: number, integer, bool, category, ordered, date or duration.
+limits_price_ : float
+    What ``cut_features``, ``max_depth`` and ``min_samples_leaf`` cost: ``cost_`` over that of the tree that grows
+    without them on the same reference, less 1; nan without limits.
 left_out_ : dict of str to str
     Columns that take no part, each with the reason: texts of which most rows have their own, and no value at all.
 X : array-like, sparse matrix or data frame of shape (n_samples, n_features)

@@ -106,6 +106,10 @@ class InvalidInputError(CutwiseError, ValueError):
     """Data, labels, weights or a parameter that cannot be used as given."""
 
 
+class InfeasibleLimitsError(InvalidInputError):
+    """No tree within the limits gives every cluster a leaf."""
+
+
 class UnsupportedInputError(InvalidInputError, TypeError):
     """A container, or a kind of value, that is not a table of numbers."""
 

@@ -9,7 +9,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.cells import holds_codes
-from cutwise.cli.options import SCALES, ClusteringOptions, GrowthOptions, TableOptions, estimator_of, scaler_of
+from cutwise.cli.options import (
+    SCALES,
+    ClusteringOptions,
+    GrowthOptions,
+    LimitOptions,
+    TableOptions,
+    estimator_of,
+    scaler_of,
+)
 from cutwise.cli.screen import note, working
 from cutwise.cli.tables import Source, clusters_of_example, read_example, read_source
 from cutwise.cli.text import whole_again
@@ -228,6 +236,18 @@ def chosen_names(source: Source, given: Sequence[str], option: str) -> list[str]
         parts = [value] if value in source.frame.columns else [part.strip() for part in value.split(",")]
         names += [need_column(source.frame, part, option, source) for part in parts if part]
     return names
+
+
+def cut_features(task: Task, source: Source, limits: LimitOptions) -> dict[str, list[str]]:
+    """The columns that rules may ask about, as a parameter of an estimator; none where they may ask about all."""
+    only = chosen_names(source, limits.cut_only or [], "--cut-only")
+    never = chosen_names(source, limits.never or [], "--never")
+    if not only and not never:
+        return {}
+    found = [name for name in task.table.columns if (not only or name in only) and name not in never]
+    if found:
+        return {"cut_features": found}
+    raise InvalidInputError("--cut-only and --never leave no column to ask about. Leave one of them out.")
 
 
 def _drop_option(columns: Sequence[str]) -> str:

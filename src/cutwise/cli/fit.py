@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cutwise.cli.columns import Task, find_labeled, find_source, prepare
+from cutwise.cli.columns import Task, cut_features, find_labeled, find_source, prepare
 from cutwise.cli.models import label_lines, labels_path, name_clusters, print_fit
 from cutwise.cli.options import (
     SCALE_HELP,
@@ -14,6 +14,7 @@ from cutwise.cli.options import (
     Clusters,
     GrowthOptions,
     KernelOptions,
+    LimitOptions,
     MaxLeaves,
     Names,
     Objective,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "cutwise fit --example wine",
     "cutwise fit customers.csv -k 5 --drop CustomerID,Genre --out segments.json",
+    "cutwise fit customers.csv -k 5 --never Genre --max-depth 3",
     "cutwise fit incomes.csv -k 4 --objective kmedians --scale robust",
     "cutwise fit rings.csv -k 3 --kernel rbf --gamma 0.5 --max-leaves 6",
     "cutwise fit measured.parquet --labels-from species",
@@ -62,6 +64,7 @@ def command(
         ),
     ] = None,
     max_leaves: MaxLeaves = None,
+    limits: LimitOptions,
     growth: GrowthOptions,
     out: Annotated[str | None, of_output(metavar="MODEL.json", help="Save the model for predict and rules.")] = None,
     labels: Annotated[str | None, of_output(metavar="OUT.csv", help="Write every row's cluster.")] = None,
@@ -95,6 +98,7 @@ def command(
         only_numbers = kernel.kernel is not None or algorithm in ("optimal", "cart")
         task = prepare(source, table, labels_from=labels_from, mixed=not only_numbers)
         scale, measure = task.measured(scale, objective)
+        params |= limits.params | cut_features(task, source, limits)
         params |= measure | ({"handle_unknown": unknown} if task.is_mixed else {})
         with working(f"working on {task.size}", quiet=verbose):
             model = _fitted(task, params, objective, kernel, n_clusters)

@@ -238,6 +238,7 @@ def _price_lines(model: TreeEstimator) -> list[str]:
         lines.append(f"cost ratio: none, for {own} have cost 0 (and the tree's {model.cost_:.6g})")
     else:
         lines.append(f"cost ratio {ratio:.4f}: {ratio_words(ratio, own, cost_words)}")
+    lines += [line for line in [model._limits_line] if line is not None]
     explained, of = model.explained_, model.reference_explained_
     share = "none" if math.isnan(explained) else percent(explained)
     lines.append(f"explained {share}: {explained_words(explained, of, own, cost_words)}")

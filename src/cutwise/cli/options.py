@@ -92,6 +92,11 @@ NAME_HELP = "Name of a cluster, such as 0=students; may be repeated."
 Names = Annotated[list[str] | None, of_output("--name", metavar="CLUSTER=NAME", help=NAME_HELP)]
 AsJson = Annotated[bool, of_output("--json", help="Print JSON for programs.")]
 
+CutOnly = Annotated[list[str] | None, of_tree(help=f"Columns that rules may ask about, no others: {SEVERAL}")]
+Never = Annotated[list[str] | None, of_tree(help=f"Columns that no rule asks about: {SEVERAL}")]
+MaxDepth = Annotated[int | None, of_tree(help="Tests on the way to a leaf at most.")]
+MinLeaf = Annotated[float | None, of_tree(help="Rows of a leaf at least; below 1 a share of all.")]
+
 OBJECTIVES = ("kmeans", "kmedians")
 
 
@@ -118,6 +123,24 @@ class ClusteringOptions(TableOptions):
     n_clusters: Clusters = None
     objective: Objective = "kmeans"
     scale: Scale = "auto"
+
+
+@dataclass(frozen=True)
+class LimitOptions:
+    """What rules may be."""
+
+    cut_only: CutOnly = None
+    never: Never = None
+    max_depth: MaxDepth = None
+    min_leaf: MinLeaf = None
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Those that need no table, as parameters of an estimator; none for those that are not given."""
+        least = self.min_leaf
+        whole = least if least is None or not float(least).is_integer() else int(least)
+        given = {"max_depth": self.max_depth, "min_samples_leaf": whole}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True)

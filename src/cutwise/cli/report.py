@@ -152,6 +152,8 @@ def _fit_command(
         "--scale": scale,
         "--algorithm": params["algorithm"],
         "--max-leaves": params["max_leaves"],
+        "--max-depth": params.get("max_depth"),
+        "--min-leaf": params.get("min_samples_leaf"),
         "--expansion": params.get("expansion"),
         "--depth-penalty": params.get("depth_penalty"),
         "--n-init": params.get("n_init"),
@@ -161,6 +163,7 @@ def _fit_command(
         "--objective": "kmeans",
         "--scale": "auto",
         "--algorithm": "auto" if by_labels else "search",
+        "--min-leaf": 1,
         "--expansion": GrowthOptions.expansion,
         "--depth-penalty": GrowthOptions.depth_penalty,
         "--n-init": GrowthOptions.n_init,
@@ -171,6 +174,8 @@ def _fit_command(
     for name in params.get("categorical_features") or [] if mixed else []:
         if not isinstance((kinds[name].levels or ("",))[0], str | None):
             words += ["--category", name]
+    for name in params.get("cut_features") or []:
+        words += ["--cut-only", str(name)]
     apart = {weights, labels_from}
     names = list(getattr(model, "feature_names_in_", source.frame.columns))
     if names != [column for column in source.frame.columns if column not in apart]:

@@ -420,6 +420,7 @@ def fewest_mistakes(
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],
     known: CutCache,
+    limits: Limits | None = None,
     n_jobs: int = 1,
 ) -> tuple[int, NDArray[numpy.int32], NDArray[numpy.float64]]:
     """
@@ -443,6 +444,7 @@ def best_surrogate_cut(
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
     is_zero_cost: NDArray[numpy.uint8] | None,
+    limits: Limits | None = None,
     n_jobs: int = 1,
 ) -> tuple[int, float, int, float, int, int] | None:
     """
@@ -463,8 +465,24 @@ def best_surrogate_cut(
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
     is_zero_cost: NDArray[numpy.uint8] | None,
+    limits: Limits | None = None,
     n_jobs: int = 1,
 ) -> tuple[int, float, int, float, int, int] | None: ...
+
+class Limits:
+    """Which cuts of a node are allowed."""
+
+    def __init__(
+        self,
+        columns: NDArray[numpy.uint8] | None,
+        counts: NDArray[numpy.int64] | None,
+        least: int,
+        most_centers: int,
+    ) -> None:
+        """
+        columns (d,): 1 where a column may be cut; None: all. counts (n_rows,): what each row counts; None: 1. least: what a side
+        counts at least for each of its centers, or once where a cut separates none. most_centers: on a side, at most.
+        """
 
 def best_disagreement_cut(
     encoded: Encoded,
@@ -475,6 +493,7 @@ def best_disagreement_cut(
     histogram: NDArray[numpy.int64] | None,
     totals: NDArray[numpy.int64],
     gini: bool,
+    limits: Limits | None = None,
     n_jobs: int = 1,
 ) -> tuple[int, float, int, float, int, int] | None:
     """
@@ -488,13 +507,15 @@ def best_level_set(
     sums: NDArray[numpy.int64],
     is_counts: bool,
     gini: bool = False,
+    counts: NDArray[numpy.int64] | None = None,
+    limits: Limits | None = None,
 ) -> tuple[int, float, list[int], int, int] | None:
     """
     The levels against all others whose two sides cost least, each served by one cluster.
 
     sums (n_levels, k): what the rows of every level cost by each cluster or, with is_counts, their weight by label; with gini,
     impurity decides between equals, among the sets of pairs of labels and, for every label, those of the levels where its share
-    is largest. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.
+    is largest. counts (n_levels,): of the node's rows, for the limits. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.
     """
 
 def fewest_mode_mistakes(
@@ -503,13 +524,15 @@ def fewest_mode_mistakes(
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
     costs: NDArray[numpy.int64] | None = None,
+    counts: NDArray[numpy.int64] | None = None,
+    limits: Limits | None = None,
 ) -> tuple[int, int, list[int]] | None:
     """
     The levels against all others that separate the fewest rows from the modes of their centers.
 
     held (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
     each survivor's center. costs (n_levels, k): of the node's rows; of equals, sides served by their best survivor cost least.
-    Gives (mistakes, cost of the sides, levels of the left side), or None when all centers have one mode.
+    Gives (mistakes, cost of the sides, levels of the left side), or None when no allowed partition has modes on both sides.
     """
 
 @overload
@@ -526,6 +549,8 @@ def least_induced_modes(
     kills_left: bool,
     kills_right: bool,
     known_score: float | None = None,
+    counts: NDArray[numpy.int64] | None = None,
+    limits: Limits | None = None,
 ) -> tuple[bool, float, int, list[int]] | None:
     """
     The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
@@ -549,6 +574,8 @@ def least_induced_modes(
     kills_left: bool,
     kills_right: bool,
     known_score: float | None = None,
+    counts: NDArray[numpy.int64] | None = None,
+    limits: Limits | None = None,
 ) -> tuple[bool, float, int, list[int]] | None: ...
 
 def best_clique_cuts(
@@ -558,6 +585,7 @@ def best_clique_cuts(
     labels: NDArray[numpy.int32],
     weights: NDArray[numpy.int64] | None,
     sizes: NDArray[numpy.int64],
+    limits: Limits | None = None,
     n_jobs: int = 1,
 ) -> list[tuple[int, int, int, int, int, float, int, int]]:
     """
@@ -618,6 +646,7 @@ def best_induced_cut(
     penalty: float,
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
+    limits: Limits | None = None,
     n_jobs: int = 1,
 ) -> tuple[float, int, int, float, bool] | None:
     """
@@ -648,6 +677,7 @@ def best_induced_cut(
     penalty: float,
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
+    limits: Limits | None = None,
     n_jobs: int = 1,
 ) -> tuple[float, int, int, float, bool] | None: ...
 
@@ -667,6 +697,7 @@ def best_induced_cut(
     penalty: float,
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
+    limits: Limits | None = None,
     n_jobs: int = 1,
 ) -> tuple[float, int, int, float, bool] | None: ...
 
@@ -977,7 +1008,7 @@ class TreeSearch:
     rows (n, w) are whole numbers, w a multiple of four: the weight, then what leaf_cost needs ("squares": coordinates, "counts":
     a weight in the entry of the row's label). Trees are (column, bin, right) in preorder: a row goes left, to the next node, when
     its code is at most bin; column is -1 at leaves. Changes by less than threshold do not count; a condition in the rule of
-    weight 1 costs size_price, a level of depth a quarter of it.
+    weight 1 costs size_price, a level of depth a quarter of it. Leaves weigh at least least_weight and are no deeper than max_depth.
     """
 
     def __init__(
@@ -988,6 +1019,8 @@ class TreeSearch:
         leaf_cost: str,
         threshold: float,
         size_price: float,
+        least_weight: float = 0.0,
+        max_depth: int = 2147483647,
     ) -> None: ...
 
     def run(

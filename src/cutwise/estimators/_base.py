@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -26,6 +26,7 @@ from cutwise.exceptions import (
 )
 from cutwise.passes.sources import LazyTable, TreeColumn, as_lazy, lazy_cost, pop_weights
 from cutwise.readouts.changes import Change, changes_in_words, explain_rows, smallest_changes
+from cutwise.readouts.conditions import path_rule
 from cutwise.readouts.explained import below_one_reason
 from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves, read_cluster_names, sum_up
 from cutwise.readouts.rules import Rules, build_rules, rules_html
@@ -36,11 +37,15 @@ from cutwise.table.intake import MixedOptions, check_n_clusters, check_n_jobs, c
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, Table, are_plain, check_same_columns
 from cutwise.tree.growing import GrownTree
+from cutwise.tree.limits import Limits, LimitsGiven, NoAllowedCutError, infeasible
 
 from ._model_file import ModelFileMixin
 from ._params import UnserializableParam
 from .table_scaler import TableScaler
-from .training import FitContext, MetricSpace, Stages, fit_metric_space, transform_rows
+from .training import FitContext, MetricSpace, Stages, TrainingRows, fit_metric_space, transform_rows
+
+_LIMITS = {"cut_features": None, "max_depth": None, "min_samples_leaf": 1}
+"""Parameters of limits, and what they are where there are none."""
 
 # From here on float64 has no halves, and centers of integers are rounded as they are.
 _LARGE_INTEGER = 2.0**52
@@ -389,6 +394,57 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         labeled = LabeledTree(self.tree_, columns, self._leaf_counts, self.classes_, self.cluster_names_)
         return TreeColumn(labeled, self.predict, lambda dialect: tree_sql(labeled, dialect=dialect, form="case"))
 
+    # Limits, where the estimator has them.
+
+    @property
+    def _limits_given(self) -> LimitsGiven:
+        return LimitsGiven(*(getattr(self, name, default) for name, default in _LIMITS.items()))
+
+    def _may_leave_out(self, algorithms: Sequence[str]) -> dict[str, Any]:
+        """Whether the algorithm may leave clusters without a leaf, and the one to take instead that may."""
+        return {
+            "may_leave_out": getattr(self, "algorithm", None) in algorithms,
+            "instead": f'algorithm="{algorithms[0]}", which may leave a cluster without a leaf',
+        }
+
+    def _check_limits(self, n_clusters: int, algorithms: Sequence[str]) -> None:
+        """Refuse limits that no tree can keep; ``algorithms``: those that may leave clusters without a leaf."""
+        self._limits_given.check(n_clusters, **self._may_leave_out(algorithms))
+        if not self._limits_given.is_none and getattr(self, "algorithm", None) == "optimal":
+            raise InvalidInputError('algorithm="optimal" is the one cut that costs least. Leave limits out.')
+
+    def _read_limits(
+        self,
+        rows: TrainingRows,
+        coordinates: npt.NDArray[np.float64],
+        classes: Sequence[Any],
+        algorithms: Sequence[str],
+    ) -> Limits | None:
+        """The limits for the rows of a fit; ``coordinates`` (k, D): of its clusters, which are called ``classes``."""
+        given, columns = self._limits_given, rows.table.columns
+        return given.read(columns, rows.encoded, coordinates, classes, **self._may_leave_out(algorithms))
+
+    def _infeasible(
+        self, error: NoAllowedCutError, rows: TrainingRows, classes: Sequence[Any], free: GrownTree
+    ) -> Exception:
+        """What is said of a node that no allowed cut splits; ``free``: a tree without limits."""
+        smallest = int(free.tree.n_node_samples[free.tree.leaves].min())
+        rule = path_rule(error.path, rows.table.columns)
+        instead = 'algorithm="exkmc", which may leave a cluster without a leaf'
+        return infeasible(error, self._limits_given, rule, classes, smallest, instead)
+
+    def _price_over(self, free_cost: float) -> float:
+        """What limits cost: the share by which the tree costs more than one without them."""
+        return self.cost_ / free_cost - 1 if free_cost > 0 else 0.0 if self.cost_ == 0 else math.inf
+
+    @property
+    def _limits_line(self) -> str | None:
+        """``limits: +3.1 % (no cut on age; at most 3 questions)``, where there are any that have a price."""
+        price = getattr(self, "limits_price_", math.nan)
+        if math.isnan(price):
+            return None
+        return f"limits: {100 * price:+.1f} % ({self._limits_given.in_words(self._columns_of_fit())})"
+
     def _read_tested(self, X: Any) -> Table:
         """Rows to route: the columns of a named frame that no test asks about may be missing, or hold anything."""
         check_is_fitted(self)
@@ -505,6 +561,12 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         counts = count_leaves(tree, grown.leaf_of_row, context.reference.labels, len(self.classes_), rows.sample_weight)
         # Merged rows were counted once.
         return replace(counts, n_rows=tree.n_node_samples[tree.leaves], n_noise=noise[tree.leaves])
+
+
+def unlimited(model: TreeEstimator) -> Any:
+    """The same estimator without limits, not fitted, nor watched by anybody."""
+    params = model.get_params(deep=False)
+    return type(model)(**{**params, **_LIMITS})
 
 
 def fitted(model: object, function: str, advice: str = "") -> TreeEstimator:

@@ -41,6 +41,7 @@ def model_document(
         "explained": finite(model.explained_),
         "reference_explained": finite(model.reference_explained_),
         "agreement": finite(agreement_of(model)),
+        "limits_price": finite(getattr(model, "limits_price_", math.nan)),
         **_pairs(model),
         **_certificate(model),
         "columns": list(columns.names),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise._docs import fill_doc
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
 from cutwise.passes.sources import pop_weights
 from cutwise.reference.objective import LazyCosts
 from cutwise.table.intake import (
@@ -25,12 +26,13 @@ from cutwise.table.intake import (
     read_random_state,
 )
 from cutwise.tree.growing import GrownTree
+from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for
 from cutwise.tree.refine import Effort, Judged, SearchCheaper, SearchRecord, expand_tree
 from cutwise.tree.subtree import truncate_growth
 
-from ._base import TreeClusterer
-from ._entries import Entries
+from ._base import TreeClusterer, unlimited
+from ._entries import Entries, pack_float
 from ._front import TreeFront, tree_front
 from ._optimal import check_two_leaves, cut_in_two
 from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
@@ -64,20 +66,30 @@ def search_tree(
     size_penalty: float,
     max_size: tuple[float, float] | Literal["exshallow"] | None,
     stages: Stages,
+    limits: Limits | None = None,
 ) -> tuple[GrownTree, SearchRecord, list[Judged]]:
     """Grow the trees of the papers, and search for a cheaper one; gives also all that were measured on all rows.
 
     ``coordinates`` (k, d) float64: the reference clusters in the columns that are cut. ``grow``: ``grow_tree`` but for
     what differs from start to start. ``is_own_space``: whether distances are measured in the very columns that are cut.
     ``max_leaves``, ``expansion``, ``depth_penalty``: as in ``grow_tree``; leaves beyond k are added to the tree that
-    was found. ``effort``, ``size_penalty``, ``max_size``: as in ``refine``. ``stages``: told of progress.
+    was found. ``effort``, ``size_penalty``, ``max_size``, ``limits``: as in ``refine``. ``stages``: told of
+    progress.
     """
     rows, reference, k = context.rows, context.reference, context.n_clusters
     # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one.
-    papers = tuple(
-        grow(algorithm=name, max_leaves=max_leaves, depth_penalty=depth_penalty) for name in RECIPES["search"].starts
-    )
+    grown_by: dict[str, GrownTree] = {}
+    refused: list[InfeasibleLimitsError] = []
+    for name in RECIPES["search"].starts:
+        try:
+            grown_by[name] = grow(algorithm=name, max_leaves=max_leaves, depth_penalty=depth_penalty)
+        except InfeasibleLimitsError as error:  # under limits some algorithms find a way where others do not
+            refused.append(error)
+    papers = tuple(grown_by.values())
+    if refused and max(grown.tree.n_leaves for grown in papers) < k:
+        raise refused[0]
     starts = [truncate_growth(grown, k) for grown in papers]
+    shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]
     metric = rows.encoded.matrix if is_own_space else rows.metric.matrix
     search = SearchCheaper(
         rows.encoded,
@@ -91,7 +103,8 @@ def search_tree(
         objective=context.objective,
         depth_penalty=depth_penalty,
         size_penalty=size_penalty,
-        max_size=starts[1].size(rows.weights) if max_size == "exshallow" else max_size,
+        max_size=shallow.size(rows.weights) if max_size == "exshallow" else max_size,
+        limits=limits,
         n_jobs=rows.n_jobs,
         progress=stages.searching,
     )
@@ -110,6 +123,7 @@ def search_tree(
             expansion=expansion,
             max_leaves=max_leaves,
             n_clusters=k,
+            limits=limits,
             n_jobs=rows.n_jobs,
             progress=stages.leaves,
         )
@@ -131,6 +145,7 @@ class ExplainableClusterer(TreeClusterer):
     _takes_mixed = True
     depth_penalty_: float
     search_: SearchRecord
+    limits_price_: float
     _penalty_search: PenaltySearch
 
     def __init__(
@@ -146,6 +161,9 @@ class ExplainableClusterer(TreeClusterer):
         depth_penalty: float | Literal["auto"] = 0.03,
         target_cost: float | None = None,
         target_waes: float | None = None,
+        cut_features: Any = None,
+        max_depth: int | None = None,
+        min_samples_leaf: float = 1,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "outside",
         reference: Any = None,
@@ -165,6 +183,9 @@ class ExplainableClusterer(TreeClusterer):
         self.depth_penalty = depth_penalty
         self.target_cost = target_cost
         self.target_waes = target_waes
+        self.cut_features = cut_features
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.reference = reference
@@ -192,6 +213,8 @@ class ExplainableClusterer(TreeClusterer):
         ------
         InvalidInputError
             A parameter, a value or a weight that cannot be used: fewer distinct rows than clusters, infinity, ...
+        InfeasibleLimitsError
+            No tree within the limits gives every cluster a leaf.
 
         Warns
         -----
@@ -214,6 +237,7 @@ class ExplainableClusterer(TreeClusterer):
         check_integer("n_init", self.n_init, minimum=1)
         read_random_state(self.random_state)
         n_jobs = check_n_jobs(self.n_jobs)
+        self._check_limits(k, ("exkmc",))
         if self.algorithm == "optimal":
             check_two_leaves(k, max_leaves)
         stages = Stages(type(self).__name__, self.verbose)
@@ -243,6 +267,11 @@ class ExplainableClusterer(TreeClusterer):
         with stages.stage("costs"):
             self._remember_input(table, space, np.arange(self.n_clusters, dtype=np.int32))
             self._finish(context, grown)
+            self.limits_price_ = math.nan
+        if not self._limits_given.is_none and self._after_growth is None:  # a probe wants no price
+            with stages.stage("the same without limits"):
+                free = unlimited(self)._grow(context, space, max_leaves, fixed_penalty, stages)
+                self.limits_price_ = self._price_over(context.cost_of_labels(context.cheapest_tree(free).codes).cost)
         stages.say(self._summary())
         return self
 
@@ -295,6 +324,8 @@ class ExplainableClusterer(TreeClusterer):
         """Grow the tree of an algorithm that follows the reference; a depth penalty of None is searched for."""
         rows, reference = context.rows, context.reference
         coordinates = cut_coordinates(rows, reference, space, self._objective)
+        classes = range(context.n_clusters)
+        limits = self._read_limits(rows, coordinates, classes, ("exkmc",))
         grow = partial(
             grow_tree,
             rows.encoded,
@@ -309,9 +340,28 @@ class ExplainableClusterer(TreeClusterer):
                 row_costs=reference.row_costs,
             ),
             expansion=self.expansion,
+            limits=limits,
             n_jobs=rows.n_jobs,
             progress=stages.leaves,
         )
+        try:
+            return self._grow_by(grow, context, coordinates, space, max_leaves, depth_penalty, limits, stages)
+        except NoAllowedCutError as error:
+            free = grow(algorithm="exgreedy", max_leaves=max_leaves, limits=None)
+            raise self._infeasible(error, rows, classes, free) from None
+
+    def _grow_by(
+        self,
+        grow: Callable[..., GrownTree],
+        context: FitContext,
+        coordinates: npt.NDArray[np.float64],
+        space: MetricSpace,
+        max_leaves: int,
+        depth_penalty: float | None,
+        limits: Limits | None,
+        stages: Stages,
+    ) -> GrownTree:
+        rows = context.rows
         penalty = self._tuned_penalty(grow, context) if depth_penalty is None else depth_penalty
         # The search knows neither levels nor missing values.
         searches = self.algorithm == "search" and self.search_effort > 0 and rows.encoded.searched is None
@@ -328,6 +378,7 @@ class ExplainableClusterer(TreeClusterer):
                 size_penalty=self.size_penalty,
                 max_size=check_max_size(self.max_size),
                 stages=stages,
+                limits=limits,
             )
             if self._after_search is not None:
                 self._after_search(judged)
@@ -390,11 +441,14 @@ class ExplainableClusterer(TreeClusterer):
         record = getattr(self, "search_", None)
         return super()._fitted_state() | {
             "depth_penalty": getattr(self, "depth_penalty_", None),
+            "limits_price": pack_float(self.limits_price_),
             "search": None if record is None else asdict(record),
         }
 
     def _restore_fitted(self, state: Entries) -> None:
         super()._restore_fitted(state)
+        price = state.later("limits_price", state.number)
+        self.limits_price_ = math.nan if price is None else price
         penalty = state.later("depth_penalty", lambda key: state.number(key, minimum=0, finite=True))
         if penalty is not None:
             self.depth_penalty_ = penalty

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from copy import copy
@@ -161,6 +162,7 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CutwiseWarning)  # the fit has said what is wrong with the clusters
             one._take_tree(context, taken)
+        one.limits_price_ = math.nan  # there is no tree without limits to compare it with
         return one
 
     costs, reference = np.array([one.cost for one in front]), probe.reference_.cost

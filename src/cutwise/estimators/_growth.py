@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators.training import TrainingRows
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference.objective import LazyCosts
 from cutwise.table.table import are_plain
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrownTree
+from cutwise.tree.limits import Limits
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine_labels import refine_agreement
 from cutwise.tree.refinement import PruneToAgreement
@@ -34,6 +36,7 @@ class LabelProblem:
     expansion: str
     depth_penalty: float
     progress: Callable[[int], None]
+    limits: Limits | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -73,16 +76,18 @@ def grow_candidates(problem: LabelProblem) -> dict[str, Candidate]:
 
     Leaves have the cluster of most of their rows in all of them.
     """
-    grown = {
-        "expand": _grow(problem, "expand", problem.max_leaves, "expand", gini=True),
-        "exshallow": _grow(problem, "exshallow", problem.max_leaves, "expand", gini=True),
-        "exgreedy": _grow(problem, "exgreedy", problem.max_leaves, "expand", gini=True),
-        "imm": _grow(problem, "imm", problem.max_leaves, "expand", gini=True),
-    }
+    grown = {}
+    for algorithm in ("expand", "exshallow", "exgreedy", "imm"):
+        with suppress(InfeasibleLimitsError):  # expand may leave a cluster without a leaf
+            grown[algorithm] = _grow(problem, algorithm, problem.max_leaves, "expand", gini=True)
     if problem.rows.encoded.searched is None:  # plain CART knows complete numbers alone
         cart, overgrown_cart = _carts(problem, [problem.max_leaves, _overgrown(problem.max_leaves)])
         grown |= {"cart": cart, "cart, pruned": _prune(problem, overgrown_cart)}
-    return {name: _judge(problem, name, _with_majorities(tree, problem)) for name, tree in grown.items()}
+    return {
+        name: _judge(problem, name, _with_majorities(tree, problem))
+        for name, tree in grown.items()
+        if _is_allowed(problem, tree)
+    }
 
 
 def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Candidate]:
@@ -116,9 +121,10 @@ def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> di
         problem.coordinates,
         [start.grown for start in starts],
         max(problem.max_leaves, best.grown.tree.n_leaves),
+        problem.limits,
         problem.rows.n_jobs,
     )
-    searched = [_judge(problem, "search", tree) for tree in trees]
+    searched = [_judge(problem, "search", tree) for tree in trees if _is_allowed(problem, tree)]
     searched = [candidate for candidate in searched if candidate.n_without_leaf <= best.n_without_leaf]
     return candidates | ({"search": min(searched, key=lambda c: c.rank)} if searched else {})
 
@@ -144,9 +150,14 @@ def _grow(problem: LabelProblem, algorithm: str, max_leaves: int, expansion: str
         expansion=expansion,
         depth_penalty=problem.depth_penalty,
         gini=gini,
+        limits=problem.limits,
         n_jobs=problem.rows.n_jobs,
         progress=problem.progress,
     )
+
+
+def _is_allowed(problem: LabelProblem, grown: GrownTree) -> bool:
+    return problem.limits is None or problem.limits.hold(grown.tree, grown.leaf_of_row)
 
 
 def _carts(problem: LabelProblem, max_leaves: list[int]) -> list[GrownTree]:
@@ -158,6 +169,7 @@ def _carts(problem: LabelProblem, max_leaves: list[int]) -> list[GrownTree]:
         is_integer=rows.table.is_integer,
         weights=rows.weights,
         counts=rows.encoded.copies,
+        limits=problem.limits,
     )
 
 

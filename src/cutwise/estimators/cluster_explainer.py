@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,8 +12,9 @@ from sklearn.utils import ClassifierTags
 
 from cutwise._docs import fill_doc
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._entries import Entries
+from cutwise.estimators._entries import Entries, pack_float
 from cutwise.estimators._growth import (
+    Candidate,
     LabelProblem,
     best_candidate,
     grow_candidate,
@@ -33,10 +36,12 @@ from cutwise.readouts.words import percent
 from cutwise.reference.objective import KMEANS, LazyCosts, Reference
 from cutwise.table.intake import Seed, check_max_leaves, check_n_jobs, check_number, check_option, read_weights
 from cutwise.table.labels import Labels, read_labels
+from cutwise.tree.limits import NoAllowedCutError
 from cutwise.tree.recipes import EXPANSIONS, Expansion, recipes_for
 
 Algorithm = Literal["auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"]
 ALGORITHMS = ("auto", *recipes_for("labels"), "cart")
+_MAY_LEAVE_OUT = ("expand", "exkmc", "spex", "cart")
 
 
 @fill_doc
@@ -64,7 +69,7 @@ class ClusterExplainer(TreeEstimator):
         How a tree with one leaf a cluster grows to ``max_leaves``. ``"auto"`` always uses ``"expand"``.
     depth_penalty : float, default=0.03
         Weight of the expected depth for ``"exshallow"``; 0 looks at cost alone.
-    {categorical_features, handle_unknown, mixed_preprocessor}
+    {cut_features, max_depth, min_samples_leaf, categorical_features, handle_unknown, mixed_preprocessor}
     random_state : int, RandomState instance or None, default=None
         Not used: nothing here is random. For the sake of pipelines that set it everywhere.
     {n_jobs, verbose}
@@ -96,7 +101,7 @@ class ClusterExplainer(TreeEstimator):
     total_cost_ : float
         Cost of all rows as a single cluster, noise apart; with ``costs``, by the cluster that serves them all best.
     {explained_, reference_explained_, n_leaves_, preprocessor_, n_features_in_, cluster_names_}
-    {feature_names_in_, column_kinds_, left_out_}
+    {feature_names_in_, column_kinds_, left_out_, limits_price_}
 
     Examples
     --------
@@ -118,6 +123,9 @@ class ClusterExplainer(TreeEstimator):
         *,
         expansion: Expansion = "exkmc",
         depth_penalty: float = 0.03,
+        cut_features: Any = None,
+        max_depth: int | None = None,
+        min_samples_leaf: float = 1,
         categorical_features: Any = "from_dtype",
         handle_unknown: str = "outside",
         preprocessor: Any = "auto",
@@ -129,6 +137,9 @@ class ClusterExplainer(TreeEstimator):
         self.algorithm = algorithm
         self.expansion = expansion
         self.depth_penalty = depth_penalty
+        self.cut_features = cut_features
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.preprocessor = preprocessor
@@ -162,6 +173,8 @@ class ClusterExplainer(TreeEstimator):
         ------
         InvalidInputError
             A parameter, a value, a label or a weight that cannot be used.
+        InfeasibleLimitsError
+            No tree within the limits gives every cluster a leaf.
 
         Warns
         -----
@@ -182,6 +195,7 @@ class ClusterExplainer(TreeEstimator):
             weights = read_weights(sample_weight, table.n_rows)
             labels = _weighted_labels(read_labels(y, table.n_rows, estimator=type(self).__name__), weights)
             max_leaves = check_max_leaves(self.max_leaves, labels.n_clusters)
+            self._check_limits(labels.n_clusters, _MAY_LEAVE_OUT)
         with stages.stage("encoding"):
             space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
             keep = labels.codes >= 0 if labels.n_noise else None
@@ -194,21 +208,26 @@ class ClusterExplainer(TreeEstimator):
             middles = means if centers is None else read_centers(centers, *means.shape)
             reference = Reference(codes, middles, _reference_cost(rows, codes, middles, given), KMEANS.name)
         with stages.stage("tree"):
+            own_space = space.preprocessor is None
+            coordinates = middles if own_space else rows.centers(KMEANS, codes, labels.n_clusters, raw=True)[0]
+            classes = labels.classes.tolist()
+            limits = self._read_limits(rows, coordinates, classes, _MAY_LEAVE_OUT)
             problem = LabelProblem(
                 rows,
                 codes,
-                middles if space.preprocessor is None else rows.centers(KMEANS, codes, labels.n_clusters, raw=True)[0],
+                coordinates,
                 LazyCosts(rows.metric.matrix, middles, weights=rows.weights, n_jobs=rows.n_jobs, given=given),
                 max_leaves,
                 self.expansion,
                 depth_penalty,
                 stages.leaves,
+                limits,
             )
-            if self.algorithm == "auto":
-                grow = grow_until_every_cluster_has_a_leaf if self.max_leaves is None else grow_candidates
-                tried = with_searched(problem, grow(problem))
-            else:
-                tried = {self.algorithm: grow_candidate(problem, self.algorithm)}
+            free = replace(problem, limits=None)
+            try:
+                tried = self._grow(problem)
+            except NoAllowedCutError as error:
+                raise self._infeasible(error, rows, classes, grow_candidate(free, "exgreedy").grown) from None
             chosen = best_candidate(tried)
         with stages.stage("costs of the tree"):
             self._remember_columns(table)
@@ -217,11 +236,24 @@ class ClusterExplainer(TreeEstimator):
             total = int(rows.weight_of(np.zeros_like(codes), 1)[0])
             self.growth_ = chosen.growth
             self.candidates_ = {name: candidate.agreement / total for name, candidate in tried.items()}
-            self._finish(FitContext(rows, reference, labels.codes, weights, KMEANS, given), chosen.grown)
+            context = FitContext(rows, reference, labels.codes, weights, KMEANS, given)
+            self._finish(context, chosen.grown)
+            self.limits_price_ = math.nan
+        if limits is not None and self._after_growth is None:
+            with stages.stage("the same without limits"):
+                best = best_candidate(self._grow(free)).grown
+                self.limits_price_ = self._price_over(context.cost_of_labels(best.codes).cost)
         for name, agreement in self.candidates_.items():
             stages.say(f"  grown by {name}: agreement {percent(agreement)}")
         stages.say(self._summary())
         return self
+
+    def _grow(self, problem: LabelProblem) -> dict[str, Candidate]:
+        """The trees to choose from, by the algorithm that grew them."""
+        if self.algorithm != "auto":
+            return {self.algorithm: grow_candidate(problem, self.algorithm)}
+        grow = grow_until_every_cluster_has_a_leaf if self.max_leaves is None else grow_candidates
+        return with_searched(problem, grow(problem))
 
     @property
     def agreement_(self) -> float:
@@ -263,11 +295,14 @@ class ClusterExplainer(TreeEstimator):
         return f"{summary}; without a leaf: {listed(without, most=20)}" if without else summary
 
     def _fitted_state(self) -> dict[str, Any]:
-        return super()._fitted_state() | {"growth": self.growth_, "candidates": self.candidates_}
+        found = {"growth": self.growth_, "candidates": self.candidates_, "limits_price": pack_float(self.limits_price_)}
+        return super()._fitted_state() | found
 
     def _restore_fitted(self, state: Entries) -> None:
         super()._restore_fitted(state)
         self.growth_ = state.text("growth")
+        price = state.later("limits_price", state.number)
+        self.limits_price_ = math.nan if price is None else price
         candidates = state.part("candidates")
         self.candidates_ = {name: candidates.number(name, minimum=0, finite=True) for name in candidates.values}
 

@@ -17,7 +17,8 @@ class ExplainableKMeans(ExplainableClusterer):
     Parameters
     ----------
     {n_clusters, max_leaves, algorithm, search_effort, size_penalty, max_size, expansion}
-    {depth_penalty, target_cost, target_waes, categorical_features, handle_unknown}
+    {depth_penalty, target_cost, target_waes, cut_features, max_depth, min_samples_leaf}
+    {categorical_features, handle_unknown}
     {reference, mixed_preprocessor}
     {n_init, random_state, n_jobs, verbose}
 
@@ -25,7 +26,7 @@ class ExplainableKMeans(ExplainableClusterer):
     ----------
     {tree_, labels_, cluster_centers_, cost_, surrogate_cost_, cost_ratio_, total_cost_, explained_}
     {reference_explained_, reference_, n_leaves_, depth_penalty_, search_, classes_, preprocessor_, n_features_in_}
-    {cluster_names_, feature_names_in_, column_kinds_, left_out_}
+    {cluster_names_, feature_names_in_, column_kinds_, left_out_, limits_price_}
 
     Notes
     -----

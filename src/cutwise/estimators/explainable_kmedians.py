@@ -19,7 +19,8 @@ class ExplainableKMedians(ExplainableClusterer):
     Parameters
     ----------
     {n_clusters, max_leaves, algorithm, search_effort, size_penalty, max_size, expansion}
-    {depth_penalty, target_cost, target_waes, categorical_features, handle_unknown}
+    {depth_penalty, target_cost, target_waes, cut_features, max_depth, min_samples_leaf}
+    {categorical_features, handle_unknown}
     reference : clusterer or array-like of shape (n_clusters, n_features), default=None
         The clustering to approximate: centers, or a clusterer (fitted or not). None means :class:`KMedians`. Centers
         are in the preprocessor's output where there is one; rows belong to the nearest by l1 distance. Of a clusterer
@@ -40,7 +41,7 @@ class ExplainableKMedians(ExplainableClusterer):
         Weighted sum of l1 distances to ``cluster_centers_``.
     {surrogate_cost_, cost_ratio_, total_cost_, explained_, reference_explained_, reference_, n_leaves_}
     {depth_penalty_, search_, classes_, preprocessor_, n_features_in_, cluster_names_, feature_names_in_}
-    {column_kinds_, left_out_}
+    {column_kinds_, left_out_, limits_price_}
 
     Notes
     -----

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -287,6 +287,14 @@ def conditions_of(regions: Mapping[int, Region | Levels], columns: Columns) -> t
         for column, region in regions.items()
         for condition in region.conditions(column, columns.names[column], columns.kinds[column])
     )
+
+
+def path_rule(path: Iterable[tuple[NodeTest, bool]], columns: Columns) -> str:
+    """Tests, each with whether a row is inside, as one rule."""
+    regions: dict[int, Region | Levels] = {}
+    for test, inside in path:
+        regions[test.feature] = (regions.get(test.feature) or _start(test)).passing(test, inside=inside)
+    return " and ".join(map(str, conditions_of(regions, columns)))
 
 
 def explanation_sizes(tree: ThresholdTree) -> npt.NDArray[np.int64]:

@@ -298,32 +298,34 @@ class MixedOptions:
 
     def categories(self, columns: Columns) -> set[int] | None:
         """The columns that are categories whatever their type, and no others; None where types decide."""
-        given, names = self.categorical, columns.names
-        if isinstance(given, str):
-            if given == "from_dtype":
-                return None
-            given = [given]
-        items: list[Any] = [None] if given is None else np.asarray(given).ravel().tolist()
-        if items and all(isinstance(item, bool) for item in items):
-            if len(items) != len(names):
-                raise InvalidInputError(
-                    f"categorical_features is a mask of {len(items)} columns, and X has {len(names)}. "
-                    "Give one value a column, or names."
-                )
-            return set(np.flatnonzero(np.array(items, dtype=np.bool_)).tolist())
-        found = set()
-        for item in items:
-            if isinstance(item, str) and item in names:
-                found.add(names.index(item))
-            elif isinstance(item, int) and not isinstance(item, bool) and -len(names) <= item < len(names):
-                found.add(item % len(names))
-            else:
-                raise InvalidInputError(
-                    f"categorical_features names {shown(item)}, and X has no such column.{did_you_mean(item, names)} "
-                    f"Its columns are {listed(names, most=20)}; names, positions from 0 or a mask are taken, or "
-                    '"from_dtype".'
-                )
-        return found
+        if isinstance(self.categorical, str) and self.categorical == "from_dtype":
+            return None
+        return find_columns("categorical_features", self.categorical, columns, or_text=', or "from_dtype"')
+
+
+def find_columns(parameter: str, given: Any, columns: Columns, *, or_text: str = "") -> set[int]:
+    """The columns that a parameter gives as names, positions or a mask."""
+    names = columns.names
+    items: list[Any] = [None] if given is None else np.asarray(given).ravel().tolist()
+    if items and all(isinstance(item, bool) for item in items):
+        if len(items) != len(names):
+            raise InvalidInputError(
+                f"{parameter} is a mask of {len(items)} columns, and X has {len(names)}. "
+                "Give one value a column, or names."
+            )
+        return set(np.flatnonzero(np.array(items, dtype=np.bool_)).tolist())
+    found = set()
+    for item in items:
+        if isinstance(item, str) and item in names:
+            found.add(names.index(item))
+        elif isinstance(item, int) and not isinstance(item, bool) and -len(names) <= item < len(names):
+            found.add(item % len(names))
+        else:
+            raise InvalidInputError(
+                f"{parameter} names {shown(item)}, and X has no such column.{did_you_mean(item, names)} "
+                f"Its columns are {listed(names, most=20)}; names, positions from 0 or a mask are taken{or_text}."
+            )
+    return found
 
 
 def read_table(

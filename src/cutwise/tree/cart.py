@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.tree.growing import GrownTree, choose_threshold
+from cutwise.tree.limits import Limits
 from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
 
@@ -31,6 +32,7 @@ def cart_trees(
     is_integer: npt.NDArray[np.bool_],
     weights: npt.NDArray[np.int64] | None = None,
     counts: npt.NDArray[np.int64] | None = None,
+    limits: Limits | None = None,
 ) -> list[GrownTree]:
     """The trees of ``DecisionTreeClassifier(max_leaf_nodes=..., random_state=0)``, with readable thresholds.
 
@@ -38,13 +40,14 @@ def cart_trees(
     refuse them. ``labels`` (m,) int32: cluster codes, none negative. ``max_leaves``: sizes, each at least 1; one fit
     serves them all. ``is_integer`` (d,) bool: the columns whose thresholds should be integers. ``weights`` (m,) int64:
     weight of every row; 1 when left out. ``counts`` (m,) int64: how many rows of the table each row stands for; 1 when
-    left out. Returns ``grown``: one for each size. It parts the given rows exactly as scikit-learn's tree does. A leaf
-    takes its heaviest cluster, the lowest on ties.
+    left out. ``limits``: passed on; what a leaf holds is a share of the weight there. Returns ``grown``: one for each
+    size. It parts the given rows exactly as scikit-learn's tree does. A leaf takes its heaviest cluster, the lowest on
+    ties.
     """
     if values.dtype == np.int64:
         # Rounded twice like every other comparison: integers that are one float64 must not be two float32.
         values = values.astype(np.float64)
-    nodes = _grow(values, labels, max(max_leaves), weights)
+    nodes = _grow(values, labels, max(max_leaves), weights, limits)
     columns = values.tocsc() if sparse.issparse(values) else values
     # Best-first growth adds two nodes with every split, so the largest tree holds all the smaller ones.
     largest = _convert(nodes, columns, len(labels), is_integer, counts)
@@ -52,7 +55,11 @@ def cart_trees(
 
 
 def _grow(
-    values: Values, labels: npt.NDArray[np.int32], max_leaves: int, weights: npt.NDArray[np.int64] | None
+    values: Values,
+    labels: npt.NDArray[np.int32],
+    max_leaves: int,
+    weights: npt.NDArray[np.int64] | None,
+    limits: Limits | None,
 ) -> Nodes:
     """scikit-learn's nodes, in the order in which it made them."""
     totals = np.bincount(labels, weights=weights)
@@ -61,7 +68,14 @@ def _grow(
         return none, none, none, np.array([np.nan]), np.array([totals.argmax()], dtype=np.int32)
     from sklearn.tree import DecisionTreeClassifier
 
-    model = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0)
+    limited: dict[str, Any] = {}
+    columns = np.arange(values.shape[1])
+    if limits is not None:
+        columns = columns if limits.sources is None else np.flatnonzero(limits.sources)
+        values = values[:, columns]
+        share = (limits.least - 0.5) / totals.sum() if limits.least else 0.0
+        limited = {"max_depth": limits.max_depth, "min_weight_fraction_leaf": min(share, 0.5)}
+    model = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0, **limited)
     with warnings.catch_warnings():
         # scikit-learn wonders about targets with many classes; clusters may be small.
         warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
@@ -69,7 +83,8 @@ def _grow(
     grown = model.tree_
     cluster = model.classes_[np.argmax(grown.value[:, 0, :], axis=1)].astype(np.int32)
     children = grown.children_left.astype(np.int32), grown.children_right.astype(np.int32)
-    return *children, grown.feature.astype(np.int32), grown.threshold, cluster
+    feature = np.where(grown.feature < 0, -1, columns[grown.feature]).astype(np.int32)
+    return *children, feature, grown.threshold, cluster
 
 
 def _convert(

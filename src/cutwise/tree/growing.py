@@ -19,6 +19,7 @@ from cutwise.table.instants import choose_boundary, choose_length
 from cutwise.table.table import ColumnKind, SearchedColumns
 
 from .asked import ask
+from .limits import Limits, NoAllowedCutError
 from .provider import ExpansionCriterion, Gap, LeafCut, NodeSums, Provider, SeparationCriterion, SeparationNode
 from .threshold_tree import NodeTest, ThresholdTree, preorder
 
@@ -217,6 +218,21 @@ class GrowingTree:
         self._gaps: list[tuple[Gap, Gap]] = [(_NO_GAP, _NO_GAP)]
         self._cluster: list[int] = [-1]
         self._mistakes: list[int] = [0]
+        self._parent: list[int] = [-1]
+
+    def depth(self, node: int) -> int:
+        """How many tests are above a node."""
+        return len(self.path(node))
+
+    def path(self, node: int) -> list[tuple[NodeTest, bool]]:
+        """The tests above a node, the root's first, and whether it is inside of each."""
+        tests: list[tuple[NodeTest, bool]] = []
+        while (parent := self._parent[node]) >= 0:
+            test = self._test[parent]
+            assert test is not None
+            tests.append((test, self._children[parent][0] == node))
+            node = parent
+        return tests[::-1]
 
     def cluster(self, node: int) -> int:
         """The cluster of a leaf; -1 before it is labeled."""
@@ -264,6 +280,7 @@ class GrowingTree:
             self._gaps.append((_NO_GAP, _NO_GAP))
             self._cluster.append(-1)
             self._mistakes.append(0)
+            self._parent.append(node)
         return (right, left) if is_swapped else (left, right)
 
     def leaves(self) -> Iterable[int]:
@@ -320,15 +337,18 @@ def separate(
     tree: GrowingTree,
     criterion: SeparationCriterion,
     progress: Progress | None = None,
+    limits: Limits | None = None,
+    coordinates: npt.NDArray[np.float64] | None = None,
 ) -> list[tuple[int, ...]]:
     """Split until every leaf holds one center, even where no row is.
 
-    ``tree``: a bare root. ``progress``: called with the number of leaves after every split. Returns ``inseparable``:
-    groups of clusters equal in every column; the first of each has the leaf.
+    ``tree``: a bare root. ``limits``: of cuts; raises ``NoAllowedCutError`` where they leave none between centers that
+    differ in ``coordinates`` (k, d). ``progress``: called with the number of leaves after every split. Returns
+    ``inseparable``: groups of clusters equal in every column; the first of each has the leaf.
     """
     inseparable: list[tuple[int, ...]] = []
     no_kills = np.zeros((2, tree.provider.n_columns), dtype=np.uint8)
-    root = SeparationNode(0, criterion.clusters)
+    root = SeparationNode(0, criterion.clusters, limits and limits.at(0))
     criterion.start(root)
     pending: list[tuple[int, SeparationNode, npt.NDArray[np.uint8]]] = [(0, root, no_kills)]
     n_leaves = 1
@@ -338,13 +358,16 @@ def separate(
         cut = criterion.best_cut(seen, kills[0], kills[1]) if len(survivors) > 1 else None
         if cut is None:
             tree.label(node, int(survivors[0]))
+            if limits is not None and coordinates is not None and _differ(coordinates[survivors]):
+                raise NoAllowedCutError(survivors.tolist(), tree.provider.n_samples(node), tree.path(node))
             if len(survivors) > 1:
                 inseparable.append(tuple(survivors.tolist()))
             continue
         left, right = tree.split(node, cut.test, centers=cut.coordinates, mistakes=cut.mistakes)
+        below = limits and limits.at(tree.depth(left))
         children = [
-            SeparationNode(left, survivors[cut.goes_left]),
-            SeparationNode(right, survivors[~cut.goes_left]),
+            SeparationNode(left, survivors[cut.goes_left], below),
+            SeparationNode(right, survivors[~cut.goes_left], below),
         ]
         criterion.follow(seen, children)
         for side, child in ((1, right), (0, left)):
@@ -353,6 +376,10 @@ def separate(
         if progress is not None:
             progress(n_leaves)
     return inseparable
+
+
+def _differ(points: npt.NDArray[np.float64]) -> bool:
+    return bool((points != points[0]).any())
 
 
 def _after(
@@ -386,10 +413,17 @@ class _OpenLeaf:
         return (-self.gain, -self.purer_by, self.node) < (-other.gain, -other.purer_by, other.node)
 
 
-def expand(tree: GrowingTree, criterion: ExpansionCriterion, max_leaves: int, progress: Progress | None = None) -> None:
+def expand(
+    tree: GrowingTree,
+    criterion: ExpansionCriterion,
+    max_leaves: int,
+    progress: Progress | None = None,
+    limits: Limits | None = None,
+) -> None:
     """Split the leaf whose best cut gains most, until there are max_leaves leaves or no cut gains anything.
 
-    ``tree``: its leaves labelled, or a bare root, which gets its best label. ``progress``: called with the number of
+    ``tree``: its leaves labelled, or a bare root, which gets its best label. ``limits``: of its depth; those of cuts
+    are the criterion's. ``progress``: called with the number of
     leaves after every split.
     """
     queue: list[_OpenLeaf] = []
@@ -397,6 +431,8 @@ def expand(tree: GrowingTree, criterion: ExpansionCriterion, max_leaves: int, pr
 
     def consider(node: int, sums: NodeSums) -> None:
         nonlocal kept_bytes
+        if limits is not None and not limits.has_room(tree.depth(node)):
+            return
         cost = criterion.cost(sums, tree.cluster(node))
         impurity = criterion.impurity(sums)
         if criterion.ends_without_gain and cost == 0 and impurity == 0.0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +22,7 @@ from cutwise import core
 from cutwise.reference.objective import FixedCosts, LazyCosts
 from cutwise.table.table import ColumnKind, EncodedTable, SearchedColumns
 
+from .limits import Limits
 from .surrogate_features import SurrogateFeatures
 from .threshold_tree import NodeTest
 
@@ -104,6 +105,17 @@ def find_categories(table: EncodedTable) -> list[Category]:
         codes = values[:, source].astype(np.int32)
         found.append(Category(source, codes, n_levels, columns, slots, has_rest))
     return found
+
+
+def allowed_categories(
+    categories: Sequence[Category], rows: Int32, limits: Limits | None
+) -> Iterator[tuple[Category, Int64 | None, core.Limits | None]]:
+    """The categories that may be cut, each with what the rows of every level count for the limits, and these."""
+    for category in categories:
+        if limits is None:
+            yield category, None, None
+        elif limits.columns is None or limits.columns[category.columns[0]]:
+            yield category, category.weights(rows, limits.counts), limits.of_node
 
 
 Gap = tuple[float, float]
@@ -218,10 +230,17 @@ class SeparationNode:
     """A node of a tree that separates clusters.
 
     ``number``: its number in the tree. ``survivors``: the clusters whose centers lie in it, in increasing order.
+    ``limits``: of its cuts; None: all are allowed.
     """
 
     number: int
     survivors: Int32
+    limits: Limits | None = None
+
+    @property
+    def core_limits(self) -> core.Limits | None:
+        """The limits as searches of the core take them."""
+        return None if self.limits is None else self.limits.of_node
 
 
 class Payload(Protocol):
@@ -493,7 +512,7 @@ class GrowthProblem:
 
     ``provider``: the rows, in the columns that may be cut. ``coordinates`` (k, d) float64: the reference clusters'
     coordinates in those columns. ``depth_penalty``, ``gini``, ``intervals``, ``features``, ``ties``: as in
-    ``grow_tree``; ``intervals`` where its ``cuts`` are.
+    ``grow_tree``; ``intervals`` where its ``cuts`` are. ``limits``: of the tree; None: there are none.
     """
 
     provider: Provider
@@ -503,6 +522,7 @@ class GrowthProblem:
     intervals: bool = False
     features: Features | None = None
     ties: str = "position"
+    limits: Limits | None = None
 
     @property
     def n_clusters(self) -> int:

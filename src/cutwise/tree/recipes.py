@@ -19,6 +19,7 @@ from .criteria.induced import InducedCriterion, ShallowCriterion
 from .criteria.mistakes import MistakeCriterion
 from .criteria.surrogate import SurrogateCriterion
 from .growing import GrowingTree, GrownTree, expand, separate
+from .limits import Limits
 from .provider import ExpansionCriterion, Features, GrowthProblem, MemoryProvider, SeparationCriterion
 
 CUTS = ("interval", "threshold")
@@ -101,6 +102,7 @@ def grow_tree(
     cuts: str = "threshold",
     features: Features | None = None,
     ties: str = "position",
+    limits: Limits | None = None,
     n_jobs: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> GrownTree:
@@ -119,7 +121,8 @@ def grow_tree(
     ends of the best pair then moved to the best single values next to them. ``features``: for "kernel_imm"; see
     ``surrogate_features``. ``ties``: which of the cuts with the fewest mistakes "kernel_imm" takes: the lowest column,
     then the lowest feature, then the lowest level, which gives the published trees; or first the cut whose two sides
-    cost least, each served by its best surviving cluster. ``n_jobs``: threads; the tree does not depend on it.
+    cost least, each served by its best surviving cluster. ``limits``: of cuts and depth; raises ``NoAllowedCutError``
+    where they leave a cluster of a base tree without a leaf. ``n_jobs``: threads; the tree does not depend on it.
     ``progress``: called with the number of leaves after every split. Returns ``grown``: the same, bit for bit, for any
     order of rows and any number of threads. Each cut of a "kernel_imm" base is a level of one feature, half way between
     neighboring values of the node's rows (mistakes of earlier cuts apart): exact in columns of at most 1,000 distinct
@@ -136,6 +139,7 @@ def grow_tree(
             intervals=cuts == "interval",
             features=features,
             ties=ties,
+            limits=limits,
         )
         return grow(problem, algorithm, max_leaves, expansion, progress)
 
@@ -161,8 +165,8 @@ def grow(
     inseparable: list[tuple[int, ...]] = []
     further = recipe.expansion
     if recipe.base is not None:
-        inseparable = separate(tree, recipe.base(problem), progress)
+        inseparable = separate(tree, recipe.base(problem), progress, problem.limits, problem.coordinates)
         further = RECIPES[expansion].expansion if max_leaves > problem.n_clusters else None
     if further is not None:
-        expand(tree, further(problem), max_leaves, progress)
+        expand(tree, further(problem), max_leaves, progress, problem.limits)
     return tree.finish(inseparable)

@@ -7,6 +7,7 @@ the result never costs more than any tree that was given, however much the sampl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -22,6 +23,7 @@ from cutwise.reference.objective import KMEANS, FixedCosts, LazyCosts, Objective
 from cutwise.table.table import EncodedTable
 
 from .growing import GrowingTree, GrownTree, expand, tree_size
+from .limits import Limits
 from .provider import GrowthProblem, MemoryProvider
 from .recipes import RECIPES, grow_tree
 from .refine_sample import (
@@ -35,6 +37,7 @@ from .refine_sample import (
     draw_more,
     draw_sample,
     encode_sample,
+    room,
 )
 from .threshold_tree import NodeTest
 
@@ -142,8 +145,8 @@ class SearchCheaper:
     go by squared distances, whatever the judge measures. ``depth_penalty``: of the further starts, which "exshallow"
     grows. ``size_penalty``: what one condition in every rule costs, as a share of the reference's cost; a level of
     depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and of tests. Trees are then
-    searched at several prices of size. ``n_jobs``: threads; the result does not depend on it. ``progress``: called
-    twice a second with the cost ratio of the cheapest tree of the sample.
+    searched at several prices of size. ``limits``: of all trees, also of the starts. ``n_jobs``: threads; the result
+    does not depend on it. ``progress``: called twice a second with the cost ratio of the cheapest tree of the sample.
     """
 
     table: EncodedTable
@@ -158,6 +161,7 @@ class SearchCheaper:
     depth_penalty: float = 0.03
     size_penalty: float = 0.0
     max_size: tuple[float, float] | None = None
+    limits: Limits | None = None
     n_jobs: int = 1
     progress: Callable[[float], None] | None = None
 
@@ -176,17 +180,25 @@ class SearchCheaper:
         n_sampled = max(SAMPLED_ROWS, ROWS_A_CLUSTER * n_leaves)
         hashes = core.row_hashes(table.matrix, n_jobs)
         given = [grown.tree for grown in starts]
-        rows = draw_sample(table, metric, hashes, runs[0], self.coordinates, given, n_sampled)
+        rows = draw_sample(table, metric, hashes, runs[0], self.coordinates, given, n_sampled, self.limits)
         trees = [rows.tests(tree) for tree in given]
         total_weight = table.n_rows if table.weights is None else int(table.weights.sum())
         sample, cuts = encode_sample(rows, runs, trees, total_weight, n_jobs)
         further = runs[1 : 1 + max(0, self.effort.n_starts - len(trees))]
         cuts += _grow_on_sample(sample, further, self.objective, self.depth_penalty, n_jobs)
-        paths = _search(sample, cuts, n_leaves, self.effort, self.size_penalty, n_jobs, self.progress)
+        least = room(self.limits, sample.weight, table)
+        paths = _search(sample, cuts, n_leaves, self.effort, self.size_penalty, least, n_jobs, self.progress)
         if max_size is not None:
             for price in (price for price in SIZE_PRICES if price > self.size_penalty):
                 paths += _search(
-                    sample, [path[-1][2] for path in paths[-1:]], n_leaves, self.effort, price, n_jobs, self.progress
+                    sample,
+                    [path[-1][2] for path in paths[-1:]],
+                    n_leaves,
+                    self.effort,
+                    price,
+                    least,
+                    n_jobs,
+                    self.progress,
                 )
 
         def judged_tree(
@@ -222,9 +234,12 @@ class SearchCheaper:
             inner = column >= 0
             left = np.where(inner, np.arange(1, len(column) + 1), -1).astype(np.int32)
             no_lower = np.full(len(column), -np.inf)
-            leaf_of_row = core.apply(table.matrix, left, right, column, thresholds, no_lower, n_jobs=n_jobs)
-            grow = partial(_grow_again, table, column, thresholds, right, labels)
-            judged.append(judged_tree(column, right, leaf_of_row, path, grow))
+            for ends in (thresholds, sample.bins.thresholds(path[-1][2])):
+                grow = partial(_grow_again, table, column, ends, right, labels)
+                if self._allows(grow):  # a threshold that moved may have left a leaf too small
+                    leaf_of_row = core.apply(table.matrix, left, right, column, ends, no_lower, n_jobs=n_jobs)
+                    judged.append(judged_tree(column, right, leaf_of_row, path, grow))
+                    break
         price = self.size_penalty * sample.cost / sample.weight * total_weight
 
         def rank(tree: Judged) -> tuple[float, float, float, float]:
@@ -233,13 +248,19 @@ class SearchCheaper:
             return beyond, cost + price * (waes + wad / 4), waes, wad
 
         taken = min(judged, key=rank)
-        steps = [(work, sample.cost_of(value)) for work, value, _ in taken.path]
+        steps = [(work, sample.cost_of(value)) for work, value, _ in taken.path if math.isfinite(value)]
         start_cost = min(tree.judgement.cost for tree in judged[: len(starts)])
         record = SearchRecord(start_cost, taken.judgement.cost, len(cuts), len(steps), steps)
         # No cut could give some clusters leaves of their own, but the search may have given them others.
         short = taken.grown.tree.n_leaves < n_leaves
         inseparable = max((start.inseparable for start in starts), key=len) if short else []
         return replace(taken.grown, inseparable=inseparable), record, judged
+
+    def _allows(self, grow: Callable[[], GrownTree]) -> bool:
+        if self.limits is None:
+            return True
+        grown = grow()
+        return self.limits.hold(grown.tree, grown.leaf_of_row)
 
 
 def _search(
@@ -248,6 +269,7 @@ def _search(
     n_leaves: int,
     effort: Effort,
     size_penalty: float,
+    least: tuple[float, int],
     n_jobs: int,
     progress: Callable[[float], None] | None,
 ) -> list[Path]:
@@ -260,6 +282,7 @@ def _search(
         "squares",
         sample.least_gain * unit,
         size_penalty * sample.cost * unit / sample.weight,
+        *least,
     )
 
     def run(trees: Sequence[Cuts], *, swaps: bool, work: int = 0) -> tuple[int, list[Path]]:
@@ -403,6 +426,7 @@ def expand_tree(
     expansion: str,
     max_leaves: int,
     n_clusters: int,
+    limits: Limits | None = None,
     n_jobs: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> GrownTree:
@@ -416,5 +440,5 @@ def expand_tree(
     assert criterion is not None
     # Expansions look at costs and labels alone, not at where the clusters' centers are.
     coordinates = np.zeros((n_clusters, provider.n_columns))
-    expand(tree, criterion(GrowthProblem(provider, coordinates)), max_leaves, progress)
+    expand(tree, criterion(GrowthProblem(provider, coordinates, limits=limits)), max_leaves, progress, limits)
     return tree.finish(grown.inseparable)

@@ -11,10 +11,11 @@ from cutwise import core
 from cutwise.table.table import EncodedTable
 
 from .growing import GrownTree
+from .limits import Limits
 from .provider import MemoryProvider
 from .prune import prune_to_agreement
 from .refine import replay
-from .refine_sample import Cuts, bin_rows, distinct_rows, gather, searched_columns, tests_of
+from .refine_sample import Cuts, bin_rows, distinct_rows, gather, room, searched_columns, tests_of
 
 Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
@@ -34,12 +35,14 @@ def refine_agreement(
     coordinates: Float64,
     starts: Sequence[GrownTree],
     n_leaves: int,
+    limits: Limits | None = None,
     n_jobs: int = 1,
 ) -> list[GrownTree]:
     """Search for trees of at most ``n_leaves`` leaves whose leaves agree with the labels on more rows.
 
     ``labels`` (m,) int32: clusters. ``coordinates`` (k, d) float64: where these are, in the columns that are cut; of
     very many columns those are searched in which they differ most. ``starts``: trees of these rows, the best first.
+    ``limits``: what the search looks at; trees may break them where the sample misleads it.
     Returns ``trees``: what the search made of the best starts, pruned to the leaves that agree with more rows; none
     where there is nothing to search. Nothing is random, and neither the order of rows nor that of threads shows.
     """
@@ -48,6 +51,8 @@ def refine_agreement(
     hashes = core.row_hashes(table.matrix, n_jobs)
     first, group, drawn = distinct_rows(hashes, max(SEARCHED_ROWS, 150 * n_leaves))
     columns = searched_columns(coordinates, np.concatenate([grown.tree.feature for grown in starts]))
+    if limits is not None and limits.columns is not None:
+        columns = columns[limits.columns[columns] > 0]
     n_bins = min(MOST_BINS, TABLE_BYTES // (8 * width * len(columns) * n_leaves))
     if n_leaves < 2 or n_bins < FEWEST_BINS:
         return []
@@ -58,7 +63,8 @@ def refine_agreement(
     trees = [tests_of(grown.tree, columns) for grown in starts]
     rows, cuts = bin_rows(gather(table.matrix, first, columns), payload[:, 0].copy(), trees, n_bins, n_jobs)
     total = payload[:, 0].sum()
-    search = core.TreeSearch(rows.codes, rows.n_bins, payload, "counts", 1e-9 * total, 0.0)
+    least, depth = room(limits, total, table)
+    search = core.TreeSearch(rows.codes, rows.n_bins, payload, "counts", 1e-9 * total, 0.0, least, depth)
 
     def run(starts: Sequence[Cuts], swaps: bool) -> list[tuple[int, float, Cuts]]:
         found = search.run(

@@ -15,6 +15,7 @@ from cutwise import core
 from cutwise.reference.objective import KMEANS
 from cutwise.table.table import EncodedTable, number_kind
 
+from .limits import Limits
 from .threshold_tree import ThresholdTree
 
 Int32 = npt.NDArray[np.int32]
@@ -38,6 +39,7 @@ COVARIANCE_SHARE = 0.001
 GRID_BITS = 51
 FAR_DIGITS = 20
 """Rows are at most so many binary orders farther than others are from their centers: squares have twice the digits."""
+NO_DEPTH = 2**30
 COUNTED_WEIGHT = 2**26
 """Weights that add up to no more are counts: a weight is a repeated row to the bit."""
 
@@ -93,17 +95,20 @@ def draw_sample(
     coordinates: Float64,
     trees: Sequence[ThresholdTree],
     n_wanted: int,
+    limits: Limits | None = None,
 ) -> SampledRows:
     """Draw so many distinct rows, where there are: the same ones in any order, and for weights as for repeated rows.
 
     ``metric``: its rows where distances are measured. ``hashes`` (m,): of its rows. ``centers``, ``coordinates`` (k,
     n_columns) float64: the reference clusters there, and in the columns that are cut. ``trees``: columns that they cut
-    are searched.
+    are searched. ``limits``: columns that may not be cut are not searched.
     """
     first, group, drawn = distinct_rows(hashes, n_wanted)
-    is_same = metric is table.matrix
     columns = searched_columns(coordinates, np.concatenate([tree.feature for tree in trees]))
+    is_same = metric is table.matrix
     metric_columns = columns if is_same else searched_columns(centers, np.empty(0, dtype=np.int32))
+    if limits is not None and limits.columns is not None:
+        is_same, columns = False, columns[limits.columns[columns] > 0]
     values = gather(table.matrix, first, columns)
     in_metric = values if is_same else gather(metric, first, metric_columns)
     return SampledRows(
@@ -136,6 +141,14 @@ def distinct_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> tuple[Int64,
     first = np.full(len(order), len(hashes), dtype=np.int64)
     np.minimum.at(first, group, drawn)
     return first, group, drawn
+
+
+def room(limits: Limits | None, weight: float, table: EncodedTable) -> tuple[float, int]:
+    """What a leaf of a sample of this weight holds at least, and how deep it may be; about as much as in all rows."""
+    if limits is None:
+        return 0.0, NO_DEPTH
+    counted = table.n_rows if limits.counts is None else int(limits.counts.sum())
+    return limits.least * weight / counted, NO_DEPTH if limits.max_depth is None else limits.max_depth
 
 
 def _weights(table: EncodedTable, group: Int64, drawn: Int64) -> Int64:

@@ -39,6 +39,7 @@ struct Side {
 using Candidate = std::tuple<uint64_t, uint64_t, uint64_t, uint64_t, int32_t, double, int32_t, int32_t>;
 
 struct CliqueSearch {
+  const Encoded &encoded;
   const Matrix &matrix;
   const int32_t *rows;
   int64_t n;
@@ -46,6 +47,7 @@ struct CliqueSearch {
   const int64_t *weights;  // null: ones
   const int64_t *sizes;    // of every cluster, over all rows
   int64_t k;
+  const Limits *limits;
 
   struct Best {
     double score = std::numeric_limits<double>::infinity();
@@ -59,6 +61,7 @@ struct CliqueSearch {
     const auto weight_of = [&](int32_t row) { return weights ? weights[row] : int64_t{1}; };
     for (int64_t i = 0; i < n; ++i) right.add(labels[rows[i]], weight_of(rows[i]), sizes[labels[rows[i]]]);
     Best best;
+    AllowedCuts allowed(limits, encoded, matrix, rows, n, feature, 2);
     for (size_t i = 0; i < placed.size();) {
       const double value = placed[i].value;
       for (; i < placed.size() && placed[i].value == value; ++i) {
@@ -66,7 +69,7 @@ struct CliqueSearch {
         left.add(labels[row], weight_of(row), sizes[labels[row]]);
         right.add(labels[row], -weight_of(row), sizes[labels[row]]);
       }
-      if (i < placed.size()) offer(left, right, feature, value, best);
+      if (i < placed.size() && allowed.holds(value, 1)) offer(left, right, feature, value, best);
     }
     return best;
   }
@@ -105,21 +108,19 @@ void bind_cliques(nb::module_ &m) {
   m.def(
       "best_clique_cuts",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
-         In1<int64_t> sizes, int n_jobs) {
+         In1<int64_t> sizes, const Limits *limits, int n_jobs) {
         require(static_cast<int64_t>(labels.size()) == encoded.n_rows, "labels has one entry per encoded row");
         require_same_table(encoded, matrix);
-        const CliqueSearch search{matrix,
-                                  rows.data(),
-                                  static_cast<int64_t>(rows.size()),
-                                  labels.data(),
-                                  checked(weights, encoded.n_rows),
-                                  sizes.data(),
-                                  static_cast<int64_t>(sizes.size())};
+        const CliqueSearch search{encoded,       matrix,
+                                  rows.data(),   static_cast<int64_t>(rows.size()),
+                                  labels.data(), checked(weights, encoded.n_rows),
+                                  sizes.data(),  static_cast<int64_t>(sizes.size()),
+                                  limits};
         nb::gil_scoped_release release;
         return search.run(encoded.n_cols(), n_jobs);
       },
       nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("sizes"),
-      nb::arg("n_jobs") = 1,
+      nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1,
       R"(The cuts that may part the fewest pairs of rows of one cluster, for the size of their sides; sizes (k,) are those of all rows.
 
 One tuple for each: separated pairs and degree of the left side, the same of the right, feature, threshold (the left end of the

@@ -107,10 +107,11 @@ struct InducedSearch {
   void look(int32_t feature, std::vector<Span> &spans) const {
     const Column &column = node.encoded.columns[feature];
     const CenterLine line = node.survivors.along(feature);
-    if (line.coordinate.front() == line.coordinate.back()) return;
+    if (line.coordinate.front() == line.coordinate.back() || !node.allows_column(feature)) return;
     std::vector<int32_t> span_of(line.size(), -1);
     for (size_t n_left = 1; n_left < line.size(); ++n_left) {
       if (line.coordinate[n_left] == line.coordinate[n_left - 1]) continue;
+      if (node.limits && !node.limits->allow_centers(n_left, line.size() - n_left)) continue;
       span_of[n_left] = static_cast<int32_t>(spans.size());
       spans.push_back({feature, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}, false, {}});
     }
@@ -202,6 +203,7 @@ struct InducedSearch {
     const CenterLine line = node.survivors.along(span.feature);
     if (valid_cuts)
       span.valid = valid_cuts->between(span.feature, span.begin, span.end, span.n_left, line.size() - span.n_left);
+    if (node.limits) span.valid = span.valid.within(node.allowed_cuts(span.feature).range(span.n_left));
     if (span.valid.is_empty()) return;
     const SideCosts sides(*this, line, span.n_left);
     if (node.prefers_rows(column)) {
@@ -334,7 +336,7 @@ void bind_induced(nb::module_ &m) {
         [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<typename State::Cost> excess,
            In2<typename State::Word> states, const Weights &weights, std::optional<In3<int64_t>> histogram, In2<int64_t> totals,
            In2<int64_t> nearest_costs, In2<double> coordinates, In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left,
-           In1<uint8_t> kills_right, int n_jobs) -> Found {
+           In1<uint8_t> kills_right, const Limits *limits, int n_jobs) -> Found {
           const int64_t k = static_cast<int64_t>(excess.shape(1));
           const size_t n_rows = static_cast<size_t>(encoded.n_rows);
           require(
@@ -366,7 +368,8 @@ void bind_induced(nb::module_ &m) {
                                        totals.data(),
                                        k,
                                        static_cast<int>(totals.shape(1)),
-                                       {coordinates.data(), encoded.n_cols(), survivors_of(survivors, k)}},
+                                       {coordinates.data(), encoded.n_cols(), survivors_of(survivors, k)},
+                                       limits},
                                       excess.data(),
                                       State::second_of(state),
                                       {},
@@ -393,7 +396,7 @@ void bind_induced(nb::module_ &m) {
         nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("states").noconvert(),
         nb::arg("weights").none(), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("nearest_costs"),
         nb::arg("coordinates"), nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"),
-        nb::arg("n_jobs") = 1, doc);
+        nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1, doc);
   };
   for_states(SmallState{}, R"(The cut of least Price + penalty * DExp with a surviving center on each side.
 

@@ -67,12 +67,13 @@ struct MistakeSearch {
     ColumnBest &mine = best[feature];
     if (cuts.is_known[feature]) return;
     mine = {};
-    if (node.survivors.are_equal_along(feature)) {
+    if (!node.allows_column(feature) || node.survivors.are_equal_along(feature)) {
       cuts.is_known[feature] = 1;
       return;
     }
     const CenterLine line = node.survivors.along(feature);
     const bool by_rows = node.prefers_rows(column);
+    AllowedCuts allowed = node.allowed_cuts(feature);
     // What follows is all there is to know, unless bins stay closed or rows without a center await a second look.
     cuts.is_known[feature] = already_mistaken.empty() && (by_rows || column.exact);
     if (by_rows) {
@@ -80,7 +81,7 @@ struct MistakeSearch {
       place_all(node.matrix, node.rows, node.n, feature, placed);
       Sweep sweep(node, line);
       walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double threshold, const auto &at) {
-        if (at.separates_centers()) mine.offer(at.loss(), threshold);
+        if (at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold);
       });
       return;
     }
@@ -92,7 +93,7 @@ struct MistakeSearch {
     walk_bins(
         node, feature, line, [&](int32_t bin) { return has[bin] != 0; },
         [&](double threshold, const auto &at, bool passed) {
-          if (passed && at.separates_centers()) mine.offer(at.loss(), threshold);
+          if (passed && at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold);
         },
         [&](int32_t bin, int64_t bound, size_t, const int64_t *, const auto &) { closed[feature].push_back({bin, bound}); });
   }
@@ -106,11 +107,12 @@ struct MistakeSearch {
     const CenterLine line = node.survivors.along(feature);
     std::vector<std::vector<PlacedRow>> placed;
     place_bins(node.matrix, node.encoded, node.rows, node.n, feature, bins, placed);
+    AllowedCuts allowed = node.allowed_cuts(feature);
     for (size_t j = 0; j < bins.size(); ++j) {
       const double high = node.encoded.high[column.value_begin + bins[j]];
       Sweep sweep = sweep_before(node, feature, line, bins[j]);
       walk_rows(sweep, placed[j], high, [&](double threshold, const auto &at) {
-        if (at.separates_centers()) best[feature].offer(at.loss(), threshold);
+        if (at.separates_centers() && allowed.holds(threshold, at.n_left())) best[feature].offer(at.loss(), threshold);
       });
     }
   }
@@ -295,7 +297,7 @@ cluster (n_rows,): -1 for rows that were separated before.)");
       "fewest_mistakes",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
          In1<int32_t> already_mistaken, std::optional<In3<int64_t>> histogram, In2<int64_t> totals, In2<double> coordinates,
-         In1<int32_t> survivors, CutCache &known, int n_jobs) {
+         In1<int32_t> survivors, CutCache &known, const Limits *limits, int n_jobs) {
         require_same_table(encoded, matrix);
         require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
         require(static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
@@ -312,9 +314,19 @@ cluster (n_rows,): -1 for rows that were separated before.)");
         const std::vector<int32_t> clusters = survivors_of(survivors, k);
         {
           nb::gil_scoped_release release;
-          const MistakeNode node{encoded,          matrix,   rows.data(), static_cast<int64_t>(rows.size()),
-                                 {cluster.data()}, {weight}, {},          histogram ? histogram->data() : nullptr,
-                                 totals.data(),    k,        1,           {coordinates.data(), encoded.n_cols(), clusters}};
+          const MistakeNode node{encoded,
+                                 matrix,
+                                 rows.data(),
+                                 static_cast<int64_t>(rows.size()),
+                                 {cluster.data()},
+                                 {weight},
+                                 {},
+                                 histogram ? histogram->data() : nullptr,
+                                 totals.data(),
+                                 k,
+                                 1,
+                                 {coordinates.data(), encoded.n_cols(), clusters},
+                                 limits};
           MistakeSearch search(
               node, std::vector<int32_t>(already_mistaken.data(), already_mistaken.data() + already_mistaken.size()), known);
           search.run(n_jobs);
@@ -335,7 +347,7 @@ cluster (n_rows,): -1 for rows that were separated before.)");
       },
       nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("cluster"), nb::arg("weights").none(),
       nb::arg("already_mistaken"), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"),
-      nb::arg("known"), nb::arg("n_jobs") = 1,
+      nb::arg("known"), nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1,
       R"(The cuts that part the fewest rows from their centers and leave a surviving center on each side.
 
 rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was separated before;

@@ -59,6 +59,19 @@ struct ModeGroups {
 
   bool is_left(uint32_t mask, int32_t g) const { return ((mask >> g) & 1) != 0; }
 
+  // Whether limits allow the sides of a partition; counts: of every level.
+  bool are_allowed(uint32_t mask, const std::vector<uint8_t> &side, const Limits *limits, const int64_t *counts) const {
+    if (!limits) return true;
+    int64_t count[2] = {0, 0};
+    for (size_t v = 0; v < side.size(); ++v) count[side[v] != 0] += counts[v];
+    const size_t n_left = centers_left(mask);
+    return limits->allow_sides(n_left, group.size() - n_left, count[1], count[0]);
+  }
+
+  size_t centers_left(uint32_t mask) const {
+    return std::count_if(group.begin(), group.end(), [&](int32_t g) { return is_left(mask, g); });
+  }
+
   // What is separated from its centers: by mode, or as little as possible.
   int64_t separated(uint32_t mask, const std::vector<int64_t> &left, const std::vector<int64_t> &total) const {
     int64_t sum = 0;
@@ -93,7 +106,7 @@ std::vector<int32_t> levels_of(const std::vector<uint8_t> &side) {
 using FoundMistakes = std::optional<std::tuple<int64_t, int64_t, std::vector<int32_t>>>;
 
 FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *held, const int64_t *costs, int64_t k,
-                              const std::vector<int64_t> &weight) {
+                              const std::vector<int64_t> &weight, const Limits *limits, const int64_t *counts) {
   const size_t n_levels = weight.size();
   std::vector<int64_t> by_group(modes.n_groups * n_levels, 0), total(n_levels, 0);
   for (size_t v = 0; v < n_levels; ++v)
@@ -104,8 +117,11 @@ FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *held, cons
     }
   int64_t least = kNone;
   std::vector<uint32_t> tied;
+  std::vector<int64_t> rest(n_levels);
   modes.each(by_group, n_levels, [&](uint32_t mask, const std::vector<int64_t> &left) {
     const int64_t mistakes = modes.separated(mask, left, total);
+    for (size_t v = 0; v < n_levels && limits; ++v) rest[v] = total[v] - left[v];
+    if (limits && !modes.are_allowed(mask, modes.sides(mask, rest, left, weight), limits, counts)) return;
     if (mistakes < least) tied.clear();
     if (mistakes <= least) tied.push_back(mask);
     least = std::min(least, mistakes);
@@ -151,6 +167,8 @@ struct InducedModes {
   int64_t k, base;
   const std::vector<int64_t> &weight;  // of every level
   DepthScore depth;
+  const Limits *limits;
+  const int64_t *counts;  // of every level, for the limits
 
   struct Best {
     bool is_valid = false;
@@ -167,10 +185,6 @@ struct InducedModes {
     int64_t induced;
     uint32_t mask;
   };
-
-  int64_t centers_left(uint32_t mask) const {
-    return std::count_if(modes.group.begin(), modes.group.end(), [&](int32_t g) { return modes.is_left(mask, g); });
-  }
 
   std::vector<Candidate> bounds() const {
     const size_t n_levels = weight.size();
@@ -192,7 +206,8 @@ struct InducedModes {
     std::vector<Candidate> found;
     const int64_t m = static_cast<int64_t>(modes.survivors.size());
     modes.each(by_group, n_levels, [&](uint32_t mask, const std::vector<int64_t> &left) {
-      const int64_t induced = base + nearest_sum + modes.separated(mask, left, total), c = centers_left(mask);
+      const int64_t induced = base + nearest_sum + modes.separated(mask, left, total),
+                    c = static_cast<int64_t>(modes.centers_left(mask));
       const double score =
           std::min(depth.quick_bound(induced, 0, depth.points, c, 0), depth.quick_bound(induced, 0, depth.points, m - c, 0));
       found.push_back({score, induced, mask});
@@ -229,10 +244,11 @@ struct InducedModes {
       right[codes[rows[i]]] += least[0];
     }
     const std::vector<uint8_t> side = modes.sides(mask, left, right, weight);
+    if (!modes.are_allowed(mask, side, limits, counts)) return;
     int64_t induced = base;
     for (size_t v = 0; v < n_levels; ++v) induced += side[v] ? left[v] : right[v];
     NamedSide named = NamedSide::of(side, weight);
-    const int64_t c = centers_left(mask), m = static_cast<int64_t>(modes.survivors.size());
+    const int64_t c = static_cast<int64_t>(modes.centers_left(mask)), m = static_cast<int64_t>(modes.survivors.size());
     const int64_t inside = named.is_left ? c : m - c;
     const double score = depth.score(induced, depth.depth_of(named.weight, named.weight, inside, 0));
     const bool valid = is_valid(side, static_cast<size_t>(c), static_cast<size_t>(m - c));
@@ -269,9 +285,10 @@ using namespace cutwise;
 void bind_modes(nb::module_ &m) {
   m.def(
       "fewest_mode_mistakes",
-      [](In2<int64_t> held, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes,
-         std::optional<In2<int64_t>> costs) -> FoundMistakes {
+      [](In2<int64_t> held, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes, std::optional<In2<int64_t>> costs,
+         std::optional<In1<int64_t>> counts, const Limits *limits) -> FoundMistakes {
         const int64_t k = static_cast<int64_t>(held.shape(1));
+        require(!limits || (counts && counts->size() == held.shape(0)), "with limits there is one count a level");
         require(weight.size() == held.shape(0) && modes.size() == survivors.size(), "one weight a level, one mode a survivor");
         require(!costs || (costs->shape(0) == held.shape(0) && costs->shape(1) == held.shape(1)), "costs is like held");
         for (size_t i = 0; i < modes.size(); ++i)
@@ -279,22 +296,24 @@ void bind_modes(nb::module_ &m) {
         const std::vector<int64_t> of_level = copied(weight);
         const ModeGroups groups(survivors_of(survivors, k), modes, of_level);
         nb::gil_scoped_release release;
-        return fewest_mistakes(groups, held.data(), costs ? costs->data() : nullptr, k, of_level);
+        return fewest_mistakes(groups, held.data(), costs ? costs->data() : nullptr, k, of_level, limits,
+                               counts ? counts->data() : nullptr);
       },
       nb::arg("held"), nb::arg("weight"), nb::arg("survivors"), nb::arg("modes"), nb::arg("costs").none() = nb::none(),
+      nb::arg("counts").none() = nb::none(), nb::arg("limits").none() = nb::none(),
       R"(The levels against all others that separate the fewest rows from the modes of their centers.
 
 held (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
 each survivor's center. costs (n_levels, k): of the node's rows; of equals, sides served by their best survivor cost least.
-Gives (mistakes, cost of the sides, levels of the left side), or None when all centers have one mode.)");
+Gives (mistakes, cost of the sides, levels of the left side), or None when no allowed partition has modes on both sides.)");
   auto for_costs = [&](auto zero, const char *doc) {
     using Cost = decltype(zero);
     m.def(
         "least_induced_modes",
         [](const Matrix &matrix, In1<int32_t> rows, In1<int32_t> codes, In2<Cost> excess, In1<int64_t> weight,
            In1<int32_t> survivors, In1<int32_t> modes, In2<int64_t> nearest_costs, double penalty, bool kills_left,
-           bool kills_right,
-           std::optional<double> known_score) -> std::optional<std::tuple<bool, double, int64_t, std::vector<int32_t>>> {
+           bool kills_right, std::optional<double> known_score, std::optional<In1<int64_t>> counts,
+           const Limits *limits) -> std::optional<std::tuple<bool, double, int64_t, std::vector<int32_t>>> {
           const int64_t k = static_cast<int64_t>(excess.shape(1));
           require(static_cast<int64_t>(excess.shape(0)) == matrix.n_rows() && codes.size() == excess.shape(0),
                   "costs and codes have one line per row");
@@ -303,6 +322,7 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when all c
           for (size_t i = 0; i < modes.size(); ++i)
             require(modes(i) >= 0 && modes(i) < static_cast<int32_t>(weight.size()), "modes are levels");
           require(modes.size() == survivors.size(), "one mode a survivor");
+          require(!limits || (counts && counts->size() == weight.size()), "with limits there is one count a level");
           const std::vector<int64_t> of_level = copied(weight);
           const ModeGroups groups(survivors_of(survivors, k), modes, of_level);
           if (groups.n_groups < 2) return std::nullopt;
@@ -319,16 +339,27 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when all c
                                  kills,
                                  kills + 1};
           nb::gil_scoped_release release;
-          InducedModes<Cost> search{
-              groups,   matrix, rows.data(), codes.data(), static_cast<int64_t>(rows.size()), excess.data(), k, base,
-              of_level, depth,  {}};
+          InducedModes<Cost> search{groups,
+                                    matrix,
+                                    rows.data(),
+                                    codes.data(),
+                                    static_cast<int64_t>(rows.size()),
+                                    excess.data(),
+                                    k,
+                                    base,
+                                    of_level,
+                                    depth,
+                                    limits,
+                                    counts ? counts->data() : nullptr,
+                                    {}};
           search.run(known_score);
           if (search.best.is_none()) return std::nullopt;
           return std::make_tuple(search.best.is_valid, search.best.score, search.best.induced, search.best.levels);
         },
         nb::arg("matrix"), nb::arg("rows"), nb::arg("codes"), nb::arg("excess").noconvert(), nb::arg("weight"),
         nb::arg("survivors"), nb::arg("modes"), nb::arg("nearest_costs"), nb::arg("penalty"), nb::arg("kills_left"),
-        nb::arg("kills_right"), nb::arg("known_score").none() = nb::none(), doc);
+        nb::arg("kills_right"), nb::arg("known_score").none() = nb::none(), nb::arg("counts").none() = nb::none(),
+        nb::arg("limits").none() = nb::none(), doc);
   };
   for_costs(int32_t{}, R"(The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
 

@@ -2,8 +2,10 @@
 //
 // For a fixed pair of clusters every level goes to the one that serves it at less cost, so the best set is that of the pair
 // whose sums of lesser costs are least: exact, after the sums by level.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "base/arrays.hpp"
 #include "cuts/level_sets.hpp"
 #include "cuts/surrogate_sums.hpp"
+#include "nodes/node.hpp"
 
 namespace cutwise {
 namespace {
@@ -30,6 +33,8 @@ struct SetSearch {
   const int64_t *cells;  // (n_levels, k)
   size_t n_levels;
   int64_t k;
+  const int64_t *counts;               // of every level, for the limits
+  const Limits *limits;                // null: every set is allowed
   std::vector<int64_t> total, weight;  // by cluster; by level, 1 where any cost is
   BestSet best;
 
@@ -48,13 +53,20 @@ struct SetSearch {
 
   void offer(const std::vector<uint8_t> &in_left, const int64_t *part) {
     const int64_t cost = sums.left(part) + sums.right(total.data(), part);
-    if (cost > best.cost) return;
+    if (cost > best.cost || !is_allowed(in_left)) return;
     const double second = sums.second(total.data(), part);
     if (cost == best.cost && second > best.second) return;
     NamedSide named = NamedSide::of(in_left, weight);
     if (named.levels.empty()) return;
     if (cost == best.cost && second == best.second && !(named < best.named)) return;
     best = {cost, second, std::move(named), in_left};
+  }
+
+  bool is_allowed(const std::vector<uint8_t> &in_left) const {
+    if (!limits) return true;
+    int64_t count[2] = {0, 0};
+    for (size_t v = 0; v < n_levels; ++v) count[in_left[v] != 0] += counts[v];
+    return limits->allow_sides(1, 1, count[1], count[0]);
   }
 
   // What level v costs under cluster j.
@@ -87,6 +99,65 @@ struct SetSearch {
       }
   }
 
+  // The best set of every pair whose sides both count enough, heavy levels first: what is left costs at least its lesser
+  // costs, and both sides at least what they lack.
+  struct Bounded {
+    SetSearch &search;
+    std::vector<size_t> order;
+    std::vector<int64_t> n_level, rest_cost, rest_count;
+    std::vector<uint8_t> side;
+    int64_t i = 0, j = 0, least = kNone;
+
+    explicit Bounded(SetSearch &s) : search(s), n_level(s.n_levels, 0), side(s.n_levels, 0) {
+      for (size_t v = 0; v < s.n_levels; ++v) {
+        if (s.counts[v] > 0) order.push_back(v);
+        for (int64_t c = 0; c < s.k; ++c) n_level[v] += s.at(v)[c];
+      }
+      std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return s.counts[a] > s.counts[b]; });
+      rest_cost.resize(order.size() + 1);
+      rest_count.resize(order.size() + 1);
+    }
+
+    void run(int64_t first, int64_t second) {
+      i = first, j = second;
+      for (size_t at = order.size(); at-- > 0;) {
+        const size_t v = order[at];
+        rest_cost[at] = rest_cost[at + 1] + std::min(search.cost(v, i, n_level[v]), search.cost(v, j, n_level[v]));
+        rest_count[at] = rest_count[at + 1] + search.counts[v];
+      }
+      assign(0, 0, 0, 0);
+    }
+
+    void assign(size_t at, int64_t cost, int64_t left, int64_t right) {
+      const int64_t need = search.limits->least_of(1);
+      if (cost + rest_cost[at] >= least ||
+          std::max<int64_t>(0, need - left) + std::max<int64_t>(0, need - right) > rest_count[at])
+        return;
+      if (at == order.size()) {
+        least = cost;
+        std::vector<int64_t> part(search.k, 0);
+        for (size_t v = 0; v < search.n_levels; ++v)
+          for (int64_t c = 0; c < search.k && side[v]; ++c) part[c] += search.at(v)[c];
+        search.offer(side, part.data());
+        return;
+      }
+      const size_t v = order[at];
+      const int64_t a = search.cost(v, i, n_level[v]), b = search.cost(v, j, n_level[v]);
+      for (const uint8_t is_left : {static_cast<uint8_t>(a < b), static_cast<uint8_t>(a >= b)}) {
+        side[v] = is_left;
+        const int64_t here = search.counts[v];
+        assign(at + 1, cost + (is_left ? a : b), left + (is_left ? here : 0), right + (is_left ? 0 : here));
+      }
+      side[v] = 0;
+    }
+  };
+
+  void bounded_pairs() {
+    Bounded bounded(*this);
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = i + 1; j < k; ++j) bounded.run(i, j);
+  }
+
   // Of one label's levels those in which it has the largest share, one more each time.
   void prefixes() {
     std::vector<size_t> order;
@@ -111,7 +182,8 @@ struct SetSearch {
 
   Found run() {
     prepare();
-    pairs();
+    if (limits && limits->least_of(1) > 0) bounded_pairs();
+    else pairs();
     if (sums.has_second()) prefixes();
     if (best.cost == kNone) return std::nullopt;
     std::vector<int64_t> part(k, 0), rest = total;
@@ -133,20 +205,23 @@ using namespace cutwise;
 void bind_sets(nb::module_ &m) {
   m.def(
       "best_level_set",
-      [](In2<int64_t> sums, bool is_counts, bool gini) {
+      [](In2<int64_t> sums, bool is_counts, bool gini, std::optional<In1<int64_t>> counts, const Limits *limits) {
         const int64_t k = static_cast<int64_t>(sums.shape(1));
+        require(!limits || (counts && counts->size() == sums.shape(0)), "with limits there is one count a level");
         auto run = [&](const auto &of) {
-          SetSearch<std::decay_t<decltype(of)>> search{of, sums.data(), sums.shape(0), k, {}, {}, {}};
+          SetSearch<std::decay_t<decltype(of)>> search{
+              of, sums.data(), sums.shape(0), k, limits ? counts->data() : nullptr, limits, {}, {}, {}};
           nb::gil_scoped_release release;
           return search.run();
         };
         if (is_counts) return run(LabelCounts{nullptr, nullptr, k, gini});
         return run(CostSums<int64_t>{nullptr, k});
       },
-      nb::arg("sums"), nb::arg("is_counts"), nb::arg("gini") = false,
+      nb::arg("sums"), nb::arg("is_counts"), nb::arg("gini") = false, nb::arg("counts").none() = nb::none(),
+      nb::arg("limits").none() = nb::none(),
       R"(The levels against all others whose two sides cost least, each served by one cluster.
 
 sums (n_levels, k): what the rows of every level cost by each cluster or, with is_counts, their weight by label; with gini,
 impurity decides between equals, among the sets of pairs of labels and, for every label, those of the levels where its share
-is largest. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.)");
+is largest. counts (n_levels,): of the node's rows, for the limits. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.)");
 }

@@ -64,10 +64,14 @@ struct SurrogateSearch {
   std::vector<int32_t> zero_cost_rows;
   BestCut best;
   std::mutex best_mutex;
+  const Limits *limits = nullptr;
 
-  void offer(int32_t feature, double threshold, const int64_t *part, BestCut &mine) const {
+  // Sides count as sides with a center each.
+  AllowedCuts allowed_cuts(int32_t feature) const { return {limits, encoded, matrix, rows, n, feature, 2}; }
+
+  void offer(int32_t feature, double threshold, const int64_t *part, AllowedCuts &allowed, BestCut &mine) const {
     const int64_t score = sums.left(part) + sums.right(total.data(), part);
-    if (score > mine.score) return;
+    if (score > mine.score || !allowed.holds(threshold, 1)) return;
     offer(feature, threshold, score, sums.second(total.data(), part), part, mine);
   }
 
@@ -90,9 +94,10 @@ struct SurrogateSearch {
   }
 
   // Rows in order of one column, starting from `part`. The last cut is left out: it is the end of the bin or of the node.
-  void walk(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part, BestCut &mine) const {
+  void walk(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part, AllowedCuts &allowed,
+            BestCut &mine) const {
     if constexpr (Sums::is_counts) {
-      walk_both_ways(feature, placed, part, mine);
+      walk_both_ways(feature, placed, part, allowed, mine);
     } else {
       for (size_t i = 0; i < placed.size();) {
         const double value = placed[i].value;
@@ -100,13 +105,14 @@ struct SurrogateSearch {
           if (i + kAhead < placed.size()) sums.ask_for(placed[i + kAhead].row);
           sums.add_row(part.data(), placed[i++].row);
         }
-        if (i < placed.size()) offer(feature, value, part.data(), mine);
+        if (i < placed.size()) offer(feature, value, part.data(), allowed, mine);
       }
     }
   }
 
   // The largest count of a side is easily kept while the side grows: the left one grows forward, the right one backward.
-  void walk_both_ways(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part, BestCut &mine) const {
+  void walk_both_ways(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part, AllowedCuts &allowed,
+                      BestCut &mine) const {
     struct Passed {
       int64_t cost;
       double impurity;
@@ -128,7 +134,8 @@ struct SurrogateSearch {
       const int64_t score = left[i - 1].cost + right.cost();
       if (score > best_score) continue;
       const double second = sums.gini ? left[i - 1].impurity + right.impurity() : 0.0;
-      if (score == best_score && second > best_second) continue;  // of equals the lowest cut is wanted: the last met
+      if ((score == best_score && second > best_second) || !allowed.holds(placed[i - 1].value, 1))
+        continue;  // of equals the lowest cut is wanted: the last met
       best_score = score;
       best_second = second;
       best_at = i - 1;
@@ -142,7 +149,8 @@ struct SurrogateSearch {
     std::vector<PlacedRow> placed;
     place_all(matrix, rows, n, feature, placed);
     std::vector<int64_t> part(k, 0);
-    walk(feature, placed, part, mine);
+    AllowedCuts allowed = allowed_cuts(feature);
+    walk(feature, placed, part, allowed, mine);
   }
 
   struct ClosedBin {
@@ -182,6 +190,7 @@ struct SurrogateSearch {
       last = bin;
     }
     std::vector<int64_t> part(k, 0), before(k, 0);
+    AllowedCuts allowed = allowed_cuts(feature);
     for (int32_t bin = 0; bin <= last; ++bin) {
       if (!present[bin]) continue;
       const int64_t *here = cells(column, bin, rest);
@@ -189,7 +198,7 @@ struct SurrogateSearch {
       if (is_closed) before = part;
       for (int64_t j = 0; j < k; ++j) part[j] += here[j];
       if (is_closed) closed.push_back({feature, bin, bound_inside(before.data(), part.data()), bin == first});
-      if (bin < last) offer(feature, encoded.high[column.value_begin + bin], part.data(), mine);
+      if (bin < last) offer(feature, encoded.high[column.value_begin + bin], part.data(), allowed, mine);
     }
   }
 
@@ -207,6 +216,7 @@ struct SurrogateSearch {
     std::vector<std::vector<PlacedRow>> placed;
     place_bins(matrix, encoded, rows, n, feature, bins, placed);
     std::vector<int64_t> part(k, 0);
+    AllowedCuts allowed = allowed_cuts(feature);
     int32_t reached = 0;
     for (size_t i = 0; i < bins.size(); ++i) {
       for (; reached < bins[i]; ++reached) {
@@ -214,7 +224,7 @@ struct SurrogateSearch {
         for (int64_t j = 0; j < k; ++j) part[j] += here[j];
       }
       std::vector<int64_t> inside = part;
-      walk(feature, placed[i], inside, mine);
+      walk(feature, placed[i], inside, allowed, mine);
     }
   }
 
@@ -226,6 +236,7 @@ struct SurrogateSearch {
     parallel_for(n_jobs, d, [&](int64_t f) {
       BestCut mine;
       const int32_t feature = static_cast<int32_t>(f);
+      if (limits && !limits->allow_column(feature)) return;
       if (histogram) walk_column(feature, mine, closed[f]);
       else sort_column(feature, mine);
       share(mine);
@@ -273,7 +284,8 @@ struct SurrogateSearch {
 using FoundCut = std::optional<std::tuple<int64_t, double, int32_t, double, int32_t, int32_t>>;
 
 template <class Sums>
-FoundCut found(SurrogateSearch<Sums> &search, int n_jobs) {
+FoundCut found(SurrogateSearch<Sums> &search, const Limits *limits, int n_jobs) {
+  search.limits = limits;
   {
     nb::gil_scoped_release release;
     search.run(n_jobs);
@@ -295,7 +307,8 @@ void bind_surrogate(nb::module_ &m) {
     m.def(
         "best_surrogate_cut",
         [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs,
-           std::optional<In2<int64_t>> histogram, In1<int64_t> totals, std::optional<In1<uint8_t>> is_zero_cost, int n_jobs) {
+           std::optional<In2<int64_t>> histogram, In1<int64_t> totals, std::optional<In1<uint8_t>> is_zero_cost,
+           const Limits *limits, int n_jobs) {
           const int64_t k = static_cast<int64_t>(costs.shape(1));
           require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
           require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
@@ -317,10 +330,10 @@ void bind_surrogate(nb::module_ &m) {
                                                  {},
                                                  {},
                                                  {}};
-          return found(search, n_jobs);
+          return found(search, limits, n_jobs);
         },
         nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").none(),
-        nb::arg("totals"), nb::arg("is_zero_cost").none(), nb::arg("n_jobs") = 1, doc);
+        nb::arg("totals"), nb::arg("is_zero_cost").none(), nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1, doc);
   };
   for_costs(int32_t{}, R"(The cut whose two sides cost least, each served by the one cluster that serves it best.
 
@@ -330,10 +343,16 @@ threshold being the left end of the gap, or None when no cut parts the rows. Fro
 Algorithm 2.)");
   for_costs(int64_t{}, "");
 
+  nb::class_<Limits>(m, "Limits", "Which cuts of a node are allowed.")
+      .def(
+          nb::init<std::optional<In1<uint8_t>>, Weights, int64_t, int64_t>(), nb::arg("columns").none(),
+          nb::arg("counts").none(), nb::arg("least"), nb::arg("most_centers"),
+          R"(columns (d,): 1 where a column may be cut; None: all. counts (n_rows,): what each row counts; None: 1. least: what a side
+counts at least for each of its centers, or once where a cut separates none. most_centers: on a side, at most.)");
   m.def(
       "best_disagreement_cut",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
-         std::optional<In2<int64_t>> histogram, In1<int64_t> totals, bool gini, int n_jobs) {
+         std::optional<In2<int64_t>> histogram, In1<int64_t> totals, bool gini, const Limits *limits, int n_jobs) {
         const int64_t k = static_cast<int64_t>(totals.size());
         require(static_cast<int64_t>(labels.size()) == encoded.n_rows, "labels has one entry per encoded row");
         require_same_table(encoded, matrix);
@@ -352,10 +371,11 @@ Algorithm 2.)");
                                             {},
                                             {},
                                             {}};
-        return found(search, n_jobs);
+        return found(search, limits, n_jobs);
       },
       nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
-      nb::arg("histogram").none(), nb::arg("totals"), nb::arg("gini"), nb::arg("n_jobs") = 1,
+      nb::arg("histogram").none(), nb::arg("totals"), nb::arg("gini"), nb::arg("limits").none() = nb::none(),
+      nb::arg("n_jobs") = 1,
       R"(The cut that leaves the fewest rows outside their side's commonest label; with gini, impurity decides between equals.
 
 labels (n_rows,): 0 to k - 1; histogram (n_slots, k) or None, totals (k,): weights of the node's rows by label. Gives

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/arrays.hpp"
@@ -110,6 +111,66 @@ struct Cut {
   friend bool operator<(const Cut &a, const Cut &b) {
     return a.feature != b.feature ? a.feature < b.feature : a.threshold < b.threshold;
   }
+};
+
+// Limits filter cuts and change no score, so bounds on the scores of all cuts stay bounds.
+
+// Thresholds from `first` on, below `end`.
+struct ValidRange {
+  double first = -std::numeric_limits<double>::infinity(), end = std::numeric_limits<double>::infinity();
+
+  bool holds(double threshold) const { return first <= threshold && threshold < end; }
+  bool is_empty() const { return !(first < end); }
+  ValidRange within(const ValidRange &other) const { return {std::max(first, other.first), std::min(end, other.end)}; }
+};
+
+class Limits {
+ public:
+  Limits(std::optional<In1<uint8_t>> columns, Weights counts, int64_t least, int64_t most_centers)
+      : columns_(std::move(columns)), counts_(std::move(counts)), least_(least), most_centers_(most_centers) {}
+
+  bool allow_column(int32_t feature) const { return !columns_ || columns_->data()[feature] != 0; }
+  bool allow_centers(size_t n_left, size_t n_right) const {
+    return static_cast<int64_t>(std::max(n_left, n_right)) <= most_centers_;
+  }
+  // What a side needs that has so many centers; sides of a cut that separates none have one each.
+  int64_t least_of(size_t n_centers) const { return least_ * static_cast<int64_t>(n_centers); }
+  int64_t count_of(int32_t row) const { return counts_ ? counts_->data()[row] : 1; }
+  bool allow_sides(size_t n_left, size_t n_right, int64_t count_left, int64_t count_right) const {
+    return allow_centers(n_left, n_right) && count_left >= least_of(n_left) && count_right >= least_of(n_right);
+  }
+
+ private:
+  std::optional<In1<uint8_t>> columns_;  // by column whether it may be cut; none: all
+  Weights counts_;                       // what every row counts; none: 1
+  int64_t least_, most_centers_;
+};
+
+// The thresholds of one column that limits allow in a node of so many centers, by how many of these they leave on the left.
+class AllowedCuts {
+ public:
+  // limits: null allows all.
+  AllowedCuts(const Limits *limits, const Encoded &encoded, const Matrix &matrix, const int32_t *rows, int64_t n,
+              int32_t feature, size_t n_centers)
+      : limits_(limits), encoded_(encoded), matrix_(matrix), rows_(rows), n_(n), feature_(feature), n_centers_(n_centers) {}
+
+  bool holds(double threshold, size_t n_left) { return limits_ == nullptr || range(n_left).holds(threshold); }
+  ValidRange range(size_t n_left);
+
+ private:
+  void count_bins();
+  // The first value at which so much is passed on the way from one end of the column to the other.
+  double reached(int64_t wanted, bool from_left);
+
+  const Limits *limits_;
+  const Encoded &encoded_;
+  const Matrix &matrix_;
+  const int32_t *rows_;
+  int64_t n_;
+  int32_t feature_;
+  size_t n_centers_;
+  std::vector<int64_t> in_bin_;  // what the rows of every bin count; empty until asked for
+  std::vector<std::pair<size_t, ValidRange>> known_;
 };
 
 }  // namespace cutwise

@@ -34,7 +34,12 @@ struct SeparationNode {
   int64_t k;
   int width;
   Survivors survivors;
+  const Limits *limits = nullptr;  // null: every cut is allowed
 
+  bool allows_column(int32_t feature) const { return limits == nullptr || limits->allow_column(feature); }
+  AllowedCuts allowed_cuts(int32_t feature) const {
+    return {limits, encoded, matrix, rows, n, feature, survivors.clusters.size()};
+  }
   int64_t total_loss(int32_t c) const { return totals[c * width]; }
   int64_t loss_of(int32_t row) const { return loss ? loss[row] : 1; }
   int64_t count_of(int32_t row) const { return count ? count[row] : 1; }
@@ -244,14 +249,6 @@ using LargeState = RowState<int64_t, int32_t>;
 static_assert(sizeof(SmallState) == 8 && sizeof(MiddleState) == 12 && sizeof(LargeState) == 16);
 
 // Cuts that leave each side at least as many distinct rows as centers, so that no leaf below need be empty.
-
-// Thresholds from `first` on, below `end`.
-struct ValidRange {
-  double first = -std::numeric_limits<double>::infinity(), end = std::numeric_limits<double>::infinity();
-
-  bool holds(double threshold) const { return first <= threshold && threshold < end; }
-  bool is_empty() const { return !(first < end); }
-};
 
 // One node's rows, counted by content and no further than asked: rows that differ are many wherever few are wanted, so
 // a count most often ends after a handful.

@@ -65,4 +65,48 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
   });
 }
 
+void AllowedCuts::count_bins() {
+  const Column &column = encoded_.columns[feature_];
+  const BinReader bin_of(encoded_, column);
+  in_bin_.assign(column.n_bins, 0);
+  for (int64_t i = 0; i < n_; ++i) in_bin_[bin_of(rows_[i])] += limits_->count_of(rows_[i]);
+}
+
+double AllowedCuts::reached(int64_t wanted, bool from_left) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (wanted <= 0) return from_left ? -kInfinity : kInfinity;
+  const Column &column = encoded_.columns[feature_];
+  int64_t passed = 0;
+  for (int32_t i = 0; i < column.n_bins; ++i) {
+    const int32_t bin = from_left ? i : column.n_bins - 1 - i;
+    if (passed + in_bin_[bin] < wanted) {
+      passed += in_bin_[bin];
+      continue;
+    }
+    std::vector<std::vector<PlacedRow>> placed;
+    place_bins(matrix_, encoded_, rows_, n_, feature_, {bin}, placed);
+    if (!from_left) std::reverse(placed[0].begin(), placed[0].end());
+    for (const PlacedRow &row : placed[0])
+      if ((passed += limits_->count_of(row.row)) >= wanted) return row.value;
+  }
+  return from_left ? kInfinity : -kInfinity;
+}
+
+ValidRange AllowedCuts::range(size_t n_left) {
+  if (limits_ == nullptr) return {};
+  for (const auto &[n, range] : known_)
+    if (n == n_left) return range;
+  const size_t n_right = n_centers_ - n_left;
+  ValidRange range;
+  if (!limits_->allow_column(feature_) || !limits_->allow_centers(n_left, n_right)) {
+    range.end = range.first;
+  } else if (limits_->least_of(1) > 0) {
+    if (in_bin_.empty()) count_bins();
+    range.first = reached(limits_->least_of(n_left), true);
+    range.end = reached(limits_->least_of(n_right), false);
+  }
+  known_.emplace_back(n_left, range);
+  return range;
+}
+
 }  // namespace cutwise

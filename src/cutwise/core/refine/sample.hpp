@@ -21,12 +21,13 @@ enum class LeafCostKind {
 
 struct LeafCost {
   LeafCostKind kind = LeafCostKind::squares;
-  int32_t width = 0;  // numbers a row, a multiple of kLanes; what is not used is zero
+  int32_t width = 0;                                         // numbers a row, a multiple of kLanes; what is not used is zero
+  double least = std::numeric_limits<double>::denorm_min();  // weight of a leaf
 
-  // Infinite where no row is: no leaf may be empty.
+  // Infinite where that much is not there: no leaf may be empty.
   CUTWISE_INLINE double operator()(const double *sums) const {
     const double n = sums[0];
-    if (!(n > 0.0)) return kInfinite;
+    if (!(n >= least)) return kInfinite;
     if (kind == LeafCostKind::squares) return -squares(sums) / n;
     // Without the small second term, whole plateaus of cuts would look alike.
     constexpr double kGini = 0.001;
@@ -66,6 +67,7 @@ struct Sample {
   LeafCost cost;
   double threshold = 0.0;   // changes by less do not count
   double size_price = 0.0;  // what one condition in the rule of weight 1 costs; a level of depth costs a quarter
+  int32_t max_depth = 0;    // of a leaf
 
   int32_t width() const { return cost.width; }
   int32_t n_bins() const { return bin_begin.back(); }

@@ -161,7 +161,9 @@ class Search {
   // The best insertion above every node, the best first, at most n. What is known already of a node is taken from there.
   std::vector<Insertion> insertions(const CutTree &tree, const std::vector<Insertion> *known, size_t n) {
     std::vector<Insertion> found;
+    const std::vector<uint8_t> is_full = nodes_without_room(tree);
     for (int32_t node : tree.nodes_below(tree.root())) {
+      if (!is_full.empty() && is_full[node]) continue;
       interrupt_.check();
       const bool is_known = known != nullptr && (*known)[node].above == node;
       const Insertion best = is_known ? (*known)[node] : best_insertion(tree, node, scratch_);
@@ -170,6 +172,24 @@ class Search {
     std::stable_sort(found.begin(), found.end(), [](const Insertion &a, const Insertion &b) { return a.change < b.change; });
     if (found.size() > n) found.resize(n);
     return found;
+  }
+
+  // By node whether a test above it would put a leaf too deep; empty where none would.
+  static std::vector<uint8_t> nodes_without_room(const CutTree &tree) {
+    std::vector<uint8_t> is_full;
+    if (tree.n_leaves() <= tree.sample().max_depth) return is_full;
+    for (int32_t leaf : tree.leaves_below(tree.root())) {
+      if (tree.depth(leaf) < tree.sample().max_depth) continue;
+      for (int32_t at = leaf; at >= 0; at = tree.node(at).parent) {
+        is_full.resize(std::max(is_full.size(), static_cast<size_t>(at) + 1));
+        is_full[at] = 1;
+      }
+    }
+    if (!is_full.empty()) {
+      const std::vector<int32_t> nodes = tree.nodes_below(tree.root());
+      is_full.resize(std::max(is_full.size(), static_cast<size_t>(*std::max_element(nodes.begin(), nodes.end())) + 1));
+    }
+    return is_full;
   }
 
   bool swap_once(CutTree &tree, double &value) {
@@ -299,7 +319,7 @@ StepTaken to_python(Step step) {
 class TreeSearch {
  public:
   TreeSearch(In2<uint8_t> codes, In1<int32_t> n_bins, In2<double> rows, const std::string &leaf_cost, double threshold,
-             double size_price)
+             double size_price, double least_weight, int32_t max_depth)
       : codes_(std::move(codes)), rows_(std::move(rows)) {
     sample_.n_rows = static_cast<int64_t>(codes_.shape(0));
     sample_.n_cols = static_cast<int32_t>(codes_.shape(1));
@@ -313,6 +333,8 @@ class TreeSearch {
                     static_cast<int32_t>(rows_.shape(1))};
     sample_.threshold = threshold;
     sample_.size_price = size_price;
+    sample_.cost.least = std::max(least_weight, sample_.cost.least);
+    sample_.max_depth = max_depth;
     sample_.bin_begin.push_back(0);
     for (int32_t c = 0; c < sample_.n_cols; ++c) {
       require(n_bins(c) >= 1 && n_bins(c) <= 256, "a column has 1 to 256 bins");
@@ -411,9 +433,10 @@ void bind_tree_search(nb::module_ &m) {
 rows (n, w) are whole numbers, w a multiple of four: the weight, then what leaf_cost needs ("squares": coordinates, "counts":
 a weight in the entry of the row's label). Trees are (column, bin, right) in preorder: a row goes left, to the next node, when
 its code is at most bin; column is -1 at leaves. Changes by less than threshold do not count; a condition in the rule of
-weight 1 costs size_price, a level of depth a quarter of it.)")
-      .def(nb::init<In2<uint8_t>, In1<int32_t>, In2<double>, const std::string &, double, double>(), nb::arg("codes"),
-           nb::arg("n_bins"), nb::arg("rows"), nb::arg("leaf_cost"), nb::arg("threshold"), nb::arg("size_price"))
+weight 1 costs size_price, a level of depth a quarter of it. Leaves weigh at least least_weight and are no deeper than max_depth.)")
+      .def(nb::init<In2<uint8_t>, In1<int32_t>, In2<double>, const std::string &, double, double, double, int32_t>(),
+           nb::arg("codes"), nb::arg("n_bins"), nb::arg("rows"), nb::arg("leaf_cost"), nb::arg("threshold"),
+           nb::arg("size_price"), nb::arg("least_weight") = 0.0, nb::arg("max_depth") = std::numeric_limits<int32_t>::max())
       .def("run", &TreeSearch::run, nb::arg("starts"), nb::arg("n_leaves"), nb::arg("swaps"), nb::arg("n_deletions"),
            nb::arg("n_insertions"), nb::arg("tolerance"), nb::arg("work"), nb::arg("seed"), nb::arg("n_jobs"),
            nb::arg("progress").none(),

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.tree.limits import Limits
 from cutwise.tree.provider import GrowthProblem, LabelPayload, LeafCut, MemoryProvider, NodeSums
 from cutwise.tree.threshold_tree import NodeTest
 
@@ -30,6 +31,7 @@ class CliqueCriterion:
     def __init__(self, problem: GrowthProblem) -> None:
         self._provider = problem.provider
         self._payload = LabelPayload(problem.n_clusters)
+        self._limits = problem.limits
         self._sizes = self._provider.totals(0, self._payload)
 
     def sums(self, node: int) -> NodeSums:
@@ -53,7 +55,7 @@ class CliqueCriterion:
         """See :class:`ExpansionCriterion`."""
         if np.count_nonzero(sums.totals) < 2:
             return None
-        candidates = self._provider.search(node, FewestPairs(self._sizes))
+        candidates = self._provider.search(node, FewestPairs(self._sizes, self._limits))
         if not candidates:
             return None
         scores = [_ratio(left, at_left) + _ratio(right, at_right) for left, at_left, right, at_right, *_ in candidates]
@@ -71,12 +73,14 @@ class FewestPairs:
     """
 
     sizes: Int64
+    limits: Limits | None = None
 
     def among(self, memory: MemoryProvider, rows: Int32) -> list[tuple[int, int, int, int, int, float, int, int]]:
         """See :class:`cutwise.tree.provider.Search`."""
         return core.best_clique_cuts(
-            memory.table.encoded, memory.table.matrix, rows, memory.labels, memory.weights, self.sizes, memory.n_jobs
-        )
+            memory.table.encoded, memory.table.matrix, rows, memory.labels, memory.weights, self.sizes,
+            None if self.limits is None else self.limits.of_node, memory.n_jobs,
+        )  # fmt: skip
 
 
 def _ratio(separated: int, degree: int) -> Fraction:

@@ -8,7 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.provider import Category, GrowthProblem, LabelPayload, LeafCut, MemoryProvider, NodeSums
+from cutwise.tree.limits import Limits
+from cutwise.tree.provider import (
+    Category,
+    GrowthProblem,
+    LabelPayload,
+    LeafCut,
+    MemoryProvider,
+    NodeSums,
+    allowed_categories,
+)
 
 from .surrogate import better_set, interval_cut, leaf_cut
 
@@ -32,6 +41,7 @@ class DisagreementCriterion:
         self._intervals = problem.intervals
         self._payload = LabelPayload(problem.n_clusters)
         self._gini = problem.gini
+        self._limits = problem.limits
 
     def sums(self, node: int) -> NodeSums:
         """See :class:`ExpansionCriterion`; weight by label."""
@@ -54,7 +64,7 @@ class DisagreementCriterion:
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
-        cut = self._provider.search(node, FewestDisagree(sums, self._gini))
+        cut = self._provider.search(node, FewestDisagree(sums, self._gini, self._limits))
         if cut is None or not self._intervals or (cut.cost == 0 and cut.impurity == 0.0):
             return cut
         return self._provider.search(node, FewestDisagreeInterval(sums, self._gini, cut)) or cut
@@ -66,21 +76,22 @@ class FewestDisagree:
 
     sums: NodeSums
     gini: bool
+    limits: Limits | None = None
 
     def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
         sums = self.sums
         cut = leaf_cut(core.best_disagreement_cut(
             memory.table.encoded, memory.table.matrix, rows, memory.labels, memory.weights, sums.histogram, sums.totals,
-            self.gini, memory.n_jobs,
+            self.gini, None if self.limits is None else self.limits.of_node, memory.n_jobs,
         ))  # fmt: skip
-        for category in memory.categories:
+        for category, counts, limits in allowed_categories(memory.categories, rows, self.limits):
             of_level = (
                 _count(memory, category, rows, len(sums.totals))
                 if sums.histogram is None
                 else category.of_histogram(sums.histogram, sums.totals)
             )
-            cut = better_set(cut, memory, category, core.best_level_set(of_level, is_counts=True, gini=self.gini))
+            cut = better_set(cut, memory, category, core.best_level_set(of_level, True, self.gini, counts, limits))
         return cut
 
 

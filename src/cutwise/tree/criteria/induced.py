@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.provider import GrowthProblem, MemoryProvider, SeparatingCut, SeparationNode
+from cutwise.tree.provider import GrowthProblem, MemoryProvider, SeparatingCut, SeparationNode, allowed_categories
 from cutwise.tree.threshold_tree import NodeTest
 
 Int32 = npt.NDArray[np.int32]
@@ -105,7 +105,7 @@ class NearestTwoRows:
         found = core.best_induced_cut(
             table.encoded, table.matrix, rows, self._costs.excess, self._states, table.weights, self._histogram,
             self._totals, self._nearest_costs, nearest.coordinates, search.node.survivors, nearest.depth_penalty,
-            search.kills_left, search.kills_right, self._memory.n_jobs,
+            search.kills_left, search.kills_right, search.node.core_limits, self._memory.n_jobs,
         )  # fmt: skip
         cut = best = None
         if found is not None:
@@ -113,13 +113,13 @@ class NearestTwoRows:
             cut = SeparatingCut.at(feature, threshold, nearest.coordinates, search.node.survivors)
             best = (not is_valid, score, induced)
             source = feature if table.searched is None else int(table.searched.source[feature])
-        for category in self._memory.categories:
+        for category, counts, limits in allowed_categories(self._memory.categories, rows, search.node.limits):
             modes, first = category.modes(nearest.coordinates)[search.node.survivors], int(category.columns[0])
             by_modes = core.least_induced_modes(
                 table.matrix, rows, category.codes, self._costs.excess, category.weights(rows, table.weights),
                 search.node.survivors, modes, self._nearest_costs, nearest.depth_penalty,
                 bool(search.kills_left[first]), bool(search.kills_right[first]),
-                None if best is None or best[0] else best[1],
+                None if best is None or best[0] else best[1], counts, limits,
             )  # fmt: skip
             if by_modes is None:
                 continue

@@ -11,7 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.provider import Category, CostPayload, GrowthProblem, MemoryProvider, SeparatingCut, SeparationNode
+from cutwise.tree.provider import (
+    Category,
+    CostPayload,
+    GrowthProblem,
+    MemoryProvider,
+    SeparatingCut,
+    SeparationNode,
+    allowed_categories,
+)
 from cutwise.tree.threshold_tree import NodeTest
 
 Int32 = npt.NDArray[np.int32]
@@ -140,16 +148,16 @@ class FewestByModes:
         best, searched = self.cut, memory.table.searched
         best_second: int | None = None
         survivors, clusters_of_rows = self.node.survivors, memory.state_of(self.mistakes)
-        for category in memory.categories:
+        for category, allowed_counts, limits in allowed_categories(memory.categories, rows, self.node.limits):
             modes = category.modes(self.mistakes.coordinates)[survivors]
             counts = clusters_of_rows.by_level(category, rows)
             weight = category.weights(rows, memory.weights)
-            found = core.fewest_mode_mistakes(counts, weight, survivors, modes)
+            found = core.fewest_mode_mistakes(counts, weight, survivors, modes, None, allowed_counts, limits)
             if found is None or (best is not None and found[0] > best.mistakes):
                 continue
             if memory.has_costs:
                 costs = category.of_rows(rows, memory.costs.excess[rows])
-                found = core.fewest_mode_mistakes(counts, weight, survivors, modes, costs)
+                found = core.fewest_mode_mistakes(counts, weight, survivors, modes, costs, allowed_counts, limits)
                 assert found is not None
             if best is not None and found[0] == best.mistakes:
                 if best_second is None:
@@ -216,7 +224,7 @@ class MistakeRows:
         return core.fewest_mistakes(
             table.encoded, table.matrix, rows, self._cluster, table.weights, self._already_mistaken[node.number],
             self._histogram, self._totals, self._coordinates, node.survivors,
-            self._cuts.setdefault(node.number, core.CutCache()), memory.n_jobs,
+            self._cuts.setdefault(node.number, core.CutCache()), node.core_limits, memory.n_jobs,
         )  # fmt: skip
 
     def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
@@ -236,7 +244,7 @@ class MistakeRows:
             self._cluster[mistaken] = -1
             n_mistaken += len(mistaken)
         # What is known of a node's columns is handed on to a child that loses next to nothing.
-        cuts = self._cuts.pop(node.number, None)
+        cuts = self._cuts.pop(node.number, None) if node.limits is None else None
         smaller, larger = sorted(children, key=lambda child: memory.size(child.number))
         few = FEWER_TIMES * memory.size(smaller.number) <= memory.size(larger.number)
         if cuts is not None and n_mistaken == 0 and few and len(larger.survivors) > 1:

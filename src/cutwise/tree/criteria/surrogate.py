@@ -9,7 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.provider import Category, CostPayload, GrowthProblem, LeafCut, MemoryProvider, NodeSums
+from cutwise.tree.limits import Limits
+from cutwise.tree.provider import (
+    Category,
+    CostPayload,
+    GrowthProblem,
+    LeafCut,
+    MemoryProvider,
+    NodeSums,
+    allowed_categories,
+)
 from cutwise.tree.threshold_tree import NodeTest
 
 Int32 = npt.NDArray[np.int32]
@@ -30,6 +39,7 @@ class SurrogateCriterion:
         self._provider = problem.provider
         self._intervals = problem.intervals
         self._payload = CostPayload(problem.n_clusters)
+        self._limits = problem.limits
 
     def sums(self, node: int) -> NodeSums:
         """See :class:`ExpansionCriterion`; costs in fixed-point units above the base cost."""
@@ -49,7 +59,7 @@ class SurrogateCriterion:
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
-        cut = self._provider.search(node, CheapestCut(sums))
+        cut = self._provider.search(node, CheapestCut(sums, self._limits))
         if cut is None or not self._intervals or cut.cost == 0:
             return cut
         return self._provider.search(node, CheapestInterval(sums, cut)) or cut
@@ -60,21 +70,22 @@ class CheapestCut:
     """The cut of a node whose two sides cost least, each served by one cluster; None where its rows are equal."""
 
     sums: NodeSums
+    limits: Limits | None = None
 
     def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
         excess, sums = memory.costs.excess, self.sums
         cut = leaf_cut(core.best_surrogate_cut(
             memory.table.encoded, memory.table.matrix, rows, excess, sums.histogram, sums.totals, memory.zero_cost_rows,
-            memory.n_jobs,
+            None if self.limits is None else self.limits.of_node, memory.n_jobs,
         ))  # fmt: skip
-        for category in memory.categories:
+        for category, counts, limits in allowed_categories(memory.categories, rows, self.limits):
             of_level = (
                 category.of_rows(rows, excess[rows])
                 if sums.histogram is None
                 else category.of_histogram(sums.histogram, sums.totals)
             )
-            cut = better_set(cut, memory, category, core.best_level_set(of_level, is_counts=False))
+            cut = better_set(cut, memory, category, core.best_level_set(of_level, False, False, counts, limits))
         return cut
 
 

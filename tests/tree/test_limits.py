@@ -1,0 +1,256 @@
+"""Limits on columns, depth and leaves, against every cut that they allow."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+from cutwise import ClusterExplainer, ExplainableKMeans, core, load_model
+from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
+from cutwise.table.table import NUMBER
+from cutwise.tree.limits import Limits, NoAllowedCutError
+from tests.tree.mixed import Problem
+from tests.tree.test_mixed_cuts import induced, is_valid, mistakes, root_sides, shapes, sides, tagged
+
+SEEDS = range(150)
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A problem, and what limits its root: columns, rows of a side for each of its centers, centers of a side."""
+
+    p: Problem
+    may_cut: np.ndarray
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, seed: int) -> "Limited":
+        p, rng = shapes(seed), np.random.default_rng(seed + 1000)
+        may_cut = rng.random(len(p.kinds)) < 0.7
+        may_cut[rng.integers(len(p.kinds))] = True
+        return cls(p, may_cut, int(rng.integers(0, 4)), int(rng.integers(1, p.k + 1)))
+
+    def limits(self, max_depth: int | None = None) -> Limits:
+        searched = self.p.encoded.searched
+        columns = self.may_cut if searched is None else self.may_cut[searched.source]
+        return Limits(self.may_cut, columns.astype(np.uint8), max_depth, self.least, self.p.weights)
+
+    def counts(self, inside: np.ndarray) -> tuple[int, int]:
+        return int(self.p.weights[inside].sum()), int(self.p.weights[~inside].sum())
+
+    def allow(self, inside: np.ndarray, centers: np.ndarray, max_depth: int) -> bool:
+        of_side = (int(centers.sum()), int((~centers).sum()))
+        enough = all(n >= self.least * m for n, m in zip(self.counts(inside), of_side, strict=True))
+        return enough and max(of_side) <= 2 ** (max_depth - 1)
+
+
+def grown(p: Problem, algorithm: str, n_leaves: int, limits: Limits):
+    """The tree, or what ended its growth."""
+    try:
+        return p.grow(algorithm, n_leaves, limits=limits).tree, None
+    except NoAllowedCutError as error:
+        return None, error
+
+
+def two_sided(q: Limited) -> list[np.ndarray]:
+    allowed = [inside for column, inside in sides(q.p) if q.may_cut[column]]
+    return [inside for inside in allowed if min(q.counts(inside)) >= max(q.least, 1)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_allowed_cut_costs_less_than_that_of_exkmc(seed):
+    q = Limited.of(seed)
+    p, uncut = q.p, q.p.excess.sum(axis=0).min()
+    tree = p.grow("exkmc", 2, limits=q.limits()).tree
+    every = [p.excess[s].sum(axis=0).min() + p.excess[~s].sum(axis=0).min() for s in two_sided(q)]
+    cost = uncut
+    if tree.n_leaves == 2:
+        inside, _ = root_sides(p, tree)
+        cost = p.excess[inside].sum(axis=0).min() + p.excess[~inside].sum(axis=0).min()
+        assert min(q.counts(inside)) >= q.least
+        assert q.may_cut[tree.feature[0]]
+    assert cost == min([uncut, *every])
+
+
+@pytest.mark.parametrize("gini", [False, True])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_allowed_cut_disagrees_less_than_that_of_expand(seed, gini):
+    q = Limited.of(seed)
+    p = q.p
+
+    def disagreement(inside):
+        counts = [np.bincount(p.labels[s], p.weights[s], p.k) for s in (inside, ~inside)]
+        return sum(c.sum() - c.max() for c in counts)
+
+    tree = p.grow("expand", 2, gini=gini, limits=q.limits()).tree
+    uncut = np.zeros(len(p.labels), dtype=bool)
+    found = root_sides(p, tree)[0] if tree.n_leaves == 2 else uncut
+    assert disagreement(found) == min(map(disagreement, [uncut, *two_sided(q)]))
+    assert tree.n_leaves == 1 or min(q.counts(found)) >= q.least
+
+
+@pytest.mark.parametrize("algorithm", ["imm", "exgreedy"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_allowed_cut_between_centers_is_better_than_the_root_of_the_tree(seed, algorithm):
+    q = Limited.of(seed)
+    p = q.p
+    depth = max(int(np.ceil(np.log2(p.k))), 1)
+    # Sets that part the centers alike and are as good are one cut, whichever of them is taken.
+    loss = {"imm": mistakes, "exgreedy": induced}[algorithm]
+    every = [(loss(p, *s), is_valid(p, *s), by, s) for s, by in tagged(p)]
+    least = {}
+    for cost, _, by, s in every:
+        key = by, tuple(s[1])
+        least[key] = min(cost, least.get(key, cost))
+    columns = {by: q.may_cut[by] for by in range(len(p.kinds))}
+    thresholds = center_columns(q)
+    cuts: dict[object, list[tuple[float, bool]]] = {}
+    for number, ((cost, valid, by, s), may) in enumerate(zip(every, thresholds, strict=True)):
+        key = number if by < 0 else (by, tuple(s[1]))
+        if by < 0 or cost == least[key]:
+            is_allowed = (may if by < 0 else columns[by]) and q.allow(*s, depth)
+            rank = cost if algorithm == "imm" else (0 if valid else 1, cost)
+            cuts.setdefault(key, []).append((rank, bool(is_allowed)))
+    sure = [min(r for r, _ in cut) for cut in cuts.values() if all(ok for _, ok in cut)]
+    possible = [min(r for r, ok in cut if ok) for cut in cuts.values() if any(ok for _, ok in cut)]
+    tree, stopped = grown(p, algorithm, p.k, q.limits(depth))
+    if tree is None or tree.n_leaves < p.k:
+        assert stopped is None or stopped.path or not sure
+        return
+    inside, centers = root_sides(p, tree)
+    rank = loss(p, inside, centers)
+    rank = rank if algorithm == "imm" else (0 if is_valid(p, inside, centers) else 1, rank)
+    assert min(possible) <= rank
+    assert not sure or rank <= min(sure)
+    assert q.allow(inside, centers, depth)
+
+
+def center_columns(q: Limited) -> list[bool]:
+    """By every cut of ``tagged``, whether its column may be cut."""
+    p, found = q.p, []
+    for column, kind in enumerate(p.kinds):
+        alone = Problem(p.values[:, [column]], (kind,), p.weights, p.labels, p.excess)
+        found += [bool(q.may_cut[column])] * len(tagged(alone))
+    return found
+
+
+@pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand", "spex"])
+@pytest.mark.parametrize("seed", range(60))
+def test_no_tree_breaks_a_limit_and_every_center_has_its_leaf_or_the_error_names_the_node(seed, algorithm):
+    q = Limited.of(seed)
+    p = q.p
+    if algorithm == "spex" and any(kind.name == "category" for kind in p.kinds):
+        return
+    limits = q.limits(int(np.ceil(np.log2(p.k))) + seed % 2)
+    tree, stopped = grown(p, algorithm, p.k + 2, limits)
+    if tree is None:
+        assert algorithm in ("imm", "exgreedy", "exshallow")
+        assert len(stopped.clusters) > 1
+    else:
+        assert limits.hold(tree, tree.apply(core.as_matrix(p.values)))
+
+
+@pytest.mark.parametrize("algorithm", ["exkmc", "expand", "imm", "exgreedy"])
+@pytest.mark.parametrize("seed", range(5))
+def test_bins_of_many_values_are_opened_where_a_limit_lies_in_them(seed, algorithm):
+    rng = np.random.default_rng(seed)
+    n, k = 1500, 3
+    values = rng.normal(size=(n, 2))
+    labels = np.digitize(values[:, 0] + 0.5 * values[:, 1], [-0.5, 0.7]).astype(np.int32)
+    excess = rng.integers(0, 40, (n, k)) + 60 * (np.arange(k) != labels[:, None])
+    weights = rng.integers(1, 3, n)
+    excess -= excess.min(axis=1, keepdims=True)
+    p = Problem(values, (NUMBER, NUMBER), weights, labels, excess * weights[:, None])
+    q = Limited(p, np.array([seed % 2 == 0, True]), int(rng.integers(550, 720)), k)
+    best = np.inf
+    for column in np.flatnonzero(q.may_cut):
+        order = np.argsort(values[:, column])
+        centers = p.centers(column)
+        ends = np.union1d(values[order, column], centers)[:-1]
+        for t in ends:
+            inside, own = values[:, column] <= t, centers <= t
+            needed = (own.sum(), k - own.sum()) if algorithm in ("imm", "exgreedy") else (1, 1)
+            if min(needed) == 0 or any(c < q.least * m for c, m in zip(q.counts(inside), needed, strict=True)):
+                continue
+            best = min(best, score(p, algorithm, inside, own))
+    tree, stopped = grown(p, algorithm, 2 if algorithm in ("exkmc", "expand") else k, q.limits())
+    if tree is None:
+        assert stopped.path or best == np.inf
+        return
+    inside = values[:, tree.feature[0]] <= tree.threshold[0]
+    assert score(p, algorithm, *root_sides(p, tree)) == best
+    assert min(q.counts(inside)) >= q.least
+
+
+def score(p: Problem, algorithm: str, inside: np.ndarray, own: np.ndarray) -> int:
+    if algorithm in ("imm", "exgreedy"):
+        return {"imm": mistakes, "exgreedy": induced}[algorithm](p, inside, own)
+    of_side = p.excess if algorithm == "exkmc" else p.weights[:, None] * (np.arange(p.k) != p.labels[:, None])
+    return sum(of_side[s].sum(axis=0).min() for s in (inside, ~inside))
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"max_depth": 3},
+        {"min_samples_leaf": 25},
+        {"min_samples_leaf": 0.12},
+        {"cut_features": ["alcohol", "flavanoids", "proline"]},
+        {"max_depth": 3, "min_samples_leaf": 15},
+    ],
+)
+@pytest.mark.parametrize("algorithm", ["search", "exgreedy", "explain"])
+def test_estimators_keep_limits_and_say_what_they_cost(algorithm, limits, tmp_path):
+    X = load_wine(as_frame=True).data
+    free = ExplainableKMeans(5, algorithm="exgreedy" if algorithm == "explain" else algorithm, random_state=0).fit(X)
+    if algorithm == "explain":
+        model = ClusterExplainer(**limits).fit(X, free.reference_.labels)
+        assert model.limits_price_ >= -1
+    else:
+        model = ExplainableKMeans(5, algorithm=algorithm, random_state=0, **limits).fit(X)
+        assert model.limits_price_ == pytest.approx(model.cost_ / free.cost_ - 1)
+    tree, least = model.tree_, limits.get("min_samples_leaf", 1)
+    assert tree.depth <= limits.get("max_depth", 99)
+    assert tree.n_node_samples[tree.leaves].min() >= (least if least >= 1 else least * len(X))
+    assert {X.columns[j] for j in tree.feature if j >= 0} <= set(limits.get("cut_features", X.columns))
+    assert np.isnan(free.limits_price_)
+    model.save(tmp_path / "model.json")
+    assert load_model(tmp_path / "model.json").limits_price_ == model.limits_price_
+
+
+X = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 1.0], [5.0, 0.0, 2.0], [5.0, 1.0, 2.0], [9.0, 0.0, 3.0], [9.0, 1.0, 3.0]])
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"max_depth": 1}, ["max_depth=1 holds at most 2 leaves", "n_clusters=3", "max_depth >= 2"]),
+        ({"max_depth": 0}, ["max_depth"]),
+        ({"min_samples_leaf": 3}, ["min_samples_leaf=3", "9 rows", "there are 6", "<= 2"]),
+        ({"min_samples_leaf": 0.4}, ["min_samples_leaf=0.4", "room for 2 leaves"]),
+        ({"min_samples_leaf": 1.5}, ["min_samples_leaf=1.5"]),
+        ({"min_samples_leaf": 0}, ["min_samples_leaf=0"]),
+        ({"cut_features": ["x0", "wight"]}, ["cut_features names 'wight'"]),
+        ({"cut_features": []}, ["cut_features names no column"]),
+        ({"cut_features": [1]}, ["equal in every column of cut_features", "'x0', 'x2'"]),
+        ({"algorithm": "optimal", "n_clusters": 2, "max_depth": 3}, ["optimal"]),
+    ],
+)
+def test_limits_that_nothing_can_keep_are_refused_before_anything_grows(params, words):
+    params = {"n_clusters": 3, "random_state": 0, **params}
+    with pytest.raises(InvalidInputError) as caught:
+        ExplainableKMeans(**params).fit(X)
+    assert all(word in str(caught.value) for word in words)
+
+
+def test_a_node_without_an_allowed_cut_ends_the_fit_with_its_clusters_its_rule_and_the_next_step():
+    y = np.repeat(np.arange(4), [60, 60, 10, 70])
+    X = 10.0 * y[:, None]
+    with pytest.raises(InfeasibleLimitsError) as caught:
+        ClusterExplainer(algorithm="exgreedy", min_samples_leaf=41).fit(X, y)
+    message = str(caught.value)
+    assert "min_samples_leaf=41 leaves no cut for clusters" in message
+    assert "Without it the smallest leaf would have 10 rows. Use min_samples_leaf <= 10, or fewer clusters" in message
+    assert "rows of `x0 " in message
