@@ -9,6 +9,7 @@
     │   ├── NotFiniteError                       NaN, null or infinity
     │   ├── ColumnMismatchError                  other columns than those of fit
     │   ├── UnknownOptionError                   a word that is not one of the valid options
+    │   ├── InfeasibleLimitsError                limits that leave a cluster without a leaf
     │   ├── ModelFileError                       a saved model that cannot be read
     │   └── DataSetUnavailableError              a data set of the papers that cannot be had
     └── MissingDependencyError (ImportError)     an optional package that is not installed
@@ -43,6 +44,7 @@ __all__ = [
     "DataSetUnavailableError",
     "EmptyClusterWarning",
     "IdentifierWarning",
+    "InfeasibleLimitsError",
     "InvalidInputError",
     "LargeIntegersWarning",
     "MissingDependencyError",
