@@ -197,6 +197,31 @@ def exact_sum(
     The (weighted) sum of finite values, whatever their order; an int64 weight is a repeated value exactly.
     """
 
+def cluster_sums(
+    matrix: Matrix,
+    labels: NDArray[numpy.int32],
+    n_clusters: int,
+    weights: NDArray[numpy.int64] | None,
+    sizes: NDArray[numpy.float64],
+    total_weight: float,
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    Exact sums of a batch of rows by cluster, high and low parts (n_clusters, d), and weights: parts of cluster_means.
+
+    sizes (d,): the largest absolute value of every column, and total_weight, both of all batches.
+    """
+
+def means_of_sums(
+    high: NDArray[numpy.int64],
+    low: NDArray[numpy.int64],
+    weight: NDArray[numpy.int64],
+    sizes: NDArray[numpy.float64],
+    total_weight: float,
+) -> NDArray[numpy.float64]:
+    """
+    The means that cluster_means gives, (n_clusters, d), from the sums of all batches together.
+    """
+
 def cluster_means(
     matrix: Matrix,
     labels: NDArray[numpy.int32],
@@ -630,6 +655,27 @@ def cheapest_tied_cut(
     thresholds: NDArray[numpy.float64],
 ) -> int: ...
 
+def least_depth_score(
+    induced: NDArray[numpy.int64],
+    left_low: NDArray[numpy.int64],
+    left_high: NDArray[numpy.int64],
+    n_left: NDArray[numpy.int64],
+    feature: NDArray[numpy.int32],
+    threshold: NDArray[numpy.float64],
+    current: int,
+    points: int,
+    centers: int,
+    penalty: float,
+    kills_left: NDArray[numpy.uint8],
+    kills_right: NDArray[numpy.uint8],
+) -> tuple[int, NDArray[numpy.float64]]:
+    """
+    The cut of least Price + penalty * DExp among some, as best_induced_cut compares them, and the score of each.
+
+    induced: cost of a cut; n_left: centers on its left. Where left_low < left_high, the points on the left, the score is a lower bound on
+    those of several cuts, none of which is chosen. Gives its position, -1 where there is none.
+    """
+
 @overload
 def best_induced_cut(
     encoded: Encoded,
@@ -782,6 +828,57 @@ def partition_interval(
     Gives their number and the values next to the two ends, (below_max, inside_min, inside_max, above_min), infinite where no
     row is.
     """
+
+def bin_codes(matrix: Matrix, edges: NDArray[numpy.float64], begin: NDArray[numpy.int64]) -> NDArray[numpy.uint8]:
+    """
+    The bin of every value, (n_rows, d): how many of its column's edges are below it.
+
+    edges: sorted, column after column; begin (d + 1,): the first bin of each column, where a column has one bin more than edges.
+    """
+
+@overload
+def add_to_tallies(
+    matrix: Matrix,
+    codes: NDArray[numpy.uint8],
+    begin: NDArray[numpy.int64],
+    node: NDArray[numpy.int32],
+    labels: NDArray[numpy.int32],
+    weights: NDArray[numpy.int64] | None,
+    base: NDArray[numpy.int64],
+    excess: NDArray[numpy.int32],
+    order: NDArray[numpy.int32],
+    n_survivors: NDArray[numpy.int32],
+    sums: NDArray[numpy.int64],
+    sides: NDArray[numpy.int64] | None,
+    low: NDArray[numpy.float64],
+    high: NDArray[numpy.float64],
+) -> None:
+    """
+    Add a batch of rows to the sums of their nodes, by column and bin.
+
+    codes (n, d), begin: as bin_codes gives and takes them. node (n,): of each row, -1 for none. sums (n_nodes, n_bins, 2 + 2 k): rows,
+    base, weight by label, costs by cluster. sides (n_nodes, n_bins, 2 k - 1) or None: what rows cost by the best of all survivors; of the
+    first s along the column, s = 1 .. m - 1, at s; of the others at k - 1 + s. order (n_nodes, d, k): survivors by coordinate, n_survivors
+    (n_nodes,): how many there are. low, high (n_nodes, n_bins): the least and the largest value, kept along.
+    """
+
+@overload
+def add_to_tallies(
+    matrix: Matrix,
+    codes: NDArray[numpy.uint8],
+    begin: NDArray[numpy.int64],
+    node: NDArray[numpy.int32],
+    labels: NDArray[numpy.int32],
+    weights: NDArray[numpy.int64] | None,
+    base: NDArray[numpy.int64],
+    excess: NDArray[numpy.int64],
+    order: NDArray[numpy.int32],
+    n_survivors: NDArray[numpy.int32],
+    sums: NDArray[numpy.int64],
+    sides: NDArray[numpy.int64] | None,
+    low: NDArray[numpy.float64],
+    high: NDArray[numpy.float64],
+) -> None: ...
 
 class Ranks:
     """

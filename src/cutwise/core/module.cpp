@@ -26,6 +26,7 @@ void bind_ties(nb::module_ &m);
 void bind_induced(nb::module_ &m);
 void bind_two_nearest(nb::module_ &m);
 void bind_partition(nb::module_ &m);
+void bind_tallies(nb::module_ &m);
 void bind_ranks(nb::module_ &m);
 void bind_intervals(nb::module_ &m);
 void bind_feature_table(nb::module_ &m);
@@ -70,6 +71,7 @@ NB_MODULE(_core, m) {
   bind_induced(m);
   bind_two_nearest(m);
   bind_partition(m);
+  bind_tallies(m);
   bind_ranks(m);
   bind_intervals(m);
   bind_feature_table(m);

@@ -307,6 +307,13 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         """Share of the cost of a single cluster that the reference takes away."""
         return 1 - self.reference_.cost / self.total_cost_ if 0 < self.total_cost_ < math.inf else math.nan
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "labels_" and "n_passes_" in self.__dict__:
+            raise AttributeError(
+                "A fit of a table in batches keeps nothing about its rows: predict(X) gives the labels."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     # For the subclasses -----------------------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:

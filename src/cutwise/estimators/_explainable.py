@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cutwise._docs import fill_doc
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
-from cutwise.passes.sources import pop_weights
+from cutwise.passes.sources import as_lazy, pop_weights
 from cutwise.reference.objective import LazyCosts
 from cutwise.table.intake import (
     Seed,
@@ -34,6 +34,7 @@ from cutwise.tree.subtree import truncate_growth
 from ._base import TreeClusterer, unlimited
 from ._entries import Entries, pack_float
 from ._front import TreeFront, tree_front
+from ._lazy import fit_lazily
 from ._optimal import check_two_leaves, cut_in_two
 from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from .training import FitContext, MetricSpace, ReferenceRecipe, Stages, cut_coordinates, make_reference
@@ -242,6 +243,12 @@ class ExplainableClusterer(TreeClusterer):
             check_two_leaves(k, max_leaves)
         stages = Stages(type(self).__name__, self.verbose)
 
+        for name in ("depth_penalty_", "search_", "n_passes_"):
+            self.__dict__.pop(name, None)  # from an earlier fit
+        if (lazy := as_lazy(X)) is not None:
+            fit_lazily(self, lazy, sample_weight, max_leaves, fixed_penalty, stages)
+            stages.say(self._summary())
+            return self
         X, sample_weight = pop_weights(X, sample_weight)
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
         recipe = ReferenceRecipe(
@@ -257,8 +264,6 @@ class ExplainableClusterer(TreeClusterer):
         context = make_reference(recipe, table, space, sample_weight, stages)
         if self._runs is not None:
             context = replace(context, reference=replace(context.reference, runs=self._runs))
-        for name in ("depth_penalty_", "search_"):
-            self.__dict__.pop(name, None)  # from an earlier fit
         with stages.stage("tree"):
             if self.algorithm == "optimal":
                 grown = cut_in_two(context, columns_apart=space.preprocessor is not None)

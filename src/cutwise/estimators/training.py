@@ -450,7 +450,7 @@ class FitContext:
             cost=rows.sum(rows.costs(self.objective, centers, codes)),
             surrogate_cost=rows.sum(self._costs_by_reference(codes)),
             centers=centers,
-            between=_cost_around_mean(centers, weight) if self.objective is KMEANS else None,
+            between=cost_around_mean(centers, weight) if self.objective is KMEANS else None,
         )
 
     def _costs_by_reference(self, codes: Int32) -> Float64:
@@ -536,7 +536,7 @@ class FitContext:
         means, weight = means[occupied], weight[occupied]
         costs = np.array(
             [
-                sum(_cost_around_mean(means[clusters == c], weight[clusters == c]) for c in np.unique(clusters))
+                sum(cost_around_mean(means[clusters == c], weight[clusters == c]) for c in np.unique(clusters))
                 for clusters in clusters_by_size(grown, sizes, leaves[occupied])
             ]
         )
@@ -557,7 +557,7 @@ class FitContext:
         return rows.sum(costs) if np.isfinite(costs.max(initial=0.0)) else np.inf
 
 
-def _cost_around_mean(centers: Float64, weight: Float64) -> float:
+def cost_around_mean(centers: Float64, weight: Float64) -> float:
     """What the means of clusters cost around the mean of all rows, infinite beyond float64."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean = (weight[:, None] * centers).sum(axis=0) / weight.sum()

@@ -442,9 +442,11 @@ class LazyCosts:
         )
 
 
-class _Kernel(Protocol):
-    def __call__(
-        self, *, scale: float, weights: Weights, wide: bool, wide_base: bool, n_jobs: int
+class FixedCostsKernel(Protocol):
+    """Costs at a scale: as ``core.fixed_costs`` gives them."""
+
+    def __call__(  # noqa: D102
+        self, *, scale: float, wide: bool, wide_base: bool
     ) -> tuple[Units, Units, npt.NDArray[np.int64], int]: ...
 
 
@@ -470,15 +472,17 @@ def fixed_costs(
         row_costs = RowCosts(*objective.assign(matrix, centers, n_jobs)[1:])
     largest_base, largest, every = _largest_size(row_costs.own), row_costs.largest_excess, row_costs.take_every()
     del row_costs  # as large as the table on narrow ones, and not needed beside the costs
-    kernel: _Kernel
+    kernel: FixedCostsKernel
     if every is None:
-        kernel = partial(core.fixed_costs, matrix, centers, objective.name)
+        kernel = partial(core.fixed_costs, matrix, centers, objective.name, weights=weights, n_jobs=n_jobs)
     else:
-        kernel = partial(core.fixed_costs_given, core.as_matrix(every))
-    costs, magnitude = _fixed(kernel, largest_base, largest, matrix.n_rows, len(centers), weights, n_jobs)
+        kernel = partial(core.fixed_costs_given, core.as_matrix(every), weights=weights, n_jobs=n_jobs)
+    total = _total(matrix.n_rows, weights)
+    costs, magnitude = fixed_costs_by(kernel, largest_base, largest, total, len(centers), weights is not None)
     if len(centers) > 1 and magnitude < ENOUGH_BITS:
         exact = objective.costs(matrix, centers, n_jobs) if every is None else every
-        return _with_digits(costs, exact, weights)
+        capped = find_cap(second_excess(exact), costs.scale, total, weights)
+        return costs if capped is None else capped.costs(exact, weights)
     return costs
 
 
@@ -487,7 +491,8 @@ def fixed_costs_from_array(costs: npt.NDArray[np.generic], *, weights: Weights =
     matrix = core.as_matrix(costs)
     _, low, largest, _ = core.assign_given(matrix, n_jobs)
     n, k = costs.shape
-    return _fixed(partial(core.fixed_costs_given, matrix), _largest_size(low), largest, n, k, weights, n_jobs)[0]
+    kernel = partial(core.fixed_costs_given, matrix, weights=weights, n_jobs=n_jobs)
+    return fixed_costs_by(kernel, _largest_size(low), largest, _total(n, weights), k, weights is not None)[0]
 
 
 def disagreement_costs(labels: npt.NDArray[np.int32], n_clusters: int, *, weights: Weights = None) -> FixedCosts:
@@ -499,36 +504,25 @@ def disagreement_costs(labels: npt.NDArray[np.int32], n_clusters: int, *, weight
     return FixedCosts(excess, np.zeros(len(labels), np.int64), 1.0)
 
 
-def _fixed(
-    kernel: _Kernel,
-    largest_base: float,
-    largest: float,
-    n_rows: int,
-    n_clusters: int,
-    weights: Weights,
-    n_jobs: int,
+def fixed_costs_by(
+    kernel: FixedCostsKernel, largest_base: float, largest: float, total: int, n_clusters: int, is_weighted: bool
 ) -> tuple[FixedCosts, float]:
-    """The costs, and how many binary digits the excess of the second nearest center has in the mean."""
-    if weights is not None and len(weights) and int(weights.min()) < 1:
-        raise ValueError("fixed-point costs are for rows of positive weight: leave the others out")
+    """The costs of rows of this total weight, and how many binary digits their second nearest excess has in the mean.
+
+    ``largest_base``, ``largest``: of all rows, the largest cost by the nearest center and the largest excess above it.
+    """
     if not math.isfinite(largest) or not math.isfinite(largest_base):
         raise InvalidInputError(
             "Distances to the centers are beyond float64. Scale the columns, for instance with "
             "preprocessor=StandardScaler(), or divide X by a constant."
         )
-    total = _total(n_rows, weights)
     fine = total * n_clusters <= SMALL
     exponent = _exponent(largest, largest_base, total, FINE_BITS if fine else COARSE_BITS)
-    wide = fine or weights is not None
+    wide = fine or is_weighted
     # One bit to spare for the rounding of each row.
     wide_base = wide or math.ldexp(largest_base, exponent) >= 2**30
-    excess, base, sums, magnitude = kernel(
-        scale=math.ldexp(1.0, exponent),
-        weights=weights,
-        wide=wide,
-        wide_base=wide_base,
-        n_jobs=n_jobs,
-    )
+    scale = math.ldexp(1.0, exponent)
+    excess, base, sums, magnitude = kernel(scale=scale, wide=wide, wide_base=wide_base)
     if not fine and largest > 0.0 and magnitude < ENOUGH_BITS * total:
         # The sums themselves, at most this many units, say how much finer the scale can be.
         reach = int(sums.max()) + int(np.abs(base).sum(dtype=np.int64)) + 2 * total
@@ -537,39 +531,60 @@ def _fixed(
             del excess, base
             exponent += finer
             scale = math.ldexp(1.0, exponent)
-            excess, base, _, magnitude = kernel(scale=scale, weights=weights, wide=True, wide_base=True, n_jobs=n_jobs)
+            excess, base, _, magnitude = kernel(scale=scale, wide=True, wide_base=True)
     return FixedCosts(excess, base, math.ldexp(1.0, exponent)), magnitude / max(total, 1)
 
 
-def _with_digits(costs: FixedCosts, exact: npt.NDArray[np.float64], weights: Weights) -> FixedCosts:
-    """The costs capped where most rows' two nearest centers differ by too few units; ``exact`` is written into."""
-    low = exact.min(axis=1)
-    exact -= low[:, None]
-    second = np.partition(exact, 1, axis=1)[:, 1]
+@dataclass(frozen=True)
+class Cap:
+    """What costs are capped at, ``2**excess_bits`` and ``2**base_bits`` units of ``1 / scale``."""
+
+    scale: float
+    excess_bits: int
+    base_bits: int
+
+    def costs(self, exact: Float64, weights: Weights) -> FixedCosts:
+        """The costs; ``exact``, by every center, is written into."""
+        low = exact.min(axis=1)
+        exact -= low[:, None]
+        with np.errstate(over="ignore"):
+            excess = np.rint(np.minimum(exact * self.scale, 2.0**self.excess_bits)).astype(np.int64)
+            base = np.rint(np.minimum(low * self.scale, 2.0**self.base_bits)).astype(np.int64)
+        if weights is not None:
+            excess *= weights[:, None]
+            base *= weights
+        return FixedCosts(excess, base, self.scale)
+
+
+def second_excess(exact: Float64) -> Float64:
+    """What every row's second nearest center costs above the nearest."""
+    two = np.partition(exact, 1, axis=1)[:, :2]
+    second: Float64 = two[:, 1] - two[:, 0]
+    return second
+
+
+def find_cap(second: Float64, scale: float, total: int, weights: Weights) -> Cap | None:
+    """Where most rows' two nearest centers differ by too few units: the cap that saves most of them, if one does."""
     typical = _median_of_positive(second, weights)
     # Half of the sums for the excess, half for the base; a far center counts at least 2**16 times what a near one does.
-    room = SUM_BITS - 1 - _total(len(low), weights).bit_length()
+    room = SUM_BITS - 1 - total.bit_length()
     cap = min(FINE_BITS, room)
     enough = 2.0 ** min(ENOUGH_BITS, cap - 20)
-    if typical == 0.0 or typical * costs.scale >= enough:
-        return costs
+    if typical == 0.0 or typical * scale >= enough:
+        return None
     digits = min(CAPPED_BITS, max(cap - 30, min(ENOUGH_BITS, cap - 16)))
-    scale = math.ldexp(1.0, min(digits - math.frexp(typical)[1], 1000))
-    rows = np.ones(len(low)) if weights is None else weights
-    lost = rows[(second > 0.0) & (second < enough / costs.scale)].sum()
-    still_lost = rows[(second > 0.0) & ((second < enough / scale) | (second > 2.0**cap / scale))].sum()
+    capped = math.ldexp(1.0, min(digits - math.frexp(typical)[1], 1000))
+    rows = np.ones(len(second)) if weights is None else weights
+    lost = rows[(second > 0.0) & (second < enough / scale)].sum()
+    still_lost = rows[(second > 0.0) & ((second < enough / capped) | (second > 2.0**cap / capped))].sum()
     if still_lost > lost / 2:
-        return costs  # of all sizes, such as a geometric series: something is lost either way
-    with np.errstate(over="ignore"):
-        excess = np.rint(np.minimum(exact * scale, 2.0**cap)).astype(np.int64)
-        base = np.rint(np.minimum(low * scale, 2.0**room)).astype(np.int64)
-    if weights is not None:
-        excess *= weights[:, None]
-        base *= weights
-    return FixedCosts(excess, base, scale)
+        return None  # of all sizes, such as a geometric series: something is lost either way
+    return Cap(capped, cap, room)
 
 
 def _total(n_rows: int, weights: Weights) -> int:
+    if weights is not None and len(weights) and int(weights.min()) < 1:
+        raise ValueError("fixed-point costs are for rows of positive weight: leave the others out")
     return n_rows if weights is None else int(weights.sum())
 
 

@@ -143,9 +143,16 @@ def grow_tree(
         )
         return grow(problem, algorithm, max_leaves, expansion, progress)
 
+    return fewest_empty(grown, algorithm, depth_penalty)
+
+
+def fewest_empty(grown: Callable[[float], GrownTree], algorithm: str, depth_penalty: float) -> GrownTree:
+    """The tree of a depth penalty, or the one without where that has fewer leaves without rows.
+
+    Valid cuts may end at a node where no cut is valid: less depth is no reason for a cluster without rows.
+    """
     tree = grown(depth_penalty)
     if algorithm == "exshallow" and depth_penalty > 0 and tree.n_empty:
-        # Valid cuts may end at a node where no cut is valid: less depth is no reason for a cluster without rows.
         deeper = grown(0.0)
         tree = deeper if deeper.n_empty < tree.n_empty else tree
     return tree

@@ -214,11 +214,59 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
   return {means.to_numpy(), totals.to_numpy()};
 }
 
+using Sums = std::tuple<Owned<int64_t, 2>, Owned<int64_t, 2>, Owned<int64_t, 1>>;
+
+Sums cluster_sums(const Matrix &x, const In1<int32_t> &labels, int64_t k, const Weights &weights, const In1<double> &sizes,
+                  double total_weight) {
+  const int64_t n = x.n_rows(), d = x.n_cols();
+  require(static_cast<int64_t>(labels.size()) == n && static_cast<int64_t>(sizes.size()) == d,
+          "there is one label for each row, and one size for each column");
+  checked(weights, n);
+  for (int64_t i = 0; i < n; ++i) require(labels(i) < k, "a label is below the number of clusters");
+  NewArray<int64_t, 2> high(k, d), low(k, d);
+  NewArray<int64_t, 1> weight(k);
+  {
+    const AnyWeights any = weights ? AnyWeights(*weights) : AnyWeights();
+    nb::gil_scoped_release release;
+    const int bits = term_bits(total_weight);
+    SumPlan plan{std::vector<double>(sizes.data(), sizes.data() + d), {}, std::ldexp(1.0, bits)};
+    for (double &s : plan.scale) s = term_scale(s, bits);
+    ClusterSums sums(k, d, false);
+    sum_rows(*RowReader::of(x), labels, RowAdder{plan, any, d}, 0, n, sums);
+    std::copy(sums.high.begin(), sums.high.end(), high.data());
+    std::copy(sums.low.begin(), sums.low.end(), low.data());
+    std::copy(sums.weight.begin(), sums.weight.end(), weight.data());
+  }
+  return {high.to_numpy(), low.to_numpy(), weight.to_numpy()};
+}
+
+Owned<double, 2> means_of_sums(const In2<int64_t> &high, const In2<int64_t> &low, const In1<int64_t> &weight,
+                               const In1<double> &sizes, double total_weight) {
+  const int64_t k = static_cast<int64_t>(weight.size()), d = static_cast<int64_t>(sizes.size());
+  for (const auto *each : {&high, &low})
+    require(static_cast<int64_t>(each->shape(0)) == k && static_cast<int64_t>(each->shape(1)) == d, "sums are of shape (k, d)");
+  const int bits = term_bits(total_weight);
+  NewArray<double, 2> means(k, d);
+  for (int64_t j = 0; j < k; ++j)
+    for (int64_t f = 0; f < d; ++f)
+      means.data()[j * d + f] =
+          weight(j) > 0 ? mean_of_terms(high(j, f), low(j, f), weight(j), std::ldexp(1.0, bits), term_scale(sizes(f), bits))
+                        : std::numeric_limits<double>::quiet_NaN();
+  return means.to_numpy();
+}
+
 }  // namespace
 }  // namespace cutwise
 
 void bind_means(nanobind::module_ &m) {
   using namespace cutwise;
+  m.def("cluster_sums", &cutwise::cluster_sums, "matrix"_a, "labels"_a, "n_clusters"_a, "weights"_a.none(), "sizes"_a,
+        "total_weight"_a,
+        R"(Exact sums of a batch of rows by cluster, high and low parts (n_clusters, d), and weights: parts of cluster_means.
+
+sizes (d,): the largest absolute value of every column, and total_weight, both of all batches.)");
+  m.def("means_of_sums", &cutwise::means_of_sums, "high"_a, "low"_a, "weight"_a, "sizes"_a, "total_weight"_a,
+        "The means that cluster_means gives, (n_clusters, d), from the sums of all batches together.");
   m.def("cluster_means", &cutwise::cluster_means, "matrix"_a, "labels"_a, "n_clusters"_a, "weights"_a.none() = nb::none(),
         "n_jobs"_a = 1, "column_sizes"_a.none() = nb::none(),
         R"(Weighted means of the rows of each cluster, (n_clusters, d), and the weight of each cluster.

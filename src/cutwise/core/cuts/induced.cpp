@@ -33,6 +33,13 @@ struct Key {
   }
 };
 
+// Orders cuts: score, then induced cost where both are infinite, then the tie rule of every search.
+bool is_before(const DepthScore &depth, const Key &a, const Key &b) {
+  if (const int order = depth.compare(a.score, a.induced, a.depth, b.score, b.induced, b.depth)) return order < 0;
+  if (std::isinf(a.score) && a.induced != b.induced) return a.induced < b.induced;
+  return a.cut < b.cut;
+}
+
 // One cut, or the inside of a bin, as the bound sees it.
 struct Candidate {
   int64_t induced;
@@ -66,12 +73,6 @@ struct InducedSearch {
   bool is_valid = false;                  // whether each side of the best cut has as many distinct rows as centers
   const ValidCuts *valid_cuts = nullptr;  // null: every cut that parts centers is valid
 
-  // Orders cuts: score, then induced cost where both are infinite, then the tie rule of every search.
-  bool is_before(const Key &a, const Key &b) const {
-    if (const int order = depth.compare(a.score, a.induced, a.depth, b.score, b.induced, b.depth)) return order < 0;
-    if (std::isinf(a.score) && a.induced != b.induced) return a.induced < b.induced;
-    return a.cut < b.cut;
-  }
   bool may_win(const Key &bound, const Key &than) const { return bound < than || DepthScore::is_near(bound.score, than.score); }
 
   // What a row costs above its base when served from one side only.
@@ -175,7 +176,7 @@ struct InducedSearch {
     if (bound > mine.score && !DepthScore::is_near(bound, mine.score)) return;
     const int64_t deep = depth.depth_of(left, left, count_of(span), span.feature);
     const Key key{depth.score(induced, deep), induced, deep, {span.feature, threshold}};
-    if (mine.cut.feature < 0 || is_before(key, mine)) mine = key;
+    if (mine.cut.feature < 0 || is_before(depth, key, mine)) mine = key;
   }
 
   // Rows of known order from `begin_sum` on: every cut of the span among them.
@@ -317,7 +318,7 @@ struct InducedSearch {
       std::vector<Key> keys(batch.size(), best);
       parallel_for(n_jobs, static_cast<int64_t>(batch.size()), [&](int64_t i) { evaluate(batch[i], keys[i]); });
       for (const Key &key : keys)
-        if (key.cut.feature >= 0 && (best.cut.feature < 0 || is_before(key, best))) best = key;
+        if (key.cut.feature >= 0 && (best.cut.feature < 0 || is_before(depth, key, best))) best = key;
     }
   }
 };
@@ -398,6 +399,37 @@ void bind_induced(nb::module_ &m) {
         nb::arg("coordinates"), nb::arg("survivors"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"),
         nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1, doc);
   };
+  m.def(
+      "least_depth_score",
+      [](In1<int64_t> induced, In1<int64_t> left_low, In1<int64_t> left_high, In1<int64_t> n_left, In1<int32_t> feature,
+         In1<double> threshold, int64_t current, int64_t points, int64_t centers, double penalty, In1<uint8_t> kills_left,
+         In1<uint8_t> kills_right) {
+        const DepthScore depth{current, points, centers, penalty, kills_left.data(), kills_right.data()};
+        const size_t n = induced.size();
+        for (size_t size : {left_low.size(), left_high.size(), n_left.size(), feature.size(), threshold.size()})
+          require(size == n, "there is one of everything for each cut");
+        NewArray<double, 1> scores(n);
+        Key best;
+        int64_t at = -1;
+        for (size_t i = 0; i < n; ++i) {
+          require(feature(i) >= 0 && static_cast<size_t>(feature(i)) < kills_left.size(), "features are columns");
+          const int64_t deep = depth.depth_of(left_low(i), left_high(i), n_left(i), feature(i));
+          const Key key{depth.score(induced(i), deep), induced(i), deep, {feature(i), threshold(i)}};
+          scores.data()[i] = key.score;
+          if (left_low(i) == left_high(i) && (at < 0 || is_before(depth, key, best))) {
+            best = key;
+            at = static_cast<int64_t>(i);
+          }
+        }
+        return std::make_tuple(at, scores.to_numpy());
+      },
+      nb::arg("induced"), nb::arg("left_low"), nb::arg("left_high"), nb::arg("n_left"), nb::arg("feature"),
+      nb::arg("threshold"), nb::arg("current"), nb::arg("points"), nb::arg("centers"), nb::arg("penalty"),
+      nb::arg("kills_left"), nb::arg("kills_right"),
+      R"(The cut of least Price + penalty * DExp among some, as best_induced_cut compares them, and the score of each.
+
+induced: cost of a cut; n_left: centers on its left. Where left_low < left_high, the points on the left, the score is a lower bound on
+those of several cuts, none of which is chosen. Gives its position, -1 where there is none.)");
   for_states(SmallState{}, R"(The cut of least Price + penalty * DExp with a surviving center on each side.
 
 excess (n_rows, k): costs above the row's base. states: records of update_two_nearest, the two cheapest surviving clusters of

@@ -1,0 +1,335 @@
+"""The rows of a fit that are not in memory: read once from their engine, then from a temporary folder, in batches."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise import core
+from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError
+from cutwise.reference.objective import ENOUGH_BITS, Objective, find_cap, fixed_costs_by, second_excess
+from cutwise.table.intake import read_table, read_weights
+from cutwise.table.table import Columns, Table
+
+from .provider import Rows
+from .sources import BATCH_ROWS, LazyTable, pop_column
+from .sums import Scale
+
+Int32 = npt.NDArray[np.int32]
+
+Int64 = npt.NDArray[np.int64]
+
+Float64 = npt.NDArray[np.float64]
+
+MAX_WEIGHT = 2**31
+"""What whole weights add up to at most; it leaves 30 bits for the cost of a row."""
+
+SAMPLE = 20_000
+"""Rows whose values say where bins are: those of the smallest hashes of what they hold."""
+
+MOST_BINS = 256
+
+
+class Copies:
+    """A folder with a copy of the rows as plain numbers, gone with the fit.
+
+    Folders of processes that were killed are removed by the next.
+    """
+
+    def __init__(self) -> None:
+        parent = Path(tempfile.gettempdir())
+        for old in parent.glob("cutwise-*-rows-*"):
+            owner = re.match(r"cutwise-(\d+)-", old.name)
+            if owner and not _is_running(int(owner[1])):
+                shutil.rmtree(old, ignore_errors=True)
+        self.folder = Path(tempfile.mkdtemp(prefix=f"cutwise-{os.getpid()}-rows-"))
+
+    def __enter__(self) -> Path:
+        return self.folder
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # of somebody else
+        return True
+    return True
+
+
+class _Column:
+    """One array of all rows, in a file: written batch by batch, read by slices."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.width: tuple[int, ...] = ()
+        self.dtype: np.dtype[Any] = np.dtype(np.float64)
+
+    def append(self, values: npt.NDArray[Any]) -> None:
+        self.width, self.dtype = values.shape[1:], values.dtype
+        with self.path.open("ab") as file:
+            file.write(np.ascontiguousarray(values).data)
+
+    def read(self, first: int, n: int) -> npt.NDArray[Any]:
+        items = math.prod(self.width)
+        with self.path.open("rb") as file:
+            file.seek(first * items * self.dtype.itemsize)
+            values = np.fromfile(file, self.dtype, n * items)
+        return values.reshape(n, *self.width)
+
+    def mapped(self, n: int) -> npt.NDArray[Any]:
+        """All of it, as pages that the system reads and drops as it likes."""
+        return np.memmap(self.path, self.dtype, "r", shape=(n, *self.width))
+
+
+@dataclass(eq=False)
+class BatchedRows:
+    """The n rows of positive weight of a fit.
+
+    ``values``, ``weights``: where they lie. ``columns``: of the table, ``library``: of its batches. ``total_weight``:
+    of all rows. ``column_sizes`` (d,): the largest absolute values. ``sample``: rows that bins are planned by.
+    ``n_passes``: how often rows were gone over.
+    """
+
+    folder: Path
+    columns: Columns
+    library: str | None
+    n_rows: int
+    values: _Column
+    weights: _Column | None
+    labels: _Column
+    total_weight: int
+    column_sizes: Float64
+    sample: Float64
+    say: Callable[[str], None]
+    n_passes: int = 1
+
+    @classmethod
+    def read(cls, lazy: LazyTable, folder: Path, weights: str | None, say: Callable[[str], None]) -> BatchedRows:
+        """Copy the rows of a source; errors as of tables in memory."""
+        values, weight = _Column(folder / "values"), _Column(folder / "weights")
+        first: Table | None = None
+        n_rows = total = 0
+        sizes, is_one = np.zeros(0), True
+        sample, hashes = np.empty((0, 0)), np.empty(0, dtype=np.uint64)
+        for batch in lazy.batches():
+            table, own = _checked(batch, weights)
+            if first is None:
+                first, sizes, sample = table, np.zeros(table.n_columns), np.empty((0, table.n_columns))
+            if (table.names, table.kinds, table.values.dtype) != (first.names, first.kinds, first.values.dtype):
+                raise InvalidInputError(
+                    f"The batches of X differ: the first has columns {first.names} of {first.values.dtype}, another "
+                    f"{table.names} of {table.values.dtype}. Give all the same names and types."
+                )
+            x = np.ascontiguousarray(table.values)
+            if own is not None:
+                positive = own > 0
+                x, own = x[positive], own[positive].astype(np.int64)
+                weight.append(own)
+                total += int(own.sum())
+                is_one = is_one and bool((own == 1).all())
+            if not len(x):
+                continue
+            values.append(x)
+            n_rows += len(x)
+            sizes = np.maximum(sizes, np.abs(x.astype(np.float64)).max(axis=0))
+            # Equal rows have equal hashes, and count once: what heavy rows hold is one value of many.
+            own_hashes = core.row_hashes(core.as_matrix(x), 1)
+            if len(hashes) == SAMPLE:
+                known = own_hashes < hashes[-1]
+                x, own_hashes = x[known], own_hashes[known]
+            hashes, chosen = np.unique(np.append(hashes, own_hashes), return_index=True)
+            hashes, chosen = hashes[:SAMPLE], chosen[:SAMPLE]
+            sample = np.concatenate([sample, x.astype(np.float64)])[chosen]
+        if first is None or n_rows == 0:
+            raise InvalidInputError("X has no rows of positive weight. Give at least one.")
+        total = total if weights is not None else n_rows
+        if total > MAX_WEIGHT:
+            raise InvalidInputError(f"The weights add up to {total}, and tables in batches take 2**31 at most.")
+        say(f"{n_rows:,} rows read")
+        return cls(
+            folder,
+            first.columns,
+            first.library,
+            n_rows,
+            values,
+            None if weights is None or is_one else weight,
+            _Column(folder / "labels"),
+            total,
+            sizes,
+            sample,
+            say,
+        )
+
+    @property
+    def n_distinct_known(self) -> int:
+        """How many distinct rows there are; ``SAMPLE`` where there are more."""
+        return len(self.sample)
+
+    def slices(self, what: str) -> Iterator[tuple[int, int]]:
+        """Where batches start, and how many rows they have, of one pass."""
+        self.n_passes += 1
+        start, name = time.perf_counter(), f"pass {self.n_passes}, {what}"
+        for first in range(0, self.n_rows, BATCH_ROWS):
+            yield first, min(BATCH_ROWS, self.n_rows - first)
+        self.say(f"{name}: {self.n_rows:,} rows, {time.perf_counter() - start:.2f} s")
+
+    def table(self, first: int, n: int) -> Table:
+        """Some rows."""
+        return Table(self.values.read(first, n), self.columns.names, self.columns.has_names, self.columns.kinds)
+
+    def weight(self, first: int, n: int) -> Int64 | None:
+        """The weights of some rows."""
+        return None if self.weights is None else self.weights.read(first, n)
+
+    def whole(self) -> tuple[Table, Float64 | None]:
+        """All rows where they lie, and their weights, for what goes over them in its own way."""
+        table = Table(self.values.mapped(self.n_rows), self.columns.names, self.columns.has_names, self.columns.kinds)
+        return table, None if self.weights is None else np.array(self.weights.mapped(self.n_rows), dtype=np.float64)
+
+    def exact_sums(self, what: str, costs_of: Callable[[Table, int], list[Float64]]) -> list[float]:
+        """The weighted sums of some costs a row, by two passes; ``costs_of`` takes rows and the number of the first."""
+        largest: list[float] = []
+        for first, n in self.slices(f"{what}, the largest"):
+            own = [float(costs.max(initial=0.0)) for costs in costs_of(self.table(first, n), first)]
+            largest = [max(pair) for pair in zip(largest or own, own, strict=True)]
+        scales = [Scale.of(size, float(self.total_weight)) for size in largest]
+        parts = [(0, 0)] * len(scales)
+        for first, n in self.slices(what):
+            weights = self.weight(first, n)
+            for i, (scale, costs) in enumerate(zip(scales, costs_of(self.table(first, n), first), strict=True)):
+                high, low = scale.split(costs, weights)
+                parts[i] = parts[i][0] + high, parts[i][1] + low
+        return [scale.total(*part) for scale, part in zip(scales, parts, strict=True)]
+
+
+def _checked(batch: Any, weights: str | None) -> tuple[Table, Float64 | None]:
+    """A batch as a table of numbers, and its weights."""
+    own: Any = None
+    if weights is not None:
+        batch, own = pop_column(batch, weights, "sample_weight")
+        if np.asarray(own).dtype.kind in "fiub" and not np.asarray(own).any():
+            own = np.zeros(len(own))  # other batches have rows that count
+        else:
+            own = read_weights(own, len(own))
+        if not (own == np.rint(own)).all():
+            raise InvalidInputError(
+                f"sample_weight={weights!r} holds fractions, and tables in batches take whole numbers: how often a row "
+                "counts. Multiply them, and round."
+            )
+    try:
+        table = read_table(batch)
+    except (NotFiniteError, NotNumericError) as error:
+        raise type(error)(
+            f"{error}\nX comes in batches, and rows are counted within one. Tables in batches hold complete numbers; "
+            "a sample in memory may hold other columns too."
+        ) from error
+    return table, own
+
+
+class PreparedRows:
+    """Rows with their bins, labels and costs by given centers: what trees are grown from (a provider's ``Source``)."""
+
+    def __init__(self, rows: BatchedRows, centers: Float64, objective: Objective) -> None:
+        self.rows, self.centers, self.objective = rows, centers, objective
+        self.kinds, self.n_clusters = rows.columns.kinds, len(centers)
+        self._edges, self.begin = _plan_bins(rows.sample, centers)
+        self._codes, self._excess, self._base = (_Column(rows.folder / name) for name in ("codes", "excess", "base"))
+        self._measure()
+
+    def _measure(self) -> None:
+        """Label all rows, and work out their costs in fixed point."""
+        rows, centers, objective = self.rows, self.centers, self.objective
+        largest = largest_own = 0.0
+        for first, n in rows.slices("nearest centers"):
+            matrix = rows.table(first, n).matrix
+            labels, own, excess, _ = objective.assign(matrix, centers)
+            rows.labels.append(labels)
+            self._codes.append(core.bin_codes(matrix, self._edges, self.begin))
+            largest, largest_own = float(np.maximum(largest, excess)), max(largest_own, float(own.max()))
+
+        def kernel(*, scale: float, wide: bool, wide_base: bool) -> tuple[Int64, Int64, Int64, int]:
+            sums, of_base, magnitude = np.zeros(len(centers), dtype=np.int64), 0, 0
+            self._forget_costs()
+            for first, n in rows.slices("costs"):
+                matrix = rows.table(first, n).matrix
+                excess, base, own_sums, own_magnitude = core.fixed_costs(
+                    matrix, centers, objective.name, scale, rows.weight(first, n), wide, wide_base
+                )
+                self._excess.append(excess)
+                self._base.append(base)
+                sums, of_base = sums + own_sums, of_base + int(base.sum(dtype=np.int64))
+                magnitude += own_magnitude
+            return np.empty(0, dtype=np.int64), np.array([of_base]), sums, magnitude
+
+        total, is_weighted = rows.total_weight, rows.weights is not None
+        costs, magnitude = fixed_costs_by(kernel, largest_own, largest, total, len(centers), is_weighted)
+        if len(centers) > 1 and magnitude < ENOUGH_BITS:
+            self._cap(costs.scale)
+
+    def _forget_costs(self) -> None:
+        for column in (self._excess, self._base):
+            column.path.unlink(missing_ok=True)
+
+    def _exact(self, first: int, n: int) -> Float64:
+        return self.objective.costs(self.rows.table(first, n).matrix, self.centers)
+
+    def _cap(self, scale: float) -> None:
+        """Cap the costs where far rows would take all digits: 8 bytes a row, for a median of all rows."""
+        rows = self.rows
+        second = np.concatenate([second_excess(self._exact(*batch)) for batch in rows.slices("second nearest centers")])
+        weights = None if rows.weights is None else rows.weights.read(0, rows.n_rows)
+        cap = find_cap(second, scale, rows.total_weight, weights)
+        if cap is None:
+            return
+        self._forget_costs()
+        for first, n in rows.slices("costs, capped"):
+            costs = cap.costs(self._exact(first, n), rows.weight(first, n))
+            self._excess.append(costs.excess)
+            self._base.append(costs.base)
+
+    def costs_of(self, table: Table, first: int) -> list[Float64]:
+        """What some rows cost by their nearest centers."""
+        labels = self.rows.labels.read(first, table.n_rows)
+        return [self.objective.label_costs(table.matrix, self.centers, labels)]
+
+    def passed(self, what: str) -> Iterator[Rows]:
+        """See :class:`cutwise.passes.provider.Source`."""
+        rows = self.rows
+        for first, n in rows.slices(what):
+            yield Rows(
+                rows.values.read(first, n),
+                self._codes.read(first, n),
+                rows.labels.read(first, n),
+                self._base.read(first, n).astype(np.int64),
+                self._excess.read(first, n),
+                rows.weight(first, n),
+            )
+
+
+def _plan_bins(sample: Float64, centers: Float64) -> tuple[Float64, Int64]:
+    """Edges of bins, column after column, and the first bin of each: which ones there are changes no tree."""
+    edges = []
+    for x, center in zip(sample.T, centers.T, strict=True):
+        values = np.unique(x)
+        if len(values) >= MOST_BINS:
+            own = np.unique(center)[: MOST_BINS // 2]
+            values = np.sort(x)[np.linspace(0, len(x) - 1, MOST_BINS - len(own)).astype(int)]
+            values = np.unique(np.concatenate([values[:-1], own]))
+        edges.append(values[: MOST_BINS - 1])
+    return np.concatenate(edges), np.cumsum([0, *(len(own) + 1 for own in edges)]).astype(np.int64)

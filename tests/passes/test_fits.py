@@ -1,0 +1,170 @@
+"""The contract of tables that are not in memory: the bytes of the same rows in memory, whatever brings the rows."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutwise import Batches, ExplainableKMeans, ExplainableKMedians, export_json, load_model
+from cutwise.exceptions import CutwiseError
+
+pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
+
+RECIPES = ("imm", "exkmc", "exgreedy", "exshallow", "search")
+
+
+def door_of(name, frame, parts):
+    """A table as an engine has it, in these parts."""
+    arrow = pa.Table.from_batches(
+        [frame[part].to_arrow().combine_chunks().to_batches()[0] for part in parts if len(part)]
+    )
+    if name == "polars":
+        return pl.concat([frame[part] for part in parts]).lazy()
+    if name == "duckdb":
+        return duckdb.sql("select * from arrow")
+    if name == "pyarrow":
+        return ds.dataset(arrow.to_batches(), schema=arrow.schema)
+    if name == "frames":
+        return Batches(lambda: (frame[part] for part in parts if len(part)))
+    return Batches(lambda: (frame[part].to_numpy() for part in parts if len(part)), names=frame.columns)
+
+
+DOORS = ("polars", "duckdb", "pyarrow", "frames", "arrays")
+
+
+@settings(max_examples=50, deadline=None)
+@given(data=st.data())
+def test_every_door_partition_and_order_gives_the_bytes_of_memory(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    kind = data.draw(st.sampled_from(["few", "halves", "normal", "constant", "zeros", "far", "255", "256", "257"]))
+    n, d = data.draw(st.sampled_from([12, 60, 400])), data.draw(st.integers(1, 3))
+    X = {
+        "few": lambda: rng.integers(0, 4, (n, d)),
+        "halves": lambda: rng.integers(-9, 9, (n, d)) / 2,
+        "normal": lambda: rng.normal(size=(n, d)),
+        "constant": lambda: np.column_stack([rng.normal(size=n), *np.ones((d - 1, n))]),
+        "zeros": lambda: rng.choice([-0.0, 0.0, 1.0, 0.5, 3.25], (n, d)),
+        "far": lambda: rng.normal(size=(n, d)) * np.where(np.arange(n) < 3, 1e9, 1.0)[:, None],
+    }.get(kind, lambda: rng.permuted(np.arange(n * d) % int(kind)).reshape(n, d) * 0.37)()
+    X = X.astype(data.draw(st.sampled_from([X.dtype, np.float32, np.int64])))
+    frame = pl.DataFrame(np.ascontiguousarray(X), schema=[f"c{i}" for i in range(d)])
+    k = data.draw(st.integers(1, max(1, min(5, len(np.unique(X, axis=0))))))
+    reference = None
+    if data.draw(st.booleans()):
+        reference = X[rng.choice(n, k, replace=False)].astype(float) + rng.choice([0.0, 0.25], (k, d))
+    options = {
+        "algorithm": data.draw(st.sampled_from(RECIPES)),
+        "max_leaves": data.draw(st.sampled_from([None, k + 1, 2 * k + 3])),
+        "expansion": data.draw(st.sampled_from(["exkmc", "expand"])),
+        "reference": reference,
+        "random_state": 0,
+        "search_effort": 0,
+    }
+    weights = data.draw(st.sampled_from([None, "ones", "whole"]))
+    given_frame, name = frame, None
+    if weights is not None:
+        w = np.ones(n, dtype=int) if weights == "ones" else rng.integers(1, 5, n)
+        given_frame, name = frame.with_columns(pl.Series("w", w)), "w"
+    rows = rng.permutation(n)
+    parts = np.array_split(rows, data.draw(st.sampled_from([1, 2, 7, n])))
+    parts.insert(1, np.empty(0, dtype=int))
+    in_memory = ExplainableKMeans(k, **options).fit(given_frame, sample_weight=name)
+    door = door_of(data.draw(st.sampled_from(DOORS)), given_frame, parts)
+    in_batches = ExplainableKMeans(k, **options).fit(door, sample_weight=name)
+    assert export_json(in_batches) == export_json(in_memory)
+    assert np.array_equal(in_batches.cluster_centers_, in_memory.cluster_centers_)
+    assert np.array_equal(in_batches.reference_.centers, in_memory.reference_.centers)
+    assert np.array_equal(in_batches._gaps, in_memory._gaps, equal_nan=True)
+    assert np.array_equal(in_batches._column_spreads, in_memory._column_spreads, equal_nan=True)
+    assert in_batches.column_kinds_ == in_memory.column_kinds_
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(3000, 4)) + rng.integers(0, 6, (3000, 1)) * 2).astype(np.float32)
+    return pl.DataFrame(X, schema=list("abcd"))
+
+
+@pytest.mark.parametrize(("door", "algorithm"), [*zip(DOORS, RECIPES, strict=True), ("polars", "exshallow")])
+def test_a_table_of_many_batches_gives_the_bytes_of_memory(frame, algorithm, door, monkeypatch):
+    monkeypatch.setattr("cutwise.passes.rows.BATCH_ROWS", 700)
+    options = {"algorithm": algorithm, "max_leaves": 14, "random_state": 1, "search_effort": 0}
+    in_memory = ExplainableKMeans(6, **options).fit(frame)
+    in_batches = ExplainableKMeans(6, **options).fit(door_of(door, frame, np.array_split(np.arange(3000), 11)))
+    assert export_json(in_batches) == export_json(in_memory)
+
+
+def test_what_is_fitted_answers_as_ever_but_for_its_rows(frame, tmp_path):
+    model = ExplainableKMeans(4, algorithm="imm", random_state=0).fit(frame.lazy())
+    in_memory = ExplainableKMeans(4, algorithm="imm", random_state=0).fit(frame)
+    assert 5 < model.n_passes_ < 40
+    assert str(model.rules()) == str(in_memory.rules())
+    assert model.predict(frame.lazy()).collect().to_series().to_list() == in_memory.labels_.tolist()
+    assert model.score(frame.lazy()) == -model.cost_ == -model.inertia_
+    with pytest.raises(AttributeError, match=r"predict\(X\) gives the labels"):
+        model.labels_  # noqa: B018
+    model.save(tmp_path / "model.json")
+    assert export_json(load_model(tmp_path / "model.json")) == export_json(model)
+    assert model.fit(frame).labels_.tolist() == in_memory.labels_.tolist()
+    assert not hasattr(model, "n_passes_")
+
+
+def folders():
+    return set(Path(tempfile.gettempdir()).glob(f"cutwise-{os.getpid()}-rows-*"))
+
+
+def test_nothing_is_left_behind(frame, monkeypatch):
+    def fails(*_):
+        raise KeyboardInterrupt
+
+    ExplainableKMeans(3, algorithm="imm").fit(frame.lazy())
+    assert not folders()
+    monkeypatch.setattr("cutwise.estimators._lazy.PreparedRows", fails)
+    with pytest.raises(KeyboardInterrupt):
+        ExplainableKMeans(3, algorithm="imm").fit(frame.lazy())
+    assert not folders()
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
+    done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    left = Path(tempfile.mkdtemp(prefix=f"cutwise-{done.stdout.strip()}-rows-"))
+    (left / "values").write_bytes(b"0" * 100)
+    ExplainableKMeans(3, algorithm="imm").fit(frame.lazy())
+    assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    ("fit", "words"),
+    [
+        (lambda X: ExplainableKMeans(3).fit(X.lazy(), sample_weight=np.ones(len(X))), 'sample_weight="w"'),
+        (lambda X: ExplainableKMeans(3).fit(X.lazy(), sample_weight="e"), "no column of X"),
+        (lambda X: ExplainableKMeans(3).fit(X.lazy(), sample_weight="b"), "Negative|fractions"),
+        (lambda X: ExplainableKMeans(2, algorithm="optimal").fit(X.lazy()), "a sample"),
+        (lambda X: ExplainableKMeans(3, depth_penalty="auto").fit(X.lazy()), "a sample"),
+        (lambda X: ExplainableKMeans(3, max_depth=4).fit(X.lazy()), "a sample"),
+        (lambda X: ExplainableKMedians(3).fit(X.lazy()), "ExplainableKMeans"),
+        (lambda X: ExplainableKMeans(3, reference=ExplainableKMeans(3)).fit(X.lazy()), "cluster_centers_"),
+        (lambda X: ExplainableKMeans(3, reference=np.ones((2, 4))).fit(X.lazy()), "n_clusters=3"),
+        (lambda X: ExplainableKMeans(9).fit(X[[0, 1, 1, 0]].lazy()), "distinct"),
+        (lambda X: ExplainableKMeans(1).fit(X.lazy().filter(pl.col("a") > 99)), "no rows"),
+        (lambda X: ExplainableKMeans(1).fit(X.lazy().with_columns(a=float("nan"))), "column 'a'.*batches"),
+        (lambda X: ExplainableKMeans(1).fit(X.lazy().with_columns(a=pl.lit("x"))), "column 'a'.*batches"),
+        (lambda X: ExplainableKMeans(1).fit(Batches(lambda: [X, X[["a", "b"]]])), "differ"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_errors_say_what_to_type(frame, fit, words):
+    with pytest.raises(CutwiseError, match=f"(?s){words}"):
+        fit(frame)
+    assert not folders()

@@ -1,0 +1,129 @@
+"""A provider that passes over batches grows the trees of one in memory, bit for bit, whatever the batches."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cutwise import core
+from cutwise.passes import provider
+from cutwise.passes.provider import PassProvider, Rows
+from cutwise.reference.objective import fixed_costs
+from cutwise.table.intake import read_table
+from cutwise.table.table import INTEGER, NUMBER, encode_table
+from cutwise.tree.provider import GrowthProblem
+from cutwise.tree.recipes import grow, grow_tree
+
+ALGORITHMS = ("exkmc", "imm", "exgreedy", "exshallow", "expand")
+
+
+@dataclass
+class Parts:
+    """A table in parts, and the bins that are given."""
+
+    rows: Rows
+    edges: list
+    parts: list
+    kinds: tuple
+    n_clusters: int
+    passes: list = field(default_factory=list)
+
+    @property
+    def begin(self):
+        return np.cumsum([0, *(len(e) + 1 for e in self.edges)])
+
+    def passed(self, what):
+        self.passes.append(what)
+        for part in self.parts:
+            r = self.rows
+            codes = core.bin_codes(core.as_matrix(r.values[part]), np.concatenate(self.edges), self.begin)
+            weights = None if r.weights is None else r.weights[part]
+            yield Rows(r.values[part], codes, r.labels[part], r.base[part], r.excess[part], weights)
+
+
+def both(X, centers, weights, edges, parts, algorithm, **options):
+    """The tree of memory and that of passes, and the passes."""
+    table = read_table(X)
+    rows = encode_table(table, weights=weights)
+    values = X if rows.row_of is None else X[rows.row_of]
+
+    def nearest(Y):
+        return ((Y[:, None].astype(float) - centers) ** 2).sum(axis=2).argmin(axis=1).astype(np.int32)
+
+    costs = fixed_costs(rows.matrix, centers, weights=rows.weights)
+    k = len(centers)
+    options |= {"algorithm": algorithm, "max_leaves": options.get("max_leaves", 2 * k)}
+    in_memory = grow_tree(rows, nearest(values), centers, costs, depth_penalty=0.1, gini=True, **options)
+    own = fixed_costs(core.as_matrix(X), centers, weights=weights)
+    source = Parts(
+        Rows(X, np.empty((0, 0), np.uint8), nearest(X), own.base.astype(np.int64), own.excess, weights),
+        edges,
+        parts,
+        (INTEGER if X.dtype.kind == "i" else NUMBER,) * X.shape[1],
+        k,
+    )
+
+    def passed(penalty):
+        problem = GrowthProblem(PassProvider(source), centers, depth_penalty=penalty, gini=True)
+        return grow(problem, **options)
+
+    grown = passed(0.1)
+    if algorithm == "exshallow" and grown.n_empty:
+        deeper = passed(0.0)
+        grown = deeper if deeper.n_empty < grown.n_empty else grown
+    return in_memory, grown, source.passes
+
+
+def same(in_memory, passed):
+    assert passed.tree.equals(in_memory.tree)
+    assert np.array_equal(passed.gaps, in_memory.gaps, equal_nan=True)
+    assert np.array_equal(passed.split_order, in_memory.split_order)
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_passes_grow_the_tree_of_memory(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    n, d, k = data.draw(st.integers(3, 120)), data.draw(st.integers(1, 3)), data.draw(st.integers(1, 5))
+    draw = data.draw(st.sampled_from(["few", "halves", "normal", "constant", "float32", "integers", "zeros"]))
+    X = {
+        "few": lambda: rng.integers(0, 4, (n, d)).astype(float),
+        "halves": lambda: rng.integers(-6, 6, (n, d)) / 2,
+        "normal": lambda: rng.normal(size=(n, d)),
+        "constant": lambda: np.where(np.arange(d) == 0, 1.0, rng.normal(size=(n, d))),
+        "float32": lambda: rng.normal(size=(n, d)).astype(np.float32),
+        "integers": lambda: rng.integers(-50, 50, (n, d)),
+        "zeros": lambda: rng.choice([-0.0, 0.0, 1.0, 0.5], (n, d)),
+    }[draw]()
+    centers = X[rng.choice(n, min(k, n), replace=False)] + rng.choice([0.0, 0.25, 1.0], (min(k, n), d))
+    weights = rng.integers(1, 4, n) if data.draw(st.booleans()) else None
+    edges = [np.unique(rng.choice(X[:, f].astype(float), data.draw(st.sampled_from([0, 2, 9])))) for f in range(d)]
+    parts = np.array_split(rng.permutation(n), data.draw(st.sampled_from([1, 2, 7, n])))
+    parts.insert(0, np.empty(0, dtype=int))
+    algorithm = data.draw(st.sampled_from(ALGORITHMS))
+    expansion = data.draw(st.sampled_from(["exkmc", "expand"]))
+    in_memory, passed, _ = both(X, centers, weights, edges, parts, algorithm, expansion=expansion)
+    same(in_memory, passed)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_ranges_of_many_rows_are_split_before_they_are_looked_into(algorithm, monkeypatch):
+    monkeypatch.setattr(provider, "TALLIED", 10)
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.normal(size=(300, 2)) * 10.0 ** rng.integers(-3, 3, (300, 1)), np.zeros((50, 2))])
+    centers = X[:4] + 0.01
+    in_memory, passed, _ = both(X, centers, None, [np.array([0.0]), np.empty(0)], [np.arange(350)], algorithm)
+    same(in_memory, passed)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_nodes_share_passes(algorithm):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(3000, 4)) + rng.integers(0, 8, (3000, 1))
+    edges = [np.unique(np.quantile(X[:, f], np.linspace(0, 1, 250))) for f in range(4)]
+    centers = X[rng.choice(len(X), 8, replace=False)]
+    in_memory, passed, passes = both(X, centers, None, edges, [np.arange(3000)], algorithm, max_leaves=16)
+    same(in_memory, passed)
+    assert len(passes) <= 20  # 15 splits, each of which needs two alone
