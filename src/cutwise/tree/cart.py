@@ -83,7 +83,7 @@ def _grow(
     grown = model.tree_
     cluster = model.classes_[np.argmax(grown.value[:, 0, :], axis=1)].astype(np.int32)
     children = grown.children_left.astype(np.int32), grown.children_right.astype(np.int32)
-    feature = np.where(grown.feature < 0, -1, columns[grown.feature]).astype(np.int32)
+    feature = np.where(grown.feature < 0, -1, columns[np.maximum(grown.feature, 0)]).astype(np.int32)
     return *children, feature, grown.threshold, cluster
 
 
