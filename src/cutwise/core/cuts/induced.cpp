@@ -8,7 +8,11 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <mutex>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -69,16 +73,21 @@ struct InducedSearch {
   DepthScore depth;
   int64_t base, current;  // costs of the node that no cut changes, and all its costs
 
-  Key best;
-  bool is_valid = false;                  // whether each side of the best cut has as many distinct rows as centers
-  const ValidCuts *valid_cuts = nullptr;  // null: every cut that parts centers is valid
-
-  bool may_win(const Key &bound, const Key &than) const { return bound < than || DepthScore::is_near(bound.score, than.score); }
-
   // What a row costs above its base when served from one side only.
   struct Sides {
     int64_t left, right;
   };
+
+  Key best;
+  bool is_valid = false;                  // whether each side of the best cut has as many distinct rows as centers
+  const ValidCuts *valid_cuts = nullptr;  // null: every cut that parts centers is valid
+  struct SideTotals {
+    std::map<std::vector<uint8_t>, Sides> of;  // by the centers on the left
+    std::mutex mutex;
+  };
+  SideTotals *side_totals = nullptr;
+
+  bool may_win(const Key &bound, const Key &than) const { return bound < than || DepthScore::is_near(bound.score, than.score); }
 
   struct SideCosts {
     const InducedSearch &search;
@@ -109,16 +118,21 @@ struct InducedSearch {
     const Column &column = node.encoded.columns[feature];
     const CenterLine line = node.survivors.along(feature);
     if (line.coordinate.front() == line.coordinate.back() || !node.allows_column(feature)) return;
+    const bool is_sharp = depth.penalty == 0.0;
     std::vector<int32_t> span_of(line.size(), -1);
     for (size_t n_left = 1; n_left < line.size(); ++n_left) {
       if (line.coordinate[n_left] == line.coordinate[n_left - 1]) continue;
       if (node.limits && !node.limits->allow_centers(n_left, line.size() - n_left)) continue;
       span_of[n_left] = static_cast<int32_t>(spans.size());
-      spans.push_back({feature, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}, false, {}});
+      spans.push_back({feature, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}, is_sharp, {}});
     }
     auto add = [&](size_t n_left, int64_t loss, int64_t left_low, int64_t left_high) {
       if (n_left == 0 || n_left >= line.size() || span_of[n_left] < 0) return;
-      spans[span_of[n_left]].candidates.push_back({current + loss, left_low, left_high});
+      Span &span = spans[span_of[n_left]];
+      const int64_t induced = current + loss;
+      if (!is_sharp) span.candidates.push_back({induced, left_low, left_high});
+      lower(span,
+            {depth.quick_bound(induced, left_low, left_high, count_of(span), feature), induced, 0, {feature, span.begin}});
     };
     if (node.prefers_rows(column)) {
       std::vector<PlacedRow> placed;
@@ -130,21 +144,12 @@ struct InducedSearch {
       walk_bins(
           node, feature, line, [](int32_t) { return false; },
           [&](double, const auto &at, bool) { add(at.n_left(), at.loss(), at.count(), at.count()); },
-          [&](int32_t, int64_t bound, size_t n_inside, const int64_t *cells, const auto &at) {
+          [&](int32_t, const std::vector<int64_t> &bounds, const int64_t *cells, const auto &at) {
             int64_t inside = 0;
             if (node.width == 2)
               for (int32_t c : node.survivors.clusters) inside += cells[c * 2 + 1];
-            for (size_t n_left = at.n_left(); n_left <= at.n_left() + n_inside; ++n_left)
-              add(n_left, bound, at.count(), at.count() + inside);
+            for (size_t i = 0; i < bounds.size(); ++i) add(at.n_left() + i, bounds[i], at.count(), at.count() + inside);
           });
-    }
-    for (Span &span : spans) {
-      for (const Candidate &c : span.candidates)
-        lower(span, {depth.quick_bound(c.induced, c.left_low, c.left_high, count_of(span), feature),
-                     c.induced,
-                     0,
-                     {feature, span.begin}});
-      span.sharp = depth.penalty == 0.0;
     }
   }
 
@@ -179,16 +184,29 @@ struct InducedSearch {
     if (mine.cut.feature < 0 || is_before(depth, key, mine)) mine = key;
   }
 
-  // Rows of known order from `begin_sum` on: every cut of the span among them.
-  void sweep_rows(const Span &span, const SideCosts &sides, const std::vector<PlacedRow> &placed, int64_t sum, int64_t count,
-                  bool from_begin, Key &mine) const {
-    // sum: all placed rows on the right.
+  // Rows of one value, passed from the right to the left.
+  struct Passed {
+    double value;
+    int64_t cost, count;
+  };
+
+  std::vector<Passed> passed_rows(const SideCosts &sides, const std::vector<PlacedRow> &placed) const {
+    std::vector<Passed> passed;
+    passed.reserve(placed.size());
+    for (const PlacedRow &row : placed) {
+      const Sides cost = sides.both(row.row);
+      passed.push_back({row.value, cost.left - cost.right, node.count_of(row.row)});
+    }
+    return passed;
+  }
+
+  // Every cut of the span among rows in order; sum: what all cost on the right, and what lies before them.
+  void sweep_rows(const Span &span, const std::vector<Passed> &placed, int64_t sum, int64_t count, bool from_begin,
+                  Key &mine) const {
     size_t i = 0;
     auto pass = [&] {
-      const Sides cost = sides.both(placed[i].row);
-      sum += cost.left - cost.right;
-      count += node.count_of(placed[i].row);
-      ++i;
+      sum += placed[i].cost;
+      count += placed[i++].count;
     };
     while (i < placed.size() && placed[i].value <= span.begin) pass();
     if (from_begin) offer(span, span.begin, sum, count, mine);
@@ -197,6 +215,45 @@ struct InducedSearch {
       while (i < placed.size() && placed[i].value == value) pass();
       offer(span, value, sum, count, mine);
     }
+  }
+
+  // What all rows of the node cost when served from one side only: many columns have their centers in the same order.
+  Sides all_rows(const SideCosts &sides) const {
+    {
+      std::lock_guard<std::mutex> lock(side_totals->mutex);
+      const auto known = side_totals->of.find(sides.is_left);
+      if (known != side_totals->of.end()) return known->second;
+    }
+    Sides all{0, 0};
+    for (int64_t i = 0; i < node.n; ++i) {
+      const Sides cost = sides.both(node.rows[i]);
+      all.left += cost.left;
+      all.right += cost.right;
+    }
+    std::lock_guard<std::mutex> lock(side_totals->mutex);
+    return side_totals->of[sides.is_left] = all;
+  }
+
+  // Where the table is sparse: stored values alone are passed, and all zeros at once.
+  void evaluate(Span &span, const OpenedBins &stored, Key &mine) const {
+    const CenterLine line = node.survivors.along(span.feature);
+    std::vector<PlacedRow> placed;
+    for (const auto &list : stored.placed) placed.insert(placed.end(), list.begin(), list.end());
+    if (valid_cuts) span.valid = valid_cuts->among(placed, span.begin, span.end, span.n_left, line.size() - span.n_left);
+    if (node.limits) span.valid = span.valid.within(node.allowed_cuts(span.feature).range(span.n_left));
+    if (span.valid.is_empty()) return;
+    const SideCosts sides(*this, line, span.n_left);
+    std::vector<Passed> passed = passed_rows(sides, placed);
+    const Sides all = all_rows(sides);
+    if (static_cast<int64_t>(placed.size()) < node.n) {
+      Passed zeros{0.0, all.left - all.right, depth.points};
+      for (const Passed &row : passed) {
+        zeros.cost -= row.cost;
+        zeros.count -= row.count;
+      }
+      passed.insert(std::find_if(passed.begin(), passed.end(), [](const Passed &row) { return row.value > 0.0; }), zeros);
+    }
+    sweep_rows(span, passed, base + all.right, 0, true, mine);
   }
 
   void evaluate(Span &span, Key &mine) const {
@@ -212,7 +269,7 @@ struct InducedSearch {
       place_all(node.matrix, node.rows, node.n, span.feature, placed);
       int64_t sum = base;
       for (const PlacedRow &row : placed) sum += sides.of(row.row, false);
-      sweep_rows(span, sides, placed, sum, 0, true, mine);
+      sweep_rows(span, passed_rows(sides, placed), sum, 0, true, mine);
       return;
     }
     const double *low = node.encoded.low.data() + column.value_begin;
@@ -275,17 +332,20 @@ struct InducedSearch {
       index.push_back(j);
     }
     if (bins.empty()) return;
-    std::vector<std::vector<PlacedRow>> placed;
-    place_bins(node.matrix, node.encoded, node.rows, node.n, span.feature, bins, placed);
-    for (size_t j = 0; j < bins.size(); ++j) {
+    OpenedBins opened{span.feature, std::move(bins)};
+    place_bins(node.matrix, node.encoded, node.rows, node.n, &opened, 1);
+    for (size_t j = 0; j < index.size(); ++j) {
       const Opened &open = closed[index[j]];
-      sweep_rows(span, sides, placed[j], open.sum, open.count, open.bin == first && begin_inside, mine);
+      const bool from_begin = open.bin == first && begin_inside;
+      sweep_rows(span, passed_rows(sides, opened.placed[j]), open.sum, open.count, from_begin, mine);
     }
   }
 
   // The best valid cut; where there is none, the best one that parts centers.
   void run(int n_jobs) {
     const ValidCuts cuts(node.encoded, node.matrix, node.rows, node.n);
+    SideTotals totals;
+    side_totals = &totals;
     if (cuts.has_distinct(node.survivors.clusters.size())) {
       valid_cuts = &cuts;
       search(n_jobs);
@@ -293,6 +353,24 @@ struct InducedSearch {
       is_valid = best.cut.feature >= 0;
     }
     if (best.cut.feature < 0) search(n_jobs);
+  }
+
+  static auto stored_of(const std::vector<OpenedBins> &stored, int32_t feature) {
+    return std::lower_bound(stored.begin(), stored.end(), feature,
+                            [](const OpenedBins &column, int32_t f) { return column.feature < f; });
+  }
+
+  // Of the columns of some spans, in increasing order.
+  std::vector<OpenedBins> stored_values(const std::vector<Span> &spans) const {
+    std::set<int32_t> features;
+    for (const Span &span : spans) features.insert(span.feature);
+    std::vector<OpenedBins> stored;
+    for (const int32_t f : features) {
+      stored.push_back({f, std::vector<int32_t>(node.encoded.columns[f].n_bins)});
+      std::iota(stored.back().bins.begin(), stored.back().bins.end(), 0);
+    }
+    place_bins(node.matrix, node.encoded, node.rows, node.n, stored.data(), stored.size());
+    return stored;
   }
 
   void search(int n_jobs) {
@@ -303,9 +381,12 @@ struct InducedSearch {
     for (auto &spans : found) std::move(spans.begin(), spans.end(), std::back_inserter(heap));
     std::make_heap(heap.begin(), heap.end());
     const auto is_open = [&] { return !heap.empty() && (best.cut.feature < 0 || may_win(heap.front().bound, best)); };
-    while (is_open()) {
+    const bool is_sparse = node.encoded.sparse && node.histogram;
+    // Sparse columns share a pass over the rows: few at first, in the hope that no others need be looked at.
+    size_t size = is_sparse ? 4 : static_cast<size_t>(std::max(1, n_jobs));
+    for (; is_open(); size = is_sparse ? std::min<size_t>(4 * size, 1024) : size) {
       std::vector<Span> batch;
-      while (static_cast<int>(batch.size()) < std::max(1, n_jobs) && is_open()) {
+      while (batch.size() < size && is_open()) {
         std::pop_heap(heap.begin(), heap.end());
         if (!heap.back().sharp) {
           sharpen(heap.back());
@@ -316,7 +397,11 @@ struct InducedSearch {
         heap.pop_back();
       }
       std::vector<Key> keys(batch.size(), best);
-      parallel_for(n_jobs, static_cast<int64_t>(batch.size()), [&](int64_t i) { evaluate(batch[i], keys[i]); });
+      const std::vector<OpenedBins> stored = is_sparse ? stored_values(batch) : std::vector<OpenedBins>();
+      parallel_for(n_jobs, static_cast<int64_t>(batch.size()), [&](int64_t i) {
+        if (is_sparse) evaluate(batch[i], *stored_of(stored, batch[i].feature), keys[i]);
+        else evaluate(batch[i], keys[i]);
+      });
       for (const Key &key : keys)
         if (key.cut.feature >= 0 && (best.cut.feature < 0 || is_before(depth, key, best))) best = key;
     }

@@ -41,11 +41,6 @@ struct CutCache {
   bool is_dead(size_t f) const { return is_known[f] && best[f].mistakes == kNone; }
 };
 
-struct ClosedBin {
-  int32_t bin;
-  int64_t bound;
-};
-
 using MistakeNode = SeparationNode<int32_t, int64_t>;
 
 struct MistakeSearch {
@@ -95,26 +90,39 @@ struct MistakeSearch {
         [&](double threshold, const auto &at, bool passed) {
           if (passed && at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold);
         },
-        [&](int32_t bin, int64_t bound, size_t, const int64_t *, const auto &) { closed[feature].push_back({bin, bound}); });
+        [&](int32_t bin, const std::vector<int64_t> &bounds, const int64_t *, const auto &at) {
+          int64_t bound = kNone;
+          for (size_t i = at.n_left() == 0; i < bounds.size() && at.n_left() + i < line.size(); ++i)
+            bound = std::min(bound, bounds[i]);
+          if (bound < kNone) closed[feature].push_back({bin, bound});
+        });
   }
 
-  void open(int32_t feature, int64_t limit) {
-    const Column &column = node.encoded.columns[feature];
-    std::vector<int32_t> bins;
-    for (const ClosedBin &bin : closed[feature])
-      if (bin.bound <= limit) bins.push_back(bin.bin);
-    if (bins.empty()) return;
+  void open(const OpenedBins &opened) {
+    const int32_t feature = opened.feature;
     const CenterLine line = node.survivors.along(feature);
-    std::vector<std::vector<PlacedRow>> placed;
-    place_bins(node.matrix, node.encoded, node.rows, node.n, feature, bins, placed);
     AllowedCuts allowed = node.allowed_cuts(feature);
-    for (size_t j = 0; j < bins.size(); ++j) {
-      const double high = node.encoded.high[column.value_begin + bins[j]];
-      Sweep sweep = sweep_before(node, feature, line, bins[j]);
-      walk_rows(sweep, placed[j], high, [&](double threshold, const auto &at) {
+    for (size_t j = 0; j < opened.bins.size(); ++j) {
+      const double high = node.encoded.high[node.encoded.columns[feature].value_begin + opened.bins[j]];
+      Sweep sweep = sweep_before(node, feature, line, opened.bins[j]);
+      walk_rows(sweep, opened.placed[j], high, [&](double threshold, const auto &at) {
         if (at.separates_centers() && allowed.holds(threshold, at.n_left())) best[feature].offer(at.loss(), threshold);
       });
     }
+  }
+
+  // Opens the bins that may hold cuts of at most `limit` mistakes, which falls as better ones are found.
+  void open_all(int64_t &limit, int n_jobs) {
+    std::mutex limit_mutex;
+    const auto known = [&] {
+      std::lock_guard<std::mutex> lock(limit_mutex);
+      return limit;
+    };
+    open_bins(node.matrix, node.encoded, node.rows, node.n, closed, n_jobs, known, [&](const OpenedBins &opened) {
+      open(opened);
+      std::lock_guard<std::mutex> lock(limit_mutex);
+      limit = std::min(limit, best[opened.feature].mistakes);
+    });
   }
 
   int64_t minimum() const {
@@ -134,36 +142,19 @@ struct MistakeSearch {
   void run(int n_jobs) {
     const int32_t d = node.encoded.n_cols();
     parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f), false); });
-    // The most promising columns first: what they yield keeps the others closed.
-    std::vector<std::pair<int64_t, int32_t>> order;
     int64_t limit = minimum();
-    for (int32_t f = 0; f < d; ++f) {
-      int64_t bound = kNone;
-      for (const ClosedBin &bin : closed[f]) bound = std::min(bound, bin.bound);
-      if (bound <= limit && !closed[f].empty()) order.emplace_back(bound, f);
-    }
-    std::sort(order.begin(), order.end());
-    std::mutex limit_mutex;
-    parallel_for(n_jobs, static_cast<int64_t>(order.size()), [&](int64_t i) {
-      int64_t known;
-      {
-        std::lock_guard<std::mutex> lock(limit_mutex);
-        known = limit;
-      }
-      const int32_t f = order[i].second;
-      open(f, known);
-      std::lock_guard<std::mutex> lock(limit_mutex);
-      limit = std::min(limit, best[f].mistakes);
-    });
+    open_all(limit, n_jobs);
     if (already_mistaken.empty() || n_tied() < 2) return;
-    parallel_for(n_jobs, d, [&](int64_t i) {
-      const int32_t f = static_cast<int32_t>(i);
-      if (best[f].mistakes != limit) return;
-      best[f] = {};
+    std::vector<int32_t> tied;
+    for (int32_t f = 0; f < d; ++f) {
       closed[f].clear();
-      look(f, true);
-      open(f, limit);
+      if (best[f].mistakes == limit) tied.push_back(f);
+    }
+    parallel_for(n_jobs, static_cast<int64_t>(tied.size()), [&](int64_t i) {
+      best[tied[i]] = {};
+      look(tied[i], true);
     });
+    open_all(limit, n_jobs);
   }
 };
 

@@ -153,12 +153,6 @@ struct SurrogateSearch {
     walk(feature, placed, part, allowed, mine);
   }
 
-  struct ClosedBin {
-    int32_t feature, bin;
-    int64_t bound;
-    bool is_first;  // of the bins that hold rows of the node
-  };
-
   const int64_t *cells(const Column &column, int32_t bin, const std::vector<int64_t> &rest) const {
     if (bin == column.default_bin) return rest.data();
     return histogram + static_cast<int64_t>(column.slot_of(bin)) * k;
@@ -197,7 +191,7 @@ struct SurrogateSearch {
       const bool is_closed = encoded.low[column.value_begin + bin] < encoded.high[column.value_begin + bin];
       if (is_closed) before = part;
       for (int64_t j = 0; j < k; ++j) part[j] += here[j];
-      if (is_closed) closed.push_back({feature, bin, bound_inside(before.data(), part.data()), bin == first});
+      if (is_closed) closed.push_back({bin, bound_inside(before.data(), part.data()), bin == first});
       if (bin < last) offer(feature, encoded.high[column.value_begin + bin], part.data(), allowed, mine);
     }
   }
@@ -210,22 +204,22 @@ struct SurrogateSearch {
     return sums.apart(total.data(), before, after);
   }
 
-  void open(int32_t feature, std::vector<int32_t> bins, BestCut &mine) const {
-    const Column &column = encoded.columns[feature];
+  void open(const OpenedBins &opened) {
+    const Column &column = encoded.columns[opened.feature];
     const std::vector<int64_t> rest = default_cells(column);
-    std::vector<std::vector<PlacedRow>> placed;
-    place_bins(matrix, encoded, rows, n, feature, bins, placed);
+    BestCut mine;
     std::vector<int64_t> part(k, 0);
-    AllowedCuts allowed = allowed_cuts(feature);
+    AllowedCuts allowed = allowed_cuts(opened.feature);
     int32_t reached = 0;
-    for (size_t i = 0; i < bins.size(); ++i) {
-      for (; reached < bins[i]; ++reached) {
+    for (size_t i = 0; i < opened.bins.size(); ++i) {
+      for (; reached < opened.bins[i]; ++reached) {
         const int64_t *here = cells(column, reached, rest);
         for (int64_t j = 0; j < k; ++j) part[j] += here[j];
       }
       std::vector<int64_t> inside = part;
-      walk(feature, placed[i], inside, allowed, mine);
+      walk(opened.feature, opened.placed[i], inside, allowed, mine);
     }
+    share(mine);
   }
 
   void run(int n_jobs) {
@@ -247,24 +241,7 @@ struct SurrogateSearch {
       std::lock_guard<std::mutex> lock(best_mutex);
       return sums.has_second() || best.score < uncut ? best.score : uncut - 1;
     };
-    std::vector<std::pair<int64_t, int32_t>> order;
-    for (int32_t f = 0; f < d; ++f) {
-      int64_t bound = kNone;
-      for (const ClosedBin &bin : closed[f]) bound = std::min(bound, bin.bound);
-      if (bound <= limit() && !closed[f].empty()) order.emplace_back(bound, f);
-    }
-    std::sort(order.begin(), order.end());
-    parallel_for(n_jobs, static_cast<int64_t>(order.size()), [&](int64_t i) {
-      const int32_t feature = order[i].second;
-      const int64_t known = limit();
-      std::vector<int32_t> bins;
-      for (const ClosedBin &bin : closed[feature])
-        if (bin.bound <= known) bins.push_back(bin.bin);
-      if (bins.empty()) return;
-      BestCut mine;
-      open(feature, std::move(bins), mine);
-      share(mine);
-    });
+    open_bins(matrix, encoded, rows, n, closed, n_jobs, limit, [&](const OpenedBins &opened) { open(opened); });
     if (!sums.has_second() && best.score >= uncut) take_lowest(closed);
   }
 
@@ -273,9 +250,9 @@ struct SurrogateSearch {
     for (int32_t f = 0; f < encoded.n_cols(); ++f) {
       if (best.score != kNone && best.cut.feature < f) return;
       if (closed[f].empty() || !closed[f].front().is_first) continue;
-      BestCut mine;
-      open(f, {closed[f].front().bin}, mine);
-      share(mine);
+      OpenedBins first{f, {closed[f].front().bin}};
+      place_bins(matrix, encoded, rows, n, &first, 1);
+      open(first);
     }
   }
 };

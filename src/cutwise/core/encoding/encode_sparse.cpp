@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
+#include <vector>
 
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
@@ -13,11 +13,11 @@
 namespace cutwise {
 namespace {
 
-constexpr int64_t kMinSampled = 500, kMaxSampled = 4096;  // stored values that the bins of a long column are chosen from
-// Bins of a column that is not exact: sums over a node's rows are kept for every bin, and there are as many columns as there
-// are words, so that a bin must stand for a good many values to be worth its memory. (On text, bins of 4 values made a fit
-// three times slower than bins of 64.)
-constexpr int64_t kValuesOfBin = 64, kMinBins = 16;
+constexpr int64_t kMinSampled = 96, kMaxSampled = 4096;  // stored values that the bins of a column are chosen from
+// Sums over a node's rows are kept for every bin, and there are as many columns as there are words or genes: a bin must
+// stand for a good many values to be worth its memory and the walk past it. Few values have bins of their own all the same.
+constexpr int64_t kValuesOfBin = 64, kMostExact = 16, kMinBins = 4;
+constexpr int64_t kBlockValues = 1 << 20;  // columns are brought together for so many stored values at a time
 constexpr int64_t kColumnsAtOnce = 64;
 constexpr int64_t kRowsAtOnce = 4096;
 constexpr int64_t kAhead = 16;  // memory is asked for so many values before its use: columns of a row lie far apart
@@ -123,9 +123,15 @@ class SparseEncoder {
     count_by_column(x.data);
     out_.indptr.assign(indptr_, indptr_ + n_rows_ + 1);
     out_.slots.resize(indptr_[n_rows_]);
-    collect_by_column(x.data);
-    find_all_bins();
-    by_column_.reset();
+    next_.assign(indptr_, indptr_ + n_rows_);
+    by_column_.reserve(std::min(indptr_[n_rows_], kBlockValues));
+    for (int64_t first = 0, last = 0; first < n_cols_; first = last) {
+      for (last = first + 1; last < n_cols_ && begin_[last + 1] - begin_[first] <= kBlockValues;) ++last;
+      collect(x.data, first, last);
+      find_bins_of(first, last);
+    }
+    by_column_ = {};
+    number_columns();
     number_slots();
     return std::move(out_);
   }
@@ -155,42 +161,45 @@ class SparseEncoder {
     for (int64_t c = 0; c < n_cols_; ++c) begin_[c + 1] += begin_[c];
   }
 
+  // The stored values of some columns, by column.
   template <class T>
-  void collect_by_column(const T *data) {
-    std::vector<int64_t> next(begin_.begin(), begin_.end() - 1);
-    const int64_t n_stored = indptr_[n_rows_];
-    by_column_.reset(new Stored[n_stored]);
-    for (int64_t p = 0; p < n_stored; ++p) {
-      if (p + kAhead < n_stored) prefetch(&next[indices_[p + kAhead]], 1);
-      by_column_[next[indices_[p]]++] = {static_cast<V>(data[p]), static_cast<Position>(p)};
+  void collect(const T *data, int64_t first, int64_t last) {
+    std::vector<int64_t> next(last - first);
+    for (int64_t c = first; c < last; ++c) next[c - first] = begin_[c] - begin_[first];
+    by_column_.resize(begin_[last] - begin_[first]);
+    for (int64_t row = 0; row < n_rows_; ++row) {
+      int64_t p = next_[row];
+      for (; p < indptr_[row + 1] && indices_[p] < last; ++p)
+        by_column_[next[indices_[p] - first]++] = {static_cast<V>(data[p]), static_cast<Position>(p)};
+      next_[row] = p;
     }
   }
 
-  // Bins of all columns, and in the slots' places the number of each value's slot within its column.
-  void find_all_bins() {
+  // Bins of these columns, and in the slots' places the number of each value's slot within its column.
+  void find_bins_of(int64_t first, int64_t last) {
     struct Chunk {
       std::vector<double> low, high;
     };
-    const int64_t n_chunks = (n_cols_ + kColumnsAtOnce - 1) / kColumnsAtOnce;
-    std::vector<Chunk> chunks(n_chunks);
-    parallel_for(n_jobs_, n_chunks, [&](int64_t i) {
+    std::vector<Chunk> chunks((last - first + kColumnsAtOnce - 1) / kColumnsAtOnce);
+    parallel_for(n_jobs_, static_cast<int64_t>(chunks.size()), [&](int64_t i) {
       Tally tally;
       std::vector<V> values;
-      for (int64_t c = i * kColumnsAtOnce; c < std::min(n_cols_, (i + 1) * kColumnsAtOnce); ++c) {
-        Stored *stored = by_column_.get() + begin_[c];
-        const int64_t n = begin_[c + 1] - begin_[c];
-        Column &column = out_.columns[c];
-        column.group = -1;
-        if (n < kMaxBins) {
-          take_short_column(column, stored, n, chunks[i].low);
-          chunks[i].high.insert(chunks[i].high.end(), chunks[i].low.end() - column.n_bins, chunks[i].low.end());
-          continue;
-        }
-        const Bins bins = take_long_column(column, stored, n, values, tally);
+      const int64_t begin = first + i * kColumnsAtOnce;
+      for (int64_t c = begin; c < std::min(last, begin + kColumnsAtOnce); ++c) {
+        out_.columns[c].group = -1;
+        const Stored *stored = by_column_.data() + begin_[c] - begin_[first];
+        const Bins bins = take_column(out_.columns[c], stored, begin_[c + 1] - begin_[c], values, tally);
         chunks[i].low.insert(chunks[i].low.end(), bins.low.begin(), bins.low.end());
         chunks[i].high.insert(chunks[i].high.end(), bins.high.begin(), bins.high.end());
       }
     });
+    for (const Chunk &chunk : chunks) {
+      out_.low.insert(out_.low.end(), chunk.low.begin(), chunk.low.end());
+      out_.high.insert(out_.high.end(), chunk.high.begin(), chunk.high.end());
+    }
+  }
+
+  void number_columns() {
     int64_t n_slots = 0, n_values = 0;
     for (Column &column : out_.columns) {
       column.slot_begin = static_cast<int32_t>(n_slots);
@@ -201,40 +210,9 @@ class SparseEncoder {
         throw std::invalid_argument("the table has more than 2**31 - 1 bins; encode fewer columns");
     }
     out_.n_slots = static_cast<int32_t>(n_slots);
-    out_.low.reserve(n_values);
-    out_.high.reserve(n_values);
-    for (Chunk &chunk : chunks) {
-      out_.low.insert(out_.low.end(), chunk.low.begin(), chunk.low.end());
-      out_.high.insert(out_.high.end(), chunk.high.begin(), chunk.high.end());
-      chunk = {};
-    }
   }
 
-  // Most columns of most sparse tables: few enough values for exact bins, however they are, appended to `ends`.
-  void take_short_column(Column &column, Stored *stored, int64_t n, std::vector<double> &ends) {
-    const bool has_zero = n < n_rows_;
-    std::sort(stored, stored + n, [](const Stored &a, const Stored &b) { return a.value < b.value; });
-    column.exact = true;
-    column.default_bin = -1;
-    column.n_bins = 0;
-    int32_t n_slots = 0;
-    auto add_zero = [&] {
-      column.default_bin = column.n_bins++;
-      ends.push_back(0.0);
-    };
-    for (int64_t i = 0; i < n; ++i) {
-      if (i == 0 || stored[i].value != stored[i - 1].value) {
-        if (has_zero && column.default_bin < 0 && stored[i].value > 0) add_zero();
-        ends.push_back(static_cast<double>(stored[i].value));
-        ++column.n_bins;
-        ++n_slots;
-      }
-      out_.slots[stored[i].position] = n_slots - 1;
-    }
-    if (has_zero && column.default_bin < 0) add_zero();
-  }
-
-  Bins take_long_column(Column &column, const Stored *stored, int64_t n, std::vector<V> &values, Tally &tally) {
+  Bins take_column(Column &column, const Stored *stored, int64_t n, std::vector<V> &values, Tally &tally) {
     const int64_t n_sampled = n <= kMinSampled ? n : std::clamp(n / 8, kMinSampled, kMaxSampled);
     values.resize(n_sampled);
     if (n_sampled == n) {
@@ -262,8 +240,9 @@ class SparseEncoder {
   // have a bin of its own, or any value of one sign.
   bool find_bins(Column &column, const Stored *stored, int64_t n, const Tally &tally, Bins &bins) {
     int64_t zero = -1;
-    const bool is_exact = tally.size() + (n < n_rows_ ? 1 : 0) <= kMaxBins;
-    const int max_bins = is_exact ? kMaxBins : static_cast<int>(std::clamp<int64_t>(n / kValuesOfBin, kMinBins, kMaxBins));
+    const int64_t most = n / kValuesOfBin;
+    const bool is_exact = tally.size() + (n < n_rows_ ? 1 : 0) <= std::clamp<int64_t>(most, kMostExact, kMaxBins);
+    const int max_bins = static_cast<int>(std::clamp<int64_t>(most, is_exact ? kMostExact : kMinBins, kMaxBins));
     if (n < n_rows_) {
       Tally with_zero = tally;
       zero = std::lower_bound(tally.value.begin(), tally.value.end(), 0.0) - tally.value.begin();
@@ -336,7 +315,8 @@ class SparseEncoder {
   int64_t n_rows_ = 0, n_cols_ = 0;
   const int n_jobs_;
   std::vector<int64_t> begin_;  // of every column in by_column_
-  std::unique_ptr<Stored[]> by_column_;
+  std::vector<int64_t> next_;   // of every row, the first stored value that was not collected yet
+  std::vector<Stored, Uninitialized<Stored>> by_column_;
   Encoded out_;
 };
 

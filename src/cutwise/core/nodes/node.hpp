@@ -5,11 +5,13 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
+#include "base/parallel.hpp"
 #include "encoding/encoded.hpp"
 
 namespace cutwise {
@@ -99,9 +101,67 @@ void sort_by_value(std::vector<PlacedRow> &placed);
 // Raw values of every row of the node on one column, in order.
 void place_all(const Matrix &matrix, const int32_t *rows, int64_t n, int32_t feature, std::vector<PlacedRow> &placed);
 
-// Raw values of the node's rows in the wanted bins of one column, one list a bin, each in order.
-void place_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows, int64_t n, int32_t feature,
-                const std::vector<int32_t> &bins, std::vector<std::vector<PlacedRow>> &placed);
+// Bins of one column that are looked into: the raw values of the node's rows in each of them, in order.
+struct OpenedBins {
+  int32_t feature;
+  std::vector<int32_t> bins;  // increasing
+  std::vector<std::vector<PlacedRow>> placed{};
+};
+
+// Fills `placed` of every one: where the table is sparse, in one pass over what the node's rows store.
+void place_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows, int64_t n, OpenedBins *opened,
+                size_t n_opened);
+
+// A bin of several values that was passed over: no cut inside is better than the bound.
+struct ClosedBin {
+  int32_t bin;
+  int64_t bound;
+  bool is_first = false;  // of the bins that hold rows of the node
+};
+
+// Opens closed bins, by column, where their bounds are within limit(), which falls as work(opened bins) finds better cuts:
+// the most promising columns first, since what they yield keeps the others closed.
+template <class Limit, class Work>
+void open_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows, int64_t n,
+               const std::vector<std::vector<ClosedBin>> &closed, int n_jobs, Limit &&limit, Work &&work) {
+  std::vector<std::pair<int64_t, int32_t>> order;
+  const int64_t at_first = limit();
+  for (size_t f = 0; f < closed.size(); ++f) {
+    int64_t bound = kNone;
+    for (const ClosedBin &bin : closed[f]) bound = std::min(bound, bin.bound);
+    if (bound <= at_first && !closed[f].empty()) order.emplace_back(bound, static_cast<int32_t>(f));
+  }
+  std::sort(order.begin(), order.end());
+  const auto within = [&](int32_t feature) {
+    const int64_t known = limit();
+    OpenedBins opened{feature, {}};
+    for (const ClosedBin &bin : closed[feature])
+      if (bin.bound <= known) opened.bins.push_back(bin.bin);
+    return opened;
+  };
+  const auto n_columns = static_cast<int64_t>(order.size());
+  if (!encoded.sparse) {
+    parallel_for(n_jobs, n_columns, [&](int64_t i) {
+      OpenedBins opened = within(order[i].second);
+      if (opened.bins.empty()) return;
+      place_bins(matrix, encoded, rows, n, &opened, 1);
+      work(opened);
+    });
+    return;
+  }
+  // Columns share a pass over the rows: few at first, in the hope that no others need be opened.
+  std::vector<OpenedBins> opened;
+  for (int64_t begin = 0, size = 4; begin < n_columns; begin += size, size = std::min<int64_t>(4 * size, 1024)) {
+    opened.clear();
+    for (int64_t i = begin; i < std::min(n_columns, begin + size); ++i) {
+      opened.push_back(within(order[i].second));
+      if (opened.back().bins.empty()) opened.pop_back();
+    }
+    if (opened.empty()) continue;
+    place_bins(matrix, encoded, rows, n, opened.data(), opened.size());
+    parallel_for(n_jobs, static_cast<int64_t>(opened.size()), [&](int64_t i) { work(opened[i]); });
+  }
+}
 
 // A cut x[feature] <= threshold, ordered as ties are settled: lowest feature, then lowest threshold.
 struct Cut {

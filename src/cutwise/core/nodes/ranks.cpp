@@ -24,20 +24,49 @@ void place_all(const Matrix &matrix, const int32_t *rows, int64_t n, int32_t fea
   sort_by_value(placed);
 }
 
-void place_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows, int64_t n, int32_t feature,
-                const std::vector<int32_t> &bins, std::vector<std::vector<PlacedRow>> &placed) {
-  const Column &column = encoded.columns[feature];
-  std::vector<int32_t> list_of(column.n_bins, -1);
-  placed.assign(bins.size(), {});
-  for (size_t j = 0; j < bins.size(); ++j) list_of[bins[j]] = static_cast<int32_t>(j);
-  const BinReader bin_of(encoded, column);
-  matrix.visit([&](auto values) {
+namespace {
+
+template <class T>
+void place(const Dense<T> &values, const Encoded &encoded, const int32_t *rows, int64_t n, OpenedBins *opened,
+           size_t n_opened) {
+  for (OpenedBins *here = opened; here < opened + n_opened; ++here) {
+    const Column &column = encoded.columns[here->feature];
+    std::vector<int32_t> list_of(column.n_bins, -1);
+    for (size_t j = 0; j < here->bins.size(); ++j) list_of[here->bins[j]] = static_cast<int32_t>(j);
+    const BinReader bin_of(encoded, column);
     for (int64_t i = 0; i < n; ++i) {
       const int32_t list = list_of[bin_of(rows[i])];
-      if (list >= 0) placed[list].push_back({values(rows[i], feature), rows[i]});
+      if (list >= 0) here->placed[list].push_back({values(rows[i], here->feature), rows[i]});
     }
-  });
-  for (auto &list : placed) sort_by_value(list);
+  }
+}
+
+template <class T>
+void place(const Csr<T> &values, const Encoded &encoded, const int32_t *rows, int64_t n, OpenedBins *opened, size_t n_opened) {
+  std::vector<int32_t> number(encoded.n_slots, -1);
+  std::vector<std::vector<PlacedRow> *> lists;
+  for (OpenedBins *here = opened; here < opened + n_opened; ++here)
+    for (size_t j = 0; j < here->bins.size(); ++j) {
+      const Column &column = encoded.columns[here->feature];
+      if (here->bins[j] == column.default_bin) continue;  // holds zeros alone, and is never looked into
+      number[column.slot_of(here->bins[j])] = static_cast<int32_t>(lists.size());
+      lists.push_back(&here->placed[j]);
+    }
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t p = values.indptr[rows[i]]; p < values.indptr[rows[i] + 1]; ++p) {
+      const int32_t list = number[encoded.slots[p]];
+      if (list >= 0) lists[list]->push_back({static_cast<double>(values.data[p]), rows[i]});
+    }
+}
+
+}  // namespace
+
+void place_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows, int64_t n, OpenedBins *opened,
+                size_t n_opened) {
+  for (size_t i = 0; i < n_opened; ++i) opened[i].placed.assign(opened[i].bins.size(), {});
+  matrix.visit([&](const auto &values) { place(values, encoded, rows, n, opened, n_opened); });
+  for (size_t i = 0; i < n_opened; ++i)
+    for (auto &list : opened[i].placed) sort_by_value(list);
 }
 
 namespace {

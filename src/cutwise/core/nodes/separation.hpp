@@ -44,11 +44,12 @@ struct SeparationNode {
   int64_t loss_of(int32_t row) const { return loss ? loss[row] : 1; }
   int64_t count_of(int32_t row) const { return count ? count[row] : 1; }
 
-  // Sorting a column's rows is cheaper than walking its bins once a node is small or its clusters are many.
+  // Sorting a column's rows is cheaper than walking its bins once a node is small or its clusters are many, but not where
+  // every value has to be looked for.
   bool prefers_rows(const Column &column) const {
     const double bins = static_cast<double>(column.n_bins) * static_cast<double>(survivors.clusters.size());
     const double sorted = static_cast<double>(n) * (2.0 + std::log2(static_cast<double>(n) + 1.0));
-    return histogram == nullptr || sorted < bins;
+    return histogram == nullptr || (!encoded.sparse && sorted < bins);
   }
 };
 
@@ -102,18 +103,17 @@ class Sweep {
     }
   }
 
-  // Lower bound on the loss of every cut inside a bin, and how many of the coming centers lie inside.
-  int64_t bound_inside(const int64_t *cells, double high, size_t &n_inside) const {
+  // Lower bounds on the loss of cuts inside a bin: bounds[i] with i of the coming centers on the left.
+  void bounds_inside(const int64_t *cells, double high, std::vector<int64_t> &bounds) const {
     const int width = node_.width;
     int64_t bound = loss_;
     for (size_t r = 0; r < n_left_; ++r) bound -= cells[line_.cluster[r] * width];
-    n_inside = 0;
-    for (size_t r = n_left_; r < line_.size() && line_.coordinate[r] < high; ++r, ++n_inside) {
+    bounds.assign(1, bound);
+    for (size_t r = n_left_; r < line_.size() && line_.coordinate[r] < high; ++r) {
       const int32_t c = line_.cluster[r];
-      const int64_t right = node_.total_loss(c) - left_[c] - cells[c * width];
-      bound -= std::max<int64_t>(0, left_[c] - right);
+      bound += node_.total_loss(c) - 2 * left_[c] - cells[c * width];
+      bounds.push_back(bound);
     }
-    return bound;
   }
 
  private:
@@ -155,8 +155,8 @@ class ColumnCells {
 };
 
 // Walks a column bin by bin. on_cut(threshold, sweep, passed) at every cut between bins or centers, `passed` telling
-// whether rows or a center were passed since the cut before; on_inside(bin, bound, n_inside, cells, sweep) before a bin
-// that holds several values.
+// whether rows or a center were passed since the cut before; on_inside(bin, bounds, cells, sweep) before a bin that holds
+// several values, see bounds_inside().
 template <class Node, class OnCut, class OnInside, class HasAlreadyMistaken>
 void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasAlreadyMistaken &&has_already_mistaken,
                OnCut &&on_cut, OnInside &&on_inside) {
@@ -165,6 +165,7 @@ void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasAlr
   const double *high = node.encoded.high.data() + column.value_begin;
   const ColumnCells cells(node, column);
   Sweep sweep(node, line);
+  std::vector<int64_t> bounds;
   for (int32_t bin = 0; bin < column.n_bins; ++bin) {
     while (sweep.more_centers() && sweep.next_center() < low[bin]) {
       const double threshold = sweep.next_center();
@@ -173,9 +174,8 @@ void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasAlr
     }
     const int64_t *here = cells.at(bin);
     if (low[bin] < high[bin]) {
-      size_t n_inside = 0;
-      const int64_t bound = sweep.bound_inside(here, high[bin], n_inside);
-      if (sweep.n_left() + n_inside > 0 && sweep.n_left() < line.size()) on_inside(bin, bound, n_inside, here, sweep);
+      sweep.bounds_inside(here, high[bin], bounds);
+      if (sweep.n_left() + bounds.size() > 1 && sweep.n_left() < line.size()) on_inside(bin, bounds, here, sweep);
     }
     bool passed = sweep.pass_cells(here);
     while (sweep.more_centers() && sweep.next_center() <= high[bin]) {
@@ -260,6 +260,8 @@ class ValidCuts {
   bool has_distinct(size_t wanted) const;
   // Of the cuts begin <= threshold < end of a column, those with at least so many distinct rows on either side.
   ValidRange between(int32_t feature, double begin, double end, size_t n_left, size_t n_right) const;
+  // The same from the rows that store a value in the column, in order: all others are at zero.
+  ValidRange among(const std::vector<PlacedRow> &stored, double begin, double end, size_t n_left, size_t n_right) const;
 
  private:
   const Encoded &encoded_;

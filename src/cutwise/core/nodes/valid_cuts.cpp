@@ -65,6 +65,38 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
   });
 }
 
+ValidRange ValidCuts::among(const std::vector<PlacedRow> &stored, double begin, double end, size_t n_left,
+                            size_t n_right) const {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<uint8_t> is_stored(encoded_.n_rows, 0);
+  for (const PlacedRow &row : stored) is_stored[row.row] = 1;
+  return matrix_.visit([&](auto values) {
+    // The value at which so many distinct rows were passed.
+    const auto reach = [&](bool from_left, size_t wanted) {
+      DistinctRows distinct(values, kFirstSlots);
+      const auto is_last = [&](int32_t row) {
+        distinct.add(row);
+        return distinct.size() >= wanted;
+      };
+      bool passed_zeros = false;
+      for (size_t i = 0; i <= stored.size(); ++i) {
+        const PlacedRow *row = i == stored.size() ? nullptr : &stored[from_left ? i : stored.size() - 1 - i];
+        if (!passed_zeros && (!row || (from_left ? row->value > 0.0 : row->value < 0.0))) {
+          passed_zeros = true;
+          for (int64_t j = 0; j < n_; ++j)
+            if (!is_stored[rows_[j]] && is_last(rows_[j])) return 0.0;
+        }
+        if (row && is_last(row->row)) return row->value;
+      }
+      return from_left ? kInfinity : -kInfinity;
+    };
+    ValidRange range;
+    if (const double first = reach(true, n_left); first > begin) range.first = first < end ? first : kInfinity;
+    if (const double last = reach(false, n_right); last < end) range.end = last > begin ? last : -kInfinity;
+    return range;
+  });
+}
+
 void AllowedCuts::count_bins() {
   const Column &column = encoded_.columns[feature_];
   const BinReader bin_of(encoded_, column);
@@ -83,10 +115,12 @@ double AllowedCuts::reached(int64_t wanted, bool from_left) {
       passed += in_bin_[bin];
       continue;
     }
-    std::vector<std::vector<PlacedRow>> placed;
-    place_bins(matrix_, encoded_, rows_, n_, feature_, {bin}, placed);
-    if (!from_left) std::reverse(placed[0].begin(), placed[0].end());
-    for (const PlacedRow &row : placed[0])
+    const double low = encoded_.low[column.value_begin + bin];
+    if (low == encoded_.high[column.value_begin + bin]) return low;
+    OpenedBins opened{feature_, {bin}};
+    place_bins(matrix_, encoded_, rows_, n_, &opened, 1);
+    if (!from_left) std::reverse(opened.placed[0].begin(), opened.placed[0].end());
+    for (const PlacedRow &row : opened.placed[0])
       if ((passed += limits_->count_of(row.row)) >= wanted) return row.value;
   }
   return from_left ? kInfinity : -kInfinity;
