@@ -117,7 +117,8 @@ def main() -> None:
         for key, seconds in cpu.items():
             print(
                 f"  {key:10} {seconds:8.3f} s  {seconds / tree:7.2f} of the tree"
-                f"  {seconds / cpu.get('k-means', np.nan):7.2f} of k-means  memory {peaks[key] / size:5.2f} of the table",
+                f"  {seconds / cpu.get('k-means', np.nan):7.2f} of k-means"
+                f"  memory {peaks[key] / size:5.2f} of the table",
                 flush=True,
             )
 

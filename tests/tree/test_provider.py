@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from cutwise.reference.objective import fixed_costs
+from cutwise.reference.objective import fixed_costs, fixed_costs_from_array
 from cutwise.table.intake import read_table
 from cutwise.table.table import ColumnKind, encode_table
 from cutwise.tree.criteria.cliques import FewestPairs
@@ -274,3 +275,28 @@ def test_batches_grow_the_tree_of_memory_bit_for_bit(algorithm, seed):
     assert passed.tree.equals(in_memory.tree)
     assert np.array_equal(passed.gaps, in_memory.gaps, equal_nan=True)
     assert np.array_equal(passed.leaf_of_row, in_memory.leaf_of_row)
+
+
+@pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_sparse_table_of_many_values_grows_the_tree_of_the_dense_one(algorithm, seed):
+    """Sparse columns have few bins, so that nearly every cut lies inside one."""
+    rng = np.random.default_rng(seed)
+    n, d, k = 400, 30, 5
+    X = np.where(rng.random((n, d)) < 0.3, rng.normal(size=(n, d)), 0.0)
+    X[:, 3:6] = rng.poisson(0.4, (n, 3))  # few values: one a bin
+    labels = rng.integers(0, k, n).astype(np.int32)
+    X[np.arange(n), labels] += 2.0 * (rng.random(n) < 0.8)
+    if seed == 2:
+        X = np.abs(X)[rng.integers(0, n // 2, n)]  # rows repeat
+    weights = rng.integers(1, 4, n) if seed else None
+    centers = np.stack([X[labels == c].mean(axis=0) for c in range(k)])
+    costs = fixed_costs_from_array(((X[:, None, :] - centers) ** 2).sum(axis=2), weights=weights)
+
+    def grown(values):
+        table = encode_table(read_table(values), weights=weights, merge=False)
+        return grow_tree(table, labels, centers, costs, algorithm=algorithm, max_leaves=2 * k, gini=seed == 1)
+
+    sparse_tree, dense_tree = grown(sparse.csr_array(X)), grown(X)
+    assert sparse_tree.tree.to_dict() == dense_tree.tree.to_dict()
+    np.testing.assert_array_equal(sparse_tree.leaf_of_row, dense_tree.leaf_of_row)

@@ -430,9 +430,7 @@ class MemoryProvider:
     def sums(self, node: int, payload: Payload) -> NodeSums:
         """See :class:`Provider`."""
         # In a sparse table every value to sort would first have to be looked for.
-        with_bins = self.table.encoded.is_sparse or payload.prefers_bins(
-            self.size(node), self.n_columns, self.n_slots
-        )
+        with_bins = self.table.encoded.is_sparse or payload.prefers_bins(self.size(node), self.n_columns, self.n_slots)
         histogram = np.zeros((self.n_slots, payload.k), dtype=np.int64) if with_bins else None
         sums = NodeSums(np.zeros(payload.k, dtype=np.int64), histogram)
         payload.add(self, self.rows(node), sums)
