@@ -43,6 +43,10 @@ MOST_BYTES = 1 << 28
 """Sums that one pass adds up: of as many nodes as there is room for."""
 
 
+Wish = tuple[int, float, float]
+"""A range of a column that is to be looked into."""
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """A batch, and what every row adds: nothing of where it is in a tree.
@@ -92,6 +96,10 @@ class Pieces:
         """By piece."""
         return self.low < self.high
 
+    def wish(self, column: int, i: int) -> Wish:
+        """The range of a piece of a column."""
+        return column, float(self.low[i]), float(self.high[i])
+
     def look_into(self, low: float, opened: Pieces) -> None:
         """Put what a closed range holds in its place."""
         i = int(np.searchsorted(self.low, low))
@@ -117,9 +125,6 @@ class Node:
         self.is_split = False  # in the tree, not only ahead of it
         self.columns: list[Pieces] | None = None
         self.contents: dict[int, list[set[int]]] = {}  # by column and piece: what tells apart its rows
-
-
-Wish = tuple[int, float, float]  # a range of a column
 
 
 class PassProvider:
@@ -183,7 +188,7 @@ class PassProvider:
         pieces = self._columns(own)[test.feature]
         while (through := pieces.is_closed & (pieces.low <= test.threshold) & (test.threshold < pieces.high)).any():
             i = int(through.argmax())
-            self._look_into({own: [(test.feature, pieces.low[i], pieces.high[i])]})
+            self._look_into({own: [pieces.wish(test.feature, i)]})
         self._split(own, test)
         own.is_split, own.contents = True, {}
         assert own.children is not None
@@ -374,12 +379,11 @@ class PassProvider:
         """The cut whose sides cost least; see ``cuts/surrogate.cpp``."""
         assert node.columns is not None
         best: tuple[Any, ...] | None = None
-        closed: list[tuple[Any, Wish]] = []
+        closed: list[tuple[Int64, int, Pieces, npt.NDArray[np.intp]]] = []  # bounds, column, its pieces, which of them
         first: list[Wish | None] = []  # by column: the range that its lowest cut is in
         for f, pieces in enumerate(node.columns):
             sums = pieces.sums[:, payload]
             upto, total = np.cumsum(sums, axis=0), sums.sum(axis=0)
-            is_closed = pieces.is_closed
             if len(pieces.low) > 1:
                 left, right = upto[:-1], total - upto[:-1]
                 cost, second = score.cut(left, right)
@@ -387,17 +391,17 @@ class PassProvider:
                 key = (int(cost[i]), float(second[i]), f, float(pieces.high[i]))
                 if best is None or key < best[:4]:
                     best = (*key, score.label(left[i]), score.label(right[i]))
-            for i in np.flatnonzero(is_closed).tolist():
-                wish = (f, float(pieces.low[i]), float(pieces.high[i]))
-                closed.append((score.bound(upto[i] - sums[i], total - upto[i]), wish))
-            first.append((f, float(pieces.low[0]), float(pieces.high[0])) if len(is_closed) and is_closed[0] else None)
+            at = np.flatnonzero(pieces.is_closed)
+            if len(at):
+                closed.append((score.bounds(upto[at] - sums[at], total - upto[at]), f, pieces, at))
+            first.append(pieces.wish(f, 0) if len(at) and at[0] == 0 else None)
         uncut = int(
             score.cut(node.columns[0].sums[:, payload].sum(axis=0)[None], np.zeros((1, self._k), np.int64))[0][0]
         )
         limit = math.inf if best is None else best[0]
         if not score.has_second and limit >= uncut:
             limit = uncut - 1
-        wishes = [wish for bound, wish in closed if bound is not None and bound <= limit]
+        wishes = [pieces.wish(f, i) for bounds, f, pieces, at in closed for i in at[bounds <= limit].tolist()]
         if not wishes and not score.has_second and (best is None or best[0] >= uncut):
             # All cuts cost the same: the lowest of the lowest column is wanted.
             for f, lowest in enumerate(first):
@@ -433,14 +437,13 @@ class PassProvider:
                 if fewest < 0 or mistakes.min() < fewest:
                     fewest, tied = int(mistakes.min()), []
                 tied.append((f, thresholds[mistakes == fewest]))
-            for i in np.flatnonzero(is_closed & (center.min() < pieces.high) & (center.max() > pieces.low)).tolist():
-                left, right = (
-                    total - upto[i + 1],
-                    upto[i],
-                )  # at least so many are parted, whichever side the center is on
-                inside = (center > pieces.low[i]) & (center < pieces.high[i])
-                bound = np.where(inside, np.minimum(left, right), np.where(center <= pieces.low[i], left, right)).sum()
-                closed.append((int(bound), (f, float(pieces.low[i]), float(pieces.high[i]))))
+            through = np.flatnonzero(is_closed & (center.min() < pieces.high) & (center.max() > pieces.low))
+            # At least so many are parted, whichever side the center is on.
+            left, right = total - upto[through + 1], upto[through]
+            low, high = pieces.low[through, None], pieces.high[through, None]
+            inside = (center > low) & (center < high)
+            bounds = np.where(inside, np.minimum(left, right), np.where(center <= low, left, right)).sum(axis=1)
+            closed += [(bound, pieces.wish(f, i)) for bound, i in zip(bounds.tolist(), through.tolist(), strict=True)]
         wishes = [wish for bound, wish in closed if fewest < 0 or bound <= fewest]
         features = np.repeat(np.array([f for f, _ in tied], dtype=np.int32), [len(x) for _, x in tied])
         found = (fewest, features, np.concatenate([x for _, x in tied]) if tied else np.empty(0))
@@ -510,7 +513,7 @@ class PassProvider:
             limit = math.inf if chosen < 0 else scores[chosen] + 2.0**-40 * abs(scores[chosen])
             for j in np.flatnonzero(bound <= limit).tolist():
                 f, i = closed[j][4], closed[j][5]
-                wishes.append((f, float(node.columns[f].low[i]), float(node.columns[f].high[i])))
+                wishes.append(node.columns[f].wish(f, i))
         if chosen < 0:
             return None, list(dict.fromkeys(wishes))
         cut = SeparatingCut.at(int(feature[chosen]), float(threshold[chosen]), coordinates, survivors)
@@ -565,7 +568,7 @@ class _CostOfSides:
     def label(self, side: Int64) -> int:
         return int(side.argmin())
 
-    def bound(self, before: Int64, after: Int64) -> int | None:
+    def bounds(self, before: Int64, after: Int64) -> Int64:
         return _least_apart(before, after)
 
 
@@ -582,10 +585,11 @@ class _Disagreement:
     def label(self, side: Int64) -> int:
         return int(side.argmax())
 
-    def bound(self, before: Int64, after: Int64) -> int | None:
+    def bounds(self, before: Int64, after: Int64) -> Int64:
         if self.has_second:
-            return int(before.sum() - before.max() + after.sum() - after.max())
-        return _least_apart(before.sum() - before, after.sum() - after)
+            bounds: Int64 = before.sum(axis=1) - before.max(axis=1) + after.sum(axis=1) - after.max(axis=1)
+            return bounds
+        return _least_apart(before.sum(axis=1)[:, None] - before, after.sum(axis=1)[:, None] - after)
 
 
 def _impurity(counts: Int64) -> Float64:
@@ -594,14 +598,19 @@ def _impurity(counts: Int64) -> Float64:
     return np.where(n > 0, n - squares / np.where(n > 0, n, 1.0), 0.0)
 
 
-def _least_apart(left: Int64, right: Int64) -> int | None:
-    """The least sum of an entry of one and an entry of the other that stands elsewhere."""
-    if len(left) < 2:
-        return None
-    i, j = np.argsort(left, kind="stable")[:2], np.argsort(right, kind="stable")[:2]
-    if i[0] != j[0]:
-        return int(left[i[0]] + right[j[0]])
-    return int(min(left[i[0]] + right[j[1]], left[i[1]] + right[j[0]]))
+def _least_apart(left: Int64, right: Int64) -> Int64:
+    """Line by line, the least sum of an entry of one and an entry of the other that stands elsewhere."""
+    if left.shape[1] < 2:
+        return np.full(len(left), np.iinfo(np.int64).max)
+    (least_left, second_left, i), (least_right, second_right, j) = map(_two_least, (left, right))
+    apart = np.minimum(least_left + second_right, second_left + least_right)
+    return np.where(i != j, least_left + least_right, apart)
+
+
+def _two_least(sums: Int64) -> tuple[Int64, Int64, npt.NDArray[np.intp]]:
+    """Of every line the least and the second least entry, and where the least is."""
+    two = np.partition(sums, 1, axis=1)
+    return two[:, 0], two[:, 1], sums.argmin(axis=1)
 
 
 def _of_node(search: Any, node: Node) -> Any:
