@@ -5,22 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.estimators import ReferenceRecipe, Stages, TrainingRows, TreeClusterer, make_reference
+from cutwise.estimators import FitContext, MetricSpace, Stages, TrainingRows, TreeClusterer
 from cutwise.reference.objective import Reference, fixed_costs
 from cutwise.table.convert import as_dense
-from cutwise.table.intake import (
-    Seed,
-    check_integer,
-    check_max_leaves,
-    check_n_clusters,
-    check_n_jobs,
-    read_random_state,
-)
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.threshold_tree import NodeTest
@@ -69,66 +61,11 @@ class Task:
 class Baseline(TreeClusterer):
     """Parent of the baselines: everything but how the tree grows."""
 
-    n_clusters: int
-    max_leaves: int | None
-    reference: Any
-    n_init: int
-    random_state: Seed
-    n_jobs: int | None
-    verbose: int
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the reference clustering, and grow the tree.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Finite numbers. Only CART leaves a sparse matrix sparse.
-        y : ignored
-            There for scikit-learn's sake.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How much each row counts; none negative, not all 0. Whole numbers count as repeated rows; others are brought
-            to a common scale of whole numbers first.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        InvalidInputError
-            A parameter, a value or a weight that cannot be used.
-
-        Warns
-        -----
-        EmptyClusterWarning
-            A cluster that ended without rows.
-        """
-        self._refuse_unsaved()
-        k = check_n_clusters(self.n_clusters)
-        max_leaves = check_max_leaves(self.max_leaves, k)
-        check_integer("n_init", self.n_init, minimum=1)
-        read_random_state(self.random_state)
-        n_jobs = check_n_jobs(self.n_jobs)
-        self._check_own_parameters()
-        stages = Stages(type(self).__name__, self.verbose)
-
-        table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
-        recipe = ReferenceRecipe(self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose))
-        context = make_reference(recipe, table, space, sample_weight, stages)
-        with stages.stage("tree"):
-            grown = self._grow(Task(context.rows, context.reference, max_leaves))
-        with stages.stage("costs"):
-            self._remember_input(table, space, np.arange(k, dtype=np.int32))
-            self._finish(context, grown)
-        stages.say(self._summary())
-        return self
-
-    def _check_own_parameters(self) -> None:
-        """Check what the subclass adds to the common parameters."""
+    def _grow(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> GrownTree:
+        return self._grow_task(Task(context.rows, context.reference, max_leaves))
 
     @abstractmethod
-    def _grow(self, task: Task) -> GrownTree:
+    def _grow_task(self, task: Task) -> GrownTree:
         """Grow a tree with labeled leaves, ``task.max_leaves`` at most."""
 
 

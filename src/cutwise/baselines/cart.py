@@ -65,7 +65,7 @@ class CART(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _grow(self, task: Task) -> GrownTree:
+    def _grow_task(self, task: Task) -> GrownTree:
         rows = task.rows
         return cart_trees(
             rows.compress(rows.table.values),

@@ -100,12 +100,12 @@ class CLTree(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_own_parameters(self) -> None:
+    def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         check_integer("min_split", self.min_split, minimum=1)
         check_number("min_y", self.min_y, minimum=0, maximum=100)
         check_number("min_rd", self.min_rd, minimum=0, maximum=100)
 
-    def _grow(self, task: Task) -> GrownTree:
+    def _grow_task(self, task: Task) -> GrownTree:
         grown = grow_with_virtual_points(task.values, task.weights, self.min_split)
         pruned = prune_sparse(grown, min_split=self.min_split, min_y=self.min_y, min_rd=self.min_rd)
         cluster_of = {leaf: task.best_cluster(grown.sketch.rows[leaf]) for leaf in pruned}

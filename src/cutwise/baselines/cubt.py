@@ -100,13 +100,13 @@ class CUBT(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_own_parameters(self) -> None:
+    def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         check_integer("minsize", self.minsize, minimum=1)
         check_number("mindev", self.mindev, minimum=0, maximum=1)
         check_number("mindist", self.mindist, minimum=0)
         check_number("alpha", self.alpha, minimum=0, maximum=1, above=True)
 
-    def _grow(self, task: Task) -> GrownTree:
+    def _grow_task(self, task: Task) -> GrownTree:
         positions, weights = task.positions, task.weights
         sketch = grow_by_deviance(task.values, positions, weights, minsize=self.minsize, mindev=self.mindev)
         is_leaf = prune_nearest(

@@ -75,11 +75,11 @@ class KDTree(Baseline):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _check_own_parameters(self) -> None:
+    def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         if self.leaf_size is not None:
             check_integer("leaf_size", self.leaf_size, minimum=1)
 
-    def _grow(self, task: Task) -> GrownTree:
+    def _grow_task(self, task: Task) -> GrownTree:
         provider = MemoryProvider(task.rows.encoded)
         tree = GrowingTree(provider)
         total = int(task.weights.sum())

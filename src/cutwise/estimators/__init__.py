@@ -25,7 +25,7 @@ from cutwise.estimators.explainable_kmedians import ExplainableKMedians
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.estimators.kmedians import KMedians
 from cutwise.estimators.table_scaler import TableScaler
-from cutwise.estimators.training import ReferenceRecipe, Stages, TrainingRows, encode_rows, make_reference
+from cutwise.estimators.training import FitContext, MetricSpace, Stages, TrainingRows, encode_rows
 from cutwise.estimators.tuning import tune_depth_penalty
 
 __all__ = [
@@ -35,10 +35,11 @@ __all__ = [
     "ExplainableKMeans",
     "ExplainableKMedians",
     "ExplainableKernelKMeans",
+    "FitContext",
     "KMedians",
     "KernelKMeans",
+    "MetricSpace",
     "PenaltySearch",
-    "ReferenceRecipe",
     "Report",
     "Stages",
     "TableScaler",
@@ -64,7 +65,6 @@ __all__ = [
     "imm_certificate",
     "imm_guarantee",
     "load_model",
-    "make_reference",
     "model_document",
     "report",
     "tune_depth_penalty",

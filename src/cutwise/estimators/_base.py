@@ -33,7 +33,18 @@ from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_sklearn
 from cutwise.readouts.sql import tree_sql
 from cutwise.reference.objective import KMEANS, Objective, sum_costs, sum_weights
-from cutwise.table.intake import MixedOptions, check_n_clusters, check_n_jobs, check_option, read_table, read_weights
+from cutwise.table.intake import (
+    MixedOptions,
+    Seed,
+    check_integer,
+    check_max_leaves,
+    check_n_clusters,
+    check_n_jobs,
+    check_option,
+    read_random_state,
+    read_table,
+    read_weights,
+)
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, Table, are_plain, check_same_columns
 from cutwise.tree.growing import GrownTree
@@ -42,7 +53,16 @@ from cutwise.tree.limits import Limits, LimitsGiven, NoAllowedCutError, infeasib
 from ._model_file import ModelFileMixin
 from ._params import UnserializableParam
 from .table_scaler import TableScaler
-from .training import FitContext, MetricSpace, Stages, TrainingRows, fit_metric_space, transform_rows
+from .training import (
+    FitContext,
+    MetricSpace,
+    ReferenceRecipe,
+    Stages,
+    TrainingRows,
+    fit_metric_space,
+    make_reference,
+    transform_rows,
+)
 
 _LIMITS = {"cut_features": None, "max_depth": None, "min_samples_leaf": 1}
 """Parameters of limits, and what they are where there are none."""
@@ -590,12 +610,99 @@ def fitted(model: object, function: str, advice: str = "") -> TreeEstimator:
 class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     """Parent of the estimators with ``n_clusters``, whose ``fit`` needs no labels."""
 
+    _takes_batches: ClassVar[bool] = False
+    """Whether a fit may read its rows in batches."""
+
+    n_clusters: int
+    max_leaves: int | None
+    reference: Any
     preprocessor: Any
+    n_init: int
+    random_state: Seed
+    n_jobs: int | None
+    verbose: int
 
     @property
     def inertia_(self) -> float:
         """The same as ``cost_``, under scikit-learn's name."""
         return self.cost_
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the reference clustering, and grow the tree that explains it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Numbers; not copied where they are float32, float64, int32, int64, uint8 or bool. Where the estimator takes
+            them, data frames may also hold texts, categories, truth values, dates and durations, and everywhere missing
+            values.
+        {y, sample_weight}
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        InvalidInputError
+            A parameter, a value or a weight that cannot be used: fewer distinct rows than clusters, infinity, ...
+        InfeasibleLimitsError
+            No tree within the limits gives every cluster a leaf.
+
+        Warns
+        -----
+        UnseparableCentersWarning
+            Reference centers that no cut can part.
+        EmptyClusterWarning
+            A cluster that ended without rows.
+        IdentifierWarning
+            Columns that are left out, for they only name rows or hold nothing, or that number the rows.
+        """
+        self._refuse_unsaved()
+        k = check_n_clusters(self.n_clusters)
+        max_leaves = check_max_leaves(self.max_leaves, k)
+        self._check_own_parameters(k, max_leaves)
+        check_integer("n_init", self.n_init, minimum=1)
+        read_random_state(self.random_state)
+        n_jobs = check_n_jobs(self.n_jobs)
+        stages = Stages(type(self).__name__, self.verbose)
+
+        for name in ("depth_penalty_", "search_", "n_passes_"):
+            self.__dict__.pop(name, None)  # from an earlier fit
+        if self._takes_batches and (lazy := as_lazy(X)) is not None:
+            self._fit_batches(lazy, sample_weight, max_leaves, stages)
+            stages.say(self._summary())
+            return self
+        X, sample_weight = pop_weights(X, sample_weight)
+        table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
+        all_runs = getattr(self, "algorithm", None) == "search"
+        recipe = ReferenceRecipe(
+            self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective, all_runs
+        )
+        context = make_reference(recipe, table, space, sample_weight, stages)
+        if self._runs is not None:
+            context = replace(context, reference=replace(context.reference, runs=self._runs))
+        with stages.stage("tree"):
+            grown = self._grow(context, space, max_leaves, stages)
+        with stages.stage("costs"):
+            self._remember_input(table, space, np.arange(k, dtype=np.int32))
+            self._finish(context, grown)
+        self._price_limits(context, space, max_leaves, stages)
+        stages.say(self._summary())
+        return self
+
+    def _fit_batches(self, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:
+        """Fit by passes over batches, where a subclass does."""
+
+    def _price_limits(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> None:
+        """Find what limits cost, where a subclass has some."""
+
+    def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
+        """Check what a subclass adds to the common parameters."""
+
+    def _grow(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> GrownTree:
+        """Grow a tree with labeled leaves, ``max_leaves`` at most."""
+        raise NotImplementedError
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
         """Fit, and give the cluster of every row.

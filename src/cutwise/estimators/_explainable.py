@@ -6,24 +6,19 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise._docs import fill_doc
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
-from cutwise.passes.sources import as_lazy, pop_weights
+from cutwise.passes.sources import LazyTable
 from cutwise.reference.objective import LazyCosts
 from cutwise.table.intake import (
     Seed,
-    check_integer,
-    check_max_leaves,
-    check_n_clusters,
-    check_n_jobs,
     check_number,
     check_option,
-    read_random_state,
 )
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
@@ -37,7 +32,7 @@ from ._front import TreeFront, tree_front
 from ._lazy import fit_lazily
 from ._optimal import check_two_leaves, cut_in_two
 from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
-from .training import FitContext, MetricSpace, ReferenceRecipe, Stages, cut_coordinates, make_reference
+from .training import FitContext, MetricSpace, Stages, cut_coordinates
 
 
 def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow"] | None:
@@ -144,6 +139,7 @@ class ExplainableClusterer(TreeClusterer):
     _after_search: Callable[[list[Judged]], None] | None = None
     _takes_cheapest = True
     _takes_mixed = True
+    _takes_batches = True
     depth_penalty_: float
     search_: SearchRecord
     limits_price_: float
@@ -196,89 +192,26 @@ class ExplainableClusterer(TreeClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Cluster the rows, and grow the tree that explains the clusters.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers; not copied where they are float32, float64, int32, int64, uint8 or bool. In data frames also texts,
-            categories, truth values, dates and durations, and everywhere missing values.
-        {y, sample_weight}
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        InvalidInputError
-            A parameter, a value or a weight that cannot be used: fewer distinct rows than clusters, infinity, ...
-        InfeasibleLimitsError
-            No tree within the limits gives every cluster a leaf.
-
-        Warns
-        -----
-        UnseparableCentersWarning
-            Reference centers that no cut can part.
-        EmptyClusterWarning
-            A cluster that ended without rows.
-        IdentifierWarning
-            Columns that are left out, for they only name rows or hold nothing, or that number the rows.
-        """
-        self._refuse_unsaved()
-        k = check_n_clusters(self.n_clusters)
-        max_leaves = check_max_leaves(self.max_leaves, k)
+    def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         check_option("algorithm", self.algorithm, ALGORITHMS)
         check_option("expansion", self.expansion, EXPANSIONS)
-        fixed_penalty = self._check_penalty()
+        self._check_penalty()
         for name in ("search_effort", "size_penalty"):
             check_number(name, getattr(self, name), minimum=0)
         check_max_size(self.max_size)
-        check_integer("n_init", self.n_init, minimum=1)
-        read_random_state(self.random_state)
-        n_jobs = check_n_jobs(self.n_jobs)
-        self._check_limits(k, ("exkmc",))
+        self._check_limits(n_clusters, ("exkmc",))
         if self.algorithm == "optimal":
-            check_two_leaves(k, max_leaves)
-        stages = Stages(type(self).__name__, self.verbose)
+            check_two_leaves(n_clusters, max_leaves)
 
-        for name in ("depth_penalty_", "search_", "n_passes_"):
-            self.__dict__.pop(name, None)  # from an earlier fit
-        if (lazy := as_lazy(X)) is not None:
-            fit_lazily(self, lazy, sample_weight, max_leaves, fixed_penalty, stages)
-            stages.say(self._summary())
-            return self
-        X, sample_weight = pop_weights(X, sample_weight)
-        table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
-        recipe = ReferenceRecipe(
-            self.reference,
-            k,
-            self.n_init,
-            self.random_state,
-            n_jobs,
-            int(self.verbose),
-            self._objective,
-            self.algorithm == "search",
-        )
-        context = make_reference(recipe, table, space, sample_weight, stages)
-        if self._runs is not None:
-            context = replace(context, reference=replace(context.reference, runs=self._runs))
-        with stages.stage("tree"):
-            if self.algorithm == "optimal":
-                grown = cut_in_two(context, columns_apart=space.preprocessor is not None)
-            else:
-                grown = self._grow(context, space, max_leaves, fixed_penalty, stages)
-        with stages.stage("costs"):
-            self._remember_input(table, space, np.arange(self.n_clusters, dtype=np.int32))
-            self._finish(context, grown)
-            self.limits_price_ = math.nan
+    def _fit_batches(self, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:
+        fit_lazily(self, lazy, sample_weight, max_leaves, self._check_penalty(), stages)
+
+    def _price_limits(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> None:
+        self.limits_price_ = math.nan
         if not self._limits_given.is_none and self._after_growth is None:  # a probe wants no price
             with stages.stage("the same without limits"):
-                free = unlimited(self)._grow(context, space, max_leaves, fixed_penalty, stages)
+                free = unlimited(self)._grow(context, space, max_leaves, stages)
                 self.limits_price_ = self._price_over(context.cost_of_labels(context.cheapest_tree(free).codes).cost)
-        stages.say(self._summary())
-        return self
 
     def front(self, X: Any, *, max_leaves: int | None = None, **fit: Any) -> TreeFront:
         """Trees among which to choose: each is cheaper than all that have rules as short.
@@ -318,16 +251,10 @@ class ExplainableClusterer(TreeClusterer):
         """
         return tree_front(self, X, max_leaves, fit)
 
-    def _grow(
-        self,
-        context: FitContext,
-        space: MetricSpace,
-        max_leaves: int,
-        depth_penalty: float | None,
-        stages: Stages,
-    ) -> GrownTree:
-        """Grow the tree of an algorithm that follows the reference; a depth penalty of None is searched for."""
-        rows, reference = context.rows, context.reference
+    def _grow(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> GrownTree:
+        if self.algorithm == "optimal":
+            return cut_in_two(context, columns_apart=space.preprocessor is not None)
+        depth_penalty, rows, reference = self._check_penalty(), context.rows, context.reference
         coordinates = cut_coordinates(rows, reference, space, self._objective)
         classes = range(context.n_clusters)
         limits = self._read_limits(rows, coordinates, classes, ("exkmc",))

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from cutwise import core
 from cutwise.reference.kernel_centers import cost_or_zero
-from cutwise.reference.objective import KMEANS, Objective
+from cutwise.reference.objective import Objective
 from cutwise.table.table import Table
 
 Float64 = npt.NDArray[np.float64]
@@ -32,8 +31,6 @@ def own_cost(table: Table, labels: Int32, objective: Objective, weights: Float64
     left out. ``objective``: k-means or k-medians. ``weights`` (n_rows,) float64: not negative; 1 for every row when
     left out. Returns ``cost``: independent of the order of the rows; infinite where squares or sums are beyond float64.
     """
-    if objective is KMEANS and isinstance(table.values, sparse.csr_array):
-        return sum(_sparse_squares(table.values[rows], w) for _, rows, w in _clusters(labels, weights))
     centers, _ = objective.centers(table.matrix, labels, int(labels.max(initial=0)) + 1, weights, 1)
     return label_cost(table, labels, centers, objective, weights)
 
@@ -46,8 +43,6 @@ def label_cost(
     ``table``, ``labels``, ``objective``, ``weights``: as in ``own_cost``. ``centers`` (n_clusters, n_columns) float64:
     not read where no row has the label.
     """
-    if objective is KMEANS and isinstance(table.values, sparse.csr_array):
-        return sum(_sparse_squares(table.values[rows], w, centers[c]) for c, rows, w in _clusters(labels, weights))
     if weights is not None:
         labels = np.where(weights > 0, labels, np.int32(-1))  # such rows may have no center, and cost nothing
     costs = objective.label_costs(table.matrix, centers, labels)
@@ -85,29 +80,3 @@ def _clusters(labels: Int32, weights: Float64 | None) -> Iterator[tuple[int, npt
     for code, rows in zip(codes.tolist(), np.split(order, first[1:]), strict=True):
         if code >= 0:
             yield code, rows, None if weights is None else weights[rows]
-
-
-def _sparse_squares(values: sparse.csr_array, w: Float64 | None, center: Float64 | None = None) -> float:
-    """Squared distances of rows to a center, or to their mean: stored values one by one, zeros by their weight."""
-    n, d = values.shape
-    columns, data = values.indices, values.data.astype(np.float64)
-    of_value = None if w is None else np.repeat(w, np.diff(values.indptr))
-    total = float(n) if w is None else float(w.sum())
-    n_stored = np.bincount(columns, minlength=d)
-    zeros = total - np.bincount(columns, of_value, d)
-    # A column without zeros has none, whatever rounding says: the square of its mean may be 1e20.
-    zeros = np.where(n_stored == n, 0.0, np.maximum(zeros, 0.0))
-
-    def column_sums(x: Float64) -> Float64:
-        return np.bincount(columns, x if of_value is None else x * of_value, d).astype(np.float64, copy=False)
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        origin = column_sums(data) / total if center is None else center
-        differences = data - origin[columns]
-        squares = differences**2
-        cost = float(squares.sum() if of_value is None else squares @ of_value) + float(zeros @ origin**2)
-        if center is None:
-            # The origin is the mean up to rounding, and what rounding left counts where values are large.
-            left = (column_sums(differences) - zeros * origin) / total
-            cost -= total * float(left @ left)
-    return max(cost, 0.0) if np.isfinite(cost) else np.inf
