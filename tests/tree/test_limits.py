@@ -13,7 +13,7 @@ from cutwise.tree.limits import Limits, NoAllowedCutError
 from tests.tree.mixed import Problem
 from tests.tree.test_mixed_cuts import induced, is_valid, mistakes, root_sides, shapes, sides, tagged
 
-SEEDS = range(150)
+SEEDS = range(60)
 
 
 @dataclass(frozen=True)

@@ -543,6 +543,16 @@ def best_level_set(
     is largest. counts (n_levels,): of the node's rows, for the limits. Gives (cost, impurity, levels of the left side, left label, right label), or None when no set gains anything.
     """
 
+def level_weights(
+    codes: NDArray[numpy.int32],
+    rows: NDArray[numpy.int32],
+    weights: NDArray[numpy.int64] | None,
+    n_levels: int,
+) -> NDArray[numpy.int64]:
+    """
+    Weight of the given rows by level; codes (n_rows,): level of every row.
+    """
+
 def fewest_mode_mistakes(
     held: NDArray[numpy.int64],
     weight: NDArray[numpy.int64],
@@ -567,6 +577,7 @@ def least_induced_modes(
     codes: NDArray[numpy.int32],
     excess: NDArray[numpy.int32],
     weight: NDArray[numpy.int64],
+    losses: NDArray[numpy.int64] | None,
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
     nearest_costs: NDArray[numpy.int64],
@@ -580,7 +591,8 @@ def least_induced_modes(
     """
     The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
 
-    codes (n_rows,): level of every row; other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
+    codes (n_rows,): level of every row; losses (n_levels, k): what the node's rows lose without their nearest survivor, by
+    level and it; None: worked out from the costs. Other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
     nothing worse is wanted. Gives (whether each side has as many distinct rows as centers, score, induced cost, levels of the
     left side).
     """
@@ -592,6 +604,7 @@ def least_induced_modes(
     codes: NDArray[numpy.int32],
     excess: NDArray[numpy.int64],
     weight: NDArray[numpy.int64],
+    losses: NDArray[numpy.int64] | None,
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
     nearest_costs: NDArray[numpy.int64],

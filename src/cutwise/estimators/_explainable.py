@@ -106,7 +106,8 @@ def search_tree(
     )
     grown, record, judged = search.search(starts)
     has_empty_leaf = (grown.tree.n_node_samples[grown.tree.leaves] == 0).any()
-    if max_leaves > k and has_empty_leaf:  # one of the papers' trees, then; these have been expanded
+    goes_on = not has_empty_leaf and rows.encoded.searched is None  # expansions go on from thresholds
+    if max_leaves > k and not goes_on:  # one of the papers' trees, then; these have been expanded
         grown = replace(papers[0], others=papers[1:])
     elif max_leaves > k:
         centers, weight = rows.centers(context.objective, grown.codes, k)
@@ -293,11 +294,8 @@ class ExplainableClusterer(TreeClusterer):
         limits: Limits | None,
         stages: Stages,
     ) -> GrownTree:
-        rows = context.rows
         penalty = self._tuned_penalty(grow, context) if depth_penalty is None else depth_penalty
-        # The search knows neither levels nor missing values.
-        searches = self.algorithm == "search" and self.search_effort > 0 and rows.encoded.searched is None
-        if searches and context.n_clusters > 1:
+        if self.algorithm == "search" and self.search_effort > 0 and context.n_clusters > 1:
             grown, self.search_, judged = search_tree(
                 context,
                 coordinates,

@@ -402,7 +402,7 @@ def encode_table(
     searched = searched_columns(table.kinds)
     if searched is not None:
         own = np.asarray(values, dtype=np.float64)
-        values = searched.expand(own)
+        values = np.where(np.isnan(own), np.inf, own)  # rows are equal where they miss the same
     matrix = table.matrix if row_of is None and searched is None else core.as_matrix(values)
     copies: Int64 | None = None
     group: Int32 | None = None
@@ -420,6 +420,9 @@ def encode_table(
         own = None if own is None else own[first_row]
         matrix = core.as_matrix(values)
         row_of = first_row if row_of is None else row_of[first_row]
+    if searched is not None and own is not None:
+        values = searched.expand(own)
+        matrix = core.as_matrix(values)
     encoded = core.encode(matrix, n_jobs=n_jobs)
     position: Int32 | None = None
     if row_of is not None:

@@ -72,8 +72,7 @@ class Category:
 
     def weights(self, rows: Int32, weights: Int64 | None) -> Int64:
         """Weight of the given rows by level."""
-        w = None if weights is None else weights[rows]  # sums of integers below 2**53
-        return np.bincount(self.codes[rows], weights=w, minlength=self.n_levels).astype(np.int64)
+        return core.level_weights(self.codes, rows, weights, self.n_levels)
 
     def modes(self, coordinates: Float64) -> Int32:
         """The level most frequent in every cluster, the first of equals, from the searched coordinates (k, D)."""

@@ -37,7 +37,9 @@ from .refine_sample import (
     draw_more,
     draw_sample,
     encode_sample,
+    place_tests,
     room,
+    tests_of,
 )
 from .threshold_tree import NodeTest
 
@@ -179,12 +181,13 @@ class SearchCheaper:
         labels, max_size = self.labels, self.max_size
         n_sampled = max(SAMPLED_ROWS, ROWS_A_CLUSTER * n_leaves)
         hashes = core.row_hashes(table.matrix, n_jobs)
-        given = [grown.tree for grown in starts]
+        given = [tests for tests in (tests_of(grown.tree, table.searched) for grown in starts) if tests is not None]
         rows = draw_sample(table, metric, hashes, runs[0], self.coordinates, given, n_sampled, self.limits)
-        trees = [rows.tests(tree) for tree in given]
+        trees = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in given]
         total_weight = table.n_rows if table.weights is None else int(table.weights.sum())
         sample, cuts = encode_sample(rows, runs, trees, total_weight, n_jobs)
-        further = runs[1 : 1 + max(0, self.effort.n_starts - len(trees))]
+        first = 1 if len(given) == len(starts) else 0  # trees with sets of levels start anew, with single ones
+        further = runs[first : 1 + max(0, self.effort.n_starts - len(trees))]
         cuts += _grow_on_sample(sample, further, self.objective, self.depth_penalty, n_jobs)
         least = room(self.limits, sample.weight, table)
         paths = _search(sample, cuts, n_leaves, self.effort, self.size_penalty, least, n_jobs, self.progress)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.reference.objective import KMEANS
-from cutwise.table.table import EncodedTable, number_kind
+from cutwise.table.table import EncodedTable, SearchedColumns, number_kind
 
 from .limits import Limits
 from .threshold_tree import ThresholdTree
@@ -39,6 +39,7 @@ COVARIANCE_SHARE = 0.001
 GRID_BITS = 51
 FAR_DIGITS = 20
 """Rows are at most so many binary orders farther than others are from their centers: squares have twice the digits."""
+_LOWEST = -float(np.finfo(np.float64).max)
 NO_DEPTH = 2**30
 COUNTED_WEIGHT = 2**26
 """Weights that add up to no more are counts: a weight is a repeated row to the bit."""
@@ -75,16 +76,57 @@ class SampledRows:
     is_whole: bool
     metric: core.Matrix
 
-    def tests(self, tree: ThresholdTree) -> Tests:
-        """A tree of the whole table, whose columns are all searched."""
-        return tests_of(tree, self.columns)
+
+def tests_of(tree: ThresholdTree, searched: SearchedColumns | None) -> Tests | None:
+    """The tests of a tree in the columns that are searched; None where one is of several levels of a category."""
+    if searched is None:
+        return tree.feature, tree.threshold, tree.children_right
+    column, threshold, right = list[int](), list[float](), list[int]()
+    pending = [(0, -1)]  # a node, and the new number of the node whose right child it is
+    while pending:
+        node, parent = pending.pop()
+        here = len(column)
+        if parent >= 0:
+            right[parent] = here
+        column.append(-1)
+        threshold.append(math.nan)
+        right.append(-1)
+        if tree.feature[node] < 0:
+            continue
+        test = tree.test(node)
+        own = searched.of(test.feature).tolist()
+        sides = int(tree.children_left[node]), int(tree.children_right[node])
+        if test.levels:  # a row of the level is on the right of its column's cut
+            named = [j for j in own if searched.level[j] == test.levels[0]]
+            if len(test.levels) > 1 or (not named and test.levels[0] > 0):
+                return None
+            column[here], threshold[here] = (named or own)[0], 0.5
+            sides = sides[::-1] if named else sides  # of two levels that of the second alone has a column
+        else:
+            below = -1 if test.unknown else 1
+            column[here] = next(j for j in own if searched.missing[j] in (0, below))
+            threshold[here] = _LOWEST if test.levels is not None else test.threshold
+        pending += [(sides[1], here), (sides[0], -1)]
+    return np.array(column, dtype=np.int32), np.array(threshold), np.array(right, dtype=np.int32)
 
 
-def tests_of(tree: ThresholdTree, columns: Int64) -> Tests:
-    """The tests of a tree that cuts these columns of a table alone, by their place among them."""
-    place = np.full(tree.n_features + 1, -1, dtype=np.int32)  # the last entry answers for leaves
+def place_tests(tests: Tests, columns: Int64, n_columns: int) -> Tests:
+    """Tests that cut these columns alone, by their place among them."""
+    place = np.full(n_columns + 1, -1, dtype=np.int32)  # the last entry answers for leaves
     place[columns] = np.arange(len(columns), dtype=np.int32)
-    return place[tree.feature], tree.threshold, tree.children_right
+    return place[tests[0]], tests[1], tests[2]
+
+
+def _finite(values: Float64) -> Float64:
+    """Sampled values, with what is missing at some distance beyond the others."""
+    if np.isfinite(values).all():
+        return values
+    known = np.isfinite(values)
+    low = np.where(known, values, np.inf).min(axis=0)
+    high = np.where(known, values, -np.inf).max(axis=0)
+    low, high = (np.where(known.any(axis=0), end, 0.0) for end in (low, high))
+    apart = high - low + 1.0
+    return np.where(known, values, np.where(values > 0, high + apart, low - apart))
 
 
 def draw_sample(
@@ -93,7 +135,7 @@ def draw_sample(
     hashes: npt.NDArray[np.uint64],
     centers: Float64,
     coordinates: Float64,
-    trees: Sequence[ThresholdTree],
+    trees: Sequence[Tests],
     n_wanted: int,
     limits: Limits | None = None,
 ) -> SampledRows:
@@ -104,12 +146,12 @@ def draw_sample(
     are searched. ``limits``: columns that may not be cut are not searched.
     """
     first, group, drawn = distinct_rows(hashes, n_wanted)
-    columns = searched_columns(coordinates, np.concatenate([tree.feature for tree in trees]))
+    columns = searched_columns(coordinates, np.concatenate([np.empty(0, np.int32), *(t[0] for t in trees)]))
     is_same = metric is table.matrix
     metric_columns = columns if is_same else searched_columns(centers, np.empty(0, dtype=np.int32))
     if limits is not None and limits.columns is not None:
         is_same, columns = False, columns[limits.columns[columns] > 0]
-    values = gather(table.matrix, first, columns)
+    values = _finite(gather(table.matrix, first, columns))
     in_metric = values if is_same else gather(metric, first, metric_columns)
     return SampledRows(
         columns=columns,
@@ -175,6 +217,7 @@ def searched_columns(centers: Float64, needed: Int32) -> Int64:
     n_columns = centers.shape[1]
     if n_columns <= MOST_COLUMNS:
         return np.arange(n_columns)
+    centers = np.nan_to_num(centers, posinf=0.0, neginf=0.0)
     spread = ((centers - centers.mean(axis=0)) ** 2).sum(axis=0)
     spread[needed[needed >= 0]] = np.inf
     return np.sort(np.argsort(-spread, kind="stable")[:MOST_COLUMNS])
@@ -223,9 +266,9 @@ def bin_rows(
     values: Float64, weights: Float64, trees: Sequence[Tests], most_bins: int, n_jobs: int
 ) -> tuple[BinnedRows, list[Cuts]]:
     """Rows in at most so many bins a column, and trees, the most important first, whose cuts lie between bins."""
-    column = np.concatenate([feature for feature, _, _ in trees])
+    column = np.concatenate([np.empty(0, dtype=np.int32), *(feature for feature, _, _ in trees)])
     inner = column >= 0
-    threshold = np.concatenate([threshold for _, threshold, _ in trees])[inner]
+    threshold = np.concatenate([np.empty(0), *(threshold for _, threshold, _ in trees)])[inner]
     codes, edges, edge_begin, cut_bins = core.sample_bins(values, weights, column[inner], threshold, most_bins, n_jobs)
     last_bin = np.full(len(column), -1, dtype=np.int32)
     last_bin[inner] = cut_bins

@@ -167,6 +167,7 @@ struct InducedModes {
   int64_t k, base;
   const std::vector<int64_t> &weight;  // of every level
   DepthScore depth;
+  const int64_t *losses;  // (n_levels, k): what rows lose without their nearest center, by it; null: nobody knows yet
   const Limits *limits;
   const int64_t *counts;  // of every level, for the limits
 
@@ -189,8 +190,13 @@ struct InducedModes {
   std::vector<Candidate> bounds() const {
     const size_t n_levels = weight.size();
     std::vector<int64_t> by_group(modes.n_groups * n_levels, 0), total(n_levels, 0);
-    int64_t nearest_sum = 0;
-    for (int64_t i = 0; i < n; ++i) {
+    const auto lose = [&](size_t nearest, size_t v, int64_t loss) {
+      by_group[modes.group[nearest] * n_levels + v] += loss;
+      total[v] += loss;
+    };
+    for (size_t v = 0; v < n_levels && losses; ++v)
+      for (size_t s = 0; s < modes.survivors.size(); ++s) lose(s, v, losses[static_cast<int64_t>(v) * k + modes.survivors[s]]);
+    for (int64_t i = 0; i < n && !losses; ++i) {
       const Cost *cost = excess + static_cast<int64_t>(rows[i]) * k;
       size_t nearest = 0;
       for (size_t s = 1; s < modes.survivors.size(); ++s)
@@ -198,15 +204,12 @@ struct InducedModes {
       int64_t second = kNone;
       for (size_t s = 0; s < modes.survivors.size(); ++s)
         if (s != nearest) second = std::min<int64_t>(second, cost[modes.survivors[s]]);
-      const int64_t least = cost[modes.survivors[nearest]];
-      nearest_sum += least;
-      by_group[modes.group[nearest] * n_levels + codes[rows[i]]] += second - least;
-      total[codes[rows[i]]] += second - least;
+      lose(nearest, codes[rows[i]], second - cost[modes.survivors[nearest]]);
     }
     std::vector<Candidate> found;
     const int64_t m = static_cast<int64_t>(modes.survivors.size());
     modes.each(by_group, n_levels, [&](uint32_t mask, const std::vector<int64_t> &left) {
-      const int64_t induced = base + nearest_sum + modes.separated(mask, left, total),
+      const int64_t induced = depth.current + modes.separated(mask, left, total),
                     c = static_cast<int64_t>(modes.centers_left(mask));
       const double score =
           std::min(depth.quick_bound(induced, 0, depth.points, c, 0), depth.quick_bound(induced, 0, depth.points, m - c, 0));
@@ -284,6 +287,20 @@ using namespace cutwise;
 
 void bind_modes(nb::module_ &m) {
   m.def(
+      "level_weights",
+      [](In1<int32_t> codes, In1<int32_t> rows, const Weights &weights, int64_t n_levels) {
+        const int64_t *weight = checked(weights, static_cast<int64_t>(codes.size()));
+        std::vector<int64_t> of_level(n_levels, 0);
+        for (size_t i = 0; i < rows.size(); ++i) {
+          const int32_t code = codes(rows(i));
+          require(code >= 0 && code < n_levels, "codes are levels");
+          of_level[code] += weight ? weight[rows(i)] : 1;
+        }
+        return to_numpy(std::move(of_level));
+      },
+      nb::arg("codes"), nb::arg("rows"), nb::arg("weights").none(), nb::arg("n_levels"),
+      "Weight of the given rows by level; codes (n_rows,): level of every row.");
+  m.def(
       "fewest_mode_mistakes",
       [](In2<int64_t> held, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes, std::optional<In2<int64_t>> costs,
          std::optional<In1<int64_t>> counts, const Limits *limits) -> FoundMistakes {
@@ -311,8 +328,9 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when no al
     m.def(
         "least_induced_modes",
         [](const Matrix &matrix, In1<int32_t> rows, In1<int32_t> codes, In2<Cost> excess, In1<int64_t> weight,
-           In1<int32_t> survivors, In1<int32_t> modes, In2<int64_t> nearest_costs, double penalty, bool kills_left,
-           bool kills_right, std::optional<double> known_score, std::optional<In1<int64_t>> counts,
+           std::optional<In2<int64_t>> losses, In1<int32_t> survivors, In1<int32_t> modes, In2<int64_t> nearest_costs,
+           double penalty, bool kills_left, bool kills_right, std::optional<double> known_score,
+           std::optional<In1<int64_t>> counts,
            const Limits *limits) -> std::optional<std::tuple<bool, double, int64_t, std::vector<int32_t>>> {
           const int64_t k = static_cast<int64_t>(excess.shape(1));
           require(static_cast<int64_t>(excess.shape(0)) == matrix.n_rows() && codes.size() == excess.shape(0),
@@ -322,6 +340,8 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when no al
           for (size_t i = 0; i < modes.size(); ++i)
             require(modes(i) >= 0 && modes(i) < static_cast<int32_t>(weight.size()), "modes are levels");
           require(modes.size() == survivors.size(), "one mode a survivor");
+          require(!losses || (losses->shape(0) == weight.size() && static_cast<int64_t>(losses->shape(1)) == k),
+                  "losses is of shape (n_levels, k)");
           require(!limits || (counts && counts->size() == weight.size()), "with limits there is one count a level");
           const std::vector<int64_t> of_level = copied(weight);
           const ModeGroups groups(survivors_of(survivors, k), modes, of_level);
@@ -349,6 +369,7 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when no al
                                     base,
                                     of_level,
                                     depth,
+                                    losses ? losses->data() : nullptr,
                                     limits,
                                     counts ? counts->data() : nullptr,
                                     {}};
@@ -357,13 +378,14 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when no al
           return std::make_tuple(search.best.is_valid, search.best.score, search.best.induced, search.best.levels);
         },
         nb::arg("matrix"), nb::arg("rows"), nb::arg("codes"), nb::arg("excess").noconvert(), nb::arg("weight"),
-        nb::arg("survivors"), nb::arg("modes"), nb::arg("nearest_costs"), nb::arg("penalty"), nb::arg("kills_left"),
-        nb::arg("kills_right"), nb::arg("known_score").none() = nb::none(), nb::arg("counts").none() = nb::none(),
-        nb::arg("limits").none() = nb::none(), doc);
+        nb::arg("losses").none(), nb::arg("survivors"), nb::arg("modes"), nb::arg("nearest_costs"), nb::arg("penalty"),
+        nb::arg("kills_left"), nb::arg("kills_right"), nb::arg("known_score").none() = nb::none(),
+        nb::arg("counts").none() = nb::none(), nb::arg("limits").none() = nb::none(), doc);
   };
   for_costs(int32_t{}, R"(The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
 
-codes (n_rows,): level of every row; other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
+codes (n_rows,): level of every row; losses (n_levels, k): what the node's rows lose without their nearest survivor, by
+level and it; None: worked out from the costs. Other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
 nothing worse is wanted. Gives (whether each side has as many distinct rows as centers, score, induced cost, levels of the
 left side).)");
   for_costs(int64_t{}, "");

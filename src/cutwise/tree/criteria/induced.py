@@ -115,8 +115,11 @@ class NearestTwoRows:
             source = feature if table.searched is None else int(table.searched.source[feature])
         for category, counts, limits in allowed_categories(self._memory.categories, rows, search.node.limits):
             modes, first = category.modes(nearest.coordinates)[search.node.survivors], int(category.columns[0])
+            losses = None
+            if self._histogram is not None:
+                losses = category.of_histogram(self._histogram[:, :, 0], self._totals[:, 0])
             by_modes = core.least_induced_modes(
-                table.matrix, rows, category.codes, self._costs.excess, category.weights(rows, table.weights),
+                table.matrix, rows, category.codes, self._costs.excess, category.weights(rows, table.weights), losses,
                 search.node.survivors, modes, self._nearest_costs, nearest.depth_penalty,
                 bool(search.kills_left[first]), bool(search.kills_right[first]),
                 None if best is None or best[0] else best[1], counts, limits,

@@ -1,0 +1,72 @@
+"""The search on tables with categories and gaps: levels like bins, what is missing on either side."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cutwise import ExplainableKMeans
+from cutwise.tree.refine_sample import tests_of as searched_tests
+from tests.tree.test_mixed_cuts import shapes
+
+
+def planted(seed: int, n: int = 600) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 6, n)
+    levels = np.array(["north", "south", "east", None, "o'x", "unknown"], dtype=object)
+    return pd.DataFrame(
+        {
+            "size": np.where(rng.random(n) < 0.2, np.nan, rng.normal(2 * (z % 3), 1.0)),
+            "place": levels[(z + rng.integers(0, 2, n)) % 6],
+            "kind": pd.Categorical(np.array(list("abc"))[rng.integers(0, 3, n)]),
+            "owns": pd.array(rng.random(n) < (z + 1) / 8, dtype="boolean"),
+            "score": rng.integers(0, 40, n) + 5 * z,
+        }
+    )
+
+
+@pytest.mark.parametrize("k", [2, 5, 8])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_grown_tree_is_cheaper_than_what_the_search_finds_and_it_routes_rows_as_it_says(seed, k):
+    X = planted(seed)
+    model = ExplainableKMeans(k, random_state=0).fit(X)
+    grown = [
+        ExplainableKMeans(k, algorithm=name, random_state=0).fit(X).cost_
+        for name in ("imm", "exgreedy", "exshallow", "exkmc")
+    ]
+    assert model.cost_ <= min(grown) * (1 + 1e-12)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    order = np.random.default_rng(seed).permutation(len(X))
+    again = ExplainableKMeans(k, random_state=0, reference=model.reference_.centers)
+    assert again.fit(X).tree_.equals(again.fit(X.iloc[order]).tree_, counts=False)
+
+
+def test_the_search_finds_levels_that_no_greedy_tree_looks_at_first():
+    costs = []
+    for seed in range(6):
+        X = planted(seed)
+        searched = ExplainableKMeans(6, random_state=0).fit(X)
+        costs.append(searched.search_.cost / searched.search_.start_cost)
+    assert min(costs) < 0.999
+    assert max(costs) <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exkmc"])
+@pytest.mark.parametrize("seed", range(60))
+def test_tests_in_the_searched_columns_part_rows_as_the_tree_does(seed, algorithm):
+    p = shapes(seed)
+    grown, searched = p.grow(algorithm, p.k), p.encoded.searched
+    tests = searched_tests(grown.tree, searched)
+    if tests is None:
+        named = [grown.tree.test(node).levels or () for node in np.flatnonzero(grown.tree.feature >= 0)]
+        assert max(map(len, named)) > 1
+        return
+    column, threshold, right = tests
+    values = p.values if searched is None else np.asarray(searched.expand(p.values))
+    leaf = np.zeros(len(values), dtype=int)
+    for row in range(len(values)):
+        at = 0
+        while column[at] >= 0:
+            at = at + 1 if values[row, column[at]] <= threshold[at] else right[at]
+        leaf[row] = at
+    pairs = {(int(a), int(b)) for a, b in zip(leaf, grown.leaf_of_row, strict=True)}
+    assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
