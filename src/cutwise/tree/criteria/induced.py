@@ -94,6 +94,7 @@ class NearestTwoRows:
         k = len(nearest.coordinates)
         self._memory = memory
         self._costs = memory.costs
+        self._excess: npt.NDArray[Any] = memory.costs.excess  # of either width
         # Counts beside losses: the depth term depends on how many points a cut leaves on its left.
         self._histogram, self._totals = memory.new_histogram(k, width=2 if nearest.depth_penalty else 1)
         self._nearest_costs = np.zeros((k, 2), dtype=np.int64)
@@ -119,7 +120,7 @@ class NearestTwoRows:
             if self._histogram is not None:
                 losses = category.of_histogram(self._histogram[:, :, 0], self._totals[:, 0])
             by_modes = core.least_induced_modes(
-                table.matrix, rows, category.codes, self._costs.excess, category.weights(rows, table.weights), losses,
+                table.matrix, rows, category.codes, self._excess, category.weights(rows, table.weights), losses,
                 search.node.survivors, modes, self._nearest_costs, nearest.depth_penalty,
                 bool(search.kills_left[first]), bool(search.kills_right[first]),
                 None if best is None or best[0] else best[1], counts, limits,
