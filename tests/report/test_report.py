@@ -11,6 +11,7 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import cutwise
 from cutwise import ClusterExplainer, ExplainableKMeans, load_model
@@ -74,6 +75,18 @@ class TestTheSummary:
     def test_the_curve_is_the_cost_curve(self, wine):
         model, report = wine
         assert report.summary["curve"] == cutwise.cost_curve(model, X).to_dict()
+
+    def test_plain_cart_stands_beside(self, wine):
+        model, report = wine
+        tree = DecisionTreeClassifier(max_leaf_nodes=model.n_leaves_, random_state=0).fit(X, model.reference_.labels)
+        codes, Z = tree.predict(X), model.preprocessor_.transform(X)
+        cost = sum(((Z[codes == c] - Z[codes == c].mean(axis=0)) ** 2).sum() for c in range(3))
+        told = report.summary["headline"]["cart"]
+        assert told["agreement"] == pytest.approx((codes == model.reference_.labels).mean())
+        assert told["cost_ratio"] == pytest.approx(cost / model.reference_.cost)
+        said = f"cost ratio {told['cost_ratio']:.4f}, agreement {100 * told['agreement']:.1f} %"
+        assert said in report.to_html()
+        assert said in report.to_markdown()
 
     def test_every_entry_is_documented(self, wine):
         readme = Path(cutwise.__file__).parent.joinpath("readouts", "report", "README.md").read_text(encoding="utf-8")

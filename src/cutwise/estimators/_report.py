@@ -20,6 +20,7 @@ from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._document import advice_of, words_of
 from cutwise.estimators._exports import export_sql
 from cutwise.estimators._params import UnserializableParam
+from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.exceptions import (
     ColumnMismatchError,
     CutwiseError,
@@ -28,8 +29,11 @@ from cutwise.exceptions import (
     NotFiniteError,
     NotNumericError,
 )
+from cutwise.readouts.metrics import tree_cost
 from cutwise.readouts.report import ReportContext, build_summary, report_html, report_json, report_markdown
 from cutwise.readouts.sql import DIALECTS, Dialect
+from cutwise.readouts.words import finite
+from cutwise.reference.objective import OBJECTIVES
 from cutwise.table.intake import check_option
 from cutwise.table.table import Table
 
@@ -191,6 +195,7 @@ def report(
         settings=_settings(model),
         reproduce=[reproduce] if isinstance(reproduce, str) else list(reproduce),
         curve=None if found is None else found.to_dict(),
+        cart=None if found is None else _plain_cart(found.model(model.n_leaves_), X, rows, fit),
         sql=_sql(model, dialect, table, notes),
         notes=notes,
     )
@@ -236,6 +241,25 @@ def _curve(
         notes.append(f"{left_out}: fitting these rows again gives another tree (were there weights, or other rows?).")
         return None
     return found
+
+
+def _plain_cart(model: TreeEstimator, X: Any, rows: Table, fit: dict[str, Any]) -> dict[str, Any] | None:
+    """What scikit-learn's tree with as many leaves reaches on the same clusters; None where it cannot be grown."""
+    reference, weights = model.reference_, fit.get("sample_weight")
+    if any(kind.name not in ("number", "integer", "bool") or kind.has_gaps for kind in rows.columns.kinds):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CutwiseWarning)
+            cart = ClusterExplainer(
+                model.n_leaves_, algorithm="cart", preprocessor=getattr(model, "preprocessor_", None)
+            ).fit(X, reference.labels, sample_weight=weights)
+            ratio = math.nan
+            if reference.objective in OBJECTIVES and reference.cost > 0:
+                ratio = tree_cost(cart, X, metric=reference.objective, sample_weight=weights) / reference.cost
+    except (CutwiseError, ValueError):
+        return None
+    return {"cost_ratio": finite(ratio), "agreement": finite(cart.agreement_)}
 
 
 def _sql(model: TreeEstimator, dialect: Dialect, table: str | None, notes: list[str]) -> dict[str, Any] | None:

@@ -77,6 +77,7 @@ def _render(template: str, summary: Mapping[str, Any], **more: Any) -> str:
         histogram=histogram_path,
         ratio_in_words=_ratio_in_words,
         explained_in_words=_explained_in_words,
+        cart_in_words=_cart_in_words,
         markdown=_escape_markdown,
         breaks=_with_breaks,
     )
@@ -98,6 +99,12 @@ def _explained_in_words(headline: Mapping[str, Any]) -> str:
     """What the share kept means, in words."""
     explained, whole = _figure(headline["explained"]), _figure(headline["reference_explained"])
     return explained_words(explained, whole, headline["reference"], headline["cost_words"])
+
+
+def _cart_in_words(cart: Mapping[str, Any]) -> str:
+    """What plain CART reaches."""
+    ratio = "" if cart["cost_ratio"] is None else f"cost ratio {cart['cost_ratio']:.4f}, "
+    return f"{ratio}agreement {percent(_figure(cart['agreement']))}"
 
 
 def _with_breaks(text: Any) -> Any:

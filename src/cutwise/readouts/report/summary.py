@@ -40,7 +40,8 @@ class ReportContext:
     ``source``: what the table is called. ``reference``: what the reference clustering is called: ``"the k-means
     clusters"``. ``cost_words``: what costs are: ``"squared distances"``. ``cost``, ``reference_cost``, ``cost_ratio``,
     ``explained``, ``reference_explained``: nan where there is none. ``reproduce``: commands. ``curve``: as
-    ``CostCurve.to_dict`` gives it. ``sql``: ``dialect``, ``statement``, ``before`` and ``after``.
+    ``CostCurve.to_dict`` gives it. ``cart``: ``cost_ratio`` and ``agreement`` of plain CART. ``sql``: ``dialect``,
+    ``statement``, ``before`` and ``after``.
     """
 
     title: str
@@ -55,6 +56,7 @@ class ReportContext:
     settings: Sequence[tuple[str, str]] = ()
     reproduce: Sequence[str] = ()
     curve: Mapping[str, Any] | None = None
+    cart: Mapping[str, Any] | None = None
     sql: Mapping[str, Any] | None = None
     notes: Sequence[str] = ()
 
@@ -132,6 +134,7 @@ def build_summary(labeled: LabeledTree, table: Table, context: ReportContext) ->
             "explanation_size": finite(float(weight @ sizes / weight.sum()) if weight.sum() > 0 else math.nan),
             "reference": context.reference,
             "cost_words": context.cost_words,
+            "cart": None if context.cart is None else dict(context.cart),
         },
         "clusters": [
             _cluster(code, cluster, profile, called, kinds, table.n_rows) for code, cluster in enumerate(rules)
