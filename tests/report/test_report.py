@@ -17,6 +17,7 @@ import cutwise
 from cutwise import ClusterExplainer, ExplainableKMeans, load_model
 from cutwise.exceptions import CutwiseWarning, InvalidInputError
 from cutwise.readouts.report import report_html
+from cutwise.readouts.report.render import _with_breaks
 from cutwise.readouts.words import percent
 from tests.report.made import NASTY, made, nasty
 
@@ -71,6 +72,8 @@ class TestTheSummary:
         for node in report.summary["tree"]:
             assert sum(rows for _, rows in node["by_cluster"]) == node["rows"]
             assert (node["cluster"] is None) == (model.tree_.feature[node["node"]] >= 0)
+            assert not set("`") & set(node["shown"] + (node["path"] or ""))
+            assert "<=" not in node["shown"] + (node["path"] or "")
 
     def test_the_curve_is_the_cost_curve(self, wine):
         model, report = wine
@@ -84,7 +87,7 @@ class TestTheSummary:
         told = report.summary["headline"]["cart"]
         assert told["agreement"] == pytest.approx((codes == model.reference_.labels).mean())
         assert told["cost_ratio"] == pytest.approx(cost / model.reference_.cost)
-        said = f"cost ratio {told['cost_ratio']:.4f}, agreement {100 * told['agreement']:.1f} %"
+        said = f"cost ratio {told['cost_ratio']:.4f}, agreement {100 * told['agreement']:.1f}\u00a0%"
         assert said in report.to_html()
         assert said in report.to_markdown()
 
@@ -344,3 +347,7 @@ def test_a_deep_tree_needs_no_recursion():
 def test_only_a_fitted_model_is_reported_on():
     with pytest.raises(TypeError, match="report takes a fitted model of cutwise, not list"):
         cutwise.report([], X)
+
+
+def test_numbers_are_not_broken():
+    assert _with_breaks("od280/od315_of.x ≤ 4.85") == "od280/<wbr>od315_<wbr>of.<wbr>x ≤ 4.85"

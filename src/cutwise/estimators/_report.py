@@ -195,7 +195,7 @@ def report(
         settings=_settings(model),
         reproduce=[reproduce] if isinstance(reproduce, str) else list(reproduce),
         curve=None if found is None else found.to_dict(),
-        cart=None if found is None else _plain_cart(found.model(model.n_leaves_), X, rows, fit),
+        cart=None if found is None else _plain_cart(found, model.n_leaves_, X, rows, fit),
         sql=_sql(model, dialect, table, notes),
         notes=notes,
     )
@@ -243,17 +243,18 @@ def _curve(
     return found
 
 
-def _plain_cart(model: TreeEstimator, X: Any, rows: Table, fit: dict[str, Any]) -> dict[str, Any] | None:
+def _plain_cart(curve: CostCurve, n_leaves: int, X: Any, rows: Table, fit: dict[str, Any]) -> dict[str, Any] | None:
     """What scikit-learn's tree with as many leaves reaches on the same clusters; None where it cannot be grown."""
-    reference, weights = model.reference_, fit.get("sample_weight")
     if any(kind.name not in ("number", "integer", "bool") or kind.has_gaps for kind in rows.columns.kinds):
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CutwiseWarning)
-            cart = ClusterExplainer(
-                model.n_leaves_, algorithm="cart", preprocessor=getattr(model, "preprocessor_", None)
-            ).fit(X, reference.labels, sample_weight=weights)
+            model, weights = curve.model(n_leaves), fit.get("sample_weight")  # a loaded model does not know its labels
+            reference = model.reference_
+            cart = ClusterExplainer(n_leaves, algorithm="cart", preprocessor=getattr(model, "preprocessor_", None)).fit(
+                X, reference.labels, sample_weight=weights
+            )
             ratio = math.nan
             if reference.objective in OBJECTIVES and reference.cost > 0:
                 ratio = tree_cost(cart, X, metric=reference.objective, sample_weight=weights) / reference.cost

@@ -104,14 +104,14 @@ def _explained_in_words(headline: Mapping[str, Any]) -> str:
 def _cart_in_words(cart: Mapping[str, Any]) -> str:
     """What plain CART reaches."""
     ratio = "" if cart["cost_ratio"] is None else f"cost ratio {cart['cost_ratio']:.4f}, "
-    return f"{ratio}agreement {percent(_figure(cart['agreement']))}"
+    return f"{ratio}agreement {percent(_figure(cart['agreement']))}".replace(" %", "\u00a0%")
 
 
 def _with_breaks(text: Any) -> Any:
     """Escaped, with places to break a line between the words that names are joined of."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub(r"(?<=[_/.])(?=\w)|(?<=[a-z])(?=[A-Z])", "<wbr>", str(escape(text))))
+    return Markup(re.sub(r"(?<=[_/])(?=\w)|(?<=\.)(?=[^\W\d])|(?<=[a-z])(?=[A-Z])", "<wbr>", str(escape(text))))
 
 
 def _escape_markdown(text: Any) -> str:

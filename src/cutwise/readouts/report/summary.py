@@ -245,7 +245,8 @@ def _nodes(labeled: LabeledTree, short: Sequence[str], here: npt.NDArray[np.int6
     by_cluster = sum_up(tree, of_leaf)
     size = by_cluster.sum(axis=1)
     full = {
-        node: " and ".join(map(str, conditions_of(regions, labeled.columns))) for node, regions, _ in walk_leaves(tree)
+        node: " and ".join(condition_text(c, short[c.feature]) for c in conditions_of(regions, labeled.columns))
+        for node, regions, _ in walk_leaves(tree)
     }
     found = []
     for node in range(tree.n_nodes):
