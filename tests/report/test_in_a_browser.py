@@ -144,7 +144,7 @@ class TestTheTree:
         peek = page.page.locator("#peek")
         page.page.locator(".node").nth(2).hover()
         assert f"{told[2]['rows']} rows" in peek.inner_text()
-        assert f"{told[1]['test']} and {told[2]['test']}" in peek.inner_text()
+        assert f"{told[1]['shown']} and {told[2]['shown']}" in peek.inner_text()
         leaf = next(node for node in told if node["cluster"] is not None)
         page.page.locator(".node").nth(leaf["node"]).focus()
         assert f"{leaf['rows']} rows" in peek.inner_text()
