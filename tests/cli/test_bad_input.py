@@ -35,7 +35,7 @@ NUMBERS = ["fit", "TABLE", "--algorithm", "optimal"]  # takes complete numbers a
         ([*FIT, "-k", "-3"], ["-k -3"]),
         ([*FIT, "-k", "two"], ["-k", "integer"]),
         ([*FIT, "-k", "5"], ["5", "4", "distinct"]),
-        ([*FIT, "-k", "3", "--max-leaves", "2"], ["--max-leaves 2", "-k 3"]),
+        ([*FIT, "-k", "3", "--max-leaves", "2"], ["--max-leaves 2", "-k 3", "or leave it out"]),
         ([*FIT, "-k", "2", "--algorithm", "im"], ["algorithm", "Did you mean 'imm'?"]),
         ([*FIT, "-k", "2", "--expansion", "expend"], ["expansion", "Did you mean 'expand'?"]),
         ([*FIT, "-k", "2", "--scale", "minimax"], ["--scale", "Did you mean 'minmax'?"]),

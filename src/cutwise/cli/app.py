@@ -163,6 +163,7 @@ def _in_options(message: str) -> str:
 
     def option(match: re.Match[str]) -> str:
         name, equals = match.groups()
-        return options[name] + (" " if equals else "") if "_" in name and name in options else match[0]
+        return options[name] + (" " if equals else "") if ("_" in name or equals) and name in options else match[0]
 
+    message = message.replace("or None for", "or leave it out for").replace("None gives", "Left out, it gives")
     return re.sub(r"(?<![\w-])([a-z_]+)\b(=?)", option, message)
