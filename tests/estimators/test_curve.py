@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, ExplainableKMedians, cost_curve
 from cutwise.baselines import CART, KDTree
 from cutwise.exceptions import InvalidInputError
+from cutwise.tree.recipes import grow_tree
 
 X = load_wine().data
 
@@ -62,6 +63,22 @@ def test_given_clusters_have_a_curve_too(algorithm):
     last = curve.model(int(curve.n_leaves[-1]))
     assert last.agreement_ == pytest.approx(curve.agreement[-1])
     assert last.candidates_[last.growth_] == last.agreement_
+
+
+def test_where_sizes_are_chosen_anew_a_few_points_come_from_one_growth(monkeypatch):
+    from cutwise.estimators import _growth
+
+    few = load_digits().target < 5
+    X, y = load_digits().data[few][:150], load_digits().target[few][:150]
+    model = ClusterExplainer().fit(X, y)
+    grown = []
+    monkeypatch.setattr(_growth, "grow_tree", lambda *a, **k: (grown.append(k), grow_tree(*a, **k))[1])
+    curve = cost_curve(model, X, y)
+    assert len(grown) == 4  # expand, exshallow, exgreedy, imm: each once
+    assert len(curve.n_leaves) <= 7
+    assert {5, model.n_leaves_} <= set(curve.n_leaves.tolist())
+    assert curve.cost[curve.n_leaves == model.n_leaves_] == model.cost_
+    assert_same(curve, lambda size: ClusterExplainer(max_leaves=curve.model(size).max_leaves).fit(X, y))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -176,7 +176,9 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     Notes
     -----
     With ``ClusterExplainer(algorithm="auto")`` and ``ExplainableKernelKMeans(surrogate_features="auto")`` the best way
-    to grow may change with the size; there every point is a fit of its own.
+    to grow may change with the size, so that the best tree of one size is no part of that of another. There the curve
+    has a few points: the sizes of one leaf a cluster, of the fitted model, of ``max_leaves``, and for
+    ``ClusterExplainer``, whose trees come from one growth, some between them.
 
     References
     ----------
@@ -199,6 +201,12 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     fit = fit if y is None else {**fit, "y": y}
     probe, growths = unfitted(model), list[tuple[FitContext, GrownTree]]()
     probe.set_params(max_leaves=_most_leaves(model, X, y) if max_leaves is None else max_leaves)
+    most = probe.get_params()["max_leaves"]
+    if isinstance(probe, ClusterExplainer) and probe.algorithm == "auto":
+        sizes = _shared_sizes(_n_clusters(model, X, fit.get("y")), most, model, _MOST_POINTS)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CutwiseWarning)  # what a fit of one of these sizes says
+            return _curve_of(probe._fit_sizes(X, sizes=sizes, **fit), most)
     probe._after_growth = lambda *growth: growths.append(growth)
     try:
         probe.fit(X, **fit)
@@ -228,36 +236,52 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
 
     def wanted_sizes() -> Iterator[int]:
         if not nested:
-            yield from range(k, probe.get_params()["max_leaves"] + 1)
+            yield from _shared_sizes(k, most, model, 2) if chosen else range(k, most + 1)
             return
         yield from by_size or sizes_of_growth(grown, k)
 
-    sizes: dict[int, int] = {}  # leaves that a tree has, and the number to ask for
-    figures: list[tuple[float, ...]] = []
+    def points() -> Iterator[TreeEstimator]:
+        for wanted in wanted_sizes():
+            tell(f"sizes: {wanted} leaves", wanted / most)
+            yield of_size(wanted)
+
     with warnings.catch_warnings():
         # What is wrong with one tree was said when it was fitted; the others are on the way to it.
         warnings.simplefilter("ignore", CutwiseWarning)
-        for wanted in wanted_sizes():
-            tell(f"sizes: {wanted} leaves", wanted / probe.get_params()["max_leaves"])
-            point = of_size(wanted)
-            if point.n_leaves_ in sizes:
-                continue
-            sizes[point.n_leaves_] = wanted
-            agrees = point._leaf_counts.agreement
-            figures.append((point.cost_, point.surrogate_cost_, point.cost_ratio_, point.explained_, agrees))
-    order = np.argsort(list(sizes))
-    cost, surrogate_cost, cost_ratio, explained, agreement = np.array(figures, dtype=np.float64)[order].T
+        return _curve_of(points(), most)
+
+
+_MOST_POINTS = 6
+"""Sizes that are fitted where a smaller tree is no part of a larger one, but all come from one growth."""
+
+
+def _shared_sizes(first: int, last: int, model: TreeEstimator, n_points: int) -> list[int]:
+    """So many sizes from the first to the last, and that of the model where it is fitted."""
+    sizes = set(np.linspace(first, last, min(n_points, last - first + 1)).round().astype(int).tolist())
+    own = getattr(model, "n_leaves_", first)
+    return sorted(sizes | ({own} if first <= own <= last else set()))
+
+
+def _curve_of(points: Iterable[TreeEstimator], max_leaves: int) -> CostCurve:
+    """The figures of fitted models of increasing size; of those with as many leaves the first counts."""
+    models: dict[int, TreeEstimator] = {}
+    for point in points:
+        models.setdefault(point.n_leaves_, point)
+    sizes = sorted(models)
+    names = ("cost_", "surrogate_cost_", "cost_ratio_", "explained_")
+    figures = {name: np.array([getattr(models[n], name) for n in sizes], dtype=np.float64) for name in names}
+    last = models[sizes[-1]]
     return CostCurve(
-        n_leaves=np.array(list(sizes), dtype=np.int64)[order],
-        cost=cost,
-        surrogate_cost=surrogate_cost,
-        cost_ratio=cost_ratio,
-        explained=explained,
-        agreement=agreement,
-        reference_cost=probe.reference_.cost,
-        reference_explained=probe.reference_explained_,
-        max_leaves=int(probe.get_params()["max_leaves"]),
-        _model_of_size=lambda n_leaves: of_size(sizes[n_leaves]),
+        n_leaves=np.array(sizes, dtype=np.int64),
+        cost=figures["cost_"],
+        surrogate_cost=figures["surrogate_cost_"],
+        cost_ratio=figures["cost_ratio_"],
+        explained=figures["explained_"],
+        agreement=np.array([models[n]._leaf_counts.agreement for n in sizes]),
+        reference_cost=last.reference_.cost,
+        reference_explained=last.reference_explained_,
+        max_leaves=int(max_leaves),
+        _model_of_size=lambda n_leaves: copy(models[n_leaves]),
     )
 
 
@@ -274,13 +298,17 @@ def unfitted(model: TreeEstimator) -> TreeEstimator:
     return probe
 
 
+def _n_clusters(model: Any, X: Any, y: Any) -> int:
+    """Clusters that a fit has, or at least that the labels name."""
+    if "n_clusters" in model.get_params(deep=False):
+        return check_n_clusters(model.n_clusters)
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    return read_labels(y, n_rows, estimator=type(model).__name__).n_clusters
+
+
 def _most_leaves(model: Any, X: Any, y: Any) -> int:
     """Where a curve ends by default."""
     if getattr(model, "algorithm", None) == "optimal":
         return 2  # a single cut has nothing to expand
-    if "n_clusters" in model.get_params(deep=False):
-        k = check_n_clusters(model.n_clusters)
-    else:
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        k = read_labels(y, n_rows, estimator=type(model).__name__).n_clusters
+    k = _n_clusters(model, X, y)
     return max(min(4 * k, k + 30), check_max_leaves(model.max_leaves, k))

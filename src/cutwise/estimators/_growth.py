@@ -20,6 +20,7 @@ from cutwise.tree.limits import Limits
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine_labels import refine_agreement
 from cutwise.tree.refinement import PruneToAgreement
+from cutwise.tree.subtree import truncate_growth
 
 _ATTEMPTS = 4
 
@@ -71,23 +72,35 @@ def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
     return _judge(problem, algorithm, _grow(problem, algorithm, problem.max_leaves, problem.expansion))
 
 
-def grow_candidates(problem: LabelProblem) -> dict[str, Candidate]:
-    """Grow every tree that ``"auto"`` chooses from, by name, the preferred one of equals first.
-
-    Leaves have the cluster of most of their rows in all of them.
-    """
+def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:
+    """Grow what the trees of ``"auto"`` come from, by name, the preferred one of equals first."""
     grown = {}
     for algorithm in ("expand", "exshallow", "exgreedy", "imm"):
         with suppress(InfeasibleLimitsError):  # expand may leave a cluster without a leaf
             grown[algorithm] = _grow(problem, algorithm, problem.max_leaves, "expand", gini=True)
     if problem.rows.encoded.searched is None:  # plain CART knows complete numbers alone
-        cart, overgrown_cart = _carts(problem, [problem.max_leaves, _overgrown(problem.max_leaves)])
-        grown |= {"cart": cart, "cart, pruned": _prune(problem, overgrown_cart)}
+        grown["cart"] = _carts(problem, [_overgrown(problem.max_leaves)])[0]
+    return grown
+
+
+def candidates_of(problem: LabelProblem, grown: dict[str, GrownTree]) -> dict[str, Candidate]:
+    """Every tree that ``"auto"`` chooses from, out of growths of as many leaves or more.
+
+    Leaves have the cluster of most of their rows in all of them.
+    """
+    trees = {name: truncate_growth(tree, problem.max_leaves) for name, tree in grown.items()}
+    if "cart" in grown:
+        trees["cart, pruned"] = _prune(problem, truncate_growth(grown["cart"], _overgrown(problem.max_leaves)))
     return {
         name: _judge(problem, name, _with_majorities(tree, problem))
-        for name, tree in grown.items()
+        for name, tree in trees.items()
         if _is_allowed(problem, tree)
     }
+
+
+def grow_candidates(problem: LabelProblem) -> dict[str, Candidate]:
+    """Grow every tree that ``"auto"`` chooses from."""
+    return candidates_of(problem, grow_all(problem))
 
 
 def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Candidate]:
@@ -97,14 +110,16 @@ def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Cand
     is then let grow further, up to two leaves a cluster, rather than made to agree worse. Clusters that the columns
     cannot tell apart never get leaves of their own, so the attempts are few.
     """
-    candidates = grow_candidates(problem)
+    candidates, most = grow_candidates(problem), 2 * problem.n_clusters
+    further: dict[str, GrownTree] = {}
     for attempt in range(_ATTEMPTS):
         missing = best_candidate(candidates).n_without_leaf
-        max_leaves = min(problem.max_leaves + (missing << attempt), 2 * problem.n_clusters)
+        max_leaves = min(problem.max_leaves + (missing << attempt), most)
         if max_leaves == problem.max_leaves:
             break
+        further = further or grow_all(replace(problem, max_leaves=most))
         problem = replace(problem, max_leaves=max_leaves)
-        candidates = grow_candidates(problem)
+        candidates = candidates_of(problem, further)
     return candidates
 
 

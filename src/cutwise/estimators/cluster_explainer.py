@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.utils import ClassifierTags
 
 from cutwise._docs import fill_doc
+from cutwise._progress import tell
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._entries import Entries, pack_float
 from cutwise.estimators._growth import (
     Candidate,
     LabelProblem,
     best_candidate,
+    candidates_of,
+    grow_all,
     grow_candidate,
     grow_candidates,
     grow_until_every_cluster_has_a_leaf,
@@ -116,6 +122,10 @@ class ClusterExplainer(TreeEstimator):
 
     _takes_mixed = True
 
+    growth_: str
+    candidates_: dict[str, float]
+    limits_price_: float
+
     def __init__(
         self,
         max_leaves: int | None = None,
@@ -183,6 +193,22 @@ class ClusterExplainer(TreeEstimator):
         UnseparableCentersWarning
             Clusters with equal centers, where the algorithm parts centers.
         """
+        self._fit(X, y, centers, costs, sample_weight)
+        return self
+
+    def _fit_sizes(
+        self, X: Any, y: Any, sizes: Sequence[int], *, centers: Any = None, costs: Any = None, sample_weight: Any = None
+    ) -> list[Self]:
+        """Fitted models of several ``max_leaves``, increasing, out of one growth of ``"auto"``; as ``fit`` gives each.
+
+        Only the subtree of plain CART and the search are made for every size. The model itself is not fitted.
+        """
+        largest: Self = clone(self).set_params(max_leaves=sizes[-1])
+        return largest._fit(X, y, centers, costs, sample_weight, sizes)
+
+    def _fit(
+        self, X: Any, y: Any, centers: Any, costs: Any, sample_weight: Any, sizes: Sequence[int] = ()
+    ) -> list[Self]:
         self._refuse_unsaved()
         check_option("algorithm", self.algorithm, ALGORITHMS)
         check_option("expansion", self.expansion, EXPANSIONS)
@@ -224,21 +250,32 @@ class ClusterExplainer(TreeEstimator):
                 limits,
             )
             free = replace(problem, limits=None)
+            context = FitContext(rows, reference, labels.codes, weights, KMEANS, given)
+            points: list[tuple[Self, dict[str, Candidate]]] = []
             try:
-                tried = self._grow(problem)
+                if not sizes:
+                    points.append((self, self._grow(problem)))
+                grown = grow_all(problem) if sizes else {}
             except NoAllowedCutError as error:
                 raise self._infeasible(error, rows, classes, grow_candidate(free, "exgreedy").grown) from None
-            chosen = best_candidate(tried)
+            for size in sizes:
+                smaller = replace(problem, max_leaves=size)
+                tried = with_searched(smaller, candidates_of(smaller, grown))
+                points.append((copy(self).set_params(max_leaves=size), tried))
+                tell(f"sizes: {size} leaves", size / sizes[-1])
         with stages.stage("costs of the tree"):
-            self._remember_columns(table)
-            self.preprocessor_ = space.preprocessor
-            self.classes_ = labels.classes
             total = int(rows.weight_of(np.zeros_like(codes), 1)[0])
-            self.growth_ = chosen.growth
-            self.candidates_ = {name: candidate.agreement / total for name, candidate in tried.items()}
-            context = FitContext(rows, reference, labels.codes, weights, KMEANS, given)
-            self._finish(context, chosen.grown)
-            self.limits_price_ = math.nan
+            for point, tried in points:
+                chosen = best_candidate(tried)
+                point._remember_columns(table)
+                point.preprocessor_ = space.preprocessor
+                point.classes_ = labels.classes
+                point.growth_ = chosen.growth
+                point.candidates_ = {name: candidate.agreement / total for name, candidate in tried.items()}
+                point._finish(context, chosen.grown)
+                point.limits_price_ = math.nan
+        if sizes:
+            return [point for point, _ in points]
         if limits is not None and self._after_growth is None:
             with stages.stage("the same without limits"):
                 best = best_candidate(self._grow(free)).grown
@@ -246,7 +283,7 @@ class ClusterExplainer(TreeEstimator):
         for name, agreement in self.candidates_.items():
             stages.say(f"  grown by {name}: agreement {percent(agreement)}")
         stages.say(self._summary())
-        return self
+        return [self]
 
     def _grow(self, problem: LabelProblem) -> dict[str, Candidate]:
         """The trees to choose from, by the algorithm that grew them."""
