@@ -16,6 +16,7 @@ def test_every_public_name_resolves():
 
 def test_nothing_is_public_by_accident():
     assert sorted(cutwise.__all__) == [
+        "Batches",
         "ClusterExplainer",
         "CostCurve",
         "ExplainableKMeans",
@@ -33,6 +34,7 @@ def test_nothing_is_public_by_accident():
         "export_graphviz",
         "export_json",
         "export_markdown",
+        "export_polars",
         "export_python",
         "export_sql",
         "export_text",
@@ -64,7 +66,6 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
         "cutwise.estimators._report",
         "cutwise.estimators._base",
         "cutwise.estimators._exports",
-        "cutwise.estimators.tuning",
     ],
 )
 def test_the_examples_are_true(module):

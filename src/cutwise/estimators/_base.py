@@ -50,8 +50,8 @@ from cutwise.table.table import Columns, Table, are_plain, check_same_columns
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits, LimitsGiven, NoAllowedCutError, infeasible
 
+from ._entries import UnserializableParam
 from ._model_file import ModelFileMixin
-from ._params import UnserializableParam
 from .table_scaler import TableScaler
 from .training import (
     FitContext,

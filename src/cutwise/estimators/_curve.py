@@ -16,7 +16,7 @@ from sklearn.base import clone
 from cutwise._docs import table_html
 from cutwise._progress import tell
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._params import UnserializableParam
+from cutwise.estimators._entries import UnserializableParam
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError

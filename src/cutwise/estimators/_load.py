@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from cutwise.estimators._base import TreeEstimator
-from cutwise.estimators._entries import DamagedEntryError, Entries
+from cutwise.estimators._entries import DamagedEntryError, Entries, unpack_params
 from cutwise.estimators._model_file import FORMAT, FORMAT_VERSION
-from cutwise.estimators._params import unpack_params
 from cutwise.exceptions import ModelFileError
 
 # Names, not classes: the baselines are built upon the estimators, and are imported only for a file that holds one.

@@ -21,10 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from cutwise._whole import write_whole
 from cutwise.estimators._columns import RemembersColumns
-from cutwise.estimators._entries import Entries, pack_array, pack_float
-from cutwise.estimators._params import (
+from cutwise.estimators._entries import (
+    Entries,
     UnserializableParam,
+    pack_array,
     pack_fitted,
+    pack_float,
     pack_kinds,
     pack_param,
     unpack_fitted,

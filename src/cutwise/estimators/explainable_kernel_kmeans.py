@@ -21,7 +21,7 @@ from cutwise.estimators._explainable_kernel import (
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.estimators.training import FitContext, Stages
 from cutwise.exceptions import InvalidInputError, ModelFileError
-from cutwise.readouts.agreement import adjusted_rand, contingency, normalized_information
+from cutwise.readouts.partitions import adjusted_rand, contingency, normalized_information
 from cutwise.reference.kernel_centers import KernelCenters
 from cutwise.reference.kernel_input import check_domain, needs_nonnegative
 from cutwise.reference.kernels import PRECOMPUTED

@@ -7,22 +7,21 @@ the reference of its own rows.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference.objective import OBJECTIVES, Reference, integer_weights
+from cutwise.reference.objective import FEATURE_SPACE, OBJECTIVES, Reference, integer_weights
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_option, read_table, read_weights
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, Table
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .agreement import adjusted_rand, contingency, normalized_information
 from .conditions import explanation_sizes
-from .costs import kernel_cost, label_cost, own_cost
+from .partitions import adjusted_rand, contingency, kernel_cost, label_cost, normalized_information, own_cost
 
 
 class HasTree(Protocol):
@@ -32,32 +31,8 @@ class HasTree(Protocol):
 
 
 Tree = ThresholdTree | HasTree
-Metric = Literal["kmeans", "kmedians", "kernel"]
-
-METRICS: dict[str, Metric] = {
-    "kmeans": "kmeans",
-    "sqeuclidean": "kmeans",
-    "euclidean": "kmeans",
-    "l2": "kmeans",
-    "kmedians": "kmedians",
-    "manhattan": "kmedians",
-    "cityblock": "kmedians",
-    "l1": "kmedians",
-    "kernel": "kernel",
-    "precomputed": "kernel",
-}
-"""Every name of a metric and the canonical one: ``"kmeans"``, ``"kmedians"`` or ``"kernel"``."""
-
-
-def canonical_metric(metric: str) -> Metric:
-    """Give the canonical name of a metric.
-
-    ``metric``: ``"kmeans"`` (also ``"sqeuclidean"``, ``"euclidean"``, ``"l2"``): squared Euclidean distance to the
-    mean; ``"kmedians"`` (also ``"manhattan"``, ``"cityblock"``, ``"l1"``): l1 distance to the coordinate-wise median;
-    ``"kernel"`` (also ``"precomputed"``): squared distance to the mean in a kernel's feature space. Returns ``metric``:
-    ``"kmeans"``, ``"kmedians"`` or ``"kernel"``. Raises ``UnknownOptionError``: any other name.
-    """
-    return METRICS[check_option("metric", metric, tuple(METRICS))]
+METRICS = (*OBJECTIVES, FEATURE_SPACE)
+"""Squared distances to means, l1 distances to medians, and squared distances to means in a kernel's feature space."""
 
 
 def tree_cost(
@@ -77,7 +52,8 @@ def tree_cost(
     X : array_like, sparse matrix or data frame of shape (n_rows, n_features)
         The rows, in the columns and units that the tree tests. Leaves of one cluster count as one.
     metric : str, optional
-        See ``canonical_metric``. Left out, it is what the estimator measures by, and ``"kmeans"`` for a tree alone.
+        ``"kmeans"``, ``"kmedians"`` or ``"kernel"``. Left out, it is what the estimator measures by, and ``"kmeans"``
+        for a tree alone.
     Z : array_like or sparse matrix of shape (n_rows, n_dimensions), optional
         The rows in the space to measure in. Left out, it is the output of the estimator's preprocessor, and X itself
         where there is none.
@@ -131,10 +107,10 @@ def partition_cost(
     -------
     cost : float
     """
-    canonical = canonical_metric(metric)
+    check_option("metric", metric, METRICS)
     table = read_table(X)
     codes = read_labels(labels, table.n_rows, what="labels", estimator="partition_cost").codes
-    return _cost(codes, *_space(None, X, table, canonical, None, K), read_weights(sample_weight, table.n_rows))
+    return _cost(codes, *_space(None, X, table, metric, None, K), read_weights(sample_weight, table.n_rows))
 
 
 def cost_ratio(
@@ -243,7 +219,7 @@ def surrogate_cost(
         The reference centers, one for every cluster code, in the space to measure in. Left out, they are those of the
         estimator's reference.
     metric : str, optional
-        ``"kmeans"`` or ``"kmedians"``, or a synonym; see ``canonical_metric``. Left out, as in ``tree_cost``.
+        ``"kmeans"`` or ``"kmedians"``. Left out, as in ``tree_cost``.
     Z : array_like or sparse matrix of shape (n_rows, n_dimensions), optional
         The rows in the space to measure in. Left out, as in ``tree_cost``.
     sample_weight : array_like of shape (n_rows,), optional
@@ -270,7 +246,7 @@ def surrogate_cost(
     weights = read_weights(sample_weight, table.n_rows)
     # A kernel's feature space has no centers that could be written down as rows.
     metric = _metric_of(tree, metric)
-    canonical = METRICS[check_option("metric", metric, tuple(m for m in METRICS if METRICS[m] != "kernel"))]
+    canonical = check_option("metric", metric, tuple(OBJECTIVES))
     _, space = _space(tree, X, table, canonical, Z, None)
     assert isinstance(space, Table)
     centers = _reference(tree, "centers").centers if centers is None else centers
@@ -460,11 +436,9 @@ def _metric_of(tree: Any, metric: str | None) -> str:
     return own.objective if isinstance(own, Reference) else "kmeans"
 
 
-def _space(
-    tree: Any, X: Any, table: Table, metric: str | None, Z: Any, K: Any
-) -> tuple[Metric, Table | npt.NDArray[Any]]:
+def _space(tree: Any, X: Any, table: Table, metric: str | None, Z: Any, K: Any) -> tuple[str, Table | npt.NDArray[Any]]:
     """The metric, and the rows where it measures: a table, or a kernel matrix."""
-    canonical = canonical_metric(_metric_of(tree, metric))
+    canonical = check_option("metric", _metric_of(tree, metric), METRICS)
     if canonical != "kernel":
         if K is not None:
             raise InvalidInputError(f'K is a kernel matrix, and metric={canonical!r} has none. Use metric="kernel".')
@@ -488,7 +462,7 @@ def _space(
 
 def _cost(
     codes: npt.NDArray[np.int32],
-    metric: Metric,
+    metric: str,
     space: Table | npt.NDArray[Any],
     weights: npt.NDArray[np.float64] | None,
 ) -> float:

@@ -1,4 +1,4 @@
-#include "cuts/feature_table.hpp"
+#include "cuts/feature_walk.hpp"
 
 #include <algorithm>
 #include <cmath>
