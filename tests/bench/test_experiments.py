@@ -67,6 +67,25 @@ def test_a_second_run_does_nothing_again_and_writes_the_same(shallow):
     assert {path.name: path.read_bytes() for path in shallow.iterdir()} == files
 
 
+def test_search_is_compared_with_the_cheapest_of_the_papers_trees(tmp_path):
+    run_experiment(EXPERIMENTS["search"], Options(sets=("iris", "wine"), seeds=1), tmp_path, silent)
+    records = read_records(tmp_path / "results.jsonl")
+    for record in records:
+        trees, unseen = record["result"]["trees"], record["result"]["unseen"]
+        assert set(trees) == set(unseen) == {"search", "exgreedy", "exshallow", "imm", "exkmc"}
+        for costs in (
+            {name: tree["cost_ratio"] for name, tree in trees.items()},
+            {n: c for n, (c, _) in unseen.items()},
+        ):
+            assert costs["search"] <= min(costs.values()) + 1e-12
+    iris = next(line for line in (tmp_path / "search.md").read_text().splitlines() if line.startswith("| Iris |"))
+    cells = [cell.strip() for cell in iris.strip("|").split("|")]
+    trees = records[0]["result"]["trees"]
+    before = min(trees[name]["cost_ratio"] for name in trees if name != "search")
+    after = trees["search"]["cost_ratio"]
+    assert cells[1:4] == [f"{before:.4f}", f"{after:.4f}", f"{100 * (before - after) / (before - 1):.0f}"]
+
+
 def test_exkmc_has_every_tree_of_every_size(tmp_path):
     written = run_experiment(EXPERIMENTS["exkmc"], Options(sets=("iris",), seeds=1), tmp_path, silent)
     (record,) = read_records(tmp_path / "results.jsonl")

@@ -37,7 +37,7 @@ def test_it_is_a_clusterer():
     assert is_clusterer(ExplainableKernelKMeans())
 
 
-@pytest.mark.parametrize("algorithm", ["imm", "exkmc", "expand"])
+@pytest.mark.parametrize("algorithm", ["imm", "exkmc", "expand", "search"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_costs_are_those_of_the_definition(algorithm, weighted):
     weights = RNG.random(150) + 0.1 if weighted else None
@@ -63,6 +63,25 @@ def test_costs_are_those_of_the_definition(algorithm, weighted):
     assert model.inertia_ == model.cost_
     assert not hasattr(model, "cluster_centers_")
     assert model.reference_.centers.shape == (3, 0)
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
+@pytest.mark.parametrize(
+    ("kernel", "options"),
+    [("rbf", {}), ("laplacian", {"max_leaves": 7}), ("polynomial", {}), ("linear", {"approximation": "nystroem"})],
+)
+def test_a_searched_tree_costs_no_more_than_any_other_algorithms_for_any_number_of_threads(kernel, options):
+    X = np.random.default_rng(3).normal(size=(120, 3))
+    given = KernelKMeans(4, kernel=kernel, gamma=0.7, random_state=0, approximation=options.get("approximation")).fit(X)
+    options = options | {"kernel": kernel, "gamma": 0.7, "reference": given.labels_}
+    models = {
+        name: ExplainableKernelKMeans(4, algorithm=name, random_state=0, **options).fit(X)
+        for name in ("imm", "exkmc", "expand", "search")
+        if name != "imm" or kernel != "polynomial"
+    }
+    assert models["search"].cost_ <= min(model.cost_ for model in models.values()) * (1 + 1e-12)
+    again = ExplainableKernelKMeans(4, algorithm="search", random_state=0, n_jobs=3, **options).fit(X)
+    assert np.array_equal(again.tree_.threshold, models["search"].tree_.threshold, equal_nan=True)
 
 
 def test_agreement_is_scikit_learns():

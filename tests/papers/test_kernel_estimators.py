@@ -66,6 +66,18 @@ def test_table_2_is_reproduced(name, published, features):
 
 @needs_data
 @pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("pathbased", 1.05), ("flame", 1.02), ("iris", 1.002), ("breast_cancer", 1.0018), ("aggregation", 1.0013)],
+)
+def test_a_search_by_thresholds_alone_costs_less_than_the_published_interval_trees(name, most):
+    model = grown(name, algorithm="search")
+    assert model.cost_ratio_ <= most
+    assert model.n_leaves_ <= model.n_clusters
+
+
+@needs_data
+@pytest.mark.data
 def test_aggregation_lies_in_the_range_that_the_starts_give():
     assert 1.0003 <= grown("aggregation").cost_ratio_ <= 1.0016
 

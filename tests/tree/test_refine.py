@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from cutwise.core import as_matrix
 from cutwise.readouts.conditions import explanation_sizes
-from cutwise.reference.objective import KMEANS, fixed_costs
+from cutwise.reference.objective import KMEANS, KMEDIANS, fixed_costs
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
+from cutwise.tree.descent import descend
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine import Effort, SearchCheaper
 
@@ -39,20 +41,20 @@ def partition_cost(X, leaf, weights=None):
 class Fit:
     """A search from the trees of two recipes; ``Z`` is where distances are measured."""
 
-    def __init__(self, X, runs, *, Z=None, weights=None, effort=1.0, n_jobs=1, **options):
+    def __init__(self, X, centers, *, Z=None, weights=None, effort=1.0, n_jobs=1, **options):
         table = read_table(X)
         encoded = encode_table(table, weights=weights, n_jobs=n_jobs)
         dense = np.asarray(X.todense()) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
         rows = slice(None) if encoded.row_of is None else encoded.row_of
         self.X = dense[rows]
         metric = encoded.matrix if Z is None else read_table(Z[rows]).matrix
-        coordinates = runs[0]
-        labels = KMEANS.assign(metric, runs[0])[0]
+        coordinates = centers
+        labels = KMEANS.assign(metric, centers)[0]
         if Z is not None:
-            coordinates = KMEANS.centers(encoded.matrix, labels, len(runs[0]), encoded.weights, 1)[0]
-        costs = fixed_costs(metric, runs[0], weights=encoded.weights)
+            coordinates = KMEANS.centers(encoded.matrix, labels, len(centers), encoded.weights, 1)[0]
+        costs = fixed_costs(metric, centers, weights=encoded.weights)
         self.starts = [
-            grow_tree(encoded, labels, coordinates, costs, algorithm=algorithm, max_leaves=len(runs[0]))
+            grow_tree(encoded, labels, coordinates, costs, algorithm=algorithm, max_leaves=len(centers))
             for algorithm in ("exgreedy", "imm")
         ]
         points = self.X if Z is None else Z[rows]
@@ -60,11 +62,11 @@ class Fit:
         search = SearchCheaper(
             encoded,
             metric,
-            runs,
+            centers,
             labels,
             coordinates,
             self.judge,
-            n_leaves=len(runs[0]),
+            n_leaves=len(centers),
             effort=Effort.of(effort),
             n_jobs=n_jobs,
             **options,
@@ -82,15 +84,11 @@ def blobs(seed, n=300, d=4, k=5):
     return centers[rng.integers(k, size=n)] + rng.normal(size=(n, d))
 
 
-def runs_of(X, k, n_runs=4, weights=None):
-    return [lloyd(X, k, seed, weights) for seed in range(n_runs)]
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_a_searched_tree_costs_no_more_than_any_start_and_has_all_its_leaves(seed):
     X = blobs(seed, n=400)
     k = 3 + seed
-    fit = Fit(X, runs_of(X, k))
+    fit = Fit(X, lloyd(X, k, 0))
     costs = [fit.judge(start.leaf_of_row) for start in fit.starts]
     cost = fit.judge(fit.grown.leaf_of_row)
     assert cost <= min(costs)
@@ -107,7 +105,7 @@ def test_a_sample_may_mislead_and_the_result_is_still_no_worse(monkeypatch):
     monkeypatch.setattr("cutwise.tree.refine.ROWS_A_CLUSTER", 4)
     for seed in range(6):
         X = blobs(seed, n=600, d=9)
-        fit = Fit(X, runs_of(X, 6))
+        fit = Fit(X, lloyd(X, 6, 0))
         assert fit.judge(fit.grown.leaf_of_row) <= min(fit.judge(start.leaf_of_row) for start in fit.starts)
         assert (fit.tree.n_node_samples[fit.tree.leaves] > 0).all()
 
@@ -142,7 +140,7 @@ def test_with_effort_small_cases_end_at_the_exhaustive_optimum(seed):
     n, d, k = int(rng.integers(8, 13)), int(rng.integers(1, 4)), int(rng.integers(2, 5))
     X = rng.integers(0, 12, size=(n, d)) + (rng.normal(size=(n, d)) if seed % 2 else 0.0)
     k = min(k, len(np.unique(X, axis=0)))
-    fit = Fit(X, runs_of(X.astype(float), k), effort=5.0)
+    fit = Fit(X, lloyd(X.astype(float), k, 0), effort=5.0)
     assert fit.judge(fit.grown.leaf_of_row) == pytest.approx(best_tree_cost(X.astype(float), k), rel=1e-9, abs=1e-9)
 
 
@@ -155,18 +153,18 @@ def test_the_form_of_the_rows_does_not_show(monkeypatch, n_sampled):
     rng = np.random.default_rng(3)
     X = np.round(blobs(3, n=350, d=10) * 4) / 4
     times = rng.integers(1, 4, size=len(X))
-    runs = runs_of(X, 6, weights=times)
+    centers = lloyd(X, 6, 0, times)
     order = rng.permutation(times.sum())
     repeated = np.repeat(X, times, axis=0)[order]
-    expected = Fit(X, runs, weights=times).tree
+    expected = Fit(X, centers, weights=times).tree
     assert expected.n_leaves == 6
     shuffled = rng.permutation(len(X))
     for name, tree in {
-        "another order": Fit(X[shuffled], runs, weights=times[shuffled]).tree,
-        "repeated rows": Fit(repeated, runs).tree,
-        "float32": Fit(X.astype(np.float32), runs, weights=times).tree,
-        "columns first": Fit(np.asfortranarray(X), runs, weights=times).tree,
-        "three threads": Fit(X, runs, weights=times, n_jobs=3).tree,
+        "another order": Fit(X[shuffled], centers, weights=times[shuffled]).tree,
+        "repeated rows": Fit(repeated, centers).tree,
+        "float32": Fit(X.astype(np.float32), centers, weights=times).tree,
+        "columns first": Fit(np.asfortranarray(X), centers, weights=times).tree,
+        "three threads": Fit(X, centers, weights=times, n_jobs=3).tree,
     }.items():
         assert expected.equals(tree, counts=False), name
 
@@ -174,39 +172,39 @@ def test_the_form_of_the_rows_does_not_show(monkeypatch, n_sampled):
 def test_sparse_rows_may_be_searched():
     rng = np.random.default_rng(0)
     dense = np.where(rng.random((300, 12)) < 0.7, 0.0, np.round(blobs(0, n=300, d=12), 2))
-    runs = runs_of(dense, 4)
-    fit = Fit(sparse.csr_array(dense), runs)
+    centers = lloyd(dense, 4, 0)
+    fit = Fit(sparse.csr_array(dense), centers)
     assert partition_cost(dense, fit.grown.leaf_of_row) <= min(
         partition_cost(dense, start.leaf_of_row) for start in fit.starts
     )
-    assert fit.tree.equals(Fit(dense, runs).tree, counts=False)
+    assert fit.tree.equals(Fit(dense, centers).tree, counts=False)
 
 
 def test_offsets_and_a_far_row_cost_no_quality():
     X = np.round(blobs(5, n=300) * 1024) / 1024
     k = 6
-    plain = Fit(X, runs_of(X, k))
+    plain = Fit(X, lloyd(X, k, 0))
     excess = plain.record.cost
-    offset = Fit(X + 2.0**30, runs_of(X + 2.0**30, k))
+    offset = Fit(X + 2.0**30, lloyd(X + 2.0**30, k, 0))
     assert offset.record.cost == pytest.approx(excess, rel=1e-6)
     # The far row is a cluster of its own; the others are clustered as they are without it.
     far = np.vstack([X, np.full(X.shape[1], 1e9)])
-    runs = [np.vstack([centers, far[-1:]]) for centers in runs_of(X, k)]
-    fit = Fit(far, runs)
+    centers = np.vstack([lloyd(X, k, 0), far[-1:]])
+    fit = Fit(far, centers)
     assert fit.record.cost <= excess * 1.01
 
 
 def test_distances_may_be_measured_elsewhere():
     X = blobs(7, n=300)
     Z = np.column_stack([X @ np.array([1.0, 2.0, 0.0, -1.0]), np.exp(X[:, 0] / 4), X[:, 1:]])
-    fit = Fit(X, runs_of(Z, 5), Z=Z)
+    fit = Fit(X, lloyd(Z, 5, 0), Z=Z)
     assert partition_cost(Z, fit.grown.leaf_of_row) < min(partition_cost(Z, s.leaf_of_row) for s in fit.starts)
 
 
 def test_a_price_of_size_gives_shorter_rules_and_a_bound_is_kept():
     X = blobs(11, n=500, d=6)
-    runs = runs_of(X, 8)
-    free, dear = Fit(X, runs), Fit(X, runs, size_penalty=0.3)
+    centers = lloyd(X, 8, 0)
+    free, dear = Fit(X, centers), Fit(X, centers, size_penalty=0.3)
     judgement = {fit: next(j.judgement for j in fit.judged if j.grown.tree is fit.tree) for fit in (free, dear)}
     assert judgement[dear].wad < judgement[free].wad
     assert judgement[free].cost <= judgement[dear].cost
@@ -214,13 +212,13 @@ def test_a_price_of_size_gives_shorter_rules_and_a_bound_is_kept():
     assert judgement[free].wad == pytest.approx(free.tree.node_depth[free.grown.leaf_of_row].mean())
     # The sizes of a start can be kept.
     start = free.judged[0].judgement
-    bounded = Fit(X, runs, max_size=(start.waes, start.wad))
+    bounded = Fit(X, centers, max_size=(start.waes, start.wad))
     kept = next(j.judgement for j in bounded.judged if j.grown.tree is bounded.tree)
     assert kept.waes <= start.waes
     assert kept.wad <= start.wad
     assert kept.cost <= start.cost
     # These cannot: the tree that comes closest is taken.
-    shortest = Fit(X, runs, max_size=(1.0, 1.0))
+    shortest = Fit(X, centers, max_size=(1.0, 1.0))
     sizes = [j.judgement.waes + j.judgement.wad for j in shortest.judged]
     assert min(sizes) == next(sum(j.judgement[1:]) for j in shortest.judged if j.grown.tree is shortest.tree)
 
@@ -234,7 +232,7 @@ def test_many_columns_are_searched_where_the_centers_differ(monkeypatch):
     monkeypatch.setattr("cutwise.tree.refine.MOST_COLUMNS", 8)
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(400, 20)) * 0.1, blobs(2, n=400, d=6)])
-    fit = Fit(X, runs_of(X, 5))
+    fit = Fit(X, lloyd(X, 5, 0))
     assert fit.judge(fit.grown.leaf_of_row) <= min(fit.judge(start.leaf_of_row) for start in fit.starts)
     assert np.array_equal(fit.tree.apply(X), fit.grown.leaf_of_row)
 
@@ -250,9 +248,44 @@ def test_effort_grows_with_its_number():
 def test_starts_may_have_leaves_without_rows_and_clusters_without_a_leaf():
     # The third center owns no row: IMM separates it all the same, and its leaf is empty.
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [6.0, 0.0], [6.0, 1.0], [7.0, 0.0], [7.0, 1.0]])
-    fit = Fit(X, [np.array([[0.3, 0.3], [6.5, 0.5], [30.0, 0.5]])])
+    fit = Fit(X, np.array([[0.3, 0.3], [6.5, 0.5], [30.0, 0.5]]))
     assert any((start.tree.n_node_samples[start.tree.leaves] == 0).any() for start in fit.starts)
     assert fit.tree.n_leaves == 3
     assert (fit.tree.n_node_samples[fit.tree.leaves] > 0).all()
     for judged in fit.judged:
         assert len(np.unique(judged.grown.tree.cluster[judged.grown.tree.leaves])) == judged.grown.tree.n_leaves
+
+
+def leaves_of(X, column, threshold, right, node=0):
+    """The leaf of every row, of a tree in preorder."""
+    if column[node] < 0:
+        return np.full(len(X), node)
+    below = [leaves_of(X, column, threshold, right, child) for child in (node + 1, right[node])]
+    return np.where(X[:, column[node]] <= threshold[node], *below)
+
+
+@pytest.mark.parametrize("objective", [KMEANS, KMEDIANS], ids=lambda objective: objective.name)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_descent_lowers_the_cost_until_no_cut_lowers_it_for_the_centers_as_they_are(objective, seed):
+    X = np.round(blobs(seed, n=200, d=3), 1)
+    matrix, each, start = as_matrix(X), np.arange(len(X)), Fit(X, lloyd(X, 5, seed)).starts[1].tree
+    tests = (start.feature, start.threshold, start.children_right)
+    ((column, threshold, right),) = descend(matrix, matrix, None, [tests], objective)
+
+    def costs(leaf):
+        labels = np.unique(leaf, return_inverse=True)[1].astype(np.int32)
+        return objective.costs(matrix, objective.centers(matrix, labels, 5, None, 1)[0]), labels
+
+    every, labels = costs(leaves_of(X, *tests))
+    before = every[each, labels].sum()
+    every, labels = costs(leaves_of(X, column, threshold, right))
+    own = every[each, labels].sum()
+    assert own < before
+    number = np.cumsum(column < 0) - 1
+    for node, feature in itertools.product(np.flatnonzero(column >= 0), range(3)):
+        for cut in np.unique(X[:, feature])[:-1]:
+            other = column.copy(), threshold.copy(), right
+            other[0][node], other[1][node] = feature, cut
+            leaf = leaves_of(X, *other)
+            if len(np.unique(leaf)) == 5:
+                assert every[each, number[leaf]].sum() >= own * (1 - 1e-6)

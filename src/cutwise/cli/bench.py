@@ -23,7 +23,7 @@ def command(
             metavar="EXPERIMENT",
             help="shallow: Tables 2, 3, 4 and Figures 4, 5 of the ExShallow paper. exkmc: cost, accuracy and time "
             "against the number of leaves, with CART, KDTree, CLTree and CUBT. kernel: Table 2 and Figures 1, 3, 4 of "
-            "the kernel paper.",
+            "the kernel paper. search: the default search beside the papers' trees.",
         ),
     ],
     data: Annotated[

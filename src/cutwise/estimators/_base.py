@@ -87,9 +87,6 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     handle_unknown: str
     categorical_features: Any
 
-    # Centers of all runs behind a given reference, which searches start from too.
-    _runs: npt.NDArray[np.float64] | None = None
-
     _takes_cheapest: ClassVar[bool] = False
     """Whether a fit ends with the cheapest tree of its growth, rather than the largest."""
 
@@ -675,13 +672,10 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             return self
         X, sample_weight = pop_weights(X, sample_weight)
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
-        all_runs = getattr(self, "algorithm", None) == "search"
         recipe = ReferenceRecipe(
-            self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective, all_runs
+            self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective
         )
         context = make_reference(recipe, table, space, sample_weight, stages)
-        if self._runs is not None:
-            context = replace(context, reference=replace(context.reference, runs=self._runs))
         with stages.stage("tree"):
             grown = self._grow(context, space, max_leaves, stages)
         with stages.stage("costs"):

@@ -294,7 +294,6 @@ def unfitted(model: TreeEstimator) -> TreeEstimator:
     own = "reference" in model.get_params(deep=False) and isinstance(model.reference, UnserializableParam | None)
     if own and fitted is not None and fitted.objective in OBJECTIVES:
         probe.set_params(reference=fitted.centers)
-        probe._runs = fitted.runs
     return probe
 
 

@@ -90,7 +90,7 @@ def search_tree(
     search = SearchCheaper(
         rows.encoded,
         metric,
-        [reference.centers] if reference.runs is None else list(reference.runs),
+        reference.centers,
         reference.labels,
         coordinates,
         lambda parts: context.cost_of_each([parts])[0],

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from cutwise import core
 from cutwise.estimators.kernel_kmeans import KERNEL_PARAMETERS, KernelKMeans, KernelRecipe
 from cutwise.estimators.training import (
     FitContext,
@@ -28,17 +29,22 @@ from cutwise.reference.kernel_centers import KernelCenters, warn_if_negative
 from cutwise.reference.kernel_input import check_domain
 from cutwise.reference.kernels import KERNELS, PRECOMPUTED, Kernel
 from cutwise.reference.nystroem import NystroemMap
-from cutwise.reference.objective import FEATURE_SPACE, LazyCosts, Reference, wrong_number
+from cutwise.reference.objective import FEATURE_SPACE, KMEANS, LazyCosts, Reference, wrong_number
 from cutwise.table.convert import as_dense
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Table
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.provider import Features
-from cutwise.tree.recipes import grow_tree
+from cutwise.tree.recipes import RECIPES, grow_tree
+from cutwise.tree.refine import Effort, SearchCheaper, expand_tree
+from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.surrogate_features import SurrogateFeatures, surrogate_features
 
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
+
+MAIN_COORDINATES = 32
+"""Of feature space, in which trees are searched."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +237,7 @@ class KernelGrowth:
     max_leaves: int
     expansion: str
     cuts: str
-    features: dict[str, SurrogateFeatures]  # the kinds to try, for "imm"
+    features: dict[str, SurrogateFeatures]  # the kinds to try, for "imm" and "search"
     scaled: bool  # whether the kernel reads a preprocessor's output
     n_jobs: int
     progress: Callable[[int], None]
@@ -264,9 +270,10 @@ def features_of(kernel: Kernel, wanted: str, taylor_order: int) -> dict[str, Sur
 
 
 def grow_kernel_tree(context: KernelContext, growth: KernelGrowth) -> tuple[GrownTree, str | None]:
-    """Grow a tree against a clustering in feature space; for "imm" also say which kind of features it cuts.
+    """Grow a tree against a clustering in feature space; also say which kind of features it cuts, if any.
 
-    Of the trees of several kinds of features it is the one of lowest cost, the first of equals.
+    Of several trees it is the one of lowest cost, the first of equals: for "imm" of those of several kinds of features,
+    for "search" of all that the other algorithms grow and of the one that the search finds.
     """
     rows, labels = context.rows, context.reference.labels
 
@@ -288,17 +295,59 @@ def grow_kernel_tree(context: KernelContext, growth: KernelGrowth) -> tuple[Grow
             progress=growth.progress,
         )
 
-    if growth.algorithm != "imm":
-        return grow(growth.algorithm), None
-    trees: list[tuple[float, str, GrownTree]] = []
-    for kind, features in growth.features.items():
-        grown = grow("kernel_imm", _of_input(features, rows) if growth.scaled else features)
-        if len(growth.features) == 1:
-            return grown, kind
-        cheapest = context.cheapest_tree(grown)
-        trees.append((context.cost_of_labels(cheapest.codes).cost, kind, cheapest))
-    _, kind, best = min(trees, key=lambda tree: tree[0])
-    return best, kind
+    trees: list[tuple[str | None, GrownTree]] = [
+        (kind, grow("kernel_imm", _of_input(features, rows) if growth.scaled else features))
+        for kind, features in growth.features.items()
+    ]
+    if growth.algorithm == "search":
+        trees += [(None, grow("exkmc")), (None, grow("expand"))]
+        if context.n_clusters > 1:
+            trees.append((None, _search(context, growth, costs)))
+    elif growth.algorithm != "imm":
+        trees.append((None, grow(growth.algorithm)))
+    if len(trees) == 1:
+        return trees[0][1], trees[0][0]
+    cheapest = [context.cheapest_tree(grown) for _, grown in trees]
+    best = int(np.argmin(context.cost_of_each(grown.codes for grown in cheapest)))
+    return cheapest[best], trees[best][0]
+
+
+def _search(context: KernelContext, growth: KernelGrowth, costs: LazyCosts) -> GrownTree:
+    """The cheapest tree that a search finds in the main coordinates of feature space, by what it costs in all of it."""
+    rows, reference, k = context.rows, context.reference, context.n_clusters
+    part = slice(None) if rows.encoded.row_of is None else rows.encoded.row_of
+    coordinates = context.space.main_coordinates(MAIN_COORDINATES)[context.space.position[part]]
+    metric = core.as_matrix(np.ascontiguousarray(coordinates))
+    means = rows.centers(KMEANS, reference.labels, k, raw=True)[0]
+    starts = [
+        truncate_growth(grow_tree(rows.encoded, reference.labels, means, costs, algorithm=name, max_leaves=k), k)
+        for name in RECIPES["search"].starts
+    ]
+    search = SearchCheaper(
+        rows.encoded,
+        metric,
+        KMEANS.centers(metric, reference.labels, k, rows.weights, growth.n_jobs)[0],
+        reference.labels,
+        means,
+        lambda parts: context.cost_of_each([parts])[0],
+        n_leaves=k,
+        effort=Effort(),
+        n_jobs=growth.n_jobs,
+    )
+    found = search.refine(starts)
+    if growth.max_leaves == k:
+        return found
+    return expand_tree(
+        found,
+        rows.encoded,
+        reference.labels,
+        costs,
+        expansion=growth.expansion,
+        max_leaves=growth.max_leaves,
+        n_clusters=k,
+        n_jobs=growth.n_jobs,
+        progress=growth.progress,
+    )
 
 
 def _of_input(features: SurrogateFeatures, rows: TrainingRows) -> list[SurrogateFeatures]:

@@ -251,7 +251,6 @@ def _reference_centers(model: Any, rows: BatchedRows, first: Table) -> Float64:
         k,
         objective=model._objective,
         n_init=model.n_init,
-        all_runs=model.algorithm == "search",
         random_state=model.random_state,
         sample_weight=weights,
         n_jobs=check_n_jobs(model.n_jobs),

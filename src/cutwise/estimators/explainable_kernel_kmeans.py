@@ -24,7 +24,7 @@ from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.partitions import adjusted_rand, contingency, normalized_information
 from cutwise.reference.kernel_centers import KernelCenters
 from cutwise.reference.kernel_input import check_domain, needs_nonnegative
-from cutwise.reference.kernels import PRECOMPUTED
+from cutwise.reference.kernels import PRECOMPUTED, Kernel
 from cutwise.reference.objective import sum_costs, sum_weights
 from cutwise.reference.threads import one_thread
 from cutwise.table.intake import (
@@ -40,8 +40,9 @@ from cutwise.table.intake import (
 from cutwise.table.table import Table
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.recipes import CUTS, EXPANSIONS, Expansion, recipes_for
+from cutwise.tree.surrogate_features import SurrogateFeatures, surrogate_features
 
-Algorithm = Literal["imm", "exkmc", "expand"]
+Algorithm = Literal["imm", "exkmc", "expand", "search"]
 ALGORITHMS = ("imm", *recipes_for("kernel"))
 FEATURES = ("auto", "taylor", "kernel")
 
@@ -57,11 +58,12 @@ class ExplainableKernelKMeans(TreeClusterer):
     Parameters
     ----------
     {n_clusters, max_leaves}
-    algorithm : {"imm", "exkmc", "expand"}, default="imm"
+    algorithm : {"imm", "exkmc", "expand", "search"}, default="imm"
         ``"imm"``, Kernel IMM, gives every cluster a leaf, by cuts of surrogate features that part the fewest rows from
         their reference center. ``"exkmc"`` and ``"expand"`` grow to ``max_leaves`` from an empty tree, best cut first,
         by the rows' costs under the reference centers or by the rows whose cluster differs from the reference; they
-        need not give every cluster a leaf, and work with any kernel.
+        need not give every cluster a leaf, and work with any kernel. ``"search"`` searches for a tree of thresholds
+        that costs less, and takes the cheapest of that and of the others' trees.
     expansion : {"exkmc", "expand"}, default="exkmc"
         How a tree with one leaf a cluster grows to ``max_leaves``. Only Kernel IMM makes one.
     kernel : str or callable, default="rbf"
@@ -293,7 +295,7 @@ class ExplainableKernelKMeans(TreeClusterer):
             max_leaves=max_leaves,
             expansion=self.expansion,
             cuts=self.cuts,
-            features=features_of(kernel, self.surrogate_features, taylor_order) if self.algorithm == "imm" else {},
+            features=self._features(kernel, taylor_order),
             scaled=space.preprocessor is not None,
             n_jobs=n_jobs,
             progress=stages.leaves,
@@ -307,6 +309,14 @@ class ExplainableKernelKMeans(TreeClusterer):
             self._finish(context, grown)
         stages.say(self._summary())
         return self
+
+    def _features(self, kernel: Kernel, taylor_order: int) -> dict[str, SurrogateFeatures]:
+        """The surrogate features to try; a search does without where Kernel IMM cannot be had."""
+        if self.algorithm == "imm":
+            return features_of(kernel, self.surrogate_features, taylor_order)
+        if self.algorithm == "search" and self.preprocessor is None and surrogate_features(kernel.name):
+            return features_of(kernel, self.surrogate_features, taylor_order)
+        return {}
 
     # Pieces -----------------------------------------------------------------------------------------------------------
 

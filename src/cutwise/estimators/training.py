@@ -576,7 +576,6 @@ class ReferenceRecipe:
     n_jobs: int
     verbose: int
     objective: Objective = KMEANS
-    all_runs: bool = False  # whether the tree starts from other runs of the search too
 
 
 def make_reference(
@@ -618,7 +617,6 @@ def make_reference(
                 k,
                 objective=objective,
                 n_init=recipe.n_init,
-                all_runs=recipe.all_runs,
                 random_state=recipe.random_state,
                 sample_weight=rows.sample_weight,
                 n_jobs=n_jobs,

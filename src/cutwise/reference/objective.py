@@ -130,9 +130,7 @@ class Reference:
     space they have no coordinates. ``cost``: weighted sum of the rows' costs by the center of their label: squared
     Euclidean distances for ``"kmeans"``, l1 distances for ``"kmedians"``, squared distances in feature space for
     ``"kernel"``. Independent of the order of the rows. ``objective``: ``"kmeans"``, ``"kmedians"`` or ``"kernel"``.
-    ``row_costs``: where every row is labeled with its nearest center, and its costs are at hand. ``runs``
-    (n_runs, k, p) float64, or None: where cutwise searched for the clustering, ``centers`` first, then those where the
-    other restarts ended, on a sample of a large table, cheapest first.
+    ``row_costs``: where every row is labeled with its nearest center, and its costs are at hand.
     """
 
     labels: npt.NDArray[np.int32]
@@ -140,7 +138,6 @@ class Reference:
     cost: float
     objective: str = "kmeans"
     row_costs: RowCosts | None = field(default=None, repr=False)
-    runs: npt.NDArray[np.float64] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return (

@@ -30,7 +30,7 @@ import operator
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -308,7 +308,6 @@ def find_reference(
     *,
     objective: Objective = KMEANS,
     n_init: int = 10,
-    all_runs: bool = False,
     random_state: Any = None,
     sample_weight: npt.NDArray[np.float64] | None = None,
     n_jobs: int = 1,
@@ -321,7 +320,6 @@ def find_reference(
         objective=objective,
         n_init=n_init,
         brief=True,
-        all_runs=all_runs,
         random_state=random_state,
         sample_weight=sample_weight,
         n_jobs=n_jobs,
@@ -338,7 +336,6 @@ def find_clustering(
     n_init: int = 10,
     max_iter: int = 300,
     brief: bool = False,
-    all_runs: bool = False,
     random_state: Any = None,
     sample_weight: npt.NDArray[np.float64] | None = None,
     n_jobs: int = 1,
@@ -363,8 +360,6 @@ def find_clustering(
     brief : bool, default False
         On a large table, end when iterations over all rows change next to nothing; otherwise they go on until no row
         changes its center.
-    all_runs : bool, default False
-        Restarts that the clustering does not need are made all the same, for their own sake.
     random_state : int, RandomState instance or None
     sample_weight : ndarray of shape (n_rows,), float64, optional
         Not negative.
@@ -387,7 +382,6 @@ def find_clustering(
         Distances are beyond float64.
     """
     points, distinct = read_points(table, sample_weight, objective)
-    others: list[Centers] = []
     if not isinstance(init, str):
         run = points.iterate(init, Stop(0.0, max_iter), n_jobs)
         return Found(_finish(table, points, run.centers, sample_weight, n_jobs, renumber=False), run.n_iter)
@@ -395,13 +389,9 @@ def find_clustering(
         run = Run(0.0, 0.0, points.rows(distinct.numbers), 1, distinct.weights)
     else:
         rng = np.random.default_rng(read_random_state(random_state).randint(2**31 - 1, size=4))
-        search = _Search(
-            distinct, n_clusters, _SEEDS[init], n_init, max_iter, brief, all_runs, rng, n_jobs, verbose > 0
-        )
-        run, others = search.find()
+        run = _Search(distinct, n_clusters, _SEEDS[init], n_init, max_iter, brief, rng, n_jobs, verbose > 0).find()
     centers = run.centers[largest_first(run.weights, run.centers)]
-    reference = _finish(table, points, centers, sample_weight, n_jobs, renumber=True)
-    return Found(replace(reference, runs=np.array([reference.centers, *others])), run.n_iter)
+    return Found(_finish(table, points, centers, sample_weight, n_jobs, renumber=True), run.n_iter)
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,18 +404,17 @@ class _Search:
     n_init: int
     max_iter: int
     brief: bool
-    all_runs: bool
     rng: np.random.Generator
     n_jobs: int
     verbose: bool
 
-    def find(self) -> tuple[Run, list[Centers]]:
-        """The best run after all stages, and the centers of the other restarts, cheapest first."""
+    def find(self) -> Run:
+        """The best run after all stages."""
         points, n_jobs = self.distinct.points, self.n_jobs
         far, _ = self.distinct.importance(points.best_center(n_jobs), n_jobs)
         if len(self.distinct) <= max(WHOLE_ROWS, self._final_rows):
-            best, _, others = self._best_of_sample(far, [])
-            return points.iterate(best.centers, Stop(0.0, self.max_iter), n_jobs), others
+            best, _ = self._best_of_sample(far, [])
+            return points.iterate(best.centers, Stop(0.0, self.max_iter), n_jobs)
 
         # What an iteration for k-medians may gain is known by a bound only, which its gain is far below.
         tolerance = MIDDLE if points.objective is KMEDIANS else FINE
@@ -435,7 +424,7 @@ class _Search:
         known = self._restart(sample, self.rng).centers
         for _ in range(MOST_SAMPLES):
             near, cost = self.distinct.importance(known, n_jobs)
-            best, sample, others = self._best_of_sample(far + near, [known])
+            best, sample = self._best_of_sample(far + near, [known])
             run = points.iterate(best.centers, stop, n_jobs, costed=False)
             # What centers that are known cost on both says how rows of the sample stand for all.
             on_sample = sample.iterate(known, Stop(np.inf, 1), n_jobs, costed=False).start_cost
@@ -444,7 +433,7 @@ class _Search:
             if run.start_cost <= (MISSED + MISSED_OF_CLUSTER * self.n_clusters / sample.n_rows) * expected:
                 break
             known = run.centers
-        return run, others
+        return run
 
     @property
     def _is_small(self) -> bool:
@@ -467,10 +456,10 @@ class _Search:
             seeds = sample.swap(seeds, self.n_clusters, rng)
         return sample.iterate(seeds, Stop(COARSE, self.max_iter), 1)
 
-    def _restarts(self, sample: Points, known: list[Centers]) -> tuple[list[Run], list[Run]]:
-        """Known centers and restarts on a small sample, cheapest first, and those that are wanted for their own sake.
+    def _restarts(self, sample: Points, known: list[Centers]) -> list[Run]:
+        """Known centers and restarts on a small sample, cheapest first; on a large table no more once some agree.
 
-        There are no more of them once some agree. Swaps lead to few optima, and further restarts do without.
+        Swaps lead to few optima, and further restarts do without.
         """
         streams = self.rng.spawn(self.n_init)
         runs = [sample.iterate(centers, Stop(COARSE, self.max_iter), self.n_jobs) for centers in known]
@@ -481,39 +470,31 @@ class _Search:
             tell(f"reference clustering: start {made + 1} of at most {len(streams)}", made / len(streams))
             runs += each(lambda rng: self._restart(sample, rng), new, self.n_jobs)
             made += len(new)
-        further: list[Run] = []
-        if self._is_small or self.all_runs:
-            further = each(lambda rng: self._restart(sample, rng, swaps=False), streams[made:], self.n_jobs)
         if self._is_small:
-            runs, further = runs + further, []
+            runs += each(lambda rng: self._restart(sample, rng, swaps=False), streams[made:], self.n_jobs)
         for i, run in enumerate(runs):
             self._say(f"restart {i + 1} of {len(runs)} on {sample.n_rows} rows: {run.cost:.6g} a row")
-        by_cost = operator.attrgetter("cost")
-        return sorted(runs, key=by_cost), sorted(further, key=by_cost)
+        return sorted(runs, key=operator.attrgetter("cost"))
 
-    def _best_of_sample(
-        self, scores: npt.NDArray[np.float64], known: list[Centers]
-    ) -> tuple[Run, Points, list[Centers]]:
-        """The best of the restarts and of known centers, the rows it was found on, and the other restarts' centers.
+    def _best_of_sample(self, scores: npt.NDArray[np.float64], known: list[Centers]) -> tuple[Run, Points]:
+        """The best of the restarts and of known centers, and the rows it was found on.
 
         Restarts are on a small sample. Where they disagree, the best few go on on a larger one.
         """
         sample = self._sample(self._restart_rows, scores)
-        restarts, further = self._restarts(sample, known)
+        restarts = self._restarts(sample, known)
         best, *others = restarts
         if sample.n_rows < len(self.distinct):
             best = self._improve(sample, best, Stop(COARSE, self.max_iter))
             is_clear = best is restarts[0] and _agree(restarts)
             if is_clear and len(self.distinct) <= CLEAR_ROWS * sample.n_rows:
-                return best, sample, [run.centers for run in (*others, *further)]
+                return best, sample
             sample = self._sample(self._final_rows if known else len(self.distinct), scores)
         unlike = (r for r in others if self._is_small or AGREED * best.cost < r.cost <= HOPELESS * best.cost)
         finalists = [best, *islice(unlike, FINALISTS - 1)]
         runs = [sample.iterate(run.centers, Stop(MIDDLE, self.max_iter), self.n_jobs) for run in finalists]
         first = min(range(len(runs)), key=lambda i: runs[i].cost)
-        chosen = finalists[first] if first else restarts[0]
-        best = self._improve(sample, runs[first], Stop(FINE, self.max_iter))
-        return best, sample, [run.centers for run in (*restarts, *further) if run is not chosen]
+        return self._improve(sample, runs[first], Stop(FINE, self.max_iter)), sample
 
     def _improve(self, sample: Points, best: Run, stop: Stop) -> Run:
         """Swaps and iterations in turns, as long as they pay."""
@@ -536,7 +517,7 @@ def _agree(runs: list[Run]) -> bool:
     return len(costs) == AGREEING and costs[-1] <= AGREED * costs[0]
 
 
-def _costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
+def costly_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
     """Greedy k-means++, with as many candidates a seed as the cost kernels measure in the time of one."""
     uniforms = rng.random((k, SWAP_TRIALS))
     return points.rows(plusplus(points.matrix, uniforms, points.weights, points.objective.name))
@@ -548,7 +529,7 @@ def _any_rows(points: Points, k: int, rng: np.random.Generator) -> Centers:
     return points.rows(rng.choice(points.n_rows, k, replace=False, p=share))
 
 
-_SEEDS = {"k-means++": _costly_rows, "random": _any_rows}
+_SEEDS = {"k-means++": costly_rows, "random": _any_rows}
 
 
 def largest_first(weights: npt.NDArray[np.int64], centers: Centers) -> npt.NDArray[np.intp]:

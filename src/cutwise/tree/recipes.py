@@ -50,7 +50,7 @@ RECIPES = {
     "search": Recipe(
         "the cheapest tree that a search finds from those of the others",
         needs_costs=True,
-        explains=("centers",),
+        explains=("centers", "kernel"),
         starts=("exgreedy", "exshallow", "imm", "exkmc"),
     ),
     "imm": Recipe("the fewest rows are separated from their reference center", base=MistakeCriterion),

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,8 +21,10 @@ from scipy.optimize import linear_sum_assignment
 from cutwise import core
 from cutwise._docs import table_html
 from cutwise.reference.objective import KMEANS, FixedCosts, LazyCosts, Objective, fixed_costs
+from cutwise.reference.search import COARSE, Points, Stop, costly_rows
 from cutwise.table.table import EncodedTable
 
+from .descent import descend
 from .growing import GrowingTree, GrownTree, expand, tree_size
 from .limits import Limits
 from .provider import GrowthProblem, MemoryProvider
@@ -33,6 +36,7 @@ from .refine_sample import (
     ROWS_A_CLUSTER,
     SAMPLED_ROWS,
     Cuts,
+    SampledRows,
     SearchSample,
     draw_more,
     draw_sample,
@@ -50,6 +54,8 @@ Path = list[tuple[int, float, Cuts]]
 
 SIZE_PRICES = (0.005, 0.01, 0.02, 0.04, 0.08)
 """Prices of a condition, as shares of the reference's cost, at which trees are searched where their size is bounded."""
+MOST_ITERATIONS, ORDERING_COLUMNS = 30, 8
+"""Of the clusterings of the sample that further trees start from: iterations, and columns that rows are sorted by."""
 LEAST_WORK = 100_000
 """What repeated searches count the work before as, at least: a millisecond on the smallest tables."""
 
@@ -139,21 +145,21 @@ class SearchCheaper:
     """A search for a tree of ``n_leaves`` leaves that costs less, by what rows cost in the leaf that they reach.
 
     ``table``: the m rows, in the columns that are cut. ``metric``: the same rows where distances are measured; the
-    table's own matrix where that is the same. ``runs`` (k, p) float64: centers of the reference, then of other
-    clusterings of the same rows: a further start each. ``labels`` (m,) int32: reference clusters, which the leaves of
-    the result are named after. ``coordinates`` (k, d) float64: where these are in the columns that are cut. ``judge``:
-    what a partition of the m rows costs, from the part of each, 0 to the number of leaves - 1. ``n_leaves``: of the
-    result; those of the starts that have rows may be fewer. ``objective``: what the centers are of. Searches themselves
-    go by squared distances, whatever the judge measures. ``depth_penalty``: of the further starts, which "exshallow"
-    grows. ``size_penalty``: what one condition in every rule costs, as a share of the reference's cost; a level of
-    depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and of tests. Trees are then
-    searched at several prices of size. ``limits``: of all trees, also of the starts. ``n_jobs``: threads; the result
-    does not depend on it. ``progress``: called twice a second with the cost ratio of the cheapest tree of the sample.
+    table's own matrix where that is the same. ``centers`` (k, p) float64: of the reference. ``labels`` (m,) int32:
+    reference clusters, which the leaves of the result are named after. ``coordinates`` (k, d) float64: where these are
+    in the columns that are cut. ``judge``: what a partition of the m rows costs, from the part of each, 0 to the number
+    of leaves - 1. ``n_leaves``: of the result; those of the starts that have rows may be fewer. ``objective``: what the
+    centers are of. Searches themselves go by squared distances, whatever the judge measures. ``depth_penalty``: of the
+    further starts, which "exshallow" grows. ``size_penalty``: what one condition in every rule costs, as a share of the
+    reference's cost; a level of depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and
+    of tests. Trees are then searched at several prices of size. ``limits``: of all trees, also of the starts.
+    ``n_jobs``: threads; the result does not depend on it. ``progress``: called twice a second with the cost ratio of
+    the cheapest tree of the sample.
     """
 
     table: EncodedTable
     metric: core.Matrix
-    runs: Sequence[Float64]
+    centers: Float64
     labels: Int32
     coordinates: Float64
     judge: Callable[[Int32], float]
@@ -177,18 +183,19 @@ class SearchCheaper:
         The tree is the same, bit for bit, for any order of rows and number of threads, and for weights as for repeated
         rows. Where no tree keeps the bounds on size, it is the one that comes closest.
         """
-        table, metric, runs, n_leaves, n_jobs = self.table, self.metric, self.runs, self.n_leaves, self.n_jobs
+        table, metric, n_leaves, n_jobs = self.table, self.metric, self.n_leaves, self.n_jobs
         labels, max_size = self.labels, self.max_size
         n_sampled = max(SAMPLED_ROWS, ROWS_A_CLUSTER * n_leaves)
         hashes = core.row_hashes(table.matrix, n_jobs)
         given = [tests for tests in (tests_of(grown.tree, table.searched) for grown in starts) if tests is not None]
-        rows = draw_sample(table, metric, hashes, runs[0], self.coordinates, given, n_sampled, self.limits)
+        rows = draw_sample(table, metric, hashes, self.centers, self.coordinates, given, n_sampled, self.limits)
         trees = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in given]
+        n_further = max(0, self.effort.n_starts - len(trees))
+        runs = [self.centers, *_cluster_sample(rows, self.centers, n_further, self.objective, n_jobs)]
         total_weight = table.n_rows if table.weights is None else int(table.weights.sum())
         sample, cuts = encode_sample(rows, runs, trees, total_weight, n_jobs)
         first = 1 if len(given) == len(starts) else 0  # trees with sets of levels start anew, with single ones
-        further = runs[first : 1 + max(0, self.effort.n_starts - len(trees))]
-        cuts += _grow_on_sample(sample, further, self.objective, self.depth_penalty, n_jobs)
+        cuts += _grow_on_sample(sample, runs[first:], self.objective, self.depth_penalty, n_jobs)
         least = room(self.limits, sample.weight, table)
         paths = _search(sample, cuts, n_leaves, self.effort, self.size_penalty, least, n_jobs, self.progress)
         if max_size is not None:
@@ -232,12 +239,18 @@ class SearchCheaper:
         ]
         n_polished = min(POLISHED_ROWS, POLISHED_VALUES // max(table.matrix.n_cols, metric.n_cols))
         more_rows = draw_more(table, metric, hashes, max(n_polished, n_sampled))
-        for path in paths:
-            column, thresholds, right = _polish(*more_rows, sample, path[-1][2], n_jobs)
+        found = [(_polish(*more_rows, sample, path[-1][2], n_jobs), path) for path in paths]
+        if self.objective is not KMEANS and table.searched is None:
+            # The search went by squared distances: from what it found, and from its starts, on by what counts.
+            tests = [polished for polished, _ in found]
+            tests += [each for each, grown in zip(given, starts, strict=True) if not grown.n_empty]
+            whole = [each for each in tests if np.count_nonzero(each[0] < 0) == n_leaves]
+            found += [(each, []) for each in descend(*more_rows, whole, self.objective, n_jobs)] if whole else []
+        for (column, thresholds, right), path in found:
             inner = column >= 0
             left = np.where(inner, np.arange(1, len(column) + 1), -1).astype(np.int32)
             no_lower = np.full(len(column), -np.inf)
-            for ends in (thresholds, sample.bins.thresholds(path[-1][2])):
+            for ends in (thresholds, *(sample.bins.thresholds(cuts) for _, _, cuts in path[-1:])):
                 grow = partial(_grow_again, table, column, ends, right, labels)
                 if self._allows(grow):  # a threshold that moved may have left a leaf too small
                     leaf_of_row = core.apply(table.matrix, left, right, column, ends, no_lower, n_jobs=n_jobs)
@@ -316,6 +329,24 @@ def _search(
         work = int(effort.repeated * max(done + further, LEAST_WORK))
         paths += run([paths[-1][-1][2]], swaps=True, work=work)[1]
     return paths
+
+
+def _cluster_sample(
+    rows: SampledRows, centers: Float64, n_runs: int, objective: Objective, n_jobs: int
+) -> list[Float64]:
+    """Centers of the cheapest of twice as many clusterings of the sample; zeros in columns that are not searched."""
+    # In an order that an offset of the table leaves as it is; rows that are equal here stay in that of their hashes.
+    order = np.lexsort(rows.coordinates.T[:ORDERING_COLUMNS][::-1])
+    points = Points(rows.coordinates[order], rows.weights[order], objective)
+    found = []
+    for seed in range(2 * n_runs):
+        seeds = costly_rows(points, len(centers), np.random.default_rng(seed))
+        found.append(points.iterate(seeds, Stop(COARSE, MOST_ITERATIONS), n_jobs))
+    runs = []
+    for run in sorted(found, key=attrgetter("cost"))[:n_runs]:
+        runs.append(np.zeros_like(centers))
+        runs[-1][:, rows.metric_columns] = run.centers
+    return runs
 
 
 def _grow_on_sample(

@@ -32,7 +32,8 @@ POLISHED_ROWS, POLISHED_VALUES = 24_000, 2**22
 """Most rows and values by which the thresholds of a searched tree are chosen in the end."""
 MOST_BINS = 96
 MOST_COLUMNS = 256
-FEW_DIRECTIONS, MORE_DIRECTIONS = 7, 15
+FEW_COLUMNS, MANY_CLUSTERS = 32, 16
+DIRECTIONS_OF_FEW_COLUMNS, FEW_DIRECTIONS, MORE_DIRECTIONS = 11, 7, 15
 COVARIANCE_ROWS = 256
 COVARIANCE_SHARE = 0.001
 """What the rows' own scatter counts in the choice of directions, beside that of the centers."""
@@ -380,7 +381,9 @@ def _power_of_two(largest: float) -> float:
 def _directions(from_origin: Float64, rows: SampledRows, origin: Float64, runs: Sequence[Float64]) -> Float64 | None:
     """Main directions of the centers of all runs, and a little of the rows' own; None where few columns need none."""
     columns = rows.metric_columns
-    n_directions = MORE_DIRECTIONS if len(runs[0]) > 16 and len(columns) > 32 else FEW_DIRECTIONS
+    n_directions = MORE_DIRECTIONS if len(runs[0]) > MANY_CLUSTERS else FEW_DIRECTIONS
+    if len(columns) <= FEW_COLUMNS:
+        n_directions = DIRECTIONS_OF_FEW_COLUMNS
     if len(columns) <= n_directions:
         return None
     centers = np.concatenate([run[:, columns] - origin[columns] for run in runs])
