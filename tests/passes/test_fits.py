@@ -4,9 +4,10 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutwise import Batches, ExplainableKMeans, ExplainableKMedians, export_json, load_model
+from cutwise import Batches, ClusterExplainer, ExplainableKMeans, ExplainableKMedians, export_json, load_model
 from cutwise.exceptions import CutwiseError
 
 pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
@@ -34,12 +35,20 @@ def door_of(name, frame, parts):
         return duckdb.sql("select * from arrow")
     if name == "pyarrow":
         return ds.dataset(arrow.to_batches(), schema=arrow.schema)
+    if name == "dask":
+        return dask.from_pandas(arrow.to_pandas(), npartitions=len(parts))
     if name == "frames":
         return Batches(lambda: (frame[part] for part in parts if len(part)))
     return Batches(lambda: (frame[part].to_numpy() for part in parts if len(part)), names=frame.columns)
 
 
-DOORS = ("polars", "duckdb", "pyarrow", "frames", "arrays")
+duckdb = None if find_spec("duckdb") is None else import_module("duckdb")
+dask = None if find_spec("dask") is None else import_module("dask.dataframe")
+IS_HERE = {"duckdb": duckdb is not None, "dask": dask is not None}
+DOORS = [
+    pytest.param(name, marks=pytest.mark.skipif(not IS_HERE.get(name, True), reason=f"{name} is not installed"))
+    for name in ("polars", "duckdb", "pyarrow", "dask", "frames", "arrays")
+]
 
 
 @settings(max_examples=50, deadline=None)
@@ -79,7 +88,8 @@ def test_every_door_partition_and_order_gives_the_bytes_of_memory(data):
     parts = np.array_split(rows, data.draw(st.sampled_from([1, 2, 7, n])))
     parts.insert(1, np.empty(0, dtype=int))
     in_memory = ExplainableKMeans(k, **options).fit(given_frame, sample_weight=name)
-    door = door_of(data.draw(st.sampled_from(DOORS)), given_frame, parts)
+    doors = [name for name in ("polars", "duckdb", "pyarrow", "frames", "arrays") if IS_HERE.get(name, True)]
+    door = door_of(data.draw(st.sampled_from(doors)), given_frame, parts)
     in_batches = ExplainableKMeans(k, **options).fit(door, sample_weight=name)
     assert export_json(in_batches) == export_json(in_memory)
     assert np.array_equal(in_batches.cluster_centers_, in_memory.cluster_centers_)
@@ -96,13 +106,39 @@ def frame():
     return pl.DataFrame(X, schema=list("abcd"))
 
 
-@pytest.mark.parametrize(("door", "algorithm"), [*zip(DOORS, RECIPES, strict=True), ("polars", "exshallow")])
-def test_a_table_of_many_batches_gives_the_bytes_of_memory(frame, algorithm, door, monkeypatch):
+@pytest.mark.parametrize("door", DOORS)
+def test_a_table_of_many_batches_gives_the_bytes_of_memory(frame, door, monkeypatch):
+    algorithm = {"polars": "exshallow", "duckdb": "exkmc", "dask": "exgreedy"}.get(door, "imm")
     monkeypatch.setattr("cutwise.passes.rows.BATCH_ROWS", 700)
     options = {"algorithm": algorithm, "max_leaves": 14, "random_state": 1, "search_effort": 0}
     in_memory = ExplainableKMeans(6, **options).fit(frame)
     in_batches = ExplainableKMeans(6, **options).fit(door_of(door, frame, np.array_split(np.arange(3000), 11)))
     assert export_json(in_batches) == export_json(in_memory)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "labels", "weights"),
+    [("imm", "text", None), ("exshallow", "integers", "w"), ("exkmc", "text", "w"), ("expand", "bools", None)],
+)
+def test_a_column_of_labels_is_explained_as_in_memory(frame, algorithm, labels, weights):
+    columns = {"w": np.random.default_rng(2).integers(1, 4, 3000)}
+    groups = np.digitize(frame["a"] + frame["b"], [3, 9, 15])
+    segments = {"text": np.array(["d", "b", "c", "a"])[groups], "integers": groups * 3, "bools": groups > 1}
+    columns["segment"] = segments[labels]
+    given = frame.with_columns(**{name: pl.Series(x) for name, x in columns.items() if name in ("segment", weights)})
+    in_memory = ClusterExplainer(9, algorithm).fit(given, "segment", sample_weight=weights)
+    door = door_of("frames", given, np.array_split(np.argsort(frame["c"]), 7))
+    in_batches = ClusterExplainer(9, algorithm).fit(door, "segment", sample_weight=weights)
+    assert export_json(in_batches) == export_json(in_memory)
+    assert in_batches.classes_.tolist() == in_memory.classes_.tolist()
+    assert in_batches.agreement_ == in_memory.agreement_
+
+
+def test_the_best_of_several_explanations_is_taken(frame):
+    given = frame.with_columns(segment=pl.Series(np.digitize(frame["a"], [3, 9, 15])))
+    model = ClusterExplainer().fit(given.lazy(), "segment")
+    assert model.agreement_ == 1.0
+    assert model.candidates_.keys() == {"expand", "exshallow", "exgreedy", "imm"}
 
 
 def test_what_is_fitted_answers_as_ever_but_for_its_rows(frame, tmp_path):
@@ -153,6 +189,10 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
         (lambda X: ExplainableKMeans(2, algorithm="optimal").fit(X.lazy()), "a sample"),
         (lambda X: ExplainableKMeans(3, depth_penalty="auto").fit(X.lazy()), "a sample"),
         (lambda X: ExplainableKMeans(3, max_depth=4).fit(X.lazy()), "a sample"),
+        (lambda X: ClusterExplainer().fit(X.lazy(), np.zeros(len(X))), 'y="w"'),
+        (lambda X: ClusterExplainer().fit(X.lazy(), "segments"), "no column of X"),
+        (lambda X: ClusterExplainer(algorithm="cart").fit(X.lazy(), "a"), "a sample"),
+        (lambda X: ClusterExplainer().fit(X.lazy().with_columns(y=pl.lit(-1)), "y"), "noise"),
         (lambda X: ExplainableKMedians(3).fit(X.lazy()), "ExplainableKMeans"),
         (lambda X: ExplainableKMeans(3, reference=ExplainableKMeans(3)).fit(X.lazy()), "cluster_centers_"),
         (lambda X: ExplainableKMeans(3, reference=np.ones((2, 4))).fit(X.lazy()), "n_clusters=3"),

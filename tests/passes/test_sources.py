@@ -1,6 +1,5 @@
 """Tables in batches: every door reads the same rows, and what is asked of the tree is answered where they lie."""
 
-import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -13,6 +12,8 @@ from cutwise import Batches, ClusterExplainer, ExplainableKMeans, core
 from cutwise.exceptions import CutwiseError
 from cutwise.passes.sums import exact_total
 
+duckdb = pytest.importorskip("duckdb")
+
 pytestmark = pytest.mark.filterwarnings("ignore:X has feature names")
 
 
@@ -23,6 +24,7 @@ def doors(frame: pl.DataFrame) -> dict:
         "polars": frame.lazy(),
         "duckdb": duckdb.sql("select * from arrow"),
         "pyarrow": ds.dataset(arrow.to_batches(max_chunksize=7), schema=arrow.schema),
+        "dask": None if dask is None else dask.from_pandas(frame.to_pandas(), npartitions=3),
         "batches of frames": Batches(lambda: iter(thirds)),
         "batches of arrays": Batches(lambda: (part.to_numpy() for part in thirds), names=frame.columns),
     }

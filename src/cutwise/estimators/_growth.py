@@ -22,7 +22,7 @@ from cutwise.tree.refine_labels import refine_agreement
 from cutwise.tree.refinement import PruneToAgreement
 from cutwise.tree.subtree import truncate_growth
 
-_ATTEMPTS = 4
+ATTEMPTS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +43,32 @@ class LabelProblem:
     def n_clusters(self) -> int:
         """k, the number of clusters."""
         return len(self.coordinates)
+
+    @property
+    def takes_cart(self) -> bool:
+        """Whether plain CART can be grown: of complete numbers, in memory."""
+        return self.rows.encoded.searched is None
+
+    def grow(self, algorithm: str, max_leaves: int, expansion: str, *, gini: bool = False) -> GrownTree:
+        """The tree of an algorithm."""
+        return grow_tree(
+            self.rows.encoded,
+            self.labels,
+            self.coordinates,
+            self.costs,
+            algorithm=algorithm,
+            max_leaves=max_leaves,
+            expansion=expansion,
+            depth_penalty=self.depth_penalty,
+            gini=gini,
+            limits=self.limits,
+            n_jobs=self.rows.n_jobs,
+            progress=self.progress,
+        )
+
+    def rows_of(self, grown: GrownTree) -> tuple[TrainingRows, npt.NDArray[np.int32]]:
+        """The rows that ``grown.leaf_of_row`` is of, and their labels."""
+        return self.rows, self.labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +95,7 @@ def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
                 'algorithm="cart" takes complete numbers, and X has categories or missing values. Use "auto".'
             )
         return _judge(problem, algorithm, _carts(problem, [problem.max_leaves])[0])
-    return _judge(problem, algorithm, _grow(problem, algorithm, problem.max_leaves, problem.expansion))
+    return _judge(problem, algorithm, problem.grow(algorithm, problem.max_leaves, problem.expansion))
 
 
 def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:
@@ -77,8 +103,8 @@ def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:
     grown = {}
     for algorithm in ("expand", "exshallow", "exgreedy", "imm"):
         with suppress(InfeasibleLimitsError):  # expand may leave a cluster without a leaf
-            grown[algorithm] = _grow(problem, algorithm, problem.max_leaves, "expand", gini=True)
-    if problem.rows.encoded.searched is None:  # plain CART knows complete numbers alone
+            grown[algorithm] = problem.grow(algorithm, problem.max_leaves, "expand", gini=True)
+    if problem.takes_cart:
         grown["cart"] = _carts(problem, [_overgrown(problem.max_leaves)])[0]
     return grown
 
@@ -112,7 +138,7 @@ def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Cand
     """
     candidates, most = grow_candidates(problem), 2 * problem.n_clusters
     further: dict[str, GrownTree] = {}
-    for attempt in range(_ATTEMPTS):
+    for attempt in range(ATTEMPTS):
         missing = best_candidate(candidates).n_without_leaf
         max_leaves = min(problem.max_leaves + (missing << attempt), most)
         if max_leaves == problem.max_leaves:
@@ -154,23 +180,6 @@ def _overgrown(max_leaves: int) -> int:
     return min(3 * max_leaves + 8, max_leaves + 200)
 
 
-def _grow(problem: LabelProblem, algorithm: str, max_leaves: int, expansion: str, *, gini: bool = False) -> GrownTree:
-    return grow_tree(
-        problem.rows.encoded,
-        problem.labels,
-        problem.coordinates,
-        problem.costs,
-        algorithm=algorithm,
-        max_leaves=max_leaves,
-        expansion=expansion,
-        depth_penalty=problem.depth_penalty,
-        gini=gini,
-        limits=problem.limits,
-        n_jobs=problem.rows.n_jobs,
-        progress=problem.progress,
-    )
-
-
 def _is_allowed(problem: LabelProblem, grown: GrownTree) -> bool:
     return problem.limits is None or problem.limits.hold(grown.tree, grown.leaf_of_row)
 
@@ -195,13 +204,14 @@ def _prune(problem: LabelProblem, grown: GrownTree) -> GrownTree:
 
 def _judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:
     tree = grown.tree
-    agrees = tree.cluster[grown.leaf_of_row] == problem.labels
+    rows, labels = problem.rows_of(grown)
+    agrees = tree.cluster[grown.leaf_of_row] == labels
     with_leaf = np.unique(tree.cluster[tree.leaves])
-    leaf_weight = problem.rows.weight_of(grown.leaf_of_row, tree.n_nodes)[tree.leaves]
+    leaf_weight = rows.weight_of(grown.leaf_of_row, tree.n_nodes)[tree.leaves]
     return Candidate(
         growth=growth,
         grown=grown,
-        agreement=int(problem.rows.weight_of(agrees.astype(np.int32), 2)[1]),
+        agreement=int(rows.weight_of(agrees.astype(np.int32), 2)[1]),
         n_without_leaf=problem.n_clusters - len(with_leaf),
         explanation_size=float(explanation_sizes(tree) @ leaf_weight / leaf_weight.sum()),
     )
@@ -210,9 +220,10 @@ def _judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:
 def _with_majorities(grown: GrownTree, problem: LabelProblem) -> GrownTree:
     """Give every leaf its heaviest cluster; a leaf whose own is as heavy, or that has no rows, keeps it."""
     tree, k = grown.tree, problem.n_clusters
+    rows, labels = problem.rows_of(grown)
     leaf_number = np.cumsum(tree.feature < 0) - 1
-    pair = leaf_number[grown.leaf_of_row] * k + problem.labels
-    weight = problem.rows.weight_of(pair, tree.n_leaves * k).reshape(tree.n_leaves, k)
+    pair = leaf_number[grown.leaf_of_row] * k + labels
+    weight = rows.weight_of(pair, tree.n_leaves * k).reshape(tree.n_leaves, k)
     own = tree.cluster[tree.leaves]
     wins = weight.max(axis=1) > weight[np.arange(tree.n_leaves), own]
     cluster = tree.cluster.copy()

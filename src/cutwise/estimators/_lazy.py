@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,20 +12,27 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.exceptions import UnsupportedInputError
+from cutwise.exceptions import InvalidInputError, UnsupportedInputError
 from cutwise.passes.provider import PassProvider
 from cutwise.passes.rows import BatchedRows, Copies, PreparedRows
 from cutwise.passes.sources import LazyTable, check_column_name
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
 from cutwise.reference.search import find_reference
-from cutwise.table.intake import check_n_clusters, check_n_jobs
+from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs
 from cutwise.table.table import Table
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.provider import GrowthProblem
 from cutwise.tree.recipes import fewest_empty, grow
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .training import FitContext, MetricSpace, Stages, TrainingRows, TreeCosts, cost_around_mean, is_clusterer
+from ._growth import (
+    ATTEMPTS,
+    LabelProblem,
+    best_candidate,
+    grow_candidate,
+    grow_candidates,
+)
+from .training import FitContext, Stages, TrainingRows, TreeCosts, cost_around_mean, is_clusterer, read_centers
 
 Float64 = npt.NDArray[np.float64]
 
@@ -54,6 +61,11 @@ class SummedRows(TrainingRows):
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def n_passes(self) -> int:
+        """How often the rows were gone over."""
+        return self._rows.n_passes
 
     @property
     def n_rows(self) -> int:
@@ -164,6 +176,114 @@ class LazyContext(FitContext):
         return centers
 
 
+class LazyGrowths:
+    """Trees grown from rows in batches, each with rows that stand for all of its own."""
+
+    def __init__(self, prepared: PreparedRows, progress: Callable[[int], None]) -> None:
+        self._prepared, self._progress = prepared, progress
+        self._rows: list[tuple[Int32, SummedRows, Int32]] = []
+
+    def grow(self, algorithm: str, max_leaves: int, expansion: str, depth_penalty: float, gini: bool) -> GrownTree:
+        """As ``grow_tree``."""
+        prepared, k = self._prepared, self._prepared.n_clusters
+
+        def grown_with(penalty: float) -> GrownTree:
+            provider = PassProvider(prepared)
+            problem = GrowthProblem(provider, prepared.centers, depth_penalty=penalty, gini=gini)
+            grown = grow(problem, algorithm, max_leaves, expansion, self._progress)
+            weights = provider.leaf_weights()
+            rows = SummedRows(prepared.rows, grown.tree, grown.leaf_of_row[::k].copy(), weights)
+            self._rows.append((grown.leaf_of_row, rows, np.tile(np.arange(k, dtype=np.int32), len(weights))))
+            return grown
+
+        return fewest_empty(grown_with, algorithm, depth_penalty)
+
+    def rows_of(self, grown: GrownTree) -> tuple[SummedRows, Int32]:
+        """The rows that stand for all those of a tree, and their labels."""
+        return next((rows, labels) for leaves, rows, labels in self._rows if leaves is grown.leaf_of_row)
+
+
+@dataclass(frozen=True, eq=False)
+class LazyLabelProblem(LabelProblem):
+    """A column of labels to explain, of rows that are not in memory."""
+
+    growths: LazyGrowths | None = None
+
+    @property
+    def takes_cart(self) -> bool:
+        """Plain CART wants the rows."""
+        return False
+
+    def grow(self, algorithm: str, max_leaves: int, expansion: str, *, gini: bool = False) -> GrownTree:
+        """See :class:`LabelProblem`."""
+        assert self.growths is not None
+        return self.growths.grow(algorithm, max_leaves, expansion, self.depth_penalty, gini)
+
+    def rows_of(self, grown: GrownTree) -> tuple[TrainingRows, Int32]:
+        """See :class:`LabelProblem`."""
+        assert self.growths is not None
+        return self.growths.rows_of(grown)
+
+
+def explain_lazily(
+    model: Any, lazy: LazyTable, y: Any, centers: Any, sample_weight: Any, depth_penalty: float, stages: Stages
+) -> None:
+    """Fit an estimator of labels to a table that comes in batches, of which they are a column."""
+    _check_in_batches(model, f"algorithm={model.algorithm!r}" if model.algorithm in ("cart", "spex") else None)
+    name, weights = check_column_name(y, "y"), check_column_name(sample_weight, "sample_weight")
+    if name is None:
+        raise InvalidInputError('y is the name of the column of labels: fit(X, "segment").')
+    with Copies() as folder:
+        with stages.stage("reading the table"):
+            rows = BatchedRows.read(lazy, folder, weights, stages.say, name)
+            assert rows.classes is not None
+            k = len(rows.classes)
+            max_leaves = check_max_leaves(model.max_leaves, k)
+        with stages.stage("costs of the clusters"):
+            middles = rows.label_means()
+            middles = middles if centers is None else read_centers(centers, *middles.shape)
+            prepared = PreparedRows(rows, middles, KMEANS)
+            cost = rows.exact_sums("cost of the clusters", prepared.costs_of)[0]
+        with stages.stage("tree"):
+            growths = LazyGrowths(prepared, stages.leaves)
+            nobody: Any = None  # rows, labels and costs are those of each tree
+            problem = LazyLabelProblem(
+                nobody, nobody, middles, nobody, max_leaves, model.expansion, depth_penalty, stages.leaves,
+                growths=growths,
+            )  # fmt: skip
+            if model.algorithm == "auto":
+                tried = grow_candidates(problem)
+                for attempt in range(ATTEMPTS if model.max_leaves is None else 0):
+                    missing = best_candidate(tried).n_without_leaf
+                    further = min(problem.max_leaves + (missing << attempt), 2 * k)
+                    if further == problem.max_leaves:
+                        break
+                    problem = replace(problem, max_leaves=further)
+                    tried = grow_candidates(problem)
+            else:
+                tried = {model.algorithm: grow_candidate(problem, model.algorithm)}
+            chosen = best_candidate(tried)
+        with stages.stage("costs of the tree"):
+            model.growth_ = chosen.growth
+            model.candidates_ = {name: each.agreement / rows.total_weight for name, each in tried.items()}
+            _finish(model, growths, chosen.grown, middles, cost, rows.classes)
+
+
+def _finish(
+    model: Any, growths: LazyGrowths, grown: GrownTree, centers: Float64, cost: float, classes: npt.NDArray[Any]
+) -> None:
+    """Set what is fitted, but for what has an entry for each row."""
+    summed, labels = growths.rows_of(grown)
+    context = LazyContext(summed, Reference(labels, centers, cost, KMEANS.name), labels, None, KMEANS)
+    model._remember_columns(summed.table)
+    model.preprocessor_, model.classes_ = None, classes
+    model._finish(context, grown)
+    model.limits_price_ = math.nan
+    model.reference_ = replace(model.reference_, labels=np.empty(0, dtype=np.int32))
+    del model.labels_  # predict gives them
+    model.n_passes_ = summed.n_passes
+
+
 def fit_lazily(
     model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int, depth_penalty: float | None, stages: Stages
 ) -> None:
@@ -182,47 +302,17 @@ def fit_lazily(
             cost = rows.exact_sums("cost of the reference", prepared.costs_of)[0]
         with stages.stage("tree"):
             algorithm = "exshallow" if model.algorithm == "search" else model.algorithm
-            providers: dict[int, PassProvider] = {}
-
-            def grown_with(penalty: float) -> GrownTree:
-                provider = PassProvider(prepared)
-                grown = grow(
-                    GrowthProblem(provider, centers, depth_penalty=penalty),
-                    algorithm,
-                    max_leaves,
-                    model.expansion,
-                    stages.leaves,
-                )
-                providers[id(grown)] = provider
-                return grown
-
-            grown = fewest_empty(grown_with, algorithm, depth_penalty)
-            leaf_weights = providers[id(grown)].leaf_weights()
+            growths = LazyGrowths(prepared, stages.leaves)
+            grown = growths.grow(algorithm, max_leaves, model.expansion, depth_penalty, False)
         with stages.stage("costs"):
-            summed = SummedRows(rows, grown.tree, grown.leaf_of_row[::k].copy(), leaf_weights)
-            labels = np.tile(np.arange(k, dtype=np.int32), len(leaf_weights))
-            reference = Reference(labels, centers, cost, objective.name)
-            context = LazyContext(summed, reference, labels, None, objective)
-            model._remember_input(summed.table, MetricSpace(None, None, summed.table), np.arange(k, dtype=np.int32))
-            model._finish(context, grown)
-    model.limits_price_ = math.nan
+            _finish(model, growths, grown, centers, cost, np.arange(k, dtype=np.int32))
     if model.algorithm == "exshallow":
         model.depth_penalty_ = depth_penalty
-    none = np.empty(0, dtype=np.int32)
-    model.reference_ = replace(model.reference_, labels=none)
-    del model.labels_  # one a row: predict gives them
-    model.n_passes_ = rows.n_passes
 
 
-def _check_options(model: Any, depth_penalty: float | None) -> None:
-    """Refuse what needs all rows in memory, with what to do instead."""
-    name = type(model).__name__
-    if model._objective is not KMEANS:
-        raise UnsupportedInputError(
-            f"{name} has medians for centers, and takes tables in memory alone: fit a sample, or use ExplainableKMeans."
-        )
-    if model.algorithm == "optimal" or depth_penalty is None:
-        given = 'algorithm="optimal"' if model.algorithm == "optimal" else 'depth_penalty="auto"'
+def _check_in_batches(model: Any, given: str | None) -> None:
+    """Refuse what needs all rows in memory, with what to do instead; ``given``: an option that does."""
+    if given is not None:
         raise UnsupportedInputError(f"{given} takes tables in memory alone: fit a sample, or leave it out.")
     if not model._limits_given.is_none:
         raise UnsupportedInputError(
@@ -233,6 +323,17 @@ def _check_options(model: Any, depth_penalty: float | None) -> None:
             "Tables in batches are clustered in their own columns, and a preprocessor was given. Scale the columns in "
             "the engine, or fit a sample."
         )
+
+
+def _check_options(model: Any, depth_penalty: float | None) -> None:
+    """The same for clusters with centers."""
+    if model._objective is not KMEANS:
+        raise UnsupportedInputError(
+            f"{type(model).__name__} has medians for centers, and takes tables in memory alone: fit a sample, or use "
+            "ExplainableKMeans."
+        )
+    optimal = 'algorithm="optimal"' if model.algorithm == "optimal" else None
+    _check_in_batches(model, 'depth_penalty="auto"' if depth_penalty is None else optimal)
     if is_clusterer(model.reference):
         raise UnsupportedInputError(
             "Tables in batches take centers for a reference, and a clusterer was given. Fit it on a sample: "

@@ -28,6 +28,7 @@ from cutwise.estimators._growth import (
     grow_until_every_cluster_has_a_leaf,
     with_searched,
 )
+from cutwise.estimators._lazy import explain_lazily
 from cutwise.estimators.training import (
     FitContext,
     Stages,
@@ -38,6 +39,7 @@ from cutwise.estimators.training import (
     read_costs,
 )
 from cutwise.exceptions import InvalidInputError, listed
+from cutwise.passes.sources import as_lazy, pop_column, pop_weights
 from cutwise.readouts.words import percent
 from cutwise.reference.objective import KMEANS, LazyCosts, Reference
 from cutwise.table.intake import Seed, check_max_leaves, check_n_jobs, check_number, check_option, read_weights
@@ -162,11 +164,11 @@ class ClusterExplainer(TreeEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or lazy table of shape (n_samples, n_features)
             Numbers; in other columns and where values are missing, what ``preprocessor`` takes.
-        y : array-like of shape (n_samples,)
-            A label for each row: integers, texts or booleans. -1 is noise, also where it is written out among texts: it
-            takes no part, though ``predict`` places it.
+        y : array-like of shape (n_samples,), or str
+            The name of a column of ``X``, or a label for each row: integers, texts or booleans. -1 is noise, also where
+            it is written out among texts: it takes no part, though ``predict`` places it.
         centers : array-like of shape (n_clusters, n_features), default=None
             Centers of the clusters in the order of their sorted labels, in the preprocessor's output where there is
             one. None means their means.
@@ -216,6 +218,16 @@ class ClusterExplainer(TreeEstimator):
         n_jobs = check_n_jobs(self.n_jobs)
         stages = Stages(type(self).__name__, self.verbose)
 
+        self.__dict__.pop("n_passes_", None)  # from an earlier fit
+        if (lazy := as_lazy(X)) is not None:
+            if costs is not None:
+                raise InvalidInputError("costs are one line a row, and X comes in batches. Leave them out.")
+            explain_lazily(self, lazy, y, centers, sample_weight, depth_penalty, stages)
+            stages.say(self._summary())
+            return self
+        X, sample_weight = pop_weights(X, sample_weight)
+        if isinstance(y, str):
+            X, y = pop_column(X, y, "y")
         with stages.stage("reading the table"):
             table = self._read_rows_of_fit(X, sample_weight, stages)
             weights = read_weights(sample_weight, table.n_rows)

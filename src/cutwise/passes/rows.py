@@ -20,6 +20,7 @@ from cutwise import core
 from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError
 from cutwise.reference.objective import ENOUGH_BITS, Objective, find_cap, fixed_costs_by, second_excess
 from cutwise.table.intake import read_table, read_weights
+from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, Table
 
 from .provider import Rows
@@ -79,6 +80,7 @@ class _Column:
         self.path = path
         self.width: tuple[int, ...] = ()
         self.dtype: np.dtype[Any] = np.dtype(np.float64)
+        self.renamed: npt.NDArray[Any] | None = None  # what the values stand for
 
     def append(self, values: npt.NDArray[Any]) -> None:
         self.width, self.dtype = values.shape[1:], values.dtype
@@ -90,6 +92,7 @@ class _Column:
         with self.path.open("rb") as file:
             file.seek(first * items * self.dtype.itemsize)
             values = np.fromfile(file, self.dtype, n * items)
+        values = values if self.renamed is None else self.renamed[values]
         return values.reshape(n, *self.width)
 
     def mapped(self, n: int) -> npt.NDArray[Any]:
@@ -102,7 +105,8 @@ class BatchedRows:
     """The n rows of positive weight of a fit.
 
     ``values``, ``weights``: where they lie. ``columns``: of the table, ``library``: of its batches. ``total_weight``:
-    of all rows. ``column_sizes`` (d,): the largest absolute values. ``sample``: rows that bins are planned by.
+    of all rows. ``labels``, ``classes``: codes, and what they stand for where a column of labels was given.
+    ``column_sizes`` (d,): the largest absolute values. ``sample``: rows that bins are planned by.
     ``n_passes``: how often rows were gone over.
     """
 
@@ -113,6 +117,7 @@ class BatchedRows:
     values: _Column
     weights: _Column | None
     labels: _Column
+    classes: npt.NDArray[np.generic] | None
     total_weight: int
     column_sizes: Float64
     sample: Float64
@@ -120,14 +125,20 @@ class BatchedRows:
     n_passes: int = 1
 
     @classmethod
-    def read(cls, lazy: LazyTable, folder: Path, weights: str | None, say: Callable[[str], None]) -> BatchedRows:
-        """Copy the rows of a source; errors as of tables in memory."""
+    def read(
+        cls, lazy: LazyTable, folder: Path, weights: str | None, say: Callable[[str], None], y: str | None = None
+    ) -> BatchedRows:
+        """Copy the rows of a source; errors as of tables in memory. ``weights``, ``y``: columns of it."""
         values, weight = _Column(folder / "values"), _Column(folder / "weights")
+        labels = _Labels(_Column(folder / "labels"))
         first: Table | None = None
         n_rows = total = 0
         sizes, is_one = np.zeros(0), True
         sample, hashes = np.empty((0, 0)), np.empty(0, dtype=np.uint64)
         for batch in lazy.batches():
+            given: Any = None
+            if y is not None:
+                batch, given = pop_column(batch, y, "y")
             table, own = _checked(batch, weights)
             if first is None:
                 first, sizes, sample = table, np.zeros(table.n_columns), np.empty((0, table.n_columns))
@@ -140,12 +151,15 @@ class BatchedRows:
             if own is not None:
                 positive = own > 0
                 x, own = x[positive], own[positive].astype(np.int64)
+                given = None if given is None else given[positive]
                 weight.append(own)
                 total += int(own.sum())
                 is_one = is_one and bool((own == 1).all())
             if not len(x):
                 continue
             values.append(x)
+            if y is not None:
+                labels.append(given, y)
             n_rows += len(x)
             sizes = np.maximum(sizes, np.abs(x.astype(np.float64)).max(axis=0))
             # Equal rows have equal hashes, and count once: what heavy rows hold is one value of many.
@@ -169,7 +183,8 @@ class BatchedRows:
             n_rows,
             values,
             None if weights is None or is_one else weight,
-            _Column(folder / "labels"),
+            labels.column,
+            labels.finish() if y is not None else None,
             total,
             sizes,
             sample,
@@ -202,6 +217,19 @@ class BatchedRows:
         table = Table(self.values.mapped(self.n_rows), self.columns.names, self.columns.has_names, self.columns.kinds)
         return table, None if self.weights is None else np.array(self.weights.mapped(self.n_rows), dtype=np.float64)
 
+    def label_means(self) -> Float64:
+        """The means of the rows of every label."""
+        assert self.classes is not None
+        total: list[Int64] = []
+        for first, n in self.slices("means"):
+            own = core.cluster_sums(
+                self.table(first, n).matrix, self.labels.read(first, n), len(self.classes), self.weight(first, n),
+                self.column_sizes, float(self.total_weight),
+            )  # fmt: skip
+            total = [a + b for a, b in zip(total, own, strict=True)] if total else list(own)
+        high, low, weight = total
+        return core.means_of_sums(high, low, weight, self.column_sizes, float(self.total_weight))
+
     def exact_sums(self, what: str, costs_of: Callable[[Table, int], list[Float64]]) -> list[float]:
         """The weighted sums of some costs a row, by two passes; ``costs_of`` takes rows and the number of the first."""
         largest: list[float] = []
@@ -216,6 +244,35 @@ class BatchedRows:
                 high, low = scale.split(costs, weights)
                 parts[i] = parts[i][0] + high, parts[i][1] + low
         return [scale.total(*part) for scale, part in zip(scales, parts, strict=True)]
+
+
+class _Labels:
+    """Codes of labels, in the order in which these are met until all are known."""
+
+    def __init__(self, column: _Column) -> None:
+        self.column = column
+        self._met: list[npt.NDArray[np.generic]] = []
+        self._code_of: dict[Any, int] = {}
+
+    def append(self, given: Any, name: str) -> None:
+        """The labels of a batch."""
+        labels = read_labels(given, len(given))
+        if labels.n_noise:
+            raise InvalidInputError(
+                f"y={name!r} labels rows -1, which is noise. Leave these rows out in the engine: they take no part in "
+                "the tree, and tables in batches keep no counts of them."
+            )
+        self._met.append(labels.classes)
+        codes = [self._code_of.setdefault(label, len(self._code_of)) for label in labels.classes.tolist()]
+        self.column.append(np.array(codes, dtype=np.int32)[labels.codes])
+
+    def finish(self) -> npt.NDArray[np.generic]:
+        """The labels in increasing order, which their codes are in from here on."""
+        classes: npt.NDArray[np.generic] = np.unique(np.concatenate(self._met))
+        self.column.renamed = np.empty(len(classes), dtype=np.int32)
+        for code, label in enumerate(classes.tolist()):
+            self.column.renamed[self._code_of[label]] = code
+        return classes
 
 
 def _checked(batch: Any, weights: str | None) -> tuple[Table, Float64 | None]:
@@ -243,7 +300,10 @@ def _checked(batch: Any, weights: str | None) -> tuple[Table, Float64 | None]:
 
 
 class PreparedRows:
-    """Rows with their bins, labels and costs by given centers: what trees are grown from (a provider's ``Source``)."""
+    """Rows with their bins, labels and costs by given centers: what trees are grown from, as a provider's ``Source``.
+
+    Labels are those of the nearest center, where the rows have none.
+    """
 
     def __init__(self, rows: BatchedRows, centers: Float64, objective: Objective) -> None:
         self.rows, self.centers, self.objective = rows, centers, objective
@@ -259,7 +319,8 @@ class PreparedRows:
         for first, n in rows.slices("nearest centers"):
             matrix = rows.table(first, n).matrix
             labels, own, excess, _ = objective.assign(matrix, centers)
-            rows.labels.append(labels)
+            if rows.classes is None:
+                rows.labels.append(labels)
             self._codes.append(core.bin_codes(matrix, self._edges, self.begin))
             largest, largest_own = float(np.maximum(largest, excess)), max(largest_own, float(own.max()))
 
