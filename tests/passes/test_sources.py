@@ -12,7 +12,7 @@ from cutwise import Batches, ClusterExplainer, ExplainableKMeans, core
 from cutwise.exceptions import CutwiseError
 from cutwise.passes.sums import exact_total
 
-duckdb = pytest.importorskip("duckdb")
+duckdb, dask = pytest.importorskip("duckdb"), pytest.importorskip("dask.dataframe")
 
 pytestmark = pytest.mark.filterwarnings("ignore:X has feature names")
 
@@ -24,18 +24,20 @@ def doors(frame: pl.DataFrame) -> dict:
         "polars": frame.lazy(),
         "duckdb": duckdb.sql("select * from arrow"),
         "pyarrow": ds.dataset(arrow.to_batches(max_chunksize=7), schema=arrow.schema),
-        "dask": None if dask is None else dask.from_pandas(frame.to_pandas(), npartitions=3),
+        "dask": dask.from_pandas(frame.to_pandas(), npartitions=3),
         "batches of frames": Batches(lambda: iter(thirds)),
         "batches of arrays": Batches(lambda: (part.to_numpy() for part in thirds), names=frame.columns),
     }
 
 
-DOORS = ["polars", "duckdb", "pyarrow", "batches of frames", "batches of arrays"]
+DOORS = ["polars", "duckdb", "pyarrow", "dask", "batches of frames", "batches of arrays"]
 
 
 def gathered(found) -> list:
     if isinstance(found, pl.LazyFrame):
         return found.collect().to_series().to_list()
+    if type(found).__module__.startswith("dask"):
+        return found.compute().tolist()
     if isinstance(found, duckdb.DuckDBPyRelation):
         return [row[0] for row in found.fetchall()]
     if isinstance(found, pa.RecordBatchReader):

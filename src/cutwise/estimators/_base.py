@@ -106,7 +106,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         labels : ndarray of shape (n_samples,)
             The tree alone decides; cluster centers are never looked at. Of a polars ``LazyFrame`` or a DuckDB relation
             the same, with one column ``cluster`` (null where a tested column has no value); of a
-            ``pyarrow.dataset.Dataset`` a ``RecordBatchReader``, of :class:`Batches` further ones of labels.
+            ``pyarrow.dataset.Dataset`` a ``RecordBatchReader``, of a Dask frame a series, of :class:`Batches` further
+            ones of labels.
         """
         if (lazy := as_lazy(X)) is not None:
             return lazy.with_column(self._as_column(lazy))

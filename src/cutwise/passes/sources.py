@@ -126,8 +126,15 @@ def as_lazy(X: Any) -> LazyTable | None:
         return LazyTable(
             X,
             tuple(X.schema.names),
-            lambda: (batch for batch in X.to_batches(batch_size=BATCH_ROWS) if batch.num_rows),
+            lambda: (batch for batch in _scan(X) if batch.num_rows),
             lambda column: _scanned(X, column),
+        )
+    if library == "dask" and kind == "DataFrame":
+        return LazyTable(
+            X,
+            tuple(str(name) for name in X.columns),
+            lambda: (part for i in range(X.npartitions) if len(part := X.partitions[i].compute())),
+            lambda column: _partitions(X, column),
         )
     return None
 
@@ -186,6 +193,26 @@ def _project(X: Any, column: TreeColumn) -> Any:
     return X.project(f"{column.sql('duckdb')}\nAS {COLUMN}")
 
 
+def _partitions(X: Any, column: TreeColumn) -> Any:
+    """A series of Dask: every partition is predicted where it lies."""
+    import pandas as pd
+
+    names = [name for name in column.of.columns.names if name in X.columns]
+    meta = pd.Series(np.array(column.of.labels)[:0], name=COLUMN)
+    return X[names].map_partitions(_predicted, column.predict, meta=meta)
+
+
+def _predicted(part: Any, predict: Callable[[Any], Any]) -> Any:
+    import pandas as pd
+
+    return pd.Series(predict(part) if len(part) else [], index=part.index, name=COLUMN)
+
+
+def _scan(X: Any, names: list[str] | None = None) -> Any:
+    """The batches of a dataset, no more than one file of it in memory."""
+    return X.to_batches(columns=names, batch_size=BATCH_ROWS, batch_readahead=1, fragment_readahead=1)
+
+
 def _scanned(X: Any, column: TreeColumn) -> Any:
     """A reader of record batches: pyarrow has no lazy table with new columns."""
     import pyarrow as pa
@@ -194,7 +221,7 @@ def _scanned(X: Any, column: TreeColumn) -> Any:
     names = [name for name in column.of.columns.names if name in X.schema.names]
     batches = (
         pa.record_batch([pa.array(column.predict(batch).tolist(), schema.types[0])], schema=schema)
-        for batch in X.to_batches(columns=names, batch_size=BATCH_ROWS)
+        for batch in _scan(X, names)
         if batch.num_rows
     )
     return pa.RecordBatchReader.from_batches(schema, batches)
