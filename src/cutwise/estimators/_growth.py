@@ -17,9 +17,9 @@ from cutwise.table.table import are_plain
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits
+from cutwise.tree.prune import prune_to_agreement
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine_labels import refine_agreement
-from cutwise.tree.refinement import PruneToAgreement
 from cutwise.tree.subtree import truncate_growth
 
 ATTEMPTS = 4
@@ -198,8 +198,7 @@ def _carts(problem: LabelProblem, max_leaves: list[int]) -> list[GrownTree]:
 
 
 def _prune(problem: LabelProblem, grown: GrownTree) -> GrownTree:
-    pruning = PruneToAgreement(problem.labels, problem.n_clusters, problem.max_leaves, problem.rows.weights)
-    return pruning.refine([grown])
+    return prune_to_agreement(grown, problem.labels, problem.n_clusters, problem.max_leaves, problem.rows.weights)
 
 
 def _judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:

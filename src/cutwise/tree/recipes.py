@@ -34,7 +34,7 @@ class Recipe:
     at a single leaf. ``expansion``: what adds leaves one by one, where this recipe is the whole growth or expands a
     base tree. ``needs_costs``: whether it needs the cost of serving every row by every cluster. ``explains``: what
     estimators offer it for: "centers" of clusters, "labels" from anywhere, clusterings by a "kernel". ``starts``: the
-    recipes whose trees a refinement makes one of (``refinement.py``), where this recipe is one; it grows none itself.
+    recipes whose trees a search makes one of (``refine.py``), where this recipe is one; it grows none itself.
     """
 
     help: str
@@ -76,7 +76,7 @@ RECIPES = {
         explains=("labels",),
     ),
 }
-"""Every algorithm by its name. A new one is a criterion, or a refinement, and a line here."""
+"""Every algorithm by its name. A new one is a criterion, or a search, and a line here."""
 
 Expansion = Literal["exkmc", "expand"]
 EXPANSIONS: tuple[Expansion, ...] = get_args(Expansion)
