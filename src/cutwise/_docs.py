@@ -139,6 +139,8 @@ X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
     Rows with the columns of fit, in their own units.
 y : ignored
     There for scikit-learn's sake.
+feature_names : sequence of str, default=None
+    Names of the columns of a matrix that brings none; data frames and AnnData objects have theirs.
 sample_weight : array-like of shape (n_samples,), default=None
     How much each row counts; none negative, not all 0.
 names : mapping of label to str, default=None

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import sparse
+from sklearn.preprocessing import MaxAbsScaler
 
-from cutwise import ExplainableKMeans
+from cutwise import ClusterExplainer, ExplainableKMeans, cost_curve
+from cutwise.exceptions import InvalidInputError
 from tests.oracle.models import fit_quietly, same_tree
 
 RNG = np.random.default_rng(0)
@@ -121,3 +126,44 @@ def test_input_is_never_written_to():
         model.predict(X)
         model.transform(X)
         assert np.array_equal(X, before)
+
+
+def _annotated(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of anndata's about pandas
+        anndata = pytest.importorskip("anndata", reason="AnnData objects are made by the package anndata")
+        genes, cells = [f"gene {i}" for i in range(X.shape[1])], [f"cell {i}" for i in range(X.shape[0])]
+        kind = pd.Categorical(np.where(X[:, [2]].toarray().ravel() > 0, "T", "B"))
+        return anndata.AnnData(X, obs=pd.DataFrame({"leiden": kind}, index=cells), var=pd.DataFrame(index=genes))
+
+
+class _Lookalike:
+    """The parts of an annotated matrix that are read."""
+
+    def __init__(self, X):
+        self.X, self.var_names, self.shape = X, [f"gene {i}" for i in range(X.shape[1])], X.shape
+        self.obs = pd.DataFrame({"leiden": np.where(X[:, [2]].toarray().ravel() > 0, "T", "B")})
+
+
+@pytest.mark.parametrize("annotate", [_annotated, _Lookalike], ids=["AnnData", "a lookalike"])
+def test_an_annotated_matrix_is_read_as_it_is(annotate):
+    X = sparse.random_array((60, 8), density=0.3, rng=np.random.default_rng(1), format="csr")
+    data = annotate(X)
+    model = ClusterExplainer().fit(data, "leiden")
+    assert model.agreement_ == 1.0
+    assert model.feature_names_in_.tolist() == list(data.var_names)
+    assert "`gene 2` <= 0.0" in str(model.rules())
+    assert model.predict(data).tolist() == np.asarray(data.obs["leiden"]).tolist()
+    assert model.score(data, "leiden") == 1.0
+    assert cost_curve(model, data, "leiden").agreement[0] == 1.0
+    named = ClusterExplainer().fit(X, np.asarray(data.obs["leiden"]), feature_names=list(data.var_names))
+    assert str(named.rules()) == str(model.rules())
+    clusters = ExplainableKMeans(2, random_state=0, preprocessor=MaxAbsScaler()).fit(data)
+    alone = ExplainableKMeans(2, random_state=0, preprocessor=MaxAbsScaler()).fit(X)
+    assert clusters.tree_.equals(alone.tree_)
+    with pytest.raises(InvalidInputError, match=r"y='leidn' is no column of X. Did you mean 'leiden'"):
+        model.fit(data, "leidn")
+    with pytest.raises(InvalidInputError, match="X has no column names"):
+        model.fit(X, "leiden")
+    with pytest.raises(InvalidInputError, match="X has 8 columns, and 2 names are given"):
+        model.fit(X, np.asarray(data.obs["leiden"]), feature_names=["a", "b"])

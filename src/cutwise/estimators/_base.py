@@ -33,6 +33,7 @@ from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_sklearn
 from cutwise.readouts.sql import tree_sql
 from cutwise.reference.objective import KMEANS, Objective, sum_costs, sum_weights
+from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import (
     MixedOptions,
     Seed,
@@ -625,7 +626,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         """The same as ``cost_``, under scikit-learn's name."""
         return self.cost_
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, feature_names: Any = None) -> Self:
         """Find the reference clustering, and grow the tree that explains it.
 
         Parameters
@@ -634,7 +635,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             Numbers; not copied where they are float32, float64, int32, int64, uint8 or bool. Where the estimator takes
             them, data frames may also hold texts, categories, truth values, dates and durations, and everywhere missing
             values.
-        {y, sample_weight}
+        {y, sample_weight, feature_names}
 
         Returns
         -------
@@ -672,6 +673,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             stages.say(self._summary())
             return self
         X, sample_weight = pop_weights(X, sample_weight)
+        X = X if feature_names is None else NamedMatrix(X, feature_names)
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
         recipe = ReferenceRecipe(
             self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective

@@ -20,6 +20,7 @@ from cutwise.estimators._entries import UnserializableParam
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
+from cutwise.passes.sources import pop_labels
 from cutwise.readouts.words import finite
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.table.intake import check_integer, check_max_leaves, check_n_clusters, check_number
@@ -301,6 +302,7 @@ def _n_clusters(model: Any, X: Any, y: Any) -> int:
     """Clusters that a fit has, or at least that the labels name."""
     if "n_clusters" in model.get_params(deep=False):
         return check_n_clusters(model.n_clusters)
+    X, y = pop_labels(X, y)
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     return read_labels(y, n_rows, estimator=type(model).__name__).n_clusters
 

@@ -39,9 +39,10 @@ from cutwise.estimators.training import (
     read_costs,
 )
 from cutwise.exceptions import InvalidInputError, listed
-from cutwise.passes.sources import as_lazy, pop_column, pop_weights
+from cutwise.passes.sources import as_lazy, pop_labels, pop_weights
 from cutwise.readouts.words import percent
 from cutwise.reference.objective import KMEANS, LazyCosts, Reference
+from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import Seed, check_max_leaves, check_n_jobs, check_number, check_option, read_weights
 from cutwise.table.labels import Labels, read_labels
 from cutwise.tree.limits import NoAllowedCutError
@@ -159,7 +160,16 @@ class ClusterExplainer(TreeEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, *, centers: Any = None, costs: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        centers: Any = None,
+        costs: Any = None,
+        sample_weight: Any = None,
+        feature_names: Any = None,
+    ) -> Self:
         """Grow the tree that explains the clusters ``y``.
 
         Parameters
@@ -167,15 +177,16 @@ class ClusterExplainer(TreeEstimator):
         X : array-like, sparse matrix, data frame or lazy table of shape (n_samples, n_features)
             Numbers; in other columns and where values are missing, what ``preprocessor`` takes.
         y : array-like of shape (n_samples,), or str
-            The name of a column of ``X``, or a label for each row: integers, texts or booleans. -1 is noise, also where
-            it is written out among texts: it takes no part, though ``predict`` places it.
+            The name of a column of ``X`` (of ``X.obs`` where X is an AnnData object), or a label for each row:
+            integers, texts or booleans. -1 is noise, also where it is written out among texts: it takes no part, though
+            ``predict`` places it.
         centers : array-like of shape (n_clusters, n_features), default=None
             Centers of the clusters in the order of their sorted labels, in the preprocessor's output where there is
             one. None means their means.
         costs : array-like of shape (n_samples, n_clusters), default=None
             What it costs to serve each row by each cluster, at least 0, clusters in the order of their sorted labels.
             None means squared distances to the centers.
-        {sample_weight}
+        {sample_weight, feature_names}
 
         Returns
         -------
@@ -195,16 +206,25 @@ class ClusterExplainer(TreeEstimator):
         UnseparableCentersWarning
             Clusters with equal centers, where the algorithm parts centers.
         """
-        self._fit(X, y, centers, costs, sample_weight)
+        self._fit(X if feature_names is None else NamedMatrix(X, feature_names), y, centers, costs, sample_weight)
         return self
 
     def _fit_sizes(
-        self, X: Any, y: Any, sizes: Sequence[int], *, centers: Any = None, costs: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sizes: Sequence[int],
+        *,
+        centers: Any = None,
+        costs: Any = None,
+        sample_weight: Any = None,
+        feature_names: Any = None,
     ) -> list[Self]:
         """Fitted models of several ``max_leaves``, increasing, out of one growth of ``"auto"``; as ``fit`` gives each.
 
         Only the subtree of plain CART and the search are made for every size. The model itself is not fitted.
         """
+        X = X if feature_names is None else NamedMatrix(X, feature_names)
         largest: Self = clone(self).set_params(max_leaves=sizes[-1])
         return largest._fit(X, y, centers, costs, sample_weight, sizes)
 
@@ -224,10 +244,9 @@ class ClusterExplainer(TreeEstimator):
                 raise InvalidInputError("costs are one line a row, and X comes in batches. Leave them out.")
             explain_lazily(self, lazy, y, centers, sample_weight, depth_penalty, stages)
             stages.say(self._summary())
-            return self
+            return [self]
         X, sample_weight = pop_weights(X, sample_weight)
-        if isinstance(y, str):
-            X, y = pop_column(X, y, "y")
+        X, y = pop_labels(X, y)
         with stages.stage("reading the table"):
             table = self._read_rows_of_fit(X, sample_weight, stages)
             weights = read_weights(sample_weight, table.n_rows)
@@ -324,6 +343,7 @@ class ClusterExplainer(TreeEstimator):
         agreement : float
             1 at best.
         """
+        X, y = pop_labels(X, y)
         table = self._read_tested(X)
         labels = read_labels(y, table.n_rows, estimator=type(self).__name__)
         weights = read_weights(sample_weight, table.n_rows)

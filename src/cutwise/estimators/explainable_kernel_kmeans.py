@@ -27,6 +27,7 @@ from cutwise.reference.kernel_input import check_domain, needs_nonnegative
 from cutwise.reference.kernels import PRECOMPUTED, Kernel
 from cutwise.reference.objective import sum_costs, sum_weights
 from cutwise.reference.threads import one_thread
+from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import (
     Seed,
     check_integer,
@@ -197,7 +198,9 @@ class ExplainableKernelKMeans(TreeClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, K: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, K: Any = None, feature_names: Any = None
+    ) -> Self:
         """Cluster the rows, and grow the tree that explains the clusters.
 
         Parameters
@@ -207,6 +210,7 @@ class ExplainableKernelKMeans(TreeClusterer):
         {y, sample_weight}
         K : array-like of shape (n_samples, n_samples), default=None
             The kernel matrix of the rows, for ``kernel="precomputed"``.
+        {feature_names}
 
         Returns
         -------
@@ -229,7 +233,7 @@ class ExplainableKernelKMeans(TreeClusterer):
             A squared distance below 0.
         """
         with one_thread():
-            return self._fit(X, sample_weight, K)
+            return self._fit(X if feature_names is None else NamedMatrix(X, feature_names), sample_weight, K)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None, *, K: Any = None) -> npt.NDArray[Any]:
         """Fit, and give the cluster of every row.

@@ -30,7 +30,7 @@ from cutwise.reference.objective import (
     sum_weights,
 )
 from cutwise.reference.search import find_reference
-from cutwise.table.convert import as_dense
+from cutwise.table.convert import as_dense, bare_matrix
 from cutwise.table.intake import Seed, check_integer, read_table, take_rows
 from cutwise.table.table import EncodedTable, SearchedColumns, Table, encode_table
 from cutwise.tree.growing import GrownTree
@@ -338,6 +338,7 @@ def fit_metric_space(
     Weights are passed on where its ``fit`` takes them, so that a weight is a repeated row here too; where it takes none
     it is fitted on the rows that have a weight.
     """
+    X = bare_matrix(X)
     if preprocessor is None:
         return MetricSpace(None, X, table)
     if isinstance(preprocessor, type) or not (hasattr(preprocessor, "fit") and hasattr(preprocessor, "transform")):
@@ -381,6 +382,7 @@ def _refusing_y(preprocessor: Any) -> Iterator[None]:
 
 def transform_rows(fitted: Any, X: Any, table: Table) -> tuple[Any, Table]:
     """The output of a fitted preprocessor, as it gives it and as a table; nothing is written into ``X``."""
+    X = bare_matrix(X)
     with np.errstate(all="ignore"):  # as when it was fitted
         Z = fitted.transform(_rows_for(fitted, X, table))
     return Z, _read_metric(Z, table.n_rows)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError, did_you_mean, listed
-from cutwise.table.convert import Frame, as_frame
+from cutwise.table.convert import Frame, as_frame, is_annotated
 from cutwise.table.intake import read_weights
 from cutwise.table.table import Columns
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -228,15 +228,20 @@ def _scanned(X: Any, column: TreeColumn) -> Any:
 
 
 def pop_column(X: Any, name: str, what: str) -> tuple[Any, npt.NDArray[np.generic]]:
-    """A table without one of its columns, and that column."""
-    frame: Frame | None = as_frame(X)
+    """A table without one of its columns, and that column; an annotated matrix and one of those beside it."""
+    frame: Frame | None = as_frame(X.obs if is_annotated(X) else X)
     if frame is None or name not in frame.columns:
         known = [] if frame is None else frame.columns
         raise InvalidInputError(
             f"{what}={name!r} is no column of X.{did_you_mean(name, known)} "
             + (f"Its columns are {listed(known, most=20)}." if known else "X has no column names: give an array.")
         )
-    return frame.drop(name).to_native(), frame[name].to_numpy()
+    return X if is_annotated(X) else frame.drop(name).to_native(), frame[name].to_numpy()
+
+
+def pop_labels(X: Any, y: Any) -> tuple[Any, Any]:
+    """A table in memory and labels of its rows, also where these are a column that is named."""
+    return pop_column(X, y, "y") if isinstance(y, str) else (X, y)
 
 
 def pop_weights(X: Any, sample_weight: Any) -> tuple[Any, Any]:

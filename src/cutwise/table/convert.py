@@ -400,6 +400,34 @@ def as_dense(values: Any) -> npt.NDArray[Any]:
     return np.asarray(values.toarray() if sparse.issparse(values) else values)
 
 
+@dataclass(frozen=True, eq=False)
+class NamedMatrix:
+    """A matrix of any kind with the names of its columns, as an AnnData object holds them."""
+
+    X: Any
+    var_names: Sequence[object]
+    obs: Any = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the matrix."""
+        return np.shape(self.X)
+
+
+def is_annotated(X: Any) -> bool:
+    """Whether it has the parts of an AnnData object: a matrix, names of its columns, and columns beside it."""
+    return all(hasattr(X, part) for part in ("X", "var_names", "obs")) and not nw.dependencies.is_into_dataframe(X)
+
+
+def bare_matrix(X: Any) -> Any:
+    """The matrix of an annotated one, in memory; anything else as it is."""
+    if not is_annotated(X):
+        return X
+    if X.X is None:
+        raise InvalidInputError("X.X is None: there is no matrix to read. Put one there: adata.X = adata.layers[...].")
+    return X.X.to_memory() if hasattr(X.X, "to_memory") else X.X
+
+
 Frame = nw.DataFrame[Any]
 
 Series = nw.Series[Any]

@@ -34,10 +34,12 @@ from .convert import (
     as_array,
     as_dense,
     as_frame,
+    bare_matrix,
     convert_array,
     convert_frame,
     convert_sparse,
     find_non_numeric,
+    is_annotated,
     library_of,
     not_numeric_error,
     to_numbers,
@@ -358,6 +360,12 @@ def read_table(
     frame: Frame | None = None
     values: npt.NDArray[np.generic] | sparse.csr_array
     labels: list[object] | None = None
+    if is_annotated(X):
+        X, labels = bare_matrix(X), list(X.var_names)
+        if len(labels) != np.shape(X)[-1]:
+            raise InvalidInputError(
+                f"{what} has {np.shape(X)[-1]} columns, and {len(labels)} names are given for them. Give one a column."
+            )
     if sparse.issparse(X):
         shape = X.shape
     else:
