@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cutwise.estimators import TableScaler as TableScaler
     from cutwise.estimators import TreeFront as TreeFront
     from cutwise.estimators import cost_curve as cost_curve
+    from cutwise.estimators import explain_pipeline as explain_pipeline
     from cutwise.estimators import export_graphviz as export_graphviz
     from cutwise.estimators import export_json as export_json
     from cutwise.estimators import export_markdown as export_markdown
@@ -59,6 +60,7 @@ __all__ = [
     "baselines",
     "cost_curve",
     "datasets",
+    "explain_pipeline",
     "export_graphviz",
     "export_json",
     "export_markdown",

@@ -21,6 +21,7 @@
     ├── NotPositiveDefiniteWarning               a kernel under which a squared distance is below 0
     ├── LargeIntegersWarning                     integers that float64 cannot tell from their neighbors
     ├── IdentifierWarning                        columns that only name or number rows
+    ├── ScaledColumnsWarning                     rules in the units of a scaler in front
     └── UnknownLevelsWarning                     levels of a category that were never seen at fit
 
 Catch ``CutwiseError`` for all of them, or the built-in parents (``ValueError``, ``TypeError``, ``ImportError``) as with
@@ -52,6 +53,7 @@ __all__ = [
     "NotFiniteError",
     "NotNumericError",
     "NotPositiveDefiniteWarning",
+    "ScaledColumnsWarning",
     "UnknownLevelsWarning",
     "UnknownOptionError",
     "UnseparableCentersWarning",
@@ -303,6 +305,19 @@ class IdentifierWarning(CutwiseWarning):
         if any("different texts" in line for line in lines):
             steps.append("Name a column of texts in categorical_features to use it all the same.")
         return cls(" ".join([f"{'; '.join(lines[:8])}{more}.", *steps]))
+
+
+class ScaledColumnsWarning(CutwiseWarning):
+    """All columns have mean 0 and variance 1: the rules are in the units of a scaler, under the columns' names."""
+
+    @classmethod
+    def of(cls) -> ScaledColumnsWarning:
+        """Says how the rules come to be in the units of the table."""
+        return cls(
+            "The columns of X have mean 0 and variance 1, so the rules are in scaled units. Give the table as it was, "
+            "and the scaler as preprocessor=StandardScaler(); or say the rules of a fitted pipeline in its own "
+            "columns: cutwise.explain_pipeline(pipeline)."
+        )
 
 
 class UnknownLevelsWarning(CutwiseWarning):

@@ -82,3 +82,14 @@ def test_a_front_of_a_table_as_it_is_names_a_tree_that_predicts(cutwise, people,
     model = tmp_path / "m.json"
     assert cutwise("front", people, "-k", 3, "--within", "80%", "--model", model).code == 0
     assert cutwise("predict", model, people).code == 0
+
+
+def test_columns_may_be_called_anything_and_limits_are_priced(cutwise, people):
+    frame = pd.read_csv(people).rename(columns={"member": "self", "region": "columns"})
+    frame.to_csv(people, index=False)
+    done = cutwise("fit", people, "-k", 3, "--never", "columns,age", "--max-depth", 2, "--min-leaf", 20)
+    assert done.code == 0, done.err
+    assert "(no cut on columns, age; at most 2 questions; at least 20 rows in a leaf)" in done.out
+    done = cutwise("fit", people, "-k", 5, "--max-depth", 2)
+    assert done.code == 2
+    assert "--max-depth 2 holds at most 4 leaves, and -k 5" in done.err

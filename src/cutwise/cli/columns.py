@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from cutwise.cli.cells import holds_codes
+from cutwise.cli.cells import holds_codes, with_columns
 from cutwise.cli.options import (
     SCALES,
     ClusteringOptions,
@@ -432,7 +432,7 @@ def _with_numbers(source: Source, names: Sequence[str]) -> Source:
         lost = int((values.isna() & source.frame[name].notna()).sum())
         if lost:
             note(f"{name}: {lost:,} cells that are no numbers are taken as missing")
-    return replace(source, frame=source.frame.assign(**numbers))
+    return replace(source, frame=with_columns(source.frame, numbers))
 
 
 def _may_be_codes(values: pd.Series) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli.cells import Reading
+from cutwise.cli.cells import Reading, with_columns
 from cutwise.cli.text import check_names_differ, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
 from cutwise.table.intake import check_option
@@ -155,7 +155,7 @@ def _with_decimals(frame: pd.DataFrame) -> pd.DataFrame:
     for column in frame.columns:
         values = frame[column]
         if values.dtype == object and all(isinstance(value, Decimal) for value in values.dropna()):
-            frame = frame.assign(**{column: values.map(float, na_action="ignore").astype("float64")})
+            frame = with_columns(frame, {column: values.map(float, na_action="ignore").astype("float64")})
     return frame
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli.cells import Reading, find_decimal, holds_codes, is_number, read_cells
+from cutwise.cli.cells import Reading, find_decimal, holds_codes, is_number, read_cells, with_columns
 from cutwise.cli.screen import note
 from cutwise.exceptions import InvalidInputError, listed
 
@@ -193,7 +193,7 @@ def _read_as(
     for column in frame.columns:
         if not pd.api.types.is_numeric_dtype(frame[column]):
             values, reading = read_cells(frame[column], layout.decimal)
-            frame = frame.assign(**{column: values})
+            frame = with_columns(frame, {column: values})
             if str(reading):
                 readings[column] = reading
     return Text(frame, layout.first_line, layout.has_names, tuple(no_rows), readings)
@@ -255,7 +255,7 @@ def _with_codes(file: IO[bytes], frame: pd.DataFrame, layout: Layout, encoding: 
         return frame
     file.seek(0)
     cells = pd.read_csv(file, dtype=str, usecols=numbers, **_options(layout, encoding))
-    return frame.assign(**{column: cells[column] for column in numbers if holds_codes(cells[column])})
+    return with_columns(frame, {column: cells[column] for column in numbers if holds_codes(cells[column])})
 
 
 def _may_hold_codes(file: IO[bytes]) -> bool:
@@ -282,7 +282,7 @@ def whole_again(frame: pd.DataFrame) -> pd.DataFrame:
     for column in frame.columns:
         values = frame[column]
         if types.is_float_dtype(values) and (values % 1 == 0).all() and values.abs().max() < 2**53:
-            frame = frame.assign(**{column: values.astype("int64")})
+            frame = with_columns(frame, {column: values.astype("int64")})
     return frame
 
 

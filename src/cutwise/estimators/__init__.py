@@ -5,6 +5,7 @@ from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._document import advice_of, agreement_of, algorithm_of, model_document, words_of
 from cutwise.estimators._explainable import ExplainableClusterer
 from cutwise.estimators._exports import (
+    explain_pipeline,
     export_graphviz,
     export_json,
     export_markdown,
@@ -53,6 +54,7 @@ __all__ = [
     "check_form",
     "cost_curve",
     "encode_rows",
+    "explain_pipeline",
     "export_graphviz",
     "export_json",
     "export_markdown",

@@ -19,6 +19,7 @@ from cutwise.exceptions import (
     InvalidInputError,
     LargeIntegersWarning,
     ModelFileError,
+    ScaledColumnsWarning,
     UnseparableCentersWarning,
     UnsupportedInputError,
     listed,
@@ -64,6 +65,9 @@ from .training import (
     make_reference,
     transform_rows,
 )
+
+_NEARLY = 1e-6
+"""How near mean and variance of scaled columns are to 0 and 1: a scaler's own rounding, in float32 too."""
 
 _LIMITS = {"cut_features": None, "max_depth": None, "min_samples_leaf": 1}
 """Parameters of limits, and what they are where there are none."""
@@ -397,6 +401,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         table = read_table(X, mixed=MixedOptions(self.categorical_features, sample_weight))
         if not are_plain(table.kinds) or any(kind.left_out for kind in table.kinds):
             stages.say(table.columns.in_words())
+        if _is_standardized(table):
+            warn(ScaledColumnsWarning.of())
         return table
 
     def _preprocessor_for(self, table: Table) -> Any:
@@ -587,6 +593,21 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         counts = count_leaves(tree, grown.leaf_of_row, context.reference.labels, len(self.classes_), rows.sample_weight)
         # Merged rows were counted once.
         return replace(counts, n_rows=tree.n_node_samples[tree.leaves], n_noise=noise[tree.leaves])
+
+
+def _is_standardized(table: Table) -> bool:
+    """Whether a frame's columns have mean 0 and variance 1 all over; constant ones apart."""
+    if not table.has_names or table.is_sparse or table.n_rows < 2 or any(k.name != "number" for k in table.kinds):
+        return False
+    varies = False
+    for j in range(table.n_columns):  # most tables end with the first
+        x = table.values[:, j].astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = float(x.var())
+        if abs(float(x.mean())) > _NEARLY or (abs(spread - 1) > _NEARLY and spread > 0):
+            return False
+        varies = varies or spread > 0
+    return varies
 
 
 def unlimited(model: TreeEstimator) -> Any:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._document import model_document
 from cutwise.estimators._guarantee import certificate_line
-from cutwise.exceptions import MissingDependencyError
+from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.rules import rules_markdown
 from cutwise.readouts.sql import Dialect, Form, Values, tree_sql
 from cutwise.readouts.tree_text import tree_dot, tree_text
 from cutwise.table.intake import check_integer, check_option
+from cutwise.tree.growing import choose_threshold
 
 FORMS = ("tree", "rules")
 
@@ -121,7 +128,7 @@ def export_json(model: TreeEstimator, *, names: Mapping[Any, str | None] | None 
             ``"cutwise rules"`` and 1.
         ``estimator``, ``algorithm``
             Which class grew the tree, and how.
-        ``n_clusters``, ``n_leaves``, ``depth``, ``cost``, ``cost_ratio``, ``agreement``
+        ``n_clusters``, ``n_leaves``, ``depth``, ``cost``, ``cost_ratio``, ``limits_price``, ``agreement``
             The model's figures: ``cost_ratio_`` and the share of rows whose cluster is that of the reference.
         ``explained``, ``reference_explained``
             ``explained_`` and ``reference_explained_``.
@@ -341,3 +348,135 @@ def _headline(model: TreeEstimator) -> str:
 def _check_model(model: Any, function: str, for_trees: str) -> None:
     """Refuse what is no fitted model, and name the function for a bare tree."""
     fitted(model, function, f"For a bare ThresholdTree there is cutwise.readouts.{for_trees}.")
+
+
+def explain_pipeline(pipeline: Any) -> TreeEstimator:
+    """The model at the end of a pipeline, with its rules in the columns before the scalers in front of it.
+
+    ``make_pipeline(StandardScaler(), ExplainableKMeans())`` clusters scaled columns, and its rules speak of these. Here
+    they are said in the columns and units that came in. To have that from the start, give the scaler as
+    ``preprocessor`` of the estimator.
+
+    Parameters
+    ----------
+    pipeline : sklearn.pipeline.Pipeline
+        Fitted; a model of cutwise is its last step. Of the steps before, those next to it are undone that take columns
+        one by one and can be inverted: StandardScaler, MinMaxScaler, RobustScaler, MaxAbsScaler, and a
+        FunctionTransformer with an increasing function and its inverse. What comes before these stays in front: the
+        columns are then those that it gives.
+
+    Returns
+    -------
+    model : estimator of cutwise
+        A fitted copy. Every row of fit is where the pipeline places it; thresholds lie between the same two
+        neighboring rows, where they are shortest to say.
+
+    Raises
+    ------
+    UnsupportedInputError
+        No pipeline that ends in a fitted model of cutwise.
+    InvalidInputError
+        No step in front of the model can be undone, or a function that does not increase.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from cutwise import ExplainableKMeans, explain_pipeline
+    >>> X = pd.DataFrame({"age": [23, 25, 31, 62, 64, 70], "income": [18.0, 21.5, 20.0, 40.0, 38.5, 41.0]})
+    >>> pipeline = make_pipeline(StandardScaler(), ExplainableKMeans(2, random_state=0)).fit(X)
+    >>> print(explain_pipeline(pipeline).rules())
+    cluster 0 (3 rows, 50.0 %; purity 100 %, coverage 100 %): age <= 50
+    cluster 1 (3 rows, 50.0 %; purity 100 %, coverage 100 %): age > 50
+    """
+    from sklearn.pipeline import Pipeline
+
+    if not isinstance(pipeline, Pipeline):
+        raise UnsupportedInputError(
+            f"explain_pipeline takes a fitted Pipeline whose last step is a model, not {type(pipeline).__name__}."
+        )
+    model = fitted(pipeline.steps[-1][1], "explain_pipeline", "Give a pipeline that ends in one.")
+    steps = [step for _, step in pipeline.steps[:-1]]
+    first = len(steps)
+    while first and _is_invertible(steps[first - 1]):
+        first -= 1
+    undone = [step for step in steps[first:] if step not in (None, "passthrough")]
+    gaps = model._gaps
+    if not undone or gaps is None:
+        raise InvalidInputError(
+            "No step in front of the model takes columns one by one and can be undone: its rules are already in the "
+            "columns that it is given."
+            if gaps is not None
+            else "The model's tree was edited: fit the pipeline again."
+        )
+    scaling = undone[0] if len(undone) == 1 else Pipeline([(f"step{i}", step) for i, step in enumerate(undone)])
+    inner = model.tree_.feature >= 0
+    ends = _unscaled(scaling, model.tree_.feature[inner], gaps[inner], model.n_features_in_)
+    threshold, lower = model.tree_.threshold.copy(), model.tree_.lower.copy()
+    for node, (a, b, c, d) in zip(np.flatnonzero(inner).tolist(), ends.tolist(), strict=True):
+        threshold[node] = choose_threshold(a, b)
+        if np.isfinite(lower[node]):
+            lower[node] = choose_threshold(c, d)
+    explained = copy(model)
+    explained.tree_ = replace(model.tree_, threshold=threshold, lower=lower)
+    whole = np.full((len(inner), 4), np.nan)
+    whole[inner] = ends
+    explained._gaps, explained._column_spreads = whole, None
+    # Costs are measured where they were.
+    own = getattr(model, "preprocessor_", None)
+    space = scaling if own is None else Pipeline([("scaling", scaling), ("preprocessor", own)])
+    explained.preprocessor_ = explained.preprocessor = space
+    names = getattr(steps[first], "feature_names_in_", None) if first < len(steps) else None
+    if names is None and first == 0:
+        names = getattr(pipeline, "feature_names_in_", None)
+    if names is not None and len(names) == model.n_features_in_:
+        explained.feature_names_in_ = np.asarray(names, dtype=object)
+    return explained
+
+
+def _is_invertible(step: Any) -> bool:
+    """Whether a step of a pipeline takes columns one by one, keeps their order, and can be undone."""
+    from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+    if step is None or step == "passthrough":
+        return True
+    if isinstance(step, FunctionTransformer):
+        return step.func is None or step.inverse_func is not None
+    if isinstance(step, MinMaxScaler):
+        return not step.clip
+    return isinstance(step, StandardScaler | RobustScaler | MaxAbsScaler)
+
+
+def _unscaled(
+    scaling: Any, feature: npt.NDArray[Any], gaps: npt.NDArray[np.float64], d: int
+) -> npt.NDArray[np.float64]:
+    """Gaps (m, 4) of d scaled columns as those of the columns before: what is scaled to at most an end, or at least."""
+    cells = np.arange(len(feature)), feature
+
+    def of(transform: Any, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        table = np.ones((len(feature), d))
+        table[cells] = values
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # about names, which these rows have none of
+            scaled: npt.NDArray[np.float64] = np.asarray(transform(table), dtype=np.float64)[cells]
+            return scaled
+
+    ends = np.full_like(gaps, np.nan)
+    for j in range(4):
+        known = np.isfinite(gaps[:, j])
+        if not known.any():
+            continue
+        goal = np.where(known, gaps[:, j], 0.0)
+        near = of(scaling.inverse_transform, goal)
+        apart = 1e-6 * (np.abs(near) + np.abs(of(scaling.inverse_transform, goal + 1.0) - near)) + 1e-300
+        low, high = near - apart, near + apart
+        if not (of(scaling.transform, low) <= of(scaling.transform, high))[known].all():
+            raise InvalidInputError("A step in front of the model does not increase with its column. Leave it out.")
+        for _ in range(120):  # float64 has no more halves than that
+            middle = low / 2 + high / 2
+            scaled = of(scaling.transform, middle)
+            goes_up = scaled <= goal if j % 2 == 0 else scaled < goal
+            low, high = np.where(goes_up, middle, low), np.where(goes_up, high, middle)
+        ends[:, j] = np.where(known, low if j % 2 == 0 else high, gaps[:, j])
+    return ends
