@@ -41,8 +41,8 @@ WINDOWS = """
 #define HAVE_STDDEF_H 1
 #define HAVE_SYS_TYPES_H 1
 #define HAVE_PY_SSIZE_T 1
-typedef __int64 Py_ssize_t;
-#define PY_SSIZE_T_MAX _I64_MAX
+typedef long long Py_ssize_t;
+#define PY_SSIZE_T_MAX 0x7fffffffffffffffLL
 """
 
 
