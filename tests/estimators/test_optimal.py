@@ -143,7 +143,7 @@ def test_it_is_about_two_clusters_and_two_leaves(objective):
 
 
 def test_a_sparse_table_too_large_to_make_dense_is_refused(objective, monkeypatch):
-    monkeypatch.setattr("cutwise.estimators._optimal._MAX_BYTES", 8_000)
+    monkeypatch.setattr("cutwise.estimators._explainable._MAX_BYTES", 8_000)
     X = sparse.csr_array(np.random.default_rng(0).random((60, 60)))
     with pytest.raises(InvalidInputError, match="GB"):
         optimal(objective).fit(X)

@@ -56,7 +56,6 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
     "module",
     [
         "cutwise.estimators.explainable_kmeans",
-        "cutwise.estimators.explainable_kmedians",
         "cutwise.estimators.kmedians",
         "cutwise.estimators.cluster_explainer",
         "cutwise.estimators._curve",

@@ -21,8 +21,7 @@ from cutwise.estimators._report import Report, check_form, report
 from cutwise.estimators._tuning import PenaltySearch
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.explainable_kernel_kmeans import ExplainableKernelKMeans
-from cutwise.estimators.explainable_kmeans import ExplainableKMeans, tune_depth_penalty
-from cutwise.estimators.explainable_kmedians import ExplainableKMedians
+from cutwise.estimators.explainable_kmeans import ExplainableKMeans, ExplainableKMedians, tune_depth_penalty
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.estimators.kmedians import KMedians
 from cutwise.estimators.table_scaler import TableScaler

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cutwise._docs import fill_doc
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
@@ -20,17 +21,19 @@ from cutwise.table.intake import (
     check_number,
     check_option,
 )
-from cutwise.tree.growing import GrownTree
+from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
+from cutwise.tree.optimal import optimal_cut
+from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for
 from cutwise.tree.refine import Effort, Judged, SearchCheaper, SearchRecord, expand_tree
 from cutwise.tree.subtree import truncate_growth
+from cutwise.tree.threshold_tree import NodeTest
 
 from ._base import TreeClusterer, unlimited
 from ._entries import Entries, pack_float
 from ._front import TreeFront, tree_front
 from ._lazy import fit_lazily
-from ._optimal import check_two_leaves, cut_in_two
 from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from .training import FitContext, MetricSpace, Stages, cut_coordinates
 
@@ -150,6 +153,65 @@ def _say_dominant_column(context: FitContext, stages: Stages) -> None:
     if share > _DOMINANT:
         column = rows.table.columns.describe(int(costs.argmax()))
         stages.say(f"{column} holds {share:.1%} of the cost: if others should count, scale them by a preprocessor")
+
+
+# A sparse table is made dense for the search, up to this size.
+_MAX_BYTES = 8 << 30
+
+
+def check_two_leaves(n_clusters: int, max_leaves: int) -> None:
+    """Refuse more clusters, or more leaves, than a single cut has sides."""
+    if n_clusters != 2:
+        raise InvalidInputError(
+            f'algorithm="optimal" is the best single cut, which makes two clusters; n_clusters={n_clusters} was given. '
+            'Use n_clusters=2, or another algorithm, such as "exshallow".'
+        )
+    if max_leaves != 2:
+        raise InvalidInputError(
+            f'algorithm="optimal" is a single cut with two leaves; max_leaves={max_leaves} was given. '
+            'Leave max_leaves out, or use another algorithm, such as "exkmc".'
+        )
+
+
+def cut_in_two(context: FitContext, *, columns_apart: bool) -> GrownTree:
+    """The tree of the single cut that costs least, its clusters numbered so that most weight agrees with the reference.
+
+    ``columns_apart`` says that costs are measured elsewhere than in the columns that are cut.
+    """
+    rows = context.rows
+    cut = optimal_cut(
+        _dense(rows.metric.values),
+        context.objective.name,
+        rows.weights,
+        columns=_dense(rows.compress(rows.table.values)) if columns_apart else None,
+        n_jobs=rows.n_jobs,
+    )
+    if cut is None:
+        raise InvalidInputError(
+            "The rows that take part are equal in every column, so no cut parts them. Give rows that differ."
+        )
+    tree = GrowingTree(MemoryProvider(rows.encoded))
+    left, right = tree.split(0, NodeTest(cut[0], cut[1]))
+    sides = tree.provider.number_of_row({left: 0, right: 1})
+    agreeing, differing = rows.weight_of((sides != context.reference.labels).astype(np.int32), 2).tolist()
+    tree.label(left, int(differing > agreeing))
+    tree.label(right, int(differing <= agreeing))
+    return tree.finish()
+
+
+def _dense(values: npt.NDArray[Any] | sparse.csr_array) -> npt.NDArray[Any]:
+    """A table's values, made dense where they are sparse."""
+    if not isinstance(values, sparse.csr_array):
+        return values
+    n, d = values.shape
+    if n * d * values.dtype.itemsize > _MAX_BYTES:
+        raise InvalidInputError(
+            f'algorithm="optimal" makes the table dense, and {n:,} x {d:,} values take '
+            f"{n * d * values.dtype.itemsize / 1e9:.0f} GB (at most {_MAX_BYTES / 1e9:.0f} are tried).\nReduce the "
+            'number of columns (sklearn.decomposition.TruncatedSVD as preprocessor), or use algorithm="exkmc".'
+        )
+    dense: npt.NDArray[Any] = values.toarray()
+    return dense
 
 
 Algorithm = Literal["search", "imm", "exgreedy", "exshallow", "exkmc", "optimal"]
