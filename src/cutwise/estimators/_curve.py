@@ -252,7 +252,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         return _curve_of(points(), most)
 
 
-_MOST_POINTS = 6
+_MOST_POINTS = 4
 """Sizes that are fitted where a smaller tree is no part of a larger one, but all come from one growth."""
 
 
