@@ -10,7 +10,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
-from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans
+from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, ExplainableKMedians, KernelKMeans
 from cutwise.exceptions import InvalidInputError, LargeIntegersWarning, UnsupportedInputError
 
 RNG = np.random.default_rng(0)
@@ -33,7 +33,7 @@ LEARNS_FROM_Y = "learns from y, and clusters are measured in X alone"
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: ExplainableKMeans(2).fit(relation()), UnsupportedInputError, ["a DuckDBPyRelation", "X.df()"]),
+        (lambda: ExplainableKMedians(2).fit(relation()), UnsupportedInputError, ["a DuckDBPyRelation", "X.df()"]),
         (
             lambda: ExplainableKMeans(2).fit(pa.table({"a": [1.0, 2.0]}).to_reader()),
             UnsupportedInputError,

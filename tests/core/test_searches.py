@@ -191,7 +191,7 @@ def test_fewest_mistakes_are_those_of_all_cuts(case: Case, with_histogram: bool)
     already_mistaken = case.rows[cluster[case.rows] < 0]
     least, features, thresholds = core.fewest_mistakes(
         case.encoded, case.matrix, case.rows, cluster, case.weights, already_mistaken,
-        histogram if with_histogram else None, totals, case.coordinates, case.survivors, core.CutCache(), 2,
+        histogram if with_histogram else None, totals, case.coordinates, case.survivors, core.CutCache(), n_jobs=2,
     )  # fmt: skip
 
     served = cluster[case.rows] >= 0
@@ -249,7 +249,7 @@ def test_the_best_surrogate_cut_is_that_of_all_cuts(case: Case, with_histogram: 
     core.add_to_cost_histogram(case.encoded, None, case.rows, case.excess, histogram, totals)
     is_zero_cost = (~case.excess.any(axis=1)).astype(np.uint8)
     found = core.best_surrogate_cut(
-        case.encoded, case.matrix, case.rows, case.excess, histogram, totals, is_zero_cost, 2
+        case.encoded, case.matrix, case.rows, case.excess, histogram, totals, is_zero_cost, n_jobs=2
     )
     costs = case.excess[case.rows]
     scores = [
@@ -268,7 +268,15 @@ def test_the_best_surrogate_cut_is_that_of_all_cuts(case: Case, with_histogram: 
 def test_the_best_disagreement_cut_is_that_of_all_cuts(case: Case, gini: bool) -> None:
     histogram, totals = histogram_of(case, case.labels, case.weights, None, 1)
     found = core.best_disagreement_cut(
-        case.encoded, case.matrix, case.rows, case.labels, case.weights, histogram[:, :, 0], totals[:, 0], gini, 2
+        case.encoded,
+        case.matrix,
+        case.rows,
+        case.labels,
+        case.weights,
+        histogram[:, :, 0],
+        totals[:, 0],
+        gini,
+        n_jobs=2,
     )
     k = case.excess.shape[1]
     weight = case.weight(case.rows)
@@ -304,7 +312,7 @@ def test_the_best_induced_cut_is_that_of_all_cuts(case: Case, penalty: float, wi
     no_kills = np.zeros(case.values.shape[1], dtype=np.uint8)
     found = core.best_induced_cut(
         case.encoded, case.matrix, case.rows, case.excess, states, case.weights, histogram, totals, nearest_costs,
-        case.coordinates, case.survivors, penalty, no_kills, no_kills, 2,
+        case.coordinates, case.survivors, penalty, no_kills, no_kills, n_jobs=2,
     )  # fmt: skip
 
     costs = case.excess[case.rows] + case.base[case.rows, None]
