@@ -240,7 +240,7 @@ class SearchCheaper:
         n_polished = min(POLISHED_ROWS, POLISHED_VALUES // max(table.matrix.n_cols, metric.n_cols))
         more_rows = draw_more(table, metric, hashes, max(n_polished, n_sampled))
         found = [(_polish(*more_rows, sample, path[-1][2], n_jobs), path) for path in paths]
-        if self.objective is not KMEANS and table.searched is None:
+        if self.objective is not KMEANS:
             # The search went by squared distances: from what it found, and from its starts, on by what counts.
             tests = [polished for polished, _ in found]
             tests += [each for each, grown in zip(given, starts, strict=True) if not grown.n_empty]
