@@ -1145,12 +1145,14 @@ class TreeSearch:
         seed: int,
         n_jobs: int,
         progress: object | None,
+        most_work: int = 9223372036854775807,
     ) -> list[tuple[int, list[tuple[int, float, tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]]]]]]:
         """
         Improve trees: for each the work done, and every better tree with the work and its value then.
 
         Leaves without rows give way to others, and every cut is chosen anew. With swaps, trees come with their best cuts, and leaves
-        are moved elsewhere; with work, all this again and again from the best tree with some leaves moved at random. No step for a tree that cannot have n_leaves.
+        are moved elsewhere; with work, all this again and again from the best tree with some leaves moved at random. A start ends after
+        most_work. No step for a tree that cannot have n_leaves.
         Calls progress with the lowest value so far, twice a second.
         """
 

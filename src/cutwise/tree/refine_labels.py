@@ -25,6 +25,8 @@ MOST_BINS, FEWEST_BINS = 160, 16
 TABLE_BYTES = 2**26
 """Of all leaves' tables; bins are as many as fit."""
 N_SWAPPED, N_KEPT = 3, 2
+MOST_ADDITIONS, MOST_PASSES = 2**28, 100
+"""What a start may take: so many additions, and those of so many passes over all rows and columns."""
 TOLERANCE = 0.002
 """Changes are tried where they are estimated to lose at most this share of all rows."""
 
@@ -65,6 +67,7 @@ def refine_agreement(
     rows, cuts = bin_rows(gather(table.matrix, first, columns), payload[:, 0].copy(), trees, n_bins, n_jobs)
     total = payload[:, 0].sum()
     least, depth = room(limits, total, table)
+    most_work = MOST_ADDITIONS // width + MOST_PASSES * rows.codes.size
     search = core.TreeSearch(rows.codes, rows.n_bins, payload, "counts", 1e-9 * total, 0.0, least, depth)
 
     def run(starts: Sequence[Cuts], swaps: bool) -> list[tuple[int, float, Cuts]]:
@@ -79,6 +82,7 @@ def refine_agreement(
             seed=0,
             n_jobs=n_jobs,
             progress=None,
+            most_work=most_work,
         )
         return sorted((path[-1] for _, path in found if path), key=lambda step: step[1])
 

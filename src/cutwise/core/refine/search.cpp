@@ -59,6 +59,7 @@ struct Limits {
   double
       tolerance;  // a pair of changes is tried when it is estimated to raise the value by less, and given up when it still does
   int32_t n_leaves;
+  int64_t most_work;  // cuts and leaves are moved no more after it
 };
 
 // A tree that a search accepted, after so much work.
@@ -117,7 +118,7 @@ class Search {
   //
   // Gives up, and returns false, once the value is above a limit after a pass.
   bool reoptimize(CutTree &tree, double limit = kInfinite) {
-    for (bool down = true, changed = true; changed; down = !down) {
+    for (bool down = true, changed = true; changed && has_work(); down = !down) {
       changed = false;
       std::vector<int32_t> nodes = tree.nodes_below(tree.root());
       if (!down) std::reverse(nodes.begin(), nodes.end());
@@ -134,7 +135,7 @@ class Search {
   // Moves leaves elsewhere as long as that gains.
   void swap(CutTree &tree) {
     double value = tree.value();
-    while (swap_once(tree, value)) record(tree, value);
+    while (has_work() && swap_once(tree, value)) record(tree, value);
   }
 
   // From the best tree again and again with some leaves moved at random; ends when the work is done.
@@ -158,6 +159,8 @@ class Search {
   }
 
  private:
+  bool has_work() const { return scratch_.work < limits_.most_work; }
+
   // The best insertion above every node, the best first, at most n. What is known already of a node is taken from there.
   std::vector<Insertion> insertions(const CutTree &tree, const std::vector<Insertion> *known, size_t n) {
     std::vector<Insertion> found;
@@ -224,6 +227,7 @@ class Search {
     }
     std::stable_sort(pairs.begin(), pairs.end(), [](const Pair &a, const Pair &b) { return a.estimate < b.estimate; });
     for (const Pair &pair : pairs) {
+      if (!has_work()) break;
       CutTree other = shorter[pair.deletion];
       other.insert_leaf(pair.insertion.above, pair.insertion.column, pair.insertion.bin, pair.insertion.new_on_left);
       if (!reoptimize(other, value + limits_.tolerance)) continue;
@@ -347,10 +351,10 @@ class TreeSearch {
 
   std::vector<Result> run(const std::vector<CutArrays> &starts, int32_t n_leaves, bool swaps, int32_t n_deletions,
                           int32_t n_insertions, double tolerance, int64_t work, uint64_t seed, int n_jobs,
-                          const nb::object &progress) const {
+                          const nb::object &progress, int64_t most_work) const {
     std::vector<TreeCuts> cuts;
     for (const CutArrays &start : starts) cuts.push_back(read_cuts(start, sample_));
-    const Limits limits{n_deletions, n_insertions, tolerance, n_leaves};
+    const Limits limits{n_deletions, n_insertions, tolerance, n_leaves, most_work};
     std::vector<std::vector<Step>> steps(starts.size());
     std::vector<int64_t> done(starts.size(), 0);
     {
@@ -439,11 +443,12 @@ weight 1 costs size_price, a level of depth a quarter of it. Leaves weigh at lea
            nb::arg("size_price"), nb::arg("least_weight") = 0.0, nb::arg("max_depth") = std::numeric_limits<int32_t>::max())
       .def("run", &TreeSearch::run, nb::arg("starts"), nb::arg("n_leaves"), nb::arg("swaps"), nb::arg("n_deletions"),
            nb::arg("n_insertions"), nb::arg("tolerance"), nb::arg("work"), nb::arg("seed"), nb::arg("n_jobs"),
-           nb::arg("progress").none(),
+           nb::arg("progress").none(), nb::arg("most_work") = std::numeric_limits<int64_t>::max(),
            R"(Improve trees: for each the work done, and every better tree with the work and its value then.
 
 Leaves without rows give way to others, and every cut is chosen anew. With swaps, trees come with their best cuts, and leaves
-are moved elsewhere; with work, all this again and again from the best tree with some leaves moved at random. No step for a tree that cannot have n_leaves.
+are moved elsewhere; with work, all this again and again from the best tree with some leaves moved at random. A start ends after
+most_work. No step for a tree that cannot have n_leaves.
 Calls progress with the lowest value so far, twice a second.)")
       .def("value", &TreeSearch::value, nb::arg("cuts"), "What the tree's leaves cost, infinite where one has no rows.")
       .def("best_recut", &TreeSearch::best_recut, nb::arg("cuts"), nb::arg("node"),
