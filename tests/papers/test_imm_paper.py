@@ -7,7 +7,6 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from cutwise import ExplainableKMeans, ExplainableKMedians, datasets, metrics
-from cutwise.core import as_matrix
 from cutwise.tree.optimal import optimal_cut
 from tests.oracle.models import fit_quietly
 from tests.papers.optima import clustering_cost, optimum, side_centers, single_cuts
@@ -18,7 +17,7 @@ MODELS = {"kmeans": ExplainableKMeans, "kmedians": ExplainableKMedians}
 
 def by_cut(X: np.ndarray, objective: str) -> np.ndarray:
     """The labels of the optimal cut."""
-    cut = optimal_cut(as_matrix(X), objective)
+    cut = optimal_cut(X, objective)
     return (X[:, cut[0]] > cut[1]).astype(np.intp)
 
 

@@ -178,7 +178,7 @@ class TestWhatCannotBeSaid:
         single = cutwise.report(ExplainableKMeans(1, random_state=0).fit(rows), rows)
         assert "1 cluster, told apart by 0 tests" in single.to_html()
         with pytest.warns(CutwiseWarning):
-            model = ExplainableKMeans(2, reference=np.array([[0.0, 1.0], [0.0, 1.0]])).fit(rows)
+            model = ExplainableKMeans(2, algorithm="imm", reference=np.array([[0.0, 1.0], [0.0, 1.0]])).fit(rows)
         empty = cutwise.report(model, rows)
         assert "No leaf of the tree holds this cluster" in empty.to_html()
         assert "no leaf holds it" in empty.to_markdown()

@@ -26,7 +26,7 @@ def searched(X, labels, n_leaves, weights=None, n_jobs=1):
     table = encode_table(read_table(X), weights=weights, merge=False)
     coordinates = means(X.astype(float), labels, np.ones(len(X)) if weights is None else weights)
     start = grow_tree(table, labels, coordinates, None, algorithm="expand", max_leaves=n_leaves, gini=True)
-    return start, refine_agreement(table, labels, coordinates, [start], n_leaves, n_jobs)
+    return start, refine_agreement(table, labels, coordinates, [start], n_leaves, n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize("seed", range(6))
