@@ -576,7 +576,11 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         if grown.inseparable:
             groups = [self.classes_[list(group)].tolist() for group in grown.inseparable]
             warn(UnseparableCentersWarning.of(groups))
-        empty = np.flatnonzero(rows.weight_of(grown.codes, len(self.classes_)) == 0)
+        self._warn_of_empty_clusters()
+
+    def _warn_of_empty_clusters(self) -> None:
+        counts, tree = self._leaf_counts, self.tree_
+        empty = np.setdiff1d(np.arange(len(self.classes_)), tree.cluster[tree.leaves[counts.n_rows > 0]])
         if len(empty):
             warn(EmptyClusterWarning.of(self.classes_[empty].tolist()))
 

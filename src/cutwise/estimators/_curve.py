@@ -122,13 +122,20 @@ class CostCurve:
         ------
         InvalidInputError
             A size that no point of the curve has.
+
+        Warns
+        -----
+        EmptyClusterWarning
+            A cluster that ended without rows.
         """
         if self._model_of_size is None or n_leaves not in self.n_leaves:
             raise InvalidInputError(
                 f"The curve has no tree of {n_leaves!r} leaves, only those of {self.n_leaves[0]} to "
                 f"{self.n_leaves[-1]}. Choose one of its n_leaves."
             )
-        return self._model_of_size(int(n_leaves))
+        model = self._model_of_size(int(n_leaves))
+        model._warn_of_empty_clusters()
+        return model
 
     def to_dict(self) -> dict[str, Any]:
         """The curve as JSON can hold it; ``None`` stands for nan."""
