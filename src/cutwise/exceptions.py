@@ -21,6 +21,7 @@
     ├── NotPositiveDefiniteWarning               a kernel under which a squared distance is below 0
     ├── LargeIntegersWarning                     integers that float64 cannot tell from their neighbors
     ├── IdentifierWarning                        columns that only name or number rows
+    ├── DominantColumnWarning                    one column that holds nearly all of the cost
     ├── ScaledColumnsWarning                     rules in the units of a scaler in front
     └── UnknownLevelsWarning                     levels of a category that were never seen at fit
 
@@ -43,6 +44,7 @@ __all__ = [
     "CutwiseError",
     "CutwiseWarning",
     "DataSetUnavailableError",
+    "DominantColumnWarning",
     "EmptyClusterWarning",
     "IdentifierWarning",
     "InfeasibleLimitsError",
@@ -317,6 +319,19 @@ class ScaledColumnsWarning(CutwiseWarning):
             "The columns of X have mean 0 and variance 1, so the rules are in scaled units. Give the table as it was, "
             "and the scaler as preprocessor=StandardScaler(); or say the rules of a fitted pipeline in its own "
             "columns: cutwise.explain_pipeline(pipeline)."
+        )
+
+
+class DominantColumnWarning(CutwiseWarning):
+    """One column of several holds nearly all of the cost: the clusters are those of that column alone."""
+
+    @classmethod
+    def of(cls, column: str, share: float) -> DominantColumnWarning:
+        """Names the column, as ``Columns.describe`` does, and the share of the reference's cost that it holds."""
+        return cls(
+            f"{column[0].upper()}{column[1:]} holds {share:.1%} of the cost, so the other columns hardly "
+            "count. Where they should, scale them: preprocessor=StandardScaler(), or --scale standard on the command "
+            "line. Where they should not, say preprocessor=None."
         )
 
 

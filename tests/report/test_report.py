@@ -139,7 +139,7 @@ class TestWhatCannotBeSaid:
 
     def test_a_weighted_fit_needs_its_weights_for_the_curve(self):
         weights = np.arange(len(X)) % 3 + 1.0
-        model = ExplainableKMeans(3, random_state=0).fit(X, sample_weight=weights)
+        model = ExplainableKMeans(3, preprocessor=None, random_state=0).fit(X, sample_weight=weights)
         without = cutwise.report(model, X).summary
         assert without["curve"] is None
         assert any("were there weights" in note for note in without["notes"])

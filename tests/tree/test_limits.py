@@ -203,13 +203,13 @@ def score(p: Problem, algorithm: str, inside: np.ndarray, own: np.ndarray) -> in
 )
 @pytest.mark.parametrize("algorithm", ["search", "exgreedy", "explain"])
 def test_estimators_keep_limits_and_say_what_they_cost(algorithm, limits, tmp_path):
-    X = load_wine(as_frame=True).data
-    free = ExplainableKMeans(5, algorithm="exgreedy" if algorithm == "explain" else algorithm, random_state=0).fit(X)
+    X, k_means = load_wine(as_frame=True).data, {"preprocessor": None, "random_state": 0}
+    free = ExplainableKMeans(5, algorithm="exgreedy" if algorithm == "explain" else algorithm, **k_means).fit(X)
     if algorithm == "explain":
         model = ClusterExplainer(**limits).fit(X, free.reference_.labels)
         assert model.limits_price_ >= -1
     else:
-        model = ExplainableKMeans(5, algorithm=algorithm, random_state=0, **limits).fit(X)
+        model = ExplainableKMeans(5, algorithm=algorithm, **k_means, **limits).fit(X)
         assert model.limits_price_ == pytest.approx(model.cost_ / free.cost_ - 1)
     tree, least = model.tree_, limits.get("min_samples_leaf", 1)
     assert tree.depth <= limits.get("max_depth", 99)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cutwise._docs import fill_doc
 from cutwise.exceptions import (
+    DominantColumnWarning,
     EmptyClusterWarning,
     InvalidInputError,
     LargeIntegersWarning,
@@ -61,6 +62,7 @@ from .training import (
     ReferenceRecipe,
     Stages,
     TrainingRows,
+    dominant_column,
     fit_metric_space,
     make_reference,
     transform_rows,
@@ -681,6 +683,8 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             A cluster that ended without rows.
         IdentifierWarning
             Columns that are left out, for they only name rows or hold nothing, or that number the rows.
+        DominantColumnWarning
+            A column of a frame holds more than 95 % of the cost, and nothing was said of how to measure distances.
         """
         self._refuse_unsaved()
         k = check_n_clusters(self.n_clusters)
@@ -704,6 +708,8 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective
         )
         context = make_reference(recipe, table, space, sample_weight, stages)
+        if self._takes_mixed and space.preprocessor is None:
+            self._say_dominant_column(context, stages)
         with stages.stage("tree"):
             grown = self._grow(context, space, max_leaves, stages)
         with stages.stage("costs"):
@@ -712,6 +718,16 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         self._price_limits(context, space, max_leaves, stages)
         stages.say(self._summary())
         return self
+
+    def _say_dominant_column(self, context: FitContext, stages: Stages) -> None:
+        """Say so where one column holds nearly all of the cost; warn where nobody said how to measure distances."""
+        columns = context.rows.table.columns
+        warns = columns.has_names and self.preprocessor is not None and self.reference is None
+        found = dominant_column(context) if warns or self.verbose else None
+        if found is not None and warns:
+            warn(DominantColumnWarning.of(columns.describe(found[0]), found[1]))
+        elif found is not None:
+            stages.say(f"{columns.describe(found[0])} holds {found[1]:.1%} of the cost")
 
     def _fit_batches(self, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:
         """Fit by passes over batches, where a subclass does."""

@@ -15,7 +15,7 @@ from scipy import sparse
 from cutwise._docs import fill_doc
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
 from cutwise.passes.sources import LazyTable
-from cutwise.reference.objective import KMEDIANS, LazyCosts
+from cutwise.reference.objective import LazyCosts
 from cutwise.table.intake import (
     Seed,
     check_number,
@@ -36,10 +36,6 @@ from ._front import TreeFront, tree_front
 from ._lazy import fit_lazily
 from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from .training import FitContext, MetricSpace, Stages, cut_coordinates
-
-_DOMINANT = 0.95
-"""Share of the cost from which on one column is the clustering."""
-_BLOCK = 1 << 13
 
 
 def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow"] | None:
@@ -133,26 +129,6 @@ def search_tree(
         )
         grown = replace(grown, others=papers)
     return grown, record, judged
-
-
-def _say_dominant_column(context: FitContext, stages: Stages) -> None:
-    """Say so where one column holds nearly all of the reference's cost."""
-    rows, reference = context.rows, context.reference
-    d = rows.table.n_columns
-    if d < 2 or rows.metric.is_sparse or reference.cost <= 0:
-        return
-    costs = np.zeros(d)
-    weights = np.ones(rows.n_rows) if rows.sample_weight is None else rows.sample_weight
-    for start in range(0, rows.n_rows, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = np.asarray(rows.metric.values[block], dtype=np.float64)
-            apart = np.abs(values - reference.centers[reference.labels[block]])
-            costs += weights[block] @ (apart if context.objective is KMEDIANS else apart**2)
-    share = float(costs.max() / costs.sum()) if np.isfinite(costs.sum()) and costs.sum() > 0 else 0.0
-    if share > _DOMINANT:
-        column = rows.table.columns.describe(int(costs.argmax()))
-        stages.say(f"{column} holds {share:.1%} of the cost: if others should count, scale them by a preprocessor")
 
 
 # A sparse table is made dense for the search, up to this size.
@@ -342,8 +318,6 @@ class ExplainableClusterer(TreeClusterer):
         if self.algorithm == "optimal":
             return cut_in_two(context, columns_apart=space.preprocessor is not None)
         depth_penalty, rows, reference = self._check_penalty(), context.rows, context.reference
-        if self.verbose and space.preprocessor is None:
-            _say_dominant_column(context, stages)
         coordinates = cut_coordinates(rows, reference, space, self._objective)
         classes = range(context.n_clusters)
         limits = self._read_limits(rows, coordinates, classes, ("exkmc",))

@@ -22,6 +22,7 @@ from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
 from cutwise.reference.fitted import copying_clone, from_estimator, unshared
 from cutwise.reference.objective import (
     KMEANS,
+    KMEDIANS,
     Objective,
     Reference,
     from_centers,
@@ -38,6 +39,10 @@ from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_gro
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .table_scaler import TableScaler
+
+_DOMINANT = 0.95
+"""Share of the cost from which on one column is the clustering."""
+_BLOCK = 1 << 13
 
 
 def check_verbose(verbose: object) -> int:
@@ -557,6 +562,27 @@ class FitContext:
         costs = rows.costs(self.objective, rows.centers(self.objective, one, 1)[0], one)
         # Clusters far apart may have finite costs where the distance between them is beyond float64.
         return rows.sum(costs) if np.isfinite(costs.max(initial=0.0)) else np.inf
+
+
+def dominant_column(context: FitContext) -> tuple[int, float] | None:
+    """The column that holds nearly all of the reference's cost, and its share of it; None where none does.
+
+    For tables of several dense columns whose costs are sums over these.
+    """
+    rows, reference = context.rows, context.reference
+    if context.n_clusters < 2 or rows.table.n_columns < 2 or rows.metric.is_sparse or reference.cost <= 0:
+        return None
+    costs = np.zeros(rows.table.n_columns)
+    weights = np.ones(rows.n_rows) if rows.sample_weight is None else rows.sample_weight
+    for start in range(0, rows.n_rows, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = np.asarray(rows.metric.values[block], dtype=np.float64)
+            apart = np.abs(values - reference.centers[reference.labels[block]])
+            costs += weights[block] @ (apart if context.objective is KMEDIANS else apart**2)
+    total = float(costs.sum())
+    share = float(costs.max()) / total if 0 < total < math.inf else 0.0
+    return (int(costs.argmax()), share) if share > _DOMINANT else None
 
 
 def cost_around_mean(centers: Float64, weight: Float64) -> float:
