@@ -82,7 +82,6 @@ def test_one_warning_names_the_column_that_holds_nearly_all_of_the_cost(estimato
     ids=["a scaler", "one column", "one cluster", "comparable columns", "None", "an array", "a reference"],
 )
 def test_no_warning_where_a_column_cannot_be_a_surprise(table, params, in_verbose, capsys):
-    ExplainableKMeans(**{"n_clusters": 3, "random_state": 0, "verbose": 1, **params}).fit(
-        table
-    )  # a warning would be an error
+    model = ExplainableKMeans(3, random_state=0, verbose=1).set_params(**params)
+    model.fit(table)  # a warning would be an error
     assert ("of the cost" in capsys.readouterr().err) == in_verbose

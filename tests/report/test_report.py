@@ -145,6 +145,17 @@ class TestWhatCannotBeSaid:
         assert any("were there weights" in note for note in without["notes"])
         assert cutwise.report(model, X, sample_weight=weights).summary["curve"] is not None
 
+    def test_limits_and_what_they_cost_are_said_in_every_form(self):
+        table = X.rename(columns={"proline": "<i>*proline*</i>"})
+        limits = {"max_depth": 2, "cut_features": ["alcohol", "<i>*proline*</i>"]}
+        model = ExplainableKMeans(3, preprocessor=StandardScaler(), random_state=0, **limits).fit(table)
+        words = "cuts on alcohol, <i>*proline*</i> alone; at most 2 questions"
+        said = f"Limits: {100 * model.limits_price_:+.1f} % ({words})."
+        report = cutwise.report(model, table, curve=False)
+        assert said in report.summary["notes"]
+        assert said.replace("<", "&lt;").replace(">", "&gt;") in report.to_html()
+        assert said.replace("<", "&lt;").replace("*", "\\*") in report.to_markdown()
+
     def test_noise_and_a_reference_without_cost_are_said(self):
         y = np.where(np.arange(8) < 2, -1, np.arange(8) % 2)
         rows = np.array([[0.5], [0.6], [0.0], [1.0], [0.0], [1.0], [0.0], [1.0]])

@@ -180,6 +180,8 @@ def report(
     if reproduce is None:
         reproduce = f"{_code(model)}.fit({'X' if y is None else 'X, y'})"
     own, cost_words = words_of(model)
+    if (limits := model._limits_line) is not None:
+        notes.append(f"{limits[0].upper()}{limits[1:]}.")
     if (advised := advice_of(model)) is not None:
         notes.append(f"{advised[0].upper()}{advised[1:]}.")
     context = ReportContext(
