@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 from cutwise import ClusterExplainer, ExplainableKMeans, load_model
 from cutwise.readouts.changes import changes_in_words, smallest_changes
 from cutwise.readouts.labeled_tree import LabeledTree
+from cutwise.table.table import INTEGER, Columns
 from tests.readouts.test_rules import made, small_tree
 from tests.tree.random_trees import chain, naive_apply, random_tree
 
@@ -57,6 +58,28 @@ def test_no_change_of_one_column_is_smaller(seed, intervals):
             assert change.value == row[change.feature]
             assert change.lower < change.target <= change.upper
             assert change.target in (change.upper, np.nextafter(change.lower, np.inf))
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0])
+@pytest.mark.parametrize("intervals", [0.0, 0.6])
+@pytest.mark.parametrize("seed", range(4))
+def test_whole_numbers_move_to_the_nearest_whole_number(seed, intervals, scale):
+    rng = np.random.default_rng(seed)  # thresholds lie at whole numbers, as in fitted trees, or at halves, as edited
+    cuts = rng.permutation(30)[:16] * scale
+    tree = random_tree(rng, n_leaves=8, n_features=2, n_clusters=4, values=cuts, intervals=intervals)
+    X = rng.integers(0, 30, (40, 2)).astype(float)
+    columns = Columns(("a", "b"), True, (INTEGER, INTEGER))
+    for row, changes in zip(X, smallest_changes(LabeledTree(tree, columns), X), strict=True):
+        tried = np.array([[value, row[1]] for value in range(-3, 34)] + [[row[0], value] for value in range(-3, 34)])
+        codes, sizes = tree.predict(tried), np.abs(tried - row).sum(axis=1)
+        for other, change in changes.items():
+            assert (change is None) == (other not in codes)
+            if change is not None:
+                assert change.target == int(change.target)
+                assert change.size == sizes[codes == other].min()
+                moved = row.copy()
+                moved[change.feature] = change.target
+                assert tree.predict([moved])[0] == other
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e12, 1e300])

@@ -24,9 +24,9 @@ class Change(Titled):
 
     ``cluster``: the cluster that the row would be in. ``name``: the name that people gave that cluster. ``leaf``: the
     leaf it would reach. ``feature``: the column's position. ``column``: the column's name. ``value``: what the row has
-    there. ``target``: the nearest float64 that moves the row. ``lower``, ``upper``: any value with ``lower < value <=
-    upper`` reaches that leaf; infinite where that side is open. ``size``: the distance from ``value`` to ``target``, in
-    units of the column's spread.
+    there. ``target``: the nearest float64 that moves the row, a whole number in columns of these. ``lower``, ``upper``:
+    any value with ``lower < value <= upper`` reaches that leaf; infinite where that side is open. ``size``: the
+    distance from ``value`` to ``target``, in units of the column's spread.
     """
 
     cluster: Any
@@ -165,9 +165,13 @@ def _moves(values: npt.NDArray[np.float64], region: Region | Levels, kind: Colum
             yield _Move(full, np.full(values.shape, apart), math.nan, math.nan)
         return
     for lower, upper in region.parts():
-        least = np.floor(lower) + 1 if kind.name not in ("number", "integer") else np.nextafter(lower, np.inf)
-        target = np.where(values > upper, upper, least)
-        target = np.where(np.isnan(values) & ~np.isfinite(target), upper, target)
+        least, most = float(np.nextafter(lower, np.inf)) if lower > -math.inf else lower, upper
+        if kind.is_integer:  # beyond 2**53 the next float is further away than 1
+            least, most = max(float(np.floor(lower)) + 1, least), float(np.floor(upper))
+        if least > most:
+            continue  # no whole number lies in between
+        target = np.where(values > upper, most, least)
+        target = np.where(np.isnan(values) & ~np.isfinite(target), most, target)
         with np.errstate(over="ignore"):
             size = np.where(np.isnan(values), 1.0, np.abs(target - values) / unit)
         yield _Move(target, size, lower, upper)
