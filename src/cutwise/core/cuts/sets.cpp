@@ -4,6 +4,7 @@
 // whose sums of lesser costs are least: exact, after the sums by level.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -99,41 +100,71 @@ struct SetSearch {
       }
   }
 
-  // The best set of every pair whose sides both count enough, heavy levels first: what is left costs at least its lesser
-  // costs, and both sides at least what they lack.
+  // The best set of every pair whose sides both count enough. Where the cheaper side of every level leaves one side short,
+  // levels move there at the least added cost: those of least added cost a row come first, and what a part of one more of
+  // them would add bounds what is still to come.
   struct Bounded {
+    struct Move {
+      size_t level;
+      int64_t added, count;
+      double a_row() const { return static_cast<double>(added) / static_cast<double>(count); }
+    };
+    static constexpr int64_t kMostSteps = 100'000;  // of a pair; the best set until then is taken
+
     SetSearch &search;
-    std::vector<size_t> order;
-    std::vector<int64_t> n_level, rest_cost, rest_count;
+    std::vector<size_t> present;
+    std::vector<int64_t> n_level, rest_count;
     std::vector<uint8_t> side;
-    int64_t i = 0, j = 0, least = kNone;
+    std::vector<Move> moves;
+    int64_t least = kNone, lack = 0, most = 0, steps = 0;
+    uint8_t to = 0;
 
     explicit Bounded(SetSearch &s) : search(s), n_level(s.n_levels, 0), side(s.n_levels, 0) {
       for (size_t v = 0; v < s.n_levels; ++v) {
-        if (s.counts[v] > 0) order.push_back(v);
+        if (s.counts[v] > 0) present.push_back(v);
         for (int64_t c = 0; c < s.k; ++c) n_level[v] += s.at(v)[c];
       }
-      std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return s.counts[a] > s.counts[b]; });
-      rest_cost.resize(order.size() + 1);
-      rest_count.resize(order.size() + 1);
     }
 
-    void run(int64_t first, int64_t second) {
-      i = first, j = second;
-      for (size_t at = order.size(); at-- > 0;) {
-        const size_t v = order[at];
-        rest_cost[at] = rest_cost[at + 1] + std::min(search.cost(v, i, n_level[v]), search.cost(v, j, n_level[v]));
-        rest_count[at] = rest_count[at + 1] + search.counts[v];
-      }
-      assign(0, 0, 0, 0);
-    }
-
-    void assign(size_t at, int64_t cost, int64_t left, int64_t right) {
+    void run(int64_t i, int64_t j) {
       const int64_t need = search.limits->least_of(1);
-      if (cost + rest_cost[at] >= least ||
-          std::max<int64_t>(0, need - left) + std::max<int64_t>(0, need - right) > rest_count[at])
-        return;
-      if (at == order.size()) {
+      int64_t count[2] = {0, 0}, cost = 0;
+      for (size_t v : present) {
+        const int64_t a = search.cost(v, i, n_level[v]), b = search.cost(v, j, n_level[v]);
+        side[v] = a < b;
+        count[side[v]] += search.counts[v];
+        cost += std::min(a, b);
+      }
+      to = count[1] < need;
+      lack = std::max<int64_t>(0, need - count[to]);
+      most = count[1 - to] - need;
+      if (most < lack) return;
+      moves.clear();
+      for (size_t v : present) {
+        const int64_t a = search.cost(v, i, n_level[v]), b = search.cost(v, j, n_level[v]);
+        if (side[v] != to) moves.push_back({v, std::abs(a - b), search.counts[v]});
+      }
+      std::stable_sort(moves.begin(), moves.end(), [](const Move &x, const Move &y) {
+        const double here = x.a_row(), there = y.a_row();
+        return here != there ? here < there : x.count > y.count;
+      });
+      rest_count.assign(moves.size() + 1, 0);
+      for (size_t at = moves.size(); at-- > 0;) rest_count[at] = rest_count[at + 1] + moves[at].count;
+      steps = 0;
+      move(0, cost, 0);
+    }
+
+    // At least what the moves from here on add until nothing is lacking; a little less, for rounded shares are in order.
+    int64_t bound(size_t at, int64_t moved) const {
+      double added = 0.0;
+      for (; moved < lack; moved += moves[at].count, ++at)
+        added += moves[at].a_row() * static_cast<double>(std::min(moves[at].count, lack - moved));
+      return static_cast<int64_t>(added * (1.0 - 1e-12));
+    }
+
+    void move(size_t at, int64_t cost, int64_t moved) {
+      if (moved + rest_count[at] < lack || cost + bound(at, moved) >= least || ++steps > kMostSteps) return;
+      if (moved >= lack) {
         least = cost;
         std::vector<int64_t> part(search.k, 0);
         for (size_t v = 0; v < search.n_levels; ++v)
@@ -141,14 +172,13 @@ struct SetSearch {
         search.offer(side, part.data());
         return;
       }
-      const size_t v = order[at];
-      const int64_t a = search.cost(v, i, n_level[v]), b = search.cost(v, j, n_level[v]);
-      for (const uint8_t is_left : {static_cast<uint8_t>(a < b), static_cast<uint8_t>(a >= b)}) {
-        side[v] = is_left;
-        const int64_t here = search.counts[v];
-        assign(at + 1, cost + (is_left ? a : b), left + (is_left ? here : 0), right + (is_left ? 0 : here));
+      const Move &next = moves[at];
+      if (moved + next.count <= most) {
+        side[next.level] = to;
+        move(at + 1, cost + next.added, moved + next.count);
+        side[next.level] = !to;
       }
-      side[v] = 0;
+      move(at + 1, cost, moved);
     }
   };
 
