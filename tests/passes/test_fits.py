@@ -16,7 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cutwise import Batches, ClusterExplainer, ExplainableKMeans, ExplainableKMedians, export_json, load_model
+from cutwise import (
+    Batches,
+    ClusterExplainer,
+    ExplainableKMeans,
+    ExplainableKMedians,
+    cost_curve,
+    export_json,
+    load_model,
+)
 from cutwise.exceptions import CutwiseError
 
 pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
@@ -194,6 +202,8 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
         (lambda X: ClusterExplainer(algorithm="cart").fit(X.lazy(), "a"), "a sample"),
         (lambda X: ClusterExplainer().fit(X.lazy().with_columns(y=pl.lit(-1)), "y"), "noise"),
         (lambda X: ExplainableKMedians(3).fit(X.lazy()), "ExplainableKMeans"),
+        (lambda X: ExplainableKMeans(3).front(X.lazy()), "front takes a table in memory"),
+        (lambda X: cost_curve(ExplainableKMeans(3), X.lazy()), "cost_curve takes a table in memory"),
         (lambda X: ExplainableKMeans(3, reference=ExplainableKMeans(3)).fit(X.lazy()), "cluster_centers_"),
         (lambda X: ExplainableKMeans(3, reference=np.ones((2, 4))).fit(X.lazy()), "n_clusters=3"),
         (lambda X: ExplainableKMeans(9).fit(X[[0, 1, 1, 0]].lazy()), "distinct"),

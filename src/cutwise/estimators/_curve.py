@@ -17,6 +17,7 @@ from cutwise._docs import table_html
 from cutwise._progress import tell
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._entries import UnserializableParam
+from cutwise.estimators._lazy import need_memory
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
@@ -204,6 +205,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     """
     if not isinstance(model, TreeEstimator):
         raise UnsupportedInputError(f"cost_curve takes a model of cutwise, fitted or not, not {type(model).__name__}.")
+    need_memory(X, "cost_curve")
     if max_leaves is not None:
         check_integer("max_leaves", max_leaves, minimum=1)
     fit = fit if y is None else {**fit, "y": y}

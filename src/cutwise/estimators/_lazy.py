@@ -15,7 +15,7 @@ from cutwise import core
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError
 from cutwise.passes.provider import PassProvider
 from cutwise.passes.rows import BatchedRows, Copies, PreparedRows
-from cutwise.passes.sources import LazyTable, check_column_name
+from cutwise.passes.sources import LazyTable, as_lazy, check_column_name
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
 from cutwise.reference.search import find_reference
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs
@@ -282,6 +282,15 @@ def _finish(
     model.reference_ = replace(model.reference_, labels=np.empty(0, dtype=np.int32))
     del model.labels_  # predict gives them
     model.n_passes_ = summed.n_passes
+
+
+def need_memory(X: Any, what: str) -> None:
+    """Raise where the rows come in batches and ``what`` needs them at hand."""
+    if as_lazy(X) is not None:
+        raise UnsupportedInputError(
+            f"{what} takes a table in memory, and X is of type {type(X).__name__}. "
+            "Give it a sample, or all rows where they fit: X.collect() in polars."
+        )
 
 
 def fit_lazily(
