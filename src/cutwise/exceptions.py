@@ -113,7 +113,7 @@ class InvalidInputError(CutwiseError, ValueError):
 
 
 class InfeasibleLimitsError(InvalidInputError):
-    """No tree within the limits gives every cluster a leaf."""
+    """A node has no cut within the limits that leads every cluster to a leaf; cuts above it may be the reason."""
 
 
 class UnsupportedInputError(InvalidInputError, TypeError):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
@@ -254,3 +255,14 @@ def test_a_node_without_an_allowed_cut_ends_the_fit_with_its_clusters_its_rule_a
     assert "min_samples_leaf=41 leaves no cut for clusters" in message
     assert "Without it the smallest leaf would have 10 rows. Use min_samples_leaf <= 10, or fewer clusters" in message
     assert "rows of `x0 " in message
+
+
+def test_a_limit_of_rows_is_kept_and_the_search_for_sets_ends_on_a_column_of_many_levels():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(2000, 3)), columns=["a", "b", "c"])
+    frame["code"] = [f"L{level:03d}" for level in rng.integers(0, 120, 2000)]
+    model = ExplainableKMeans(4, random_state=0, min_samples_leaf=0.2, cut_features=["code"], algorithm="exkmc").fit(
+        frame
+    )
+    assert model.n_leaves_ > 1
+    assert np.bincount(model.apply(frame))[model.tree_.leaves].min() >= 400

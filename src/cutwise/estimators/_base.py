@@ -673,7 +673,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         InvalidInputError
             A parameter, a value or a weight that cannot be used: fewer distinct rows than clusters, infinity, ...
         InfeasibleLimitsError
-            No tree within the limits gives every cluster a leaf.
+            A node has no cut within the limits that leads every cluster to a leaf.
 
         Warns
         -----

@@ -197,7 +197,7 @@ class ClusterExplainer(TreeEstimator):
         InvalidInputError
             A parameter, a value, a label or a weight that cannot be used.
         InfeasibleLimitsError
-            No tree within the limits gives every cluster a leaf.
+            A node has no cut within the limits that leads every cluster to a leaf.
 
         Warns
         -----
