@@ -147,7 +147,7 @@ class _Lookalike:
 
 @pytest.mark.parametrize("annotate", [_annotated, _Lookalike], ids=["AnnData", "a lookalike"])
 def test_an_annotated_matrix_is_read_as_it_is(annotate):
-    X = sparse.random_array((60, 8), density=0.3, rng=np.random.default_rng(1), format="csr")
+    X = sparse.csr_array(sparse.random(60, 8, density=0.3, random_state=1, format="csr"))
     data = annotate(X)
     model = ClusterExplainer().fit(data, "leiden")
     assert model.agreement_ == 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -277,6 +278,8 @@ def export_polars(model: TreeEstimator, *, nulls: int | float | str | None = Non
         import polars as pl
     except ModuleNotFoundError as error:
         raise MissingDependencyError.of("polars", purpose="A polars expression", extra="files") from error
+    if " ELSE" not in sql and "\nELSE" not in sql:  # the first releases of polars ask for it
+        sql = re.sub(r"\bEND$", "ELSE NULL END", sql)
     return pl.sql_expr(sql).alias("cluster")
 
 
