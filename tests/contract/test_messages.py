@@ -70,8 +70,8 @@ def test_it_is_refused_with_its_name_and_the_next_step(call, error, words):
 def test_integers_that_float64_cannot_tell_apart_are_warned_of_where_rules_ask_about_them(least):
     table = pd.DataFrame({"id": least + RNG.integers(0, 1000, 60) * 1024, "x": X[:, 0]})
     with pytest.warns(LargeIntegersWarning, match=r"beyond 2\*\*53.*: column 'id'\."):
-        ExplainableKMeans(2, random_state=0).fit(table)
-    ExplainableKMeans(2, random_state=0).fit(table.astype(float))  # measured, not counted
+        ExplainableKMeans(2, preprocessor=None, random_state=0).fit(table)
+    ExplainableKMeans(2, preprocessor=None, random_state=0).fit(table.astype(float))  # measured, not counted
     ClusterExplainer().fit(table, X[:, 0] > 4)  # no rule asks about it
 
 

@@ -78,6 +78,22 @@ def test_rows_without_a_value_have_no_label():
     assert gathered(model.predict(duckdb.sql("select * from rows"))) == [5, None, None, 7]
 
 
+@pytest.mark.parametrize("door", DOORS[:-1])
+def test_predict_asks_lazy_tables_about_categories_dates_and_gaps(door):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "a": rng.normal(size=200),
+            "group": rng.choice(["x", "y", "o'z"], 200),
+            "gaps": [None if i % 5 == 0 else float(i % 7) for i in range(200)],
+            "day": np.datetime64("2024-01-01") + rng.integers(0, 400, 200).astype("timedelta64[D]"),
+        }
+    )
+    model = ExplainableKMeans(6, max_leaves=9, algorithm="exkmc", random_state=0).fit(frame)
+    assert {"group", "gaps", "day"} & {model.feature_names_in_[f] for f in model.tree_.feature if f >= 0}
+    assert sorted(gathered(model.predict(doors(frame)[door]))) == sorted(model.labels_.tolist())
+
+
 def test_a_tree_of_one_leaf_gives_every_row_its_label():
     frame = a_table()
     model = ExplainableKMeans(1).fit(frame)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -17,6 +16,7 @@ from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._document import model_document
 from cutwise.estimators._guarantee import certificate_line
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
+from cutwise.passes.sources import polars_expression
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.rules import rules_markdown
 from cutwise.readouts.sql import Dialect, Form, Values, tree_sql
@@ -275,12 +275,9 @@ def export_polars(model: TreeEstimator, *, nulls: int | float | str | None = Non
     """
     sql = export_sql(model, "duckdb", form="case", nulls=nulls)
     try:
-        import polars as pl
+        return polars_expression(sql)
     except ModuleNotFoundError as error:
         raise MissingDependencyError.of("polars", purpose="A polars expression", extra="files") from error
-    if " ELSE" not in sql and "\nELSE" not in sql:  # the first releases of polars ask for it
-        sql = re.sub(r"\bEND$", "ELSE NULL END", sql)
-    return pl.sql_expr(sql).alias("cluster")
 
 
 def export_python(

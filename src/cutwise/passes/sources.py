@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -151,37 +152,20 @@ def _polars(X: Any) -> LazyTable:
     def batches() -> Iterator[Any]:
         return (batch for batch in X.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False) if len(batch))
 
-    return LazyTable(X, tuple(X.collect_schema().names()), batches, lambda column: X.select(_polars_labels(column)))
+    def labels(column: TreeColumn) -> Any:
+        # Added before it is selected: the tree of one leaf is a constant, and a constant selected alone is one row.
+        return X.with_columns(polars_expression(column.sql("duckdb"))).select(COLUMN)
+
+    return LazyTable(X, tuple(X.collect_schema().names()), batches, labels)
 
 
-def _polars_labels(column: TreeColumn) -> Any:
-    """The label of every row as an expression; null where a column that is tested has no value."""
+def polars_expression(sql: str) -> Any:
+    """The label of every row as an expression of polars, from that in SQL of DuckDB."""
     import polars as pl
 
-    tree, columns, labels = column.of.tree, column.of.columns, column.of.labels
-    tested = sorted({int(f) for f in tree.feature if f >= 0})
-    if any(not columns.kinds[f].is_plain for f in tested):
-        raise UnsupportedInputError(
-            "The tree tests categories, dates or columns with gaps, and these have no expression in polars yet. Use "
-            'pl.sql_expr(export_sql(model, form="case")), or predict in batches: Batches(lambda: X.collect_batches()).'
-        )
-    # Compared as float64, whatever the column's type: a threshold may be no float32.
-    values = {f: pl.col(columns.names[f]).cast(pl.Float64) for f in tested}
-    of_node: dict[int, Any] = {}
-    for node in range(tree.n_nodes - 1, -1, -1):  # children come after their parents
-        if tree.children_left[node] < 0:
-            of_node[node] = pl.lit(labels[tree.cluster[node]])
-            continue
-        x = values[int(tree.feature[node])]
-        inside = x <= float(tree.threshold[node])
-        if tree.test(node).is_interval:
-            inside &= x > float(tree.lower[node])
-        left, right = of_node.pop(int(tree.children_left[node])), of_node.pop(int(tree.children_right[node]))
-        of_node[node] = pl.when(inside).then(left).otherwise(right)
-    if not tested:  # one label for as many rows as there are
-        return pl.repeat(labels[tree.cluster[0]], pl.len()).alias(COLUMN)
-    has_none = pl.any_horizontal([x.is_null() | x.is_nan() for x in values.values()])
-    return pl.when(has_none).then(None).otherwise(of_node[0]).alias(COLUMN)
+    if not re.search(r"\bELSE\b", sql):  # the first releases of polars ask for it
+        sql = re.sub(r"\bEND$", "ELSE NULL END", sql)
+    return pl.sql_expr(sql).alias(COLUMN)
 
 
 def _arrow_reader(X: Any) -> Any:
