@@ -22,7 +22,7 @@ LAYERS = [
     {"passes"},
     {"readouts"},
     {"estimators", "datasets"},
-    {"metrics", "baselines"},
+    {"metrics", "baselines", "spark"},
     {"plot"},
     {"__init__"},
     {"bench"},

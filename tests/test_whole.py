@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from cutwise import ExplainableKMeans
-from cutwise._whole import whole_file, write_whole
+from cutwise._whole import whole_file, whole_folder, write_whole
 
 
 def test_an_error_leaves_what_was_there(tmp_path):
@@ -20,6 +20,20 @@ def test_an_error_leaves_what_was_there(tmp_path):
         raise KeyboardInterrupt
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert target.read_text() == "old"
+
+
+def test_a_folder_appears_when_it_is_complete_and_what_a_killed_process_left_of_it_goes(tmp_path):
+    left = tmp_path / f".out.{'0' * 32}.part"
+    left.mkdir()
+    (left / "half").write_text("half")
+    with pytest.raises(KeyboardInterrupt), whole_folder(tmp_path / "out") as part:  # noqa: PT012
+        (part / "half").write_text("half")
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+    with whole_folder(tmp_path / "out") as part:
+        (part / "whole").write_text("whole")
+        assert not (tmp_path / "out" / "whole").exists()
+    assert [path.name for path in tmp_path.rglob("*")] == ["out", "whole"]
 
 
 def test_an_error_names_the_file_that_was_asked_for_and_errors_of_others_are_left_alone(tmp_path):

@@ -1,13 +1,14 @@
-"""Files that appear whole or not at all: written beside their place, moved there once they are complete."""
+"""Files and folders that appear whole or not at all: written beside their place, moved there once they are complete."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,26 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
+def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to fill, which appears as ``path`` when the block ends well: there must be nothing of that name yet."""
+    place = Path(os.path.abspath(path))
+    part = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
+    _remove_abandoned(place)
+    part.mkdir()
+    held = os.open(part, os.O_RDONLY) if fcntl is not None else None
+    try:
+        if held is not None:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(held, fcntl.LOCK_EX)
+        yield part
+        part.rename(place)
+    finally:
+        if held is not None:
+            os.close(held)
+        shutil.rmtree(part, ignore_errors=True)
+
+
+@contextmanager
 def _in_use(part: Path) -> Iterator[None]:
     """Make an empty file and lock it, so that others see that somebody writes it."""
     with open(part, "xb") as file:
@@ -75,14 +96,17 @@ def _in_use(part: Path) -> Iterator[None]:
 
 
 def _remove_abandoned(place: Path) -> None:
-    """Remove parts of a file that nobody writes any more: those that can be locked."""
+    """Remove parts of a file or folder that nobody writes any more: those that can be locked."""
     ours = re.compile(rf"\.{re.escape(place.name)}\.[0-9a-f]{{32}}\.part")
     if fcntl is None or not place.parent.is_dir():
         return
     for name in filter(ours.fullmatch, os.listdir(place.parent)):
-        with suppress(OSError), open(place.with_name(name), "r+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(file.name)
+        left = place.with_name(name)
+        with suppress(OSError), ExitStack() as stack:
+            descriptor = os.open(left, os.O_RDONLY if left.is_dir() else os.O_RDWR)
+            stack.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:

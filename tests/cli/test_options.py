@@ -57,10 +57,10 @@ def test_a_group_arrives_as_one_argument():
 
     flat = flattened(command)
     assert flat.__doc__ == "Say it."
-    values = dict.fromkeys(TableOptions.__dataclass_fields__) | {"file": "a.csv", "wanted": 4}
+    values = dict.fromkeys(TableOptions.__dataclass_fields__) | {"files": ["a.csv"], "wanted": 4}
     flat(**values, **dict.fromkeys(GrowthOptions.__dataclass_fields__, 1))
     ((table, wanted, growth),) = seen
-    assert (table.file, wanted, growth.seed) == ("a.csv", 4, 1)
+    assert (table.files, wanted, growth.seed) == (["a.csv"], 4, 1)
 
 
 def test_lines_of_help_end_where_the_screen_ends(cutwise):

@@ -1,5 +1,7 @@
 """Tables in batches: every door reads the same rows, and what is asked of the tree is answered where they lie."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -25,7 +27,7 @@ def doors(frame: pl.DataFrame) -> dict:
         "duckdb": duckdb.sql("select * from arrow"),
         "pyarrow": ds.dataset(arrow.to_batches(max_chunksize=7), schema=arrow.schema),
         "dask": dask.from_pandas(frame.to_pandas(), npartitions=3),
-        "batches of frames": Batches(lambda: iter(thirds)),
+        "batches of frames": Batches(thirds),
         "batches of arrays": Batches(lambda: (part.to_numpy() for part in thirds), names=frame.columns),
     }
 
@@ -141,7 +143,9 @@ def test_exact_totals_are_those_of_the_core(data):
         (lambda m, X: m.fit(iter([X])), r"Batches\(lambda: iter\(parts\)\)"),
         (lambda m, X: m.fit("part-0.parquet"), r"polars.scan_parquet"),
         (lambda m, X: m.fit(X.to_arrow().to_reader()), r"pyarrow.dataset.dataset"),
-        (lambda m, X: Batches([X]), r"Batches\(lambda: iter\(parts\)\)"),
+        (lambda m, X: Batches(iter([X])), r"Batches\(lambda: iter\(parts\)\)"),
+        (lambda m, X: m.fit(Path("part-0.parquet")), r"polars.scan_parquet"),
+        (lambda m, X: m.fit(part for part in [X]), r"Batches\(lambda: iter\(parts\)\)"),
         (lambda m, X: m.predict(Batches(lambda: [np.ones((2, 2))], names=X.columns)), "3 names"),
     ],
 )

@@ -19,9 +19,20 @@ from cutwise.cli.options import (
     scaler_of,
 )
 from cutwise.cli.screen import note, working
-from cutwise.cli.tables import Source, clusters_of_example, read_example, read_source
+from cutwise.cli.tables import (
+    Source,
+    bytes_of,
+    clusters_of_example,
+    find_files,
+    memory_at_hand,
+    read_example,
+    read_source,
+    scan_source,
+    size_in_memory,
+)
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
+from cutwise.passes.sources import Batches, polars_table
 from cutwise.table.intake import check_option
 from cutwise.table.table import NUMBER
 
@@ -29,6 +40,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
+    import polars as pl
 
     from cutwise.estimators import ExplainableClusterer, TreeEstimator
 
@@ -180,9 +192,13 @@ def _numbers_rows(values: pd.Series) -> bool:
     """Whether whole numbers identify rows: all differ, and measured ones would not, or the column's name says so."""
     if values.dtype.kind not in "iu" or values.nunique() < len(values):
         return False
-    n, span = len(values), int(values.max()) - int(values.min()) + 1
+    return _differ_by_design(str(values.name), len(values), int(values.max()) - int(values.min()) + 1)
+
+
+def _differ_by_design(name: str, n: int, span: int) -> bool:
+    """Whether n whole numbers of a span that all differ were not measured."""
     # So many pairs of measured values would be equal on average, were they spread evenly.
-    return n * (n - 1) / 2 / span >= 10 or _IDENTIFIER.fullmatch(str(values.name)) is not None
+    return n * (n - 1) / 2 / span >= 10 or _IDENTIFIER.fullmatch(name) is not None
 
 
 def _text_kind(source: Source, column: str) -> str:
@@ -244,7 +260,7 @@ def cut_features(task: Task, source: Source, limits: LimitOptions) -> dict[str, 
     never = chosen_names(source, limits.never or [], "--never")
     if not only and not never:
         return {}
-    found = [name for name in task.table.columns if (not only or name in only) and name not in never]
+    found = [name for name in task.columns if (not only or name in only) and name not in never]
     if found:
         return {"cut_features": found}
     raise InvalidInputError("--cut-only and --never leave no column to ask about. Leave one of them out.")
@@ -264,22 +280,24 @@ class Task:
     """The part of a table to work on."""
 
     source: str  # what messages call the whole table
-    table: pd.DataFrame
-    rows: npt.NDArray[np.int64]  # (n,), the numbers of these rows in the source
-    weights: npt.NDArray[Any] | None = None  # (n,)
-    labels: npt.NDArray[Any] | None = None  # (n,), clusters to explain, as the source writes them
+    table: pd.DataFrame | Batches  # with weights and labels as columns where it is read in batches
+    columns: list[str]  # those to cluster on
+    n_rows: int
+    rows: npt.NDArray[np.int64] | None  # (n,), the numbers of these rows in the source, where they are in memory
+    weights: npt.NDArray[Any] | str | None = None  # (n,), or the column
+    labels: npt.NDArray[Any] | str | None = None  # (n,), clusters to explain, as the source writes them, or the column
     left_out: dict[str, str] = field(default_factory=dict)  # columns that no option leaves out, each with the reason
     categories: list[str] | None = None  # columns to take as categories; None where all are complete numbers
 
     @property
     def size(self) -> str:
         """How large it is, in words."""
-        return f"{len(self.table):,} rows and {self.table.shape[1]} columns"
+        return f"{self.n_rows:,} rows and {len(self.columns)} columns"
 
     @property
     def about(self) -> dict[str, Any]:
         """What documents say of it."""
-        return {"source": self.source, "n_rows": len(self.table), "n_columns": self.table.shape[1]}
+        return {"source": self.source, "n_rows": self.n_rows, "n_columns": len(self.columns)}
 
     @property
     def is_mixed(self) -> bool:
@@ -324,17 +342,21 @@ def clustering(options: ClusteringOptions, growth: GrowthOptions, *, command: st
     return Clustering(task, n_clusters, scale, estimator, {**measure, **growth.params})
 
 
-def find_source(table: TableOptions, n_clusters: int | None, *, command: str) -> tuple[Source, int]:
+def find_source(
+    table: TableOptions, n_clusters: int | None, *, command: str, max_memory: str | None = None
+) -> tuple[Source, int]:
     """The table that a command line names, and the number of clusters; an example knows its own."""
     _check_given(table, command)
     if n_clusters is None:
         if table.example is None:
             raise InvalidInputError("The number of clusters is missing. Say how many with -k, such as -k 5.")
         n_clusters = clusters_of_example(table.example)
-    return _read(table), n_clusters
+    return _read(table, max_memory), n_clusters
 
 
-def find_labeled(table: TableOptions, n_clusters: int | None, labels_from: str, *, command: str) -> Source:
+def find_labeled(
+    table: TableOptions, n_clusters: int | None, labels_from: str, *, command: str, max_memory: str | None = None
+) -> Source:
     """The table that a command line names, whose clusters a column of it gives."""
     if n_clusters is not None:
         raise InvalidInputError(
@@ -342,26 +364,32 @@ def find_labeled(table: TableOptions, n_clusters: int | None, labels_from: str, 
             "Leave one of them out."
         )
     _check_given(table, command)
-    return _read(table)
+    return _read(table, max_memory)
 
 
 def _check_given(table: TableOptions, command: str) -> None:
     """Refuse no table, and two."""
-    if table.example is not None and table.file is not None:
+    if table.example is not None and table.files:
         raise InvalidInputError(
-            f"Both FILE ({table.file}) and --example ({table.example}) were given. Give one of them."
+            f"Both FILE ({' '.join(table.files)}) and --example ({table.example}) were given. Give one of them."
         )
-    if table.example is None and table.file is None:
+    if table.example is None and not table.files:
         raise InvalidInputError(
             f"FILE is missing. Give a table (cutwise {command} data.csv -k 5), or try cutwise {command} --example wine."
         )
 
 
-def _read(table: TableOptions) -> Source:
-    if table.file is None:
+def _read(table: TableOptions, max_memory: str | None = None) -> Source:
+    """The table; without ``max_memory`` it is read into memory, whatever its size."""
+    limit = math.inf if max_memory is None else memory_at_hand() if max_memory == "" else bytes_of(max_memory)
+    if not table.files:
         return read_example(str(table.example))
-    with working(f"reading {table.file}"):
-        return read_source(table.file, separator=table.separator, header=table.header)
+    if limit < math.inf and (size := size_in_memory(files := find_files(table.files))) > limit:
+        source = scan_source(table.files, files, separator=table.separator, header=table.header)
+        note(f"{source.name} takes about {size / 2**30:.1f} GiB in memory, so its rows are read in batches")
+        return source
+    with working(f"reading {' '.join(table.files)}"):
+        return read_source(*table.files, separator=table.separator, header=table.header)
 
 
 def prepare(source: Source, table: TableOptions, *, labels_from: str | None = None, mixed: bool = True) -> Task:
@@ -380,6 +408,8 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     }
     if not mixed and (asked["--category"] or asked["--number"]):
         raise InvalidInputError("--category and --number have no meaning here: complete numbers are needed.")
+    if source.lazy is not None:
+        return _prepare_batches(source, table, asked, weights, labels_from)
     source = _with_numbers(source, asked["--number"])
     frame = choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart)
     by_name = {name for names in asked.values() for name in names}
@@ -411,6 +441,8 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     return Task(
         source=source.name,
         table=own,
+        columns=list(own.columns),
+        n_rows=len(own),
         rows=np.flatnonzero(complete),
         weights=None if weights is None else taken[weights].to_numpy(),
         labels=None
@@ -419,6 +451,89 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
         left_out=left_out,
         categories=categories if is_mixed else None,
     )
+
+
+def _prepare_batches(
+    source: Source, table: TableOptions, asked: Mapping[str, list[str]], weights: str | None, labels_from: str | None
+) -> Task:
+    """The same of a table whose rows are read in batches: the columns and rows that would be chosen in memory."""
+    import polars as pl
+
+    assert source.lazy is not None
+    if asked["--category"] or asked["--number"]:
+        raise InvalidInputError(
+            f"--category and --number take tables in memory, and {source.name} is read in batches, as numbers. "
+            "Leave them out, or raise --max-memory."
+        )
+    apart = [name for name in (weights, labels_from) if name is not None]
+    columns = list(choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart).columns)
+    rows = source.lazy.select(list(dict.fromkeys([*columns, *apart]))).with_columns(
+        pl.selectors.decimal().cast(pl.Float64)
+    )
+    types = rows.collect_schema()
+    figures = {"n": pl.len()}
+    for i, name in enumerate(columns):
+        x = pl.col(name)
+        figures |= {f"gaps {i}": x.null_count(), f"min {i}": x.min(), f"max {i}": x.max()}
+    with working(f"looking at the columns of {source.name}"):
+        found = rows.select(**figures).collect(engine="streaming").row(0, named=True)
+        n, left_out = int(found["n"]), {}
+        for i, name in enumerate(columns):
+            gaps, low, high = (found[f"{what} {i}"] for what in ("gaps", "min", "max"))
+            if name in asked["--only"]:
+                continue
+            if gaps == n:
+                left_out[name] = "no value"
+            elif low == high and not gaps and n > 1:
+                left_out[name] = "the same value in every row"
+            elif (
+                types[name].is_integer()
+                and not gaps
+                and _differ_by_design(name, n, high - low + 1)
+                and _all_differ(rows.select(name), n)
+            ):
+                left_out[name] = "it numbers the rows"
+    if not n:
+        raise InvalidInputError(f"{source.name} holds no rows.")
+    if len(left_out) == len(columns):
+        raise InvalidInputError(
+            f"No column of {source.name} can be clustered by what it measures: {_with_reasons(left_out)}. "
+            "Name those to use all the same with --only."
+        )
+    if left_out:
+        note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
+    columns = [name for name in columns if name not in left_out]
+    words = [name for name in columns if not (types[name].is_numeric() or types[name] == pl.Boolean)]
+    if words:
+        also = f", nor do {listed(words[1:])}" if words[1:] else ""
+        raise InvalidInputError(
+            f"Column {words[0]!r} holds no numbers ({types[words[0]]}){also}, and tables that are read in batches need "
+            f"them. Leave out what is not measured: {_drop_option(words)}."
+        )
+    rows = rows.select(list(dict.fromkeys([*columns, *apart])))
+    if table.drop_missing:
+        kept = rows.drop_nulls().filter(pl.all_horizontal(pl.selectors.float().is_not_nan(), True))
+        n, all_rows = kept.select(pl.len()).collect(engine="streaming").item(), n
+        rows = kept
+        if n < all_rows:
+            note(f"{all_rows - n} of {all_rows} rows have missing values and are left out")
+    # As pandas has them: the model says of what kind the frame was.
+    batches = Batches(lambda: (batch.to_pandas() for batch in polars_table(rows).batches()))
+    return Task(source.name, batches, columns, n, None, weights, labels_from, left_out)
+
+
+def _all_differ(column: pl.LazyFrame, n: int) -> bool:
+    """Whether no value of a column occurs twice, without keeping more than some millions of them."""
+    import polars as pl
+
+    x, parts = pl.first(), 1 + (n >> 23)
+    if column.head(10_000).select(x.is_duplicated().any()).collect().item():
+        return False
+    for part in range(parts):
+        own = column.filter(x.hash() % parts == part)
+        if own.select(x.n_unique() < x.len()).collect(engine="streaming").item():
+            return False
+    return True
 
 
 def _with_numbers(source: Source, names: Sequence[str]) -> Source:

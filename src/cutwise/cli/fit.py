@@ -22,9 +22,11 @@ from cutwise.cli.options import (
     check_objective,
     estimator_of,
     of_output,
+    of_table,
     of_tree,
 )
 from cutwise.cli.screen import Outputs, note, print_json, working
+from cutwise.cli.tables import find_files
 from cutwise.estimators import model_document
 from cutwise.exceptions import InvalidInputError
 from cutwise.table.intake import check_option
@@ -41,6 +43,7 @@ EXAMPLES = (
     "cutwise fit incomes.csv -k 4 --objective kmedians --scale robust",
     "cutwise fit rings.csv -k 3 --kernel rbf --gamma 0.5 --max-leaves 6",
     "cutwise fit measured.parquet --labels-from species",
+    "cutwise fit 'part-*.parquet' -k 8 --scale none --max-memory 2GiB --out segments.json",
 )
 
 
@@ -68,6 +71,14 @@ def command(
     growth: GrowthOptions,
     out: Annotated[str | None, of_output(metavar="MODEL.json", help="Save the model for predict and rules.")] = None,
     labels: Annotated[str | None, of_output(metavar="OUT.csv", help="Write every row's cluster.")] = None,
+    max_memory: Annotated[
+        str,
+        of_table(
+            metavar="SIZE",
+            help="What the table may take in memory, such as 2GiB; the rows of a larger one are read in batches.",
+            show_default="half of this machine's memory",
+        ),
+    ] = "",
     unknown: Annotated[
         str,
         of_tree(help="What categories never seen here are to predict: outside of all that rules name, or an error."),
@@ -90,11 +101,13 @@ def command(
     params: dict[str, Any] = {"max_leaves": max_leaves, "verbose": 2 if verbose else 0, **growth.params}
     if algorithm is not None:
         params["algorithm"] = algorithm
-    with Outputs(out, labels_path(labels), inputs=[table.file]) as outputs:
+    with Outputs(out, labels_path(labels), inputs=find_files(table.files or [])) as outputs:
         if labels_from is None:
-            source, n_clusters = find_source(table, n_clusters, command="fit")
+            source, n_clusters = find_source(table, n_clusters, command="fit", max_memory=max_memory)
         else:
-            source = find_labeled(table, n_clusters, labels_from, command="fit")
+            source = find_labeled(table, n_clusters, labels_from, command="fit", max_memory=max_memory)
+        if source.lazy is not None:
+            _check_batches(source.name, scale, kernel, labels)
         only_numbers = kernel.kernel is not None or algorithm in ("optimal", "cart")
         task = prepare(source, table, labels_from=labels_from, mixed=not only_numbers)
         scale, measure = task.measured(scale, objective)
@@ -113,20 +126,37 @@ def command(
     if as_json:
         print_json(model_document(model, about={**task.about, "scale": scale, "left_out": task.left_out}))
     else:
-        print_fit(model, source=source.name, n_rows=len(task.table), scale=scale)
+        print_fit(model, source=source.name, n_rows=task.n_rows, scale=scale)
     for path in (out, labels):
         if path is not None:
             note(f"wrote {path}")
+
+
+def _check_batches(name: str, scale: str, kernel: KernelOptions, labels: str | None) -> None:
+    """Refuse options that need the rows in memory."""
+    what = "--kernel" if kernel.kernel is not None else "--labels" if labels is not None else None
+    if scale != "none":
+        raise InvalidInputError(
+            f"{name} is read in batches, whose columns are clustered as they are, and --scale is {scale}. "
+            "Say --scale none, or raise --max-memory."
+        )
+    if what is not None:
+        instead = "cutwise predict writes the clusters" if what == "--labels" else "Leave it out"
+        raise InvalidInputError(
+            f"{name} is read in batches, and {what} takes tables in memory. {instead}, or raise --max-memory."
+        )
 
 
 def _without_part(task: Task) -> Iterator[str]:
     """Rows that sizes and figures leave out, so that these do not add up to the table."""
     from cutwise.table.labels import read_labels
 
-    if task.labels is not None and (noise := read_labels(task.labels, len(task.table)).n_noise):
-        yield f"{noise} of {len(task.table)} rows are labeled -1 (noise): sizes and figures leave them out"
+    if isinstance(task.labels, str) or isinstance(task.weights, str):  # columns of a table in batches
+        return
+    if task.labels is not None and (noise := read_labels(task.labels, task.n_rows).n_noise):
+        yield f"{noise} of {task.n_rows} rows are labeled -1 (noise): sizes and figures leave them out"
     if task.weights is not None and (weightless := int((task.weights == 0).sum())):
-        yield f"{weightless} of {len(task.table)} rows have weight 0: sizes and figures leave them out"
+        yield f"{weightless} of {task.n_rows} rows have weight 0: sizes and figures leave them out"
 
 
 def _fitted(

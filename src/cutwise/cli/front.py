@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from cutwise.cli.choice import ChoiceOptions
 from cutwise.cli.columns import clustering
+from cutwise.cli.curve import ChoiceOptions
 from cutwise.cli.options import ClusteringOptions, GrowthOptions, of_tree
 from cutwise.cli.screen import Outputs, working
 
@@ -27,7 +27,7 @@ def command(
     from cutwise.plot import FrontDisplay
 
     share = choice.check(example="5%")
-    with Outputs(choice.out, choice.model, inputs=[table.file]) as outputs:
+    with Outputs(choice.out, choice.model, inputs=table.files or ()) as outputs:
         start = clustering(table, growth, command="front")
         task, chosen, number = start.task, None, -1
         with working(f"working on {task.size}"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,13 +30,13 @@ def model_and_table(
     model: str, file: str, *, separator: str | None, header: bool | None
 ) -> tuple[TreeEstimator, Source, pd.DataFrame]:
     """A saved model, the table beside it, and that table's columns that the model's tree asks about."""
-    fitted = _read_model(model, file)
+    fitted = read_model(model, file)
     with working(f"reading {file}"):
         source = read_source(file, separator=separator, header=header)
-    return fitted, source, _tested_columns(fitted, source)
+    return fitted, source, tested_columns(fitted, source)
 
 
-def _read_model(path: str, file: str) -> TreeEstimator:
+def read_model(path: str, file: str) -> TreeEstimator:
     """The model that a command answers from; ``file`` is the table beside it, in case the two were swapped."""
     from cutwise import load_model
 
@@ -49,7 +49,7 @@ def _read_model(path: str, file: str) -> TreeEstimator:
         raise
 
 
-def _tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
+def tested_columns(model: TreeEstimator, source: Source) -> pd.DataFrame:
     """The columns that the model's tree asks about, in its order; no others are needed to place a row."""
     given = list(source.frame.columns)
     tested = _tested(model)
@@ -133,20 +133,23 @@ class Labels:
     clusters: list[Any]  # None where a row was left out
     names: Mapping[Any, str] = field(default_factory=dict)  # of the clusters that have one
 
-    def print_to(self, file: TextIO) -> None:
-        """Write ``row,cluster`` lines, or ``row,cluster,name`` where clusters have names.
+    @property
+    def header(self) -> list[str]:
+        """What a line holds: rows are counted from 0; those that were left out have no cluster."""
+        return ["row", "cluster", "name"] if self.names else ["row", "cluster"]
 
-        Rows are counted from 0; rows that were left out have an empty cluster.
-        """
+    def lines(self, first: int = 0) -> Iterator[list[Any]]:
+        """A line a row; ``first``: the number of row 0."""
+        for row, cluster in enumerate(self.clusters, first):
+            yield [row, cluster, self.names.get(cluster)] if self.names else [row, cluster]
+
+    def print_to(self, file: TextIO) -> None:
+        """Write ``row,cluster`` lines, or ``row,cluster,name`` where clusters have names."""
         import csv
 
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["row", "cluster", "name"] if self.names else ["row", "cluster"])
-        for row, cluster in enumerate(self.clusters):
-            line = [row, "" if cluster is None else cluster]
-            if self.names:
-                line.append(self.names.get(cluster, ""))
-            writer.writerow(line)
+        writer.writerow(self.header)
+        writer.writerows(self.lines())
 
     def write(self, path: Path) -> None:
         """Write the lines to a file."""

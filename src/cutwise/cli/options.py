@@ -51,10 +51,13 @@ of_table = partial(typer.Option, rich_help_panel="Table")
 of_tree = partial(typer.Option, rich_help_panel="Clusters and tree")
 of_output = partial(typer.Option, rich_help_panel="Output")
 
-FILE_HELP = "CSV, TSV or Parquet file, packed (gzip, bzip2, xz) or not; - for standard input."
+FILE_HELP = (
+    "CSV, TSV or Parquet file, packed (gzip, bzip2, xz) or not; - for standard input. Several of the same columns are "
+    "one table: a folder, or a pattern in quotes, such as 'part-*.parquet'."
+)
 SEVERAL = "names separated by commas; may be repeated."
 
-File = Annotated[str | None, typer.Argument(metavar="FILE", help=FILE_HELP, show_default=False)]
+Files = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help=FILE_HELP, show_default=False)]
 TableFile = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file that cutwise fit --out wrote.")]
 Example = Annotated[str | None, of_table(help=f"A bundled table in place of FILE: {', '.join(EXAMPLE_TABLES)}.")]
@@ -104,7 +107,7 @@ OBJECTIVES = ("kmeans", "kmedians")
 class TableOptions:
     """Which table, and which of its columns and rows."""
 
-    file: File = None
+    files: Files = None
     example: Example = None
     drop: Drop = None
     only: Only = None

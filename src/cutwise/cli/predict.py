@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+import csv
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cutwise._whole import whole_folder
 from cutwise.cli.columns import columns_of_numbers, columns_without_gaps, complete_rows, numeric_columns
-from cutwise.cli.models import as_fitted, label_lines, labels_path, model_and_table
-from cutwise.cli.options import Header, ModelFile, Separator, TableFile
-from cutwise.cli.screen import Outputs, file_or_stdout, note
+from cutwise.cli.models import Labels, as_fitted, label_lines, labels_path, model_and_table, read_model, tested_columns
+from cutwise.cli.options import FILE_HELP, Header, ModelFile, Separator
+from cutwise.cli.screen import Outputs, file_or_stdout, note, working
+from cutwise.cli.tables import Source, find_files, is_parquet, read_in_parts
+from cutwise.exceptions import InvalidInputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+
+    from cutwise.estimators import TreeEstimator
 
 EXAMPLES = (
     "cutwise predict segments.json new_customers.csv",
     "cutwise predict segments.json new_customers.csv --out clusters.csv",
+    "cutwise predict segments.json 'part-*.parquet' --out clusters",
 )
+
+_ROWS = 1 << 16
+"""Read at a time."""
 
 
 def command(
     model: ModelFile,
-    file: TableFile,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILE_HELP)],
     out: Annotated[
-        str | None, typer.Option(metavar="OUT.csv", help="Write to this file in place of standard output.")
+        str | None,
+        typer.Option(
+            metavar="OUT.csv|FOLDER",
+            help="Write to this file in place of standard output; of several FILEs, one each to this new folder.",
+        ),
     ] = None,
     drop_missing: Annotated[
         bool, typer.Option("--drop-missing", help="Give no cluster to rows with missing values.")
@@ -33,23 +55,92 @@ def command(
     """Print the cluster of every row: CSV lines of row number (from 0) and cluster.
 
     Columns are found by their names, and only those that the rules ask about are needed. Where clusters have names, a
-    third column holds them.
+    third column holds them. Clusters of Parquet files are written as such where a folder is asked for.
     """
-    out = file_or_stdout(labels_path(out))
+    found = find_files(files)
+    if found != files or len(files) > 1:
+        _predict_each(model, found, out, drop_missing, separator, header)
+        return
+    file, out = files[0], file_or_stdout(labels_path(out))
     with Outputs(out, inputs=[model, file]) as outputs:
         fitted, source, table = model_and_table(model, file, separator=separator, header=header)
         numeric_columns(source, table[columns_of_numbers(fitted, table)], may_drop=False)
         needed = columns_without_gaps(fitted, table)
         complete = complete_rows(source, table[needed], drop_missing=drop_missing, needed=needed)
-        labels = label_lines(
-            fitted.predict(as_fitted(fitted, source, table[complete])),
-            rows=complete.nonzero()[0],
-            n_rows=len(complete),
-            names=fitted.cluster_names_,
-        )
+        labels = _labels(fitted, source, table, complete)
         if out is not None:
             outputs.write(out, labels.write)
     if out is None:
         labels.print_to(sys.stdout)
     else:
         note(f"wrote {out}")
+
+
+def _labels(fitted: TreeEstimator, source: Source, table: pd.DataFrame, complete: npt.NDArray[np.bool_]) -> Labels:
+    """The clusters of the rows that are complete, (n,); ``table``: the columns that are asked about."""
+    rows = complete.nonzero()[0]
+    labels = fitted.predict(as_fitted(fitted, source, table[complete])) if len(rows) else rows
+    return label_lines(labels, rows=rows, n_rows=len(complete), names=fitted.cluster_names_)
+
+
+def _predict_each(
+    model: str, files: list[str], out: str | None, drop_missing: bool, separator: str | None, header: bool | None
+) -> None:
+    """Write the clusters of every file to one of its own, in a folder that appears once all are complete."""
+    if out is None or out == "-":
+        raise InvalidInputError(f"Clusters of {len(files)} files go to a folder of as many: say --out FOLDER.")
+    if Path(out).exists():
+        raise InvalidInputError(f"{out} exists already, and nothing in it is replaced. Name a new folder.")
+    if not Path(out).absolute().parent.is_dir():
+        raise InvalidInputError(f"The folder of {out} does not exist. Create it first.")
+    names = [_part_name(path) for path in files]
+    if len(set(names)) < len(names):
+        name = next(name for name in names if names.count(name) > 1)
+        raise InvalidInputError(f"Several of the files would be written as {name}. Give those of one folder at a time.")
+    fitted, n_rows, n_left_out = read_model(model, files[0]), 0, 0
+    with whole_folder(out) as folder, working("predicting", steps=len(files)) as begin:
+        for path, name in zip(files, names, strict=True):
+            begin(f"{path}, after {n_rows:,} rows")
+            with ExitStack() as stack:
+                write = _writer(stack, folder / name, fitted)
+                for source in read_in_parts(path, _ROWS, separator=separator, header=header):
+                    table = tested_columns(fitted, source)
+                    numeric_columns(source, table[columns_of_numbers(fitted, table)], may_drop=False)
+                    needed = columns_without_gaps(fitted, table)
+                    complete = table[needed].notna().all(axis=1).to_numpy()
+                    if not drop_missing:
+                        complete_rows(source, table[needed], drop_missing=False, needed=needed)
+                    write(_labels(fitted, source, table, complete), source.first_row)
+                    n_rows, n_left_out = n_rows + len(complete), n_left_out + int((~complete).sum())
+    if n_left_out:
+        note(f"{n_left_out:,} rows have missing values and no cluster")
+    note(f"wrote {len(files)} files of {n_rows:,} rows to {out}")
+
+
+def _part_name(path: str) -> str:
+    """What a file's clusters are written as: Parquet as such, everything else as CSV."""
+    name = Path(Path(path).name.removesuffix(".gz").removesuffix(".bz2").removesuffix(".xz").removesuffix(".zip"))
+    return name.stem + (".parquet" if is_parquet(path) else ".csv")
+
+
+def _writer(stack: ExitStack, path: Path, fitted: TreeEstimator) -> Callable[[Labels, int], object]:
+    """What writes clusters, with the number of their first row, to a file that closes with the stack."""
+    names = fitted.cluster_names_
+    header = Labels([], names).header
+    if path.suffix == ".csv":
+        file = stack.enter_context(path.open("w", encoding="utf-8", newline=""))
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(header)
+        return lambda labels, first: lines.writerows(labels.lines(first))
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    types = [pa.int64(), pa.array(fitted.classes_.tolist()).type, pa.string()]
+    schema = pa.schema(list(zip(header, types, strict=False)))
+    writer = stack.enter_context(parquet.ParquetWriter(path, schema))
+
+    def write(labels: Labels, first: int) -> None:
+        rows = [dict(zip(header, line, strict=True)) for line in labels.lines(first)]
+        writer.write_table(pa.Table.from_pylist(rows, schema))
+
+    return write

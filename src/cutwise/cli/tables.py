@@ -1,4 +1,4 @@
-"""Reading a table: CSV, TSV or Parquet, packed or not, from a file or standard input, told apart by what it holds."""
+"""Reading a table: CSV, TSV or Parquet, packed or not, from files or standard input, told apart by what they hold."""
 
 from __future__ import annotations
 
@@ -6,21 +6,26 @@ import bz2
 import gzip
 import io
 import lzma
+import os
+import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
+from glob import escape, glob, has_magic
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli.cells import Reading, with_columns
-from cutwise.cli.text import check_names_differ, read_text
+from cutwise.cli.cells import MISSING, Reading, with_columns
+from cutwise.cli.text import check_names_differ, find_layout, first_lines, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
 from cutwise.table.intake import check_option
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
 
 
 STANDARD_INPUT = "-"
@@ -44,11 +49,13 @@ class Source:
     has_names: bool = True  # False when the file's first line is data already; columns are then ``x0``, ``x1``, ...
     removed: tuple[int, ...] = ()  # numbers of the lines from ``first_line`` on that are no rows
     readings: Mapping[str, Reading] = field(default_factory=dict)  # what was decided about columns of text
+    first_row: int = 0  # the number of row 0 in a file that is read in parts
+    lazy: pl.LazyFrame | None = None  # a table to be read in batches; ``frame`` has its columns and no rows
 
     def row(self, number: int) -> str:
         """A row in words: ``row 3 (line 5 of data.csv; rows are counted from 0)``."""
         if self.first_line is None:
-            return f"row {number} of {self.name} (rows are counted from 0)"
+            return f"row {self.first_row + number} of {self.name} (rows are counted from 0)"
         line = number
         for removed in self.removed:
             line += removed <= line
@@ -60,8 +67,158 @@ class Source:
         return self.frame[column] if words is None else words
 
 
-def read_source(path: str, *, separator: str | None = None, header: bool | None = None) -> Source:
-    """Read a table from a file, or from standard input for ``-``.
+def find_files(given: Sequence[str]) -> list[str]:
+    """The files that paths, folders and patterns such as ``part-*.parquet`` stand for."""
+    found: list[str] = []
+    for path in given:
+        own = [path]
+        if os.path.isdir(path):
+            own = sorted(glob(os.path.join(escape(path), "*.parquet"))) or sorted(
+                glob(os.path.join(escape(path), "*.csv"))
+            )
+            if not own:
+                raise InvalidInputError(f"{path} is a directory, and holds neither *.parquet nor *.csv. Give files.")
+        elif has_magic(path) and not os.path.exists(path):
+            own = sorted(name for name in glob(path, recursive=True) if os.path.isfile(name))
+            if not own:
+                raise InvalidInputError(f"No file matches {path}. Check the folder and the ending.")
+        found += own
+    if len(set(found)) < len(found):
+        raise InvalidInputError(
+            f"{listed(sorted({p for p in found if found.count(p) > 1}))}: given twice. Give it once."
+        )
+    return found
+
+
+def read_source(*given: str, separator: str | None = None, header: bool | None = None) -> Source:
+    """Read a table from files of the same columns, or from standard input for ``-``; see ``find_files``."""
+    sources = [_read_file(path, separator=separator, header=header) for path in find_files(given)]
+    return sources[0] if len(sources) == 1 else _joined(sources, name_of(given, len(sources)))
+
+
+def name_of(given: Sequence[str], n_files: int) -> str:
+    """What messages call several files."""
+    return f"{' '.join(given) if len(given) < 4 else f'{given[0]} ... {given[-1]}'} ({n_files} files)"
+
+
+def _joined(sources: Sequence[Source], name: str) -> Source:
+    """The rows of several sources as those of one."""
+    import pandas as pd
+
+    first = sources[0]
+    for source in sources[1:]:
+        check_same_columns(first.name, list(first.frame.columns), source.name, list(source.frame.columns))
+    frame = pd.concat([source.frame[first.frame.columns] for source in sources], ignore_index=True)
+    readings = {column: own for source in reversed(sources) for column, own in source.readings.items()}
+    for column, own in readings.items():
+        if any(column in source.readings and source.readings[column].words is not None for source in sources):
+            words = pd.concat([source.labels(column) for source in sources], ignore_index=True)
+            readings[column] = replace(own, words=words)
+    return Source(frame, name, has_names=first.has_names, readings=readings)
+
+
+def check_same_columns(first: str, columns: Sequence[str], other: str, found: Sequence[str]) -> None:
+    """Refuse files that are no parts of one table."""
+    lacks, more = [c for c in columns if c not in found], [c for c in found if c not in columns]
+    if lacks or more:
+        what = f"lacks {listed(lacks)}" if lacks else f"has {listed(more)} too"
+        raise InvalidInputError(f"{other} {what}, other than {first}. Several files need the same columns.")
+
+
+def bytes_of(size: str) -> float:
+    """How many bytes ``2GiB``, ``500 MB`` or a plain number are."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*(?:([KMGT])(i?)B?|B)?\s*", size, re.IGNORECASE)
+    if found is None or float(found[1]) == 0:
+        raise InvalidInputError(f"--max-memory {size} is no size. Say it such as 2GiB or 500MB.")
+    power = 0 if found[2] is None else "KMGT".index(found[2].upper()) + 1
+    return float(found[1]) * float(1024 if found[3] else 1000) ** power
+
+
+def memory_at_hand() -> float:
+    """Half of this machine's memory, in bytes; infinite where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) / 2
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
+
+
+def size_in_memory(files: Sequence[str]) -> float:
+    """About how many bytes a fit of the table in these files takes; 0 where they cannot be read in batches."""
+    total = 0.0
+    for path in files:
+        if not os.path.isfile(path):
+            return 0.0
+        if is_parquet(path):
+            _need("pyarrow", "Reading Parquet files")
+            from pyarrow import parquet
+
+            about = parquet.read_metadata(path)
+            total += 40.0 * about.num_rows * about.num_columns
+            continue
+        with open(path, "rb") as file:
+            if file.read(8).startswith((*_COMPRESSED, *_ZIP)):
+                return 0.0
+        total += 8.0 * os.path.getsize(path)
+    return total
+
+
+def is_parquet(path: str) -> bool:
+    """Whether a file holds Parquet."""
+    with open(path, "rb") as file:
+        return file.read(4) == _PARQUET
+
+
+def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | None, header: bool | None) -> Source:
+    """A table of several files, or of a large one, that is to be read in batches."""
+    _need("polars", "Reading tables in batches")
+    import polars as pl
+
+    name = name_of(given, len(files)) if len(files) > 1 else files[0]
+    parts = []
+    for path in files:
+        if is_parquet(path):
+            parts.append(pl.scan_parquet(path, glob=False))
+            continue
+        with open(path, "rb") as file:
+            layout = find_layout(first_lines(file).decode(), path, separator=separator, header=header)
+        parts.append(
+            pl.scan_csv(
+                path, separator=layout.separator, decimal_comma=layout.decimal == ",", has_header=layout.has_names,
+                skip_rows=layout.skipped, with_column_names=partial(_named, layout.names), glob=False,
+                infer_schema_length=None, null_values=sorted(MISSING | {word.upper() for word in MISSING} | {"NaN"}),
+            )
+        )  # fmt: skip
+    try:
+        schemas = [part.collect_schema() for part in parts]
+    except pl.exceptions.PolarsError as error:
+        raise InvalidInputError(f"{name} cannot be read in batches: {error}") from error
+    for path, schema in zip(files, schemas, strict=True):
+        check_same_columns(files[0], schemas[0].names(), path, schema.names())
+    table = pl.concat([part.select(schemas[0].names()) for part in parts], how="vertical_relaxed")
+    return Source(pl.DataFrame(schema=table.collect_schema()).to_pandas(), name, lazy=table)
+
+
+def _named(names: Sequence[str], _: list[str]) -> list[str]:
+    return list(names)
+
+
+def read_in_parts(path: str, rows: int, *, separator: str | None, header: bool | None) -> Iterator[Source]:
+    """The rows of a file, so many at a time where it is a Parquet file; text is read at once."""
+    if not is_parquet(path):
+        yield _read_file(path, separator=separator, header=header)
+        return
+    _need("pyarrow", "Reading Parquet files")
+    from pyarrow import parquet
+
+    first = 0
+    with parquet.ParquetFile(path) as table:
+        for batch in table.iter_batches(rows):
+            yield Source(_with_decimals(batch.to_pandas()), path, first_row=first)
+            first += batch.num_rows
+
+
+def _read_file(path: str, *, separator: str | None, header: bool | None) -> Source:
+    """Read a table from one file.
 
     Separated text or Parquet; gzip, bzip2, xz and zip are unpacked on the way. The content decides, not the name's
     ending. A separator or a header that is not given is found out.

@@ -56,7 +56,7 @@ class Text:
 
 def read_text(file: IO[bytes], name: str, *, separator: str | None, header: bool | None) -> Text:
     """Read separated text from a seekable binary file."""
-    sample = _first_lines(file)
+    sample = first_lines(file)
     file.seek(0)
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if sample.startswith(mark)), "utf-8")
     if encoding != "utf-16" and b"\0" in sample:
@@ -147,7 +147,7 @@ def check_names_differ(names: Sequence[str], source: str) -> None:
         )
 
 
-def _first_lines(file: IO[bytes]) -> bytes:
+def first_lines(file: IO[bytes]) -> bytes:
     """Whole lines from the start: some hundred, or all there are."""
     lines = []
     size = 0

@@ -289,7 +289,8 @@ def need_memory(X: Any, what: str) -> None:
     if as_lazy(X) is not None:
         raise UnsupportedInputError(
             f"{what} takes a table in memory, and X is of type {type(X).__name__}. "
-            "Give it a sample, or all rows where they fit: X.collect() in polars."
+            "Give it a sample, or all rows where they fit: X.collect() in polars, X.compute() in Dask, X.toPandas() in "
+            "Spark."
         )
 
 

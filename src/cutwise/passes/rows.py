@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise._progress import tell
 from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError
 from cutwise.reference.objective import ENOUGH_BITS, Objective, find_cap, fixed_costs_by, second_excess
 from cutwise.table.intake import read_table, read_weights
@@ -136,6 +137,7 @@ class BatchedRows:
         sizes, is_one = np.zeros(0), True
         sample, hashes = np.empty((0, 0)), np.empty(0, dtype=np.uint64)
         for batch in lazy.batches():
+            tell(f"reading the table: {n_rows:,} rows")
             given: Any = None
             if y is not None:
                 batch, given = pop_column(batch, y, "y")
@@ -201,6 +203,7 @@ class BatchedRows:
         self.n_passes += 1
         start, name = time.perf_counter(), f"pass {self.n_passes}, {what}"
         for first in range(0, self.n_rows, BATCH_ROWS):
+            tell(f"{name}: {first:,} of {self.n_rows:,} rows")
             yield first, min(BATCH_ROWS, self.n_rows - first)
         self.say(f"{name}: {self.n_rows:,} rows, {time.perf_counter() - start:.2f} s")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.exceptions import InvalidInputError, UnsupportedInputError, did_you_mean, listed
+from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError, did_you_mean, listed
 from cutwise.table.convert import Frame, as_frame, is_annotated
 from cutwise.table.intake import read_weights
 from cutwise.table.table import Columns
@@ -27,9 +28,10 @@ class Batches:
 
     Parameters
     ----------
-    open : callable without arguments
+    open : callable without arguments, or list
         Gives a fresh iterator each time it is called: of arrays of shape (n, n_features), data frames or Arrow record
         batches, of the same columns. The batches may be of any size and in any order, but the same rows every time.
+        A list holds them.
     names : sequence of str, default=None
         Names of the columns, where the batches are arrays.
 
@@ -44,7 +46,13 @@ class Batches:
     [[0, 0, 0, 0], [1, 1, 1, 1]]
     """
 
-    def __init__(self, open: Callable[[], Iterable[Any]], names: Iterable[str] | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        open: Callable[[], Iterable[Any]] | list[Any] | tuple[Any, ...],  # noqa: A002
+        names: Iterable[str] | None = None,
+    ) -> None:
+        if isinstance(open, (list, tuple)):
+            open = open.__iter__  # noqa: A001
         if not callable(open):
             raise UnsupportedInputError(
                 f"Batches takes a function that gives the batches anew each time, not {type(open).__name__}: a fit "
@@ -60,12 +68,19 @@ class Batches:
 
 def _named(batch: Any, names: tuple[str, ...]) -> Any:
     """An array as a record batch with column names."""
-    import pyarrow as pa
-
+    pa = _pyarrow("Batches with names")
     values = np.asarray(batch)
     if values.ndim != 2 or values.shape[1] != len(names):
         raise InvalidInputError(f"Batches has {len(names)} names, and a batch of shape {values.shape}.")
     return pa.record_batch([pa.array(column) for column in values.T], names=list(names))
+
+
+def _pyarrow(what: str) -> Any:
+    """The package that batches of some engines come by."""
+    try:
+        return import_module("pyarrow")
+    except ImportError as error:
+        raise MissingDependencyError.of("pyarrow", purpose=f"{what}, read in batches,", extra="files") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +135,7 @@ def as_lazy(X: Any) -> LazyTable | None:
         return LazyTable(X, X.names, X.__iter__, lambda column: Batches(lambda: map(column.predict, X)))
     library, kind = type(X).__module__.partition(".")[0].lstrip("_"), type(X).__name__
     if library == "polars" and kind == "LazyFrame":
-        return _polars(X)
+        return polars_table(X)
     if library == "duckdb" and kind == "DuckDBPyRelation":
         return LazyTable(X, tuple(X.columns), lambda: iter(_arrow_reader(X)), lambda column: _project(X, column))
     if library == "pyarrow" and any(base.__name__ == "Dataset" for base in type(X).__mro__):
@@ -130,6 +145,8 @@ def as_lazy(X: Any) -> LazyTable | None:
             lambda: (batch for batch in _scan(X) if batch.num_rows),
             lambda column: _scanned(X, column),
         )
+    if library == "pyspark" and kind == "DataFrame" and hasattr(X, "mapInArrow"):
+        return LazyTable(X, tuple(X.columns), lambda: _spark_batches(X), lambda column: _selected(X, column))
     if library == "dask" and kind == "DataFrame":
         return LazyTable(
             X,
@@ -140,7 +157,8 @@ def as_lazy(X: Any) -> LazyTable | None:
     return None
 
 
-def _polars(X: Any) -> LazyTable:
+def polars_table(X: Any) -> LazyTable:
+    """A LazyFrame of polars."""
     import polars as pl
 
     if not hasattr(X, "collect_batches"):
@@ -170,11 +188,37 @@ def polars_expression(sql: str) -> Any:
 
 def _arrow_reader(X: Any) -> Any:
     """The record batches of a relation of DuckDB; its releases call it differently."""
+    _pyarrow("A DuckDB relation")
     return X.to_arrow_reader(BATCH_ROWS) if hasattr(X, "to_arrow_reader") else X.fetch_arrow_reader(BATCH_ROWS)
 
 
 def _project(X: Any, column: TreeColumn) -> Any:
     return X.project(f"{column.sql('duckdb')}\nAS {COLUMN}")
+
+
+def _spark_batches(X: Any) -> Iterator[Any]:
+    """The record batches of a Spark frame, partition by partition, as its workers write them."""
+    pa = _pyarrow("A Spark frame")
+
+    def written(batches: Iterator[Any]) -> Iterator[Any]:  # pickled by value: workers need no cutwise
+        import pyarrow as pa
+
+        for batch in batches:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            yield pa.record_batch([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["batch"])
+
+    names = list(X.columns)
+    numbered = X.toDF(*map(str, range(len(names))))  # mapInArrow parses names: one with a dot is a field to it
+    for row in numbered.mapInArrow(written, "batch binary").toLocalIterator():
+        yield from (batch.rename_columns(names) for batch in pa.ipc.open_stream(row[0]) if batch.num_rows)
+
+
+def _selected(X: Any, column: TreeColumn) -> Any:
+    from pyspark.sql import functions
+
+    return X.select(functions.expr(column.sql("spark")).alias(COLUMN))
 
 
 def _partitions(X: Any, column: TreeColumn) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 import narwhals as nw
@@ -210,10 +211,11 @@ def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
         return np.ma.filled(X.astype(np.float64), np.nan)
     if isinstance(X, np.ndarray):
         return np.asarray(X)
-    if X is None or isinstance(X, (str, bytes, dict, set, frozenset)):
-        hint = " Read the file first, for instance with pandas.read_csv." if isinstance(X, str) else ""
-        if isinstance(X, str) and X.endswith((".parquet", ".pq")):
-            hint = f" Read the file first: polars.scan_parquet({X!r}), or pandas.read_parquet."
+    if X is None or isinstance(X, (str, bytes, PathLike, dict, set, frozenset)):
+        path = str(X) if isinstance(X, (str, PathLike)) else None
+        hint = "" if path is None else " Read the file first, for instance with pandas.read_csv."
+        if path is not None and path.endswith((".parquet", ".pq")):
+            hint = f" Read the file first: polars.scan_parquet({path!r}), or pandas.read_parquet."
         hint = " Make a data frame of it: pandas.DataFrame(...)." if isinstance(X, dict) else hint
         raise UnsupportedInputError(
             f"{what} must be a table (a data frame, a 2D array, nested lists or a sparse matrix), "

@@ -1,0 +1,131 @@
+"""Explainable k-means as a stage of pyspark.ml: what it fits places rows by one expression of SQL, in the JVM."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise import estimators
+from cutwise.estimators import export_sql, load_model
+from cutwise.exceptions import MissingDependencyError
+
+try:
+    from pyspark import keyword_only
+    from pyspark.ml import Estimator, Model
+    from pyspark.ml.functions import vector_to_array
+    from pyspark.ml.param import Param, Params, TypeConverters
+    from pyspark.ml.param.shared import HasFeaturesCol, HasInputCols, HasPredictionCol, HasSeed, HasWeightCol
+    from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
+    from pyspark.sql import functions
+except ImportError as error:
+    raise MissingDependencyError.of("pyspark", purpose="cutwise.spark", extra="spark") from error
+
+__all__ = ["ExplainableKMeans", "ExplainableKMeansModel"]
+
+
+class _Columns(HasInputCols, HasFeaturesCol, HasPredictionCol, DefaultParamsReadable, DefaultParamsWritable):
+    """The columns of a stage: those of ``inputCols``, or where there are none the places of a vector."""
+
+    def _select(self, dataset: Any, places: list[int]) -> dict[str, Any]:
+        """Columns of a frame by their names in rules."""
+        if self.isSet("inputCols"):
+            return {name: functions.col(f"`{name.replace('`', '``')}`") for name in self.getInputCols()}
+        values = vector_to_array(functions.col(self.getFeaturesCol()))
+        return {f"{self.getFeaturesCol()}[{i}]": values[i] for i in places}
+
+
+class ExplainableKMeans(Estimator, _Columns, HasWeightCol, HasSeed):
+    """Clusters and a small tree that says them, of a Spark frame: the tree of the same rows in memory.
+
+    Parameters
+    ----------
+    inputCols : list of str, default=None
+        The columns to cluster on: complete numbers. Rules speak of them.
+    featuresCol : str, default="features"
+        A column of vectors in their place; rules speak of ``features[0]`` and so on.
+    predictionCol : str, default="prediction"
+        The column that ``transform`` adds.
+    weightCol : str, default=None
+        A column of whole numbers: how often each row counts.
+    k : int, default=8
+        How many clusters.
+    maxLeaves : int, default=None
+        Leaves at most; None means k.
+    algorithm : str, default="search"
+        How the tree is grown; see :class:`cutwise.ExplainableKMeans`.
+    seed : int, default=0
+        Same seed, same rows: same result, in whatever partitions and order these come.
+    """
+
+    k = Param(Params._dummy(), "k", "how many clusters", TypeConverters.toInt)
+    maxLeaves = Param(Params._dummy(), "maxLeaves", "leaves at most", TypeConverters.toInt)  # noqa: N815
+    algorithm = Param(Params._dummy(), "algorithm", "how the tree is grown", TypeConverters.toString)
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        inputCols: list[str] | None = None,
+        featuresCol: str = "features",
+        predictionCol: str = "prediction",
+        weightCol: str | None = None,
+        k: int = 8,
+        maxLeaves: int | None = None,
+        algorithm: str = "search",
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self._setDefault(k=8, algorithm="search", seed=0)
+        self._set(**self._input_kwargs)
+
+    def _fit(self, dataset: Any) -> ExplainableKMeansModel:
+        n = 0 if self.isSet("inputCols") else dataset.select(self.getFeaturesCol()).first()[0].size
+        columns = self._select(dataset, list(range(n)))
+        weight = self.getWeightCol() if self.isSet("weightCol") else None
+        rows = dataset.select(
+            *(column.alias(name) for name, column in columns.items()), *([] if weight is None else [weight])
+        )
+        model = estimators.ExplainableKMeans(
+            self.getOrDefault("k"),
+            max_leaves=self.getOrDefault("maxLeaves") if self.isSet("maxLeaves") else None,
+            algorithm=self.getOrDefault("algorithm"),
+            random_state=self.getSeed(),
+        ).fit(rows, sample_weight=weight)
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(Path(folder, "model.json"))
+            document = Path(folder, "model.json").read_text(encoding="utf-8")
+        return self._copyValues(ExplainableKMeansModel()._set(document=document))  # type: ignore[no-any-return]
+
+
+class ExplainableKMeansModel(Model, _Columns):
+    """What :class:`ExplainableKMeans` fits: ``transform`` adds the cluster of every row, null where one has no value.
+
+    Attributes
+    ----------
+    fitted : cutwise.ExplainableKMeans
+        The model itself: rules, figures, exports.
+    """
+
+    document = Param(Params._dummy(), "document", "the model file, as JSON", TypeConverters.toString)
+
+    @property
+    def fitted(self) -> Any:
+        """The model itself: rules, figures, exports."""
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "model.json").write_text(self.getOrDefault("document"), encoding="utf-8")
+            return load_model(Path(folder, "model.json"))
+
+    def clusterCenters(self) -> list[npt.NDArray[np.float64]]:  # noqa: N802 - as pyspark names it
+        """The centers of the tree's clusters."""
+        return list(self.fitted.cluster_centers_)
+
+    def _transform(self, dataset: Any) -> Any:
+        fitted = self.fitted
+        label, feature = functions.expr(export_sql(fitted, dialect="spark", form="case")), fitted.tree_.feature
+        places = {} if self.isSet("inputCols") else self._select(dataset, np.unique(feature[feature >= 0]).tolist())
+        placed = dataset.select("*", *(column.alias(name) for name, column in places.items()))
+        return placed.withColumn(self.getPredictionCol(), label).drop(*places)

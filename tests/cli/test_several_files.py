@@ -1,0 +1,133 @@
+"""Several files, and tables read in batches: the same tree as in memory, and clusters in a file each."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cutwise import load_model
+
+
+@pytest.fixture(params=["parquet", "csv"])
+def ending(request):
+    return request.param
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 4, 900)
+    return pd.DataFrame(
+        {
+            "row_id": np.arange(900),
+            "age": 20 * group + rng.integers(0, 9, 900),
+            "income": np.round(group + rng.normal(size=900), 3),
+            "same": 3,
+            "weight": rng.integers(1, 4, 900),
+            "segment": np.digitize(20 * group, [15, 50]),
+            "none": np.full(900, np.nan),
+        }
+    )
+
+
+def written(table, folder, ending):
+    folder.mkdir()
+    for i, part in enumerate(np.array_split(np.arange(len(table)), 4)):
+        own = table.iloc[part]
+        path = folder / f"part-{i}.{ending}"
+        own.to_parquet(path, index=False) if ending == "parquet" else own.to_csv(path, index=False)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-k", 4, "--algorithm", "imm", "--drop", "segment", "--weights", "weight"],
+        ["-k", 3, "--algorithm", "exshallow", "--max-leaves", 7],
+        ["--labels-from", "segment", "--algorithm", "exkmc", "--max-leaves", 4],
+    ],
+)
+def test_a_table_that_is_read_in_batches_gives_the_model_file_of_memory(cutwise, table, tmp_path, ending, options):
+    folder = written(table, tmp_path / "in", ending)
+    in_memory, in_batches = tmp_path / "memory.json", tmp_path / "batches.json"
+    common = [f"{folder}/part-*.{ending}", *options, "--scale", "none", "--out"]
+    first = cutwise("fit", *common, in_memory)
+    second = cutwise("fit", *common, in_batches, "--max-memory", "1kB")
+    assert (first.code, second.code) == (0, 0), second.err
+    assert "read in batches" not in first.err
+    assert "read in batches" in second.err
+    assert first.out == second.out
+    left_out = "left out: row_id (it numbers the rows), same (the same value in every row), none (no value)"
+    assert left_out in first.err
+    assert left_out in second.err
+    assert in_batches.read_bytes() == in_memory.read_bytes()
+
+
+def test_files_one_by_one_or_in_a_folder_are_one_table(cutwise, table, tmp_path, ending):
+    folder = written(table, tmp_path / "in", ending)
+    whole = tmp_path / "whole.csv"
+    table.to_csv(whole, index=False)
+    expected = cutwise("fit", whole, "-k", 4, "--seed", 1)
+    files = sorted(folder.iterdir())
+    for given in (files, [folder], [f"{folder}/part-[01].{ending}", *files[2:]]):
+        assert cutwise("fit", *given, "-k", 4, "--seed", 1).out.split("\n", 1)[1] == expected.out.split("\n", 1)[1]
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_predict_writes_a_file_of_clusters_for_each(cutwise, table, tmp_path, ending, holes, monkeypatch):
+    monkeypatch.setattr("cutwise.cli.predict._ROWS", 70)
+    model, out = tmp_path / "model.json", tmp_path / "out"
+    whole = tmp_path / "whole.csv"
+    table.to_csv(whole, index=False)
+    cutwise("fit", whole, "-k", 4, "--only", "age,income", "--name", "2=old", "--out", model)
+    if holes:
+        table.loc[[5, 700], "age"] = np.nan
+    folder = written(table, tmp_path / "in", ending)
+    result = cutwise("predict", model, folder, "--out", out, *(["--drop-missing"] if holes else []))
+    assert result.code == 0, result.err
+    assert ("2 rows have missing values" in result.err) == holes
+    assert sorted(path.name for path in out.iterdir()) == sorted(path.name for path in folder.iterdir())
+    read = pd.read_parquet if ending == "parquet" else pd.read_csv
+    parts = [read(path) for path in sorted(out.iterdir())]
+    assert [part["row"].tolist() for part in parts] == [list(range(225))] * 4
+    found = pd.concat(parts, ignore_index=True)
+    known = table["age"].notna()
+    expected = load_model(model).predict(table.loc[known, ["age", "income"]])
+    assert found["cluster"][known].astype(int).tolist() == expected.tolist()
+    assert found["cluster"][~known].isna().all()
+    assert (found["name"].fillna("") == np.where(found["cluster"] == 2, "old", "")).all()
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["fit", "none-*.csv", "-k", 2], "No file matches"),
+        (["fit", "a.csv", "b.csv", "-k", 2], "lacks 'y'"),
+        (["fit", "a.csv", "b.csv", "-k", 2, "--max-memory", "1kB"], "lacks 'y'"),
+        (["fit", "a.csv", "a.csv", "-k", 2], "given twice"),
+        (["fit", "a.csv", "-k", 2, "--max-memory", "much"], "such as 2GiB"),
+        (["fit", "[at].csv", "-k", 2, "--max-memory", 9], "lacks 'x'"),
+        (["fit", "t.csv", "-k", 2, "--max-memory", 9, "--scale", "none"], "--drop word"),
+        (["fit", "a.csv", "-k", 2, "--max-memory", 9], "--scale none"),
+        (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--labels", "l.csv"], "cutwise predict"),
+        (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--category", "x"], "--category"),
+        (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--objective", "kmedians"], "medians"),
+        (["predict", "model.json", "[ab].csv"], "--out FOLDER"),
+        (["predict", "model.json", "[ab].csv", "--out", "a.csv"], "exists already"),
+        (["predict", "model.json", "[ab].csv", "--out", "no/out"], "Create it first"),
+        (["predict", "model.json", "[ab].csv", "--out", "out"], "lacks 1 of the"),
+        (["predict", "model.json", "[a].csv", "more/a.csv", "--out", "out"], "written as a.csv"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused_and_nothing_is_written(cutwise, tmp_path, monkeypatch, args, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "more").mkdir()
+    for name in ("a.csv", "more/a.csv"):
+        (tmp_path / name).write_text("x,y\n" + "".join(f"{i % 7},{i % 2 * 10}\n" for i in range(40)))
+    (tmp_path / "b.csv").write_text("x,z\n" + "".join(f"{i % 7},{i % 5}\n" for i in range(40)))
+    (tmp_path / "t.csv").write_text("word,z,v\n" + "".join(f"{'ab'[i % 2]},{i % 5},{i % 3}\n" for i in range(40)))
+    assert cutwise("fit", "a.csv", "-k", 2, "--out", "model.json").code == 0
+    before = sorted(path.name for path in tmp_path.iterdir())
+    result = cutwise(*args)
+    assert result.code == 2
+    assert words in result.err.splitlines()[-1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
