@@ -64,7 +64,7 @@ def tree_of(given: Problem, root: grow.Node) -> SimpleNamespace:
         (-5, 4, True, 0),  # no digits at all
         (-1, 0, True, -1),
         (3, 3.5, True, 3),  # a center at 3.5
-        (3.2, 3.6, True, 3.4),  # two centers, no integer between
+        (3.2, 3.6, True, 3),  # two centers between two integers, where no row is
         (0.5, 2.5, True, 1),
         (98, 1003, True, 500),  # the middle is 550: 500 and 600 are as near
         (51873.42, 52416.1, False, 52000.0),

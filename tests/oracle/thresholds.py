@@ -1,8 +1,8 @@
 """The number that is printed for a cut between two neighboring values ``a < b``.
 
 On a column of integers: the integer ``t`` with ``a <= t < b`` that has the fewest significant digits, then the
-nearest to the middle of the first and the last such integer, then the smaller. Otherwise, or when there is no such
-integer: the float64 strictly between ``a`` and ``b`` whose shortest decimal has the fewest significant digits, then
+nearest to the middle of the first and the last such integer, then the smaller; where there is none (both ends are
+centers between two integers) the largest integer below ``a``. Otherwise: the float64 strictly between ``a`` and ``b`` whose shortest decimal has the fewest significant digits, then
 the nearest to the middle, then the smaller; ``a`` itself when no float64 lies strictly between. Zero counts as no
 digits. Numbers and middles are those of the printed decimals.
 """
@@ -83,6 +83,7 @@ def choose_threshold(a: float, b: float, integer: bool) -> float:
                 number = _nearest_with_digits(first, last, True, digits, True)
                 if number is not None:
                     return float(number)
+        return float(math.floor(Fraction(a)))
     middle = (printed(a) + printed(b)) / 2
     floats = floats_between(a, b, 200)
     if floats is not None:

@@ -140,27 +140,42 @@ def rounding(problem: Problem) -> Any:
 
 @dataclass
 class Place:
-    """A node of a fitted tree with what the tree sends there."""
+    """A node of a fitted tree with what the tree sends there.
+
+    ``low``, ``low_row``: of an inner node: the largest value on its left, of rows and centers, and of rows alone.
+    """
 
     node: int
     rows: np.ndarray
     centers: np.ndarray
     path: Path
+    low: float = -math.inf
+    low_row: float = -math.inf
 
 
 def walk(tree: Any, problem: Problem) -> Iterator[Place]:
-    """Every node in preorder with its rows, surviving centers and path."""
+    """Every node in preorder with its rows, surviving centers and path.
+
+    A center between two integers of a column of integers is where the leaf of its cluster is; equal ones stay together.
+    """
     every = Place(0, np.arange(problem.n_rows), np.arange(problem.n_centers), Path())
     waiting = [every]
     while waiting:
         place = waiting.pop()
-        yield place
         node = place.node
         if tree.children_left[node] < 0:
+            yield place
             continue
         feature, threshold = int(tree.feature[node]), float(tree.threshold[node])
         rows_left = problem.values[place.rows, feature] <= threshold
-        centers_left = problem.coordinates[place.centers, feature] <= threshold
+        along = problem.coordinates[place.centers, feature]
+        left = int(tree.children_left[node])
+        named = np.isin(place.centers, tree.cluster[left : left + _subtree(tree, left)])
+        is_between = (np.floor(along) == threshold) & problem.is_integer[feature]
+        centers_left = along <= max([threshold, *along[is_between & named]])
+        place.low_row = problem.values[place.rows[rows_left], feature].max(initial=-math.inf)
+        place.low = along[centers_left].max(initial=place.low_row)
+        yield place
         waiting.append(
             Place(
                 int(tree.children_right[node]),
@@ -179,10 +194,10 @@ def walk(tree: Any, problem: Problem) -> Iterator[Place]:
         )
 
 
-def _cut_taken(tree: Any, place: Place, cuts: list[Cut], problem: Problem) -> Cut:
-    """The candidate whose gap holds the node's threshold; its printed number must be the convention's."""
+def _cut_taken(tree: Any, place: Place, cuts: list[Cut], problem: Problem, low: float) -> Cut:
+    """The candidate above the largest value on the left; its printed number must be the node's threshold."""
     feature, threshold = int(tree.feature[place.node]), float(tree.threshold[place.node])
-    found = [cut for cut in cuts if cut.feature == feature and cut.low <= threshold < cut.high]
+    found = [cut for cut in cuts if cut.feature == feature and cut.low == low]
     _require(len(found) == 1, f"node {place.node}: x{feature} <= {threshold!r} is no valid cut of the node")
     expected = found[0].threshold(problem)
     _require(
@@ -222,7 +237,7 @@ def check_imm(tree: Any, problem: Problem, *, exact: bool = False) -> None:
             _check_separating_leaf(tree, place, problem)
             continue
         cuts = separating_cuts(problem, place.rows, place.centers)
-        taken = _cut_taken(tree, place, cuts, problem)
+        taken = _cut_taken(tree, place, cuts, problem, place.low)
         counts = [mistakes(problem, place.rows, place.centers, cut) for cut in cuts]
         mine, least = counts[cuts.index(taken)], min(counts)
         _require(
@@ -259,7 +274,7 @@ def check_induced(tree: Any, problem: Problem, depth_penalty: float | None, *, e
             _check_separating_leaf(tree, place, problem)
             continue
         cuts = valid_cuts(problem, place.rows, place.centers)
-        taken = _cut_taken(tree, place, cuts, problem)
+        taken = _cut_taken(tree, place, cuts, problem, place.low)
         costs = [induced(problem, place.rows, place.centers, cut) for cut in cuts]
         if depth_penalty is None:
             scores, allowed = costs, slack
@@ -370,7 +385,7 @@ def check_expansion(trees: list[Any], problem: Problem, *, exact: bool = False) 
         )
         place = next(place for place in walk(after, problem) if place.node == new)
         cuts = candidate_cuts(problem, place.rows, np.empty(0, dtype=int))
-        taken = _cut_taken(after, place, cuts, problem)
+        taken = _cut_taken(after, place, cuts, problem, place.low_row)
         scores = [surrogate(problem, place.rows, every, every, cut) for cut in cuts]
         score = scores[cuts.index(taken)]
         _require(

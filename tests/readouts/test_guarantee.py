@@ -22,7 +22,7 @@ def problem(seed, n=150, d=3, k=6):
 
 
 def written_out(X, centers, tree, weights):
-    """Lemma 5.5 from its definition: rows leave the count when they are first parted from their center."""
+    """Lemma 5.5 from its definition: rows leave the count when they are first parted from their center's leaf."""
     labels = ((X[:, None] - centers) ** 2).sum(axis=2).argmin(axis=1)
     cost = float(weights @ ((X - centers[labels]) ** 2).sum(axis=1))
     total = 0.0
@@ -32,23 +32,28 @@ def written_out(X, centers, tree, weights):
         if tree.feature[node] < 0:
             continue
         f, t = tree.feature[node], tree.threshold[node]
-        parted = (X[rows, f] <= t) != (centers[labels[rows], f] <= t)
+        left, right = tree.children_left[node], tree.children_right[node]
+        is_left = np.isin(np.arange(len(centers)), tree.cluster[left:right])  # nodes are in preorder
+        parted = (X[rows, f] <= t) != is_left[labels[rows]]
         diagonal = np.ptp(centers[inside], axis=0)
         total += weights[rows[parted]].sum() * float(diagonal @ diagonal)
-        for child, left in ((tree.children_left[node], True), (tree.children_right[node], False)):
-            stays = rows[~parted & ((X[rows, f] <= t) == left)]
-            pending.append((child, stays, inside[(centers[inside, f] <= t) == left]))
+        for child, side in ((left, True), (right, False)):
+            stays = rows[~parted & ((X[rows, f] <= t) == side)]
+            pending.append((child, stays, inside[is_left[inside] == side]))
     return min((8 * tree.depth * len(centers) + 2) * cost, 2 * cost + 2 * total)
 
 
+@pytest.mark.parametrize("dtype", [float, int])
 @pytest.mark.parametrize("seed", range(12))
-def test_the_bound_is_its_definition_and_holds(seed):
+def test_the_bound_is_its_definition_and_holds(seed, dtype):
     rng, X, centers = problem(seed)
+    X, centers = X.astype(dtype) // (1 if dtype is float else 5), centers / (1 if dtype is float else 5)
     for weights in (None, rng.integers(1, 4, len(X)), rng.integers(1, 9, len(X)) / 8, np.full(len(X), 3.0)):
         model = ExplainableKMeans(6, algorithm="imm", reference=centers).fit(X, sample_weight=weights)
         bound = imm_guarantee(model)
         expected = written_out(X, centers, model.tree_, np.ones(len(X)) if weights is None else weights)
         assert bound == pytest.approx(expected, rel=1e-9)
+        assert dtype is float or (model.tree_.threshold[model.tree_.feature >= 0] % 1 == 0).all()
         assert model.cost_ <= model.surrogate_cost_ <= bound
 
 

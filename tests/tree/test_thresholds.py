@@ -50,14 +50,17 @@ def floats_from(a, b, most=500):
 def by_looking_at_every_float(a, b, integer):
     """The definition, where the floats from a to b can be listed."""
     values = floats_from(a, b)
-    whole = [t for t in values if is_integer_of(t, a, b)] if integer else []
-    candidates = whole or values[1:] or values
-    return min(candidates, key=lambda t: rank(t, middle_of(a, b, bool(whole))))
+    if integer and math.ceil(a) >= b:
+        return float(math.floor(a)) + 0.0
+    candidates = [t for t in values if is_integer_of(t, a, b)] if integer else values[1:] or values
+    return min(candidates, key=lambda t: rank(t, middle_of(a, b, integer)))
 
 
 def by_trying_short_decimals(a, b, integer, most_digits=6):
     """The definition, where a decimal of a few digits fits; None where none does."""
-    if integer and math.ceil(a) < b:
+    if integer and math.ceil(a) >= b:
+        return float(math.floor(a)) + 0.0
+    if integer:
         middle, fits = middle_of(a, b, True), lambda t: is_integer_of(t, a, b)
     else:
         middle, fits = middle_of(a, b, False), lambda t: a < t < b
@@ -116,7 +119,8 @@ def short_decimals(draw):
         (-15.0, 0.0, False, -8.0),
         (0.1, 0.4, False, 0.2),  # a tie of the printed decimals, if not of the binary ones
         (0.5, 12.0, False, 6.0),  # 10 is as short, and further from the middle
-        (4.2, 4.7, True, 4.4),  # centers may lie between integers: no integer, hence a decimal
+        (4.2, 4.7, True, 4.0),  # centers may lie between two integers, thresholds do not
+        (-4.7, -4.2, True, -5.0),
         (4.2, 5.5, True, 5.0),
         (-0.0, 5e-324, False, 0.0),
         (-5e-324, 0.0, False, -5e-324),
@@ -151,12 +155,14 @@ def test_the_threshold_parts_the_two_values(x, y, integer):
     assume(x != y)
     a, b = min(x, y), max(x, y)
     t = choose_threshold(a, b, integer)
-    assert a <= t < b
     assert float(repr(t)) == t
-    if t == a and not (integer and a == math.floor(a)):
-        assert math.nextafter(a, b) == b
-    if integer and math.ceil(a) < b:
+    if integer:  # what is parted are integers: rows; a center between two of these may lie above its threshold
         assert t == math.floor(t)
+        assert math.floor(a) <= t < b
+        assert a <= t or math.ceil(a) >= b
+    else:
+        assert a <= t < b
+        assert t > a or math.nextafter(a, b) == b
 
 
 @given(near_floats(), st.booleans())

@@ -95,10 +95,10 @@ def _certify(model: Any, caller: str) -> ImmCertificate:
     tree, reference, scale = model.tree_, model.reference_, model._weight_scale
     mistakes = float(tree.n_node_mistakes.sum()) / scale
     # Fixed by the fit: parameters may have been set since.
-    if not model._imm_applies or reference.objective not in OBJECTIVES:
+    if not model._imm_applies or model._gaps is None or reference.objective not in OBJECTIVES:
         return ImmCertificate(model.cost_, reference.cost, math.nan, math.nan, mistakes)
     by_medians = reference.objective == KMEDIANS.name
-    spread, depth = mistake_spread(tree, reference.centers, squared=not by_medians, weight_scale=scale)
+    spread, depth = mistake_spread(tree, model._gaps, reference.centers, squared=not by_medians, weight_scale=scale)
     if by_medians:
         factor, instance = 2 * depth + 1, reference.cost + spread
     else:

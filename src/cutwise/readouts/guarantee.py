@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 
 import numpy as np
@@ -75,19 +75,26 @@ class ImmCertificate:
 
 
 def mistake_spread(
-    tree: ThresholdTree, centers: npt.NDArray[np.float64], *, squared: bool, weight_scale: float = 1.0
+    tree: ThresholdTree,
+    gaps: npt.NDArray[np.float64],
+    centers: npt.NDArray[np.float64],
+    *,
+    squared: bool,
+    weight_scale: float = 1.0,
 ) -> tuple[float, int]:
     """What the mistakes of an IMM tree can cost, and the depth of the part of it that parts the centers.
 
-    ``tree``: grown by IMM on these centers, with its mistakes; leaves that ExKMC added do no harm. ``centers`` (k,
-    n_features) float64: in the columns that are cut. ``squared``: whether a mistake counts for the squared diagonal of
+    ``tree``: grown by IMM on these centers, with its mistakes; leaves that ExKMC added do no harm. ``gaps`` (n_nodes,
+    4): what its thresholds lie between, see ``GrownTree``. ``centers`` (k, n_features) float64: in the columns that are cut. ``squared``: whether a mistake counts for the squared diagonal of
     the box around its node's centers, or for its l1 diameter. ``weight_scale``: what a mistake of weight 1 counts for
     in ``tree.n_node_mistakes``. Returns ``spread``: the sum over the nodes of mistakes times diameter. ``depth``: tests
     on the longest path to a single center (or several equal ones).
     """
     low = np.full((tree.n_nodes, centers.shape[1]), np.inf)
     high = np.full((tree.n_nodes, centers.shape[1]), -np.inf)
-    leaf = tree.apply(core.as_matrix(np.ascontiguousarray(centers)))
+    # A threshold in whole numbers can be below a center on its left, the lower end of its gap is not.
+    parting = replace(tree, threshold=np.where(tree.feature >= 0, gaps[:, 0], np.nan))
+    leaf = parting.apply(core.as_matrix(np.ascontiguousarray(centers)))
     np.minimum.at(low, leaf, centers)
     np.maximum.at(high, leaf, centers)
     spread, depth = 0.0, 0

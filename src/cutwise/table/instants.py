@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -84,7 +85,7 @@ def choose_boundary(a: float, b: float, kind: ColumnKind) -> float:
     Of all instants B with a < B <= b it is the one on the coarsest unit (year, month, day, hour, minute, second,
     millisecond), then nearest to the middle, then the earlier; the threshold is one step below.
     """
-    first, last = int(a), int(b)
+    first, last = math.floor(a), math.floor(b)  # centers lie between whole steps
     step = MICROSECONDS["day"] if kind.unit == "day" else 1
     middle = (first + last) * step // 2
     for unit in ("year", "month", *MICROSECONDS):
@@ -96,14 +97,14 @@ def choose_boundary(a: float, b: float, kind: ColumnKind) -> float:
 
 def choose_length(a: float, b: float) -> float:
     """The threshold of a cut of durations, a <= t < b: in the coarsest unit, then nearest to the middle."""
-    first, last = int(a), int(b) - 1
+    first, last = math.ceil(a), math.ceil(b) - 1
     for size in MICROSECONDS.values():
         low, high = -(-first // size), last // size
         if low <= high:
             middle = (first + last) // 2
             near = {min(max(n, low), high) for n in (middle // size, middle // size + 1)}
             return float(min((n * size for n in near), key=lambda t: (abs(2 * t - first - last), t)))
-    return float(first)
+    return float(math.floor(a))  # between two centers in one step
 
 
 def _near(middle: int, unit: str, zone: str | None) -> Iterator[int]:

@@ -39,7 +39,7 @@ _NEAR = 8  # up to so many float64 are looked at one by one
 
 def place_threshold(a: float, b: float, kind: ColumnKind) -> float:
     """Place the threshold of a cut between two neighboring values of a column, in the words of its kind."""
-    if kind.name == "date" and math.isfinite(a) and math.isfinite(b):
+    if kind.name == "date":
         return choose_boundary(a, b, kind)
     if kind.name == "duration":
         return choose_length(a, b)
@@ -53,13 +53,13 @@ def choose_threshold(a: float, b: float, integer: bool = False) -> float:
     free, and goes to the number that reads best. Numbers are taken as they are printed, by the shortest decimal that
     parses back to the same float64 (``repr``); 0 has no significant digit.
 
-    ``a``, ``b``: the neighboring values, finite, ``a < b``. ``integer``: whether the column holds integers. The
-    integers in ``[ceil(a), b - 1]`` are then preferred to anything else (up to the largest integer below ``b`` where
-    ``b`` is the coordinate of a center and no integer itself). Returns ``t``: ``a <= t < b``, never ``-0.0``. On an
-    integer column that has one, the integer of the interval with the fewest significant digits; else the float64
-    strictly between ``a`` and ``b`` with the fewest; of several the nearest to the middle of the interval, then the
-    smaller. ``a`` itself when no float64 lies between. Raises ``ValueError``: ``a`` and ``b`` that are not finite, or
-    not in increasing order.
+    ``a``, ``b``: the neighboring values, finite, ``a < b``. ``integer``: whether the column holds integers; ends that
+    are none are then coordinates of centers. Returns ``t``: ``a <= t < b``, never ``-0.0``. On an integer column the
+    integer of the interval with the fewest significant digits, or where it has none the largest below it, ``floor(a)``:
+    rows stay on their sides, and a center between two integers is where its leaf is. Else the float64 strictly between
+    ``a`` and ``b`` with the fewest; of several the nearest to the middle of the interval, then the smaller. ``a``
+    itself when no float64 lies between. Raises ``ValueError``: ``a`` and ``b`` that are not finite, or not in
+    increasing order.
 
     Examples
     --------
@@ -77,8 +77,7 @@ def choose_threshold(a: float, b: float, integer: bool = False) -> float:
         first, last = _first_integer(a), _last_integer(b)
         if first <= 0 <= last:
             return 0.0
-        if first <= last:
-            return _shortest(a, b, _half_way(first, last), whole=True)
+        return _shortest(a, b, _half_way(first, last), whole=True) if first <= last else math.floor(a) + 0.0
     if a < 0.0 < b:
         return 0.0
     if math.nextafter(a, b) == b:
@@ -259,9 +258,7 @@ class GrowingTree:
         (left_max, right_min), lower_gap = provider.partition(node, cut)
         if test.levels is None:
             kind = provider.kind(test.feature)
-            # Where costs are measured elsewhere, a center between two whole numbers is where its leaf is.
-            stays_whole = provider.searched is not None and kind.is_integer and math.isfinite(left_max - right_min)
-            if centers is not None and not stays_whole:
+            if centers is not None:
                 left_max = max(left_max, float(centers[centers <= cut.threshold].max(initial=-np.inf)))
                 right_min = min(right_min, float(centers[centers > cut.threshold].min(initial=np.inf)))
             test = replace(
