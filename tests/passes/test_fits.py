@@ -104,7 +104,7 @@ def test_every_door_partition_and_order_gives_the_bytes_of_memory(data):
     assert np.array_equal(in_batches.reference_.centers, in_memory.reference_.centers)
     assert np.array_equal(in_batches._gaps, in_memory._gaps, equal_nan=True)
     assert np.array_equal(in_batches._column_spreads, in_memory._column_spreads, equal_nan=True)
-    assert in_batches.column_kinds_ == in_memory.column_kinds_
+    assert in_batches._kinds == in_memory._kinds
 
 
 @pytest.fixture(scope="module")

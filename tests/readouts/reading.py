@@ -3,7 +3,7 @@
 It takes the text apart by the grammar a person would see, and decides rows with nothing but ``float`` and comparisons::
 
     rule       condition "and" condition ..., or "any row"
-    condition  NUMBER "<" NAME "<=" NUMBER, or NAME "<=" NUMBER, or NAME ">" NUMBER,
+    condition  NUMBER "<" NAME "<=" NUMBER, or NAME "<=", ">", "=" or "!=" NUMBER,
                or "(" NAME "<=" NUMBER "or" NAME ">" NUMBER ")"
     NAME       letters, digits, underscores and inner dots; or anything between backticks, where two backticks are one
                and a backslash starts an escape
@@ -16,7 +16,7 @@ TOKEN = re.compile(
     r"""\s*(?:
         (?P<quoted>`(?:[^`]|``)*`(?!`))
       | (?P<number>-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]))
-      | (?P<operator><=|<|>|\(|\))
+      | (?P<operator><=|!=|<|>|=|\(|\))
       | (?P<word>[^\W\d][\w]*(?:\.\w+)*)
     )""",
     re.VERBOSE,
@@ -78,12 +78,13 @@ class Reader:
             return lambda row: low < row[name] and upper(row)
         return self.comparison()
 
-    def comparison(self, operators=("<=", ">")):
+    def comparison(self, operators=("<=", ">", "=", "!=")):
         name = self.take("name")
         operator = self.take("operator")
         assert operator in operators
         bound = self.take("number")
-        return (lambda row: row[name] <= bound) if operator == "<=" else (lambda row: row[name] > bound)
+        compare = {"<=": float.__le__, ">": float.__gt__, "=": float.__eq__, "!=": float.__ne__}[operator]
+        return lambda row: compare(float(row[name]), bound)
 
     def rule(self):
         if self.peek() == ("word", "any"):

@@ -1,6 +1,8 @@
 """Conditions merged along a path: the same rows, in the fewest words."""
 
 import math
+from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -8,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutwise.readouts.conditions import Condition, Region, conditions_of, explanation_sizes, walk_leaves
-from cutwise.table.table import Columns
+from cutwise.table.table import INTEGER, Columns
+from tests.readouts.reading import read_rule
 from tests.tree.random_trees import chain, naive_apply, random_tree, rows_for
 
 ONE_COLUMN = Columns(("x",), has_names=True)
@@ -83,6 +86,23 @@ def test_a_region_is_described_in_the_fewest_conditions(path):
 )
 def test_conditions_are_printed_as_people_write_them(condition, text):
     assert str(condition) == text
+
+
+@pytest.mark.parametrize("extent", [None, (0.0, 3.0), (-1.0, 1.0), (2.0, 2.0)])
+def test_one_whole_number_is_said_as_it_is_and_means_what_the_bounds_do_from_the_least_to_the_largest(extent):
+    kind, (least, most) = replace(INTEGER, extent=extent), extent or (-50.0, 50.0)
+    seen = np.arange(least, most + 1)
+    ends = (-math.inf, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, math.inf)
+    for lower, upper in combinations(ends, 2):
+        if (lower, upper) == (-math.inf, math.inf):
+            continue  # no condition
+        for outside in (False, True)[: 1 + (lower > -math.inf and upper < math.inf)]:
+            condition = Condition(0, "x", lower, upper, outside=outside, kind=kind)
+            says = read_rule(str(condition))
+            inside = seen[(seen > lower) & (seen <= upper)]
+            assert [says({"x": value}) for value in seen] == condition.holds(seen).tolist()
+            assert (f"x {'!=' if outside else '='} " in str(condition)) == (len(inside) == 1)
+            assert "=" not in condition.written("x", by_bounds=True).replace("<=", "")
 
 
 def test_thirty_and_seventy_are_seventy():

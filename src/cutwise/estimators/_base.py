@@ -558,7 +558,12 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
         self._gaps = rows.gaps_of_all(tree, grown.gaps)
         self.cluster_names_ = {}  # those of an earlier fit belonged to other clusters
-        self._column_spreads = rows.deviations(np.unique(tree.feature[tree.feature >= 0]).tolist())
+        asked = np.unique(tree.feature[tree.feature >= 0]).tolist()
+        self._column_spreads = rows.deviations(asked)
+        self._kinds = tuple(
+            replace(kind, extent=rows.extent(j)) if kind.name == "integer" and j in asked else kind
+            for j, kind in enumerate(rows.table.kinds)
+        )
         # What is proved is about distances in the columns that are cut, and about leaves that lower them.
         by_disagreement = getattr(self, "expansion", None) == "expand" and tree.n_leaves > len(self.classes_)
         self._imm_applies = self.preprocessor_ is None and costs.distances and not by_disagreement

@@ -86,6 +86,11 @@ class SummedRows(TrainingRows):
         """See :class:`TrainingRows`."""
         return leaf_of_row
 
+    def extent(self, column: int) -> tuple[float, float]:
+        """See :class:`TrainingRows`."""
+        least, most = self._rows.extents[:, column].tolist()
+        return least, most
+
     def deviations(self, columns: Sequence[int]) -> Float64:
         """See :class:`TrainingRows`."""
         rows = self._rows

@@ -184,6 +184,12 @@ class TrainingRows:
         """The weighted sum of one cost a row; an ``InvalidInputError`` where one is beyond float64."""
         return sum_costs(values, self._summing_weights)
 
+    def extent(self, column: int) -> tuple[float, float]:
+        """The least and the largest known value in a column of the input."""
+        values = as_dense(self.table.values[:, [column]]).astype(np.float64)
+        values = values if self.encoded.row_of is None else values[self.encoded.row_of]
+        return float(np.nanmin(values)), float(np.nanmax(values))
+
     def deviations(self, columns: Sequence[int]) -> npt.NDArray[np.float64]:
         """Weighted standard deviations of some of the input's columns, shape (n_columns,); nan for the others.
 

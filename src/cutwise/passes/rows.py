@@ -107,7 +107,7 @@ class BatchedRows:
 
     ``values``, ``weights``: where they lie. ``columns``: of the table, ``library``: of its batches. ``total_weight``:
     of all rows. ``labels``, ``classes``: codes, and what they stand for where a column of labels was given.
-    ``column_sizes`` (d,): the largest absolute values. ``sample``: rows that bins are planned by.
+    ``extents`` (2, d): the least and the largest values. ``sample``: rows that bins are planned by.
     ``n_passes``: how often rows were gone over.
     """
 
@@ -120,7 +120,7 @@ class BatchedRows:
     labels: _Column
     classes: npt.NDArray[np.generic] | None
     total_weight: int
-    column_sizes: Float64
+    extents: Float64
     sample: Float64
     say: Callable[[str], None]
     n_passes: int = 1
@@ -134,7 +134,7 @@ class BatchedRows:
         labels = _Labels(_Column(folder / "labels"))
         first: Table | None = None
         n_rows = total = 0
-        sizes, is_one = np.zeros(0), True
+        extents, is_one = np.zeros((2, 0)), True
         sample, hashes = np.empty((0, 0)), np.empty(0, dtype=np.uint64)
         for batch in lazy.batches():
             tell(f"reading the table: {n_rows:,} rows")
@@ -143,7 +143,8 @@ class BatchedRows:
                 batch, given = pop_column(batch, y, "y")
             table, own = _checked(batch, weights)
             if first is None:
-                first, sizes, sample = table, np.zeros(table.n_columns), np.empty((0, table.n_columns))
+                first, sample = table, np.empty((0, table.n_columns))
+                extents = np.outer([np.inf, -np.inf], np.ones(table.n_columns))
             if (table.names, table.kinds, table.values.dtype) != (first.names, first.kinds, first.values.dtype):
                 raise InvalidInputError(
                     f"The batches of X differ: the first has columns {first.names} of {first.values.dtype}, another "
@@ -163,7 +164,7 @@ class BatchedRows:
             if y is not None:
                 labels.append(given, y)
             n_rows += len(x)
-            sizes = np.maximum(sizes, np.abs(x.astype(np.float64)).max(axis=0))
+            extents = np.array([np.minimum(extents[0], x.min(axis=0)), np.maximum(extents[1], x.max(axis=0))])
             # Equal rows have equal hashes, and count once: what heavy rows hold is one value of many.
             own_hashes = core.row_hashes(core.as_matrix(x), 1)
             if len(hashes) == SAMPLE:
@@ -188,10 +189,15 @@ class BatchedRows:
             labels.column,
             labels.finish() if y is not None else None,
             total,
-            sizes,
+            extents,
             sample,
             say,
         )
+
+    @property
+    def column_sizes(self) -> Float64:
+        """The largest absolute values, shape (d,)."""
+        return np.asarray(np.abs(self.extents).max(axis=0))
 
     @property
     def n_distinct_known(self) -> int:

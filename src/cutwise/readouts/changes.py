@@ -256,12 +256,20 @@ def explain_rows(labeled: LabeledTree, X: Any) -> list[str]:
             for condition in conditions:
                 if condition.feature not in columns:
                     columns[condition.feature] = column_of(table, condition.feature)
-                written = _write_values(columns[condition.feature][here], condition)
-                parts.append([f"{condition} (is {value})" for value in written])
+                values = columns[condition.feature][here]
+                written = zip(_write_values(values, condition), _is_said(values, condition).tolist(), strict=True)
+                bounds = condition.written(quoted(condition.name), by_bounds=True)
+                parts.append([str(condition) if said else f"{bounds} (is {value})" for value, said in written])
             said = [head + " and ".join(row) for row in zip(*parts, strict=True)]
         for row, sentence in zip(here.tolist(), said, strict=True):
             sentences[row] = sentence
     return sentences
+
+
+def _is_said(values: npt.NDArray[np.generic], condition: Condition) -> npt.NDArray[np.bool_]:
+    """For which rows the condition itself says the value."""
+    only = None if condition.outside or condition.unknown else condition.only_value
+    return np.zeros(len(values), dtype=np.bool_) if only is None else values.astype(np.float64) == only
 
 
 def _write_values(values: npt.NDArray[np.generic], condition: Condition) -> list[str]:

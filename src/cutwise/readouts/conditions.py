@@ -17,6 +17,9 @@ from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 from .words import finite, json_value, levels_text, quoted, value_text
 
 
+_WHOLE_BELOW = 2.0**53  # up to here float64 tells every integer from the next
+
+
 @dataclass(frozen=True)
 class Condition:
     """A condition on one column: inside an interval or among some levels, or outside of these.
@@ -26,6 +29,9 @@ class Condition:
     x > upper``, both finite, or any known value but the levels. ``levels``: codes of levels, in place of bounds.
     ``unknown``: whether it holds for a missing number too; a missing level is a level. No levels and unknown: the value
     is missing; the outside of no levels: it is known. ``kind``: what the column holds.
+
+    People read ``children = 0`` where 0 is all that lies inside of what fit saw; whatever runs has the bounds, by which
+    a value that nobody has seen, such as -1, is on the side of its neighbors.
     """
 
     feature: int
@@ -74,11 +80,14 @@ class Condition:
     def __str__(self) -> str:
         return self.written(quoted(self.name))
 
-    def written(self, name: str) -> str:
-        """The condition with the column called like this."""
+    def written(self, name: str, *, by_bounds: bool = False) -> str:
+        """The condition with the column called like this; ``by_bounds``: as it is decided, also for unseen numbers."""
         if self.levels is not None:
             return self._written_levels(name)
         kind, unknown = self.kind, " or unknown" if self.unknown else ""
+        if not by_bounds and (only := self.only_value) is not None:
+            text = f"{name} {'!=' if self.outside else '='} {value_text(kind, only)}"
+            return f"({text}{unknown})" if unknown else text
         low, high = self.lower > -math.inf, self.upper < math.inf
         if kind.name == "bool" and not (low and high):
             text = f"{name} is {'true' if low else 'false'}"
@@ -97,6 +106,19 @@ class Condition:
             between = f"{lower} < {name} <= {upper}"
             text = between if low and high else f"{name} <= {upper}" if high else f"{name} > {lower}"
         return f"({text}{unknown})" if unknown else text
+
+    @property
+    def only_value(self) -> float | None:
+        """The one level, or whole number from the least to the largest of fit, of those it names; None: it has more."""
+        kind = self.kind
+        if self.levels is not None:
+            return float(self.levels[0]) if len(self.levels) == 1 else None
+        if kind.name not in ("integer", "ordered"):
+            return None
+        every = (-math.inf, math.inf) if kind.levels is None else (0.0, len(kind.levels) - 1.0)
+        least, most = kind.extent or every
+        low, high = max(float(np.floor(self.lower)) + 1, least), min(float(np.floor(self.upper)), most)
+        return high if low == high and abs(high) < _WHOLE_BELOW else None
 
     def _written_levels(self, name: str) -> str:
         levels = self.levels or ()

@@ -83,7 +83,7 @@ def condition_text(condition: Condition, name: str) -> str:
     # Spaces that do not break keep a number beside its sign.
     for sign, plain_sign in ((" <= ", " ≤\u00a0"), (" >= ", " ≥\u00a0"), (" > ", " >\u00a0"), (" < ", "\u00a0< ")):
         text = text.replace(sign, plain_sign)
-    if condition.outside and not condition.unknown:
+    if text.startswith("(") and not condition.unknown:
         text = text[1:-1].replace(" or \0", " or")
     return text.replace("\0", name)
 

@@ -7,6 +7,7 @@ category has one of these for every level. Everything that sums, walks and bound
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
@@ -48,6 +49,7 @@ class ColumnKind:
     has_gaps: bool = False  # whether values were missing at fit; False for categories
     has_other: bool = False  # whether rows of fit had levels beyond those of ``levels``
     left_out: str | None = None  # why the column takes no part: its values are all 0 then
+    extent: tuple[float, float] | None = None  # least and largest of fit, of integers that a tree asks about
 
     @property
     def is_integer(self) -> bool:
@@ -66,16 +68,16 @@ class ColumnKind:
 
     def to_dict(self) -> dict[str, Any]:
         """What a model file holds: the name, and what is not as usual."""
-        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "levels"}
-        levels = {} if self.levels is None else {"levels": list(self.levels)}
-        return {name: value for name, value in values.items() if value} | levels
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {name: value for name, value in values.items() if value or name == "levels" and value is not None}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ColumnKind:
         """The inverse of ``to_dict``; raises ``ValueError`` for what it never gives."""
         levels = data.get("levels")
-        kind = cls(**data) if levels is None else cls(**{**data, "levels": tuple(levels)})
-        found = kind.levels or ()
+        kind = cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
+        found, extent = kind.levels or (), kind.extent or (0.0, 0.0)
         is_sound = (
             kind.name in get_args(KindName)
             and (kind.name in ("category", "ordered")) == (levels is not None)
@@ -83,6 +85,8 @@ class ColumnKind:
             and all(isinstance(level, str | int | float | None) for level in found)
             and len(set(found)) == len(found)
             and all(isinstance(text, str | None) for text in (kind.zone, kind.left_out))
+            and len(extent) == 2
+            and -math.inf < extent[0] <= extent[1] < math.inf
             and all(isinstance(flag, bool) for flag in (kind.has_gaps, kind.has_other))
         )
         if not is_sound:
