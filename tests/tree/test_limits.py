@@ -1,6 +1,7 @@
 """Limits on columns, depth and leaves, against every cut that they allow."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,9 @@ from sklearn.datasets import load_wine
 from cutwise import ClusterExplainer, ExplainableKMeans, core, load_model
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
 from cutwise.table.table import NUMBER
+from cutwise.tree import recipes
 from cutwise.tree.limits import Limits, NoAllowedCutError
+from cutwise.tree.threshold_tree import ThresholdTree
 from tests.tree.mixed import Problem
 from tests.tree.test_mixed_cuts import induced, is_valid, mistakes, root_sides, shapes, sides, tagged
 
@@ -94,7 +97,8 @@ def test_no_allowed_cut_disagrees_less_than_that_of_expand(seed, gini):
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_no_allowed_cut_between_centers_is_better_than_the_root_of_the_tree(seed, algorithm):
+def test_no_allowed_cut_between_centers_is_better_than_the_root_of_the_tree(seed, algorithm, monkeypatch):
+    monkeypatch.setattr(recipes, "PlannedCriterion", lambda *_: SimpleNamespace(is_known=False))  # takes none back
     q = Limited.of(seed)
     p = q.p
     depth = max(int(np.ceil(np.log2(p.k))), 1)
@@ -266,3 +270,52 @@ def test_a_limit_of_rows_is_kept_and_the_search_for_sets_ends_on_a_column_of_man
     )
     assert model.n_leaves_ > 1
     assert np.bincount(model.apply(frame))[model.tree_.leaves].min() >= 400
+
+
+def has_tree(q: Limited, x: np.ndarray, max_depth: int, rows: np.ndarray, centers: np.ndarray, at: np.ndarray) -> bool:
+    """Whether thresholds give every center a leaf within limits, by trying all; ``at`` (k, d): where centers are."""
+    if len(centers) == 1 or (at[centers] == at[centers[0]]).all():
+        return True
+    if max_depth == 0:
+        return False
+    for j in np.flatnonzero(q.limits().columns):
+        for t in np.unique(np.append(at[centers, j], x[rows, j]))[:-1]:
+            inside, left = x[rows, j] <= t, at[centers, j] <= t
+            sides = (rows[inside], centers[left]), (rows[~inside], centers[~left])
+            if all(
+                0 < len(c) <= 2 ** (max_depth - 1) and q.p.weights[r].sum() >= q.least * len(c) for r, c in sides
+            ) and all(has_tree(q, x, max_depth - 1, r, c, at) for r, c in sides):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("algorithm", ["imm", "exgreedy"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_there_is_a_tree_wherever_thresholds_and_single_levels_make_one(seed, algorithm):
+    p = Limited.of(seed).p
+    q = replace(Limited.of(seed), least=int((0.5 + seed % 5 / 10) * p.weights.sum() / p.k))
+    max_depth = int(np.ceil(np.log2(p.k))) + seed % 2
+    tree, _ = grown(p, algorithm, p.k, q.limits(max_depth))
+    x = core.gather_rows(p.encoded.matrix, np.arange(len(p.labels)))
+    if tree is None:
+        assert not has_tree(q, x, max_depth, np.arange(len(x)), np.arange(p.k), p.coordinates())
+    elif algorithm == "imm" and tree.n_leaves == p.k:  # clusters with equal centers share a leaf
+        assert tree.n_node_mistakes.tolist() == mistakes_by_leaves(p, tree)
+
+
+def mistakes_by_leaves(p: Problem, tree: ThresholdTree) -> list[int]:
+    """By node: the weight of the rows whose cluster has its leaf on the other side of the cut."""
+    found, reaching = [], {0: np.arange(len(p.labels))}
+    for node in range(tree.n_nodes):  # in preorder: those on the left come first
+        rows, left, right = reaching.pop(node), tree.children_left[node], tree.children_right[node]
+        if left < 0:
+            found.append(0)
+            continue
+        inside = tree.test(node).holds(p.values[rows, tree.feature[node]])
+        reaching |= {left: rows[inside], right: rows[~inside]}
+        end = right
+        while tree.children_right[end] >= 0:
+            end = tree.children_right[end]
+        is_left, is_right = (np.isin(p.labels[rows], tree.cluster[a:b]) for a, b in ((left, right), (right, end + 1)))
+        found.append(int(p.weights[rows[(inside & is_right) | (~inside & is_left)]].sum()))
+    return found

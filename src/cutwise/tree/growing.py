@@ -7,20 +7,34 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from cutwise import core
 from cutwise.table.instants import choose_boundary, choose_length
 from cutwise.table.table import ColumnKind, SearchedColumns
 
 from .asked import ask
 from .limits import Limits, NoAllowedCutError
-from .provider import ExpansionCriterion, Gap, LeafCut, NodeSums, Provider, SeparationCriterion, SeparationNode
+from .provider import (
+    ExpansionCriterion,
+    Flags,
+    Gap,
+    GrowthProblem,
+    LeafCut,
+    MemoryProvider,
+    NodeSums,
+    Provider,
+    SeparatingCut,
+    SeparationCriterion,
+    SeparationNode,
+)
 from .threshold_tree import NodeTest, ThresholdTree, preorder
 
 # Wide enough for the exact sum of 1e308 and 5e-324; short sums stay short, so the width costs them nothing.
@@ -373,6 +387,117 @@ def separate(
         if progress is not None:
             progress(n_leaves)
     return inseparable
+
+
+_PLACES = 16
+"""Of the places for a threshold between two centers that limits allow, so many are tried: the least costly ones, and
+others all over, since what a cut leaves to those below may decide."""
+
+_MOST_PLANNED = 256
+"""Clusters, of which a tree can be a chain; each of its cuts is found by a call from the one above."""
+
+_MOST_TRIED = 2**24
+"""Values that are looked at before the search for a tree within limits gives up."""
+
+
+class PlannedCriterion:
+    """Cuts that give every center a leaf within limits, where one cut after the other at its best leaves some without.
+
+    Cuts are tried by cost, and taken back where no cut is left below. ``is_known``: whether there are any. Sets of
+    levels are not tried, single levels are. Every tree is tried where columns have few values in a node and the search
+    does not give up.
+    """
+
+    def __init__(self, problem: GrowthProblem, memory: MemoryProvider, limits: Limits) -> None:
+        self.clusters = np.arange(problem.n_clusters, dtype=np.int32)
+        columns = np.arange(memory.n_columns) if limits.columns is None else np.flatnonzero(limits.columns)
+        self._columns, self._coordinates, self._limits, self._labels = (
+            columns,
+            problem.coordinates,
+            limits,
+            memory.labels,
+        )
+        self._weights = np.ones(memory.table.n_rows, dtype=np.int64) if memory.weights is None else memory.weights
+        self._counts = np.ones_like(self._weights) if limits.counts is None else limits.counts
+        self._failed: set[tuple[int, bytes, bytes]] = set()
+        self._left = _MOST_TRIED
+        cuts: list[SeparatingCut | None] | None = None
+        if memory.table.n_rows * memory.n_columns <= _MOST_TRIED and problem.n_clusters <= _MOST_PLANNED:
+            rows = np.arange(memory.table.n_rows, dtype=np.int64)
+            self._values = core.gather_rows(memory.table.matrix, rows)[:, columns]
+            self._costs = (self._labels[:, np.newaxis] != self.clusters) * self._weights[:, np.newaxis]
+            if memory.has_costs:
+                self._costs = memory.costs.excess.astype(np.int64)
+            cuts = self._plan(rows, self.clusters, 0)
+        self.is_known, self._cuts = cuts is not None, iter(cuts or [])
+
+    def start(self, root: SeparationNode) -> None:
+        """See :class:`SeparationCriterion`."""
+
+    def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
+        """See :class:`SeparationCriterion`: the next one."""
+        return next(self._cuts)
+
+    def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
+        """See :class:`SeparationCriterion`."""
+
+    def _plan(self, rows: Int64, survivors: Int32, depth: int) -> list[SeparatingCut | None] | None:
+        """The cuts of a node and of all below it, those on the left first; None: there are none."""
+        if len(survivors) == 1:
+            return []
+        if not _differ(self._coordinates[survivors]):
+            return [None]
+        node = depth, survivors.tobytes(), rows.tobytes()
+        if node in self._failed or self._left < 0 or not self._limits.has_room(depth):
+            return None
+        self._left -= len(rows) * len(self._columns) + len(self._columns)
+        for _, j, threshold, goes_left in self._allowed(rows, survivors, depth):
+            is_left = self._values[rows, j] <= threshold
+            left = self._plan(rows[is_left], survivors[goes_left], depth + 1)
+            right = None if left is None else self._plan(rows[~is_left], survivors[~goes_left], depth + 1)
+            if left is not None and right is not None:
+                own = self._labels[rows]
+                is_own_left = np.isin(own, survivors[goes_left])
+                parted = (is_own_left != is_left) & np.isin(own, survivors)
+                mistakes = int(self._weights[rows[parted]].sum())
+                column = int(self._columns[j])
+                cut = SeparatingCut.at(column, threshold, self._coordinates, survivors, mistakes)
+                return [cut, *left, *right]
+        self._failed.add(node)
+        return None
+
+    def _allowed(
+        self, rows: Int64, survivors: Int32, depth: int
+    ) -> list[tuple[int, int, float, npt.NDArray[np.bool_]]]:
+        """The allowed cuts that are tried in a node: cost, column, threshold, and which centers go left; by cost."""
+        limits, k, found = self._limits, len(survivors), []
+        room = k if limits.max_depth is None else 2 ** min(limits.max_depth - depth - 1, 31)
+        for j, column in enumerate(self._columns.tolist()):
+            along = self._coordinates[survivors, column]
+            order = np.argsort(self._values[rows, j], kind="stable")
+            x = self._values[rows[order], j]
+            counts = np.append(0, np.cumsum(self._counts[rows[order]]))
+            costs = self._costs[rows[order]][:, survivors]
+            for a, b in pairwise(np.unique(along).tolist()):
+                goes_left = along <= a
+                n_left = int(goes_left.sum())
+                if max(n_left, k - n_left) > room:
+                    continue
+                at = np.arange(np.searchsorted(x, a, "right"), np.searchsorted(x, b, "left") + 1)
+                between = np.ones(len(at), dtype=np.bool_)
+                between[1:-1] = x[at[1:-1] - 1] < x[at[1:-1]]
+                least, most = limits.least * n_left, counts[-1] - limits.least * (k - n_left)
+                at = at[between & (counts[at] >= least) & (counts[at] <= most)]
+                left = np.append(0, np.cumsum(costs[:, goes_left].min(axis=1)))
+                right = np.append(0, np.cumsum(costs[:, ~goes_left].min(axis=1)))
+                cost = left[at] + right[-1] - right[at]
+                if len(at) > _PLACES:
+                    spread = np.linspace(0, len(at) - 1, _PLACES // 2).astype(np.intp)
+                    chosen = np.union1d(spread, np.argsort(cost, kind="stable")[: _PLACES // 2])
+                    at, cost = at[chosen], cost[chosen]
+                for place, price in zip(at.tolist(), cost.tolist(), strict=True):
+                    found.append((price, j, max(a, x[place - 1]) if place else a, goes_left))
+        return sorted(found, key=lambda cut: cut[:3])
 
 
 def _differ(points: npt.NDArray[np.float64]) -> bool:

@@ -342,6 +342,10 @@ class MemoryProvider:
         self._slices: list[tuple[int, int]] = [(0, table.n_rows)]
         self._states: dict[Separation[Any], Any] = {}
 
+    def anew(self) -> MemoryProvider:
+        """The same rows, all in the root."""
+        return MemoryProvider(self.table, self._labels, self._costs, self.n_jobs)
+
     @property
     def n_columns(self) -> int:
         """See :class:`Provider`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -18,8 +18,8 @@ from .criteria.feature_mistakes import FeatureMistakeCriterion
 from .criteria.induced import InducedCriterion, ShallowCriterion
 from .criteria.mistakes import MistakeCriterion
 from .criteria.surrogate import SurrogateCriterion
-from .growing import GrowingTree, GrownTree, expand, separate
-from .limits import Limits
+from .growing import GrowingTree, GrownTree, PlannedCriterion, expand, separate
+from .limits import Limits, NoAllowedCutError
 from .provider import ExpansionCriterion, Features, GrowthProblem, MemoryProvider, SeparationCriterion
 
 CUTS = ("interval", "threshold")
@@ -172,7 +172,18 @@ def grow(
     inseparable: list[tuple[int, ...]] = []
     further = recipe.expansion
     if recipe.base is not None:
-        inseparable = separate(tree, recipe.base(problem), progress, problem.limits, problem.coordinates)
+        try:
+            inseparable = separate(tree, recipe.base(problem), progress, problem.limits, problem.coordinates)
+        except NoAllowedCutError:
+            memory, limits = problem.provider, problem.limits
+            if limits is None or not isinstance(memory, MemoryProvider):
+                raise
+            planned = PlannedCriterion(problem, memory, limits)
+            if not planned.is_known:
+                raise
+            problem = replace(problem, provider=memory.anew())
+            tree = GrowingTree(problem.provider)
+            inseparable = separate(tree, planned, progress, limits, problem.coordinates)
         further = RECIPES[expansion].expansion if max_leaves > problem.n_clusters else None
     if further is not None:
         expand(tree, further(problem), max_leaves, progress, problem.limits)
