@@ -2,9 +2,9 @@
 
 On a column of integers: the integer ``t`` with ``a <= t < b`` that has the fewest significant digits, then the
 nearest to the middle of the first and the last such integer, then the smaller; where there is none (both ends are
-centers between two integers) the largest integer below ``a``. Otherwise: the float64 strictly between ``a`` and ``b`` whose shortest decimal has the fewest significant digits, then
-the nearest to the middle, then the smaller; ``a`` itself when no float64 lies strictly between. Zero counts as no
-digits. Numbers and middles are those of the printed decimals.
+centers between two integers) the largest integer below ``a``. Otherwise: the float64 strictly between ``a`` and ``b``
+whose shortest decimal has the fewest significant digits, then the nearest to the middle, then the smaller; ``a`` itself
+when no float64 lies strictly between. Zero counts as no digits. Numbers and middles are those of the printed decimals.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
 from .words import finite, json_value, levels_text, quoted, value_text
 
-
 _WHOLE_BELOW = 2.0**53  # up to here float64 tells every integer from the next
 
 

@@ -85,10 +85,11 @@ def mistake_spread(
     """What the mistakes of an IMM tree can cost, and the depth of the part of it that parts the centers.
 
     ``tree``: grown by IMM on these centers, with its mistakes; leaves that ExKMC added do no harm. ``gaps`` (n_nodes,
-    4): what its thresholds lie between, see ``GrownTree``. ``centers`` (k, n_features) float64: in the columns that are cut. ``squared``: whether a mistake counts for the squared diagonal of
-    the box around its node's centers, or for its l1 diameter. ``weight_scale``: what a mistake of weight 1 counts for
-    in ``tree.n_node_mistakes``. Returns ``spread``: the sum over the nodes of mistakes times diameter. ``depth``: tests
-    on the longest path to a single center (or several equal ones).
+    4): what its thresholds lie between, see ``GrownTree``. ``centers`` (k, n_features) float64: in the columns that are
+    cut. ``squared``: whether a mistake counts for the squared diagonal of the box around its node's centers, or for its
+    l1 diameter. ``weight_scale``: what a mistake of weight 1 counts for in ``tree.n_node_mistakes``. Returns
+    ``spread``: the sum over the nodes of mistakes times diameter. ``depth``: tests on the longest path to a single
+    center (or several equal ones).
     """
     low = np.full((tree.n_nodes, centers.shape[1]), np.inf)
     high = np.full((tree.n_nodes, centers.shape[1]), -np.inf)

@@ -70,14 +70,15 @@ class ColumnKind:
         """What a model file holds: the name, and what is not as usual."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         values = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-        return {name: value for name, value in values.items() if value or name == "levels" and value is not None}
+        return {name: value for name, value in values.items() if value or (name == "levels" and value is not None)}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ColumnKind:
         """The inverse of ``to_dict``; raises ``ValueError`` for what it never gives."""
         levels = data.get("levels")
-        kind = cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
-        found, extent = kind.levels or (), kind.extent or (0.0, 0.0)
+        entries: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+        kind = cls(**entries)
+        found, extent = kind.levels or (), entries.get("extent", (0.0, 0.0))
         is_sound = (
             kind.name in get_args(KindName)
             and (kind.name in ("category", "ordered")) == (levels is not None)
@@ -85,7 +86,8 @@ class ColumnKind:
             and all(isinstance(level, str | int | float | None) for level in found)
             and len(set(found)) == len(found)
             and all(isinstance(text, str | None) for text in (kind.zone, kind.left_out))
-            and len(extent) == 2
+            and isinstance(extent, tuple)
+            and [isinstance(end, int | float) for end in extent] == [True, True]
             and -math.inf < extent[0] <= extent[1] < math.inf
             and all(isinstance(flag, bool) for flag in (kind.has_gaps, kind.has_other))
         )
