@@ -18,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 from cutwise import ExplainableKMeans, core
 from cutwise.exceptions import ColumnMismatchError, EmptyClusterWarning, NotFiniteError, UnseparableCentersWarning
 from cutwise.reference.fitted import unshared
+from cutwise.reference.objective import sum_weights
 
 ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc")
 
@@ -85,6 +86,21 @@ def test_more_leaves_never_cost_more_under_the_reference_centers(blobs):
         for leaves in (5, 7, 10, 20)
     ]
     assert costs == sorted(costs, reverse=True)
+
+
+@pytest.mark.parametrize("rows", ["distinct", "repeated", "whole weights", "fractional weights", "sparse"])
+def test_centers_are_the_exact_means_of_the_clusters_however_they_were_added_up(rows):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(600, 4)), 0 if rows == "repeated" else 8)
+    weights = {"whole weights": rng.integers(1, 5, 600), "fractional weights": rng.random(600)}.get(rows)
+    weights = None if weights is None else weights.astype(float)
+    table = sparse.csr_array(X) if rows == "sparse" else X
+    for algorithm in ("imm", "exgreedy"):
+        model = ExplainableKMeans(5, algorithm=algorithm, reference=X[:5]).fit(table, sample_weight=weights)
+        assert (model.labels_ != model.reference_.labels).any()
+        expected = core.cluster_means(core.as_matrix(X), model.labels_.astype(np.int32), 5, sum_weights(weights))[0]
+        present = np.unique(model.labels_)
+        np.testing.assert_array_equal(model.cluster_centers_[present], expected[present])
 
 
 def test_a_weight_is_a_repeated_row_through_a_scaler_that_takes_weights():

@@ -436,6 +436,24 @@ class TreeCosts:
 
 
 @dataclass(frozen=True, eq=False)
+class Moved:
+    """The rows whose cluster in a tree is not their nearest center's."""
+
+    rows: npt.NDArray[np.intp]
+    matrix: core.Matrix  # where distances are measured
+    codes: Int32
+    before: Int32
+
+    @classmethod
+    def of(cls, rows: TrainingRows, reference: Reference, codes: Int32) -> Moved | None:
+        """None where nothing is known of the costs by the nearest centers."""
+        if reference.row_costs is None:
+            return None
+        moved = np.flatnonzero(codes != reference.labels)
+        return cls(moved, core.as_matrix(rows.metric.values[moved]), codes[moved], reference.labels[moved])
+
+
+@dataclass(frozen=True, eq=False)
 class FitContext:
     """The clustering that a tree is compared with, and the rows of both."""
 
@@ -454,27 +472,40 @@ class FitContext:
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """What clusters of the m rows cost, from the cluster of each; one without rows keeps the reference's center."""
         rows, reference = self.rows, self.reference
-        centers, weight = rows.centers(self.objective, codes, self.n_clusters)
+        moved = Moved.of(rows, reference, codes)
+        centers, weight = self._best_centers(codes, moved)
         centers[weight == 0] = reference.centers[weight == 0]
         if self.given_costs is not None:
             cost = rows.sum(self.given_costs[np.arange(len(codes)), codes])
             return TreeCosts(cost, cost, centers, distances=False)
         return TreeCosts(
             cost=rows.sum(rows.costs(self.objective, centers, codes)),
-            surrogate_cost=rows.sum(self._costs_by_reference(codes)),
+            surrogate_cost=rows.sum(self._costs_by_reference(codes, moved)),
             centers=centers,
             between=cost_around_mean(centers, weight) if self.objective is KMEANS else None,
         )
 
-    def _costs_by_reference(self, codes: Int32) -> Float64:
+    def _best_centers(self, codes: Int32, moved: Moved | None) -> tuple[Float64, Float64]:
+        """Best center and weight of each cluster, where it can be from the reference's sums and the rows that moved."""
+        rows, reference, k = self.rows, self.reference, self.n_clusters
+        sums = None if moved is None or reference.row_costs is None else reference.row_costs.sums
+        if moved is None or sums is None or 2 * len(moved.rows) > rows.n_rows:
+            return rows.centers(self.objective, codes, k)
+        sizes, total, weights = rows.encoded.column_sizes, float(sums[2].sum()), sum_weights(rows.sample_weight)
+        of_moved = None if weights is None else weights[moved.rows].astype(np.int64)
+        came, left = (
+            core.cluster_sums(moved.matrix, labels, k, of_moved, sizes, total) for labels in (moved.codes, moved.before)
+        )
+        high, low, weight = (of + more - less for of, more, less in zip(sums, came, left, strict=True))
+        return core.means_of_sums(high, low, weight, sizes, total), weight.astype(np.float64)
+
+    def _costs_by_reference(self, codes: Int32, moved: Moved | None) -> Float64:
         """Cost of each row by the reference's center of its cluster, measured only where that is not the row's own."""
         rows, reference = self.rows, self.reference
-        if reference.row_costs is None:
+        if moved is None or reference.row_costs is None:
             return rows.costs(self.objective, reference.centers, codes)
         costs = reference.row_costs.own.copy()
-        moved = np.flatnonzero(codes != reference.labels)
-        matrix = core.as_matrix(rows.metric.values[moved])
-        costs[moved] = self.objective.label_costs(matrix, reference.centers, codes[moved], rows.n_jobs)
+        costs[moved.rows] = self.objective.label_costs(moved.matrix, reference.centers, moved.codes, rows.n_jobs)
         return costs
 
     def total_cost(self, costs: TreeCosts) -> float:
@@ -658,8 +689,9 @@ def make_reference(
             )
         else:
             reference = from_centers(
-                rows.metric, recipe.given, k, objective=objective, sample_weight=rows.sample_weight, n_jobs=n_jobs
-            )
+                rows.metric, recipe.given, k, objective=objective, sample_weight=rows.sample_weight, n_jobs=n_jobs,
+                column_sizes=rows.encoded.column_sizes if rows.same_columns else None,
+            )  # fmt: skip
     labels = rows.spread(reference.labels)
     if len(rows.left_out):
         left_out = core.as_matrix(space.table.values[rows.left_out])

@@ -245,15 +245,21 @@ def count_leaves(
         noise &= weights > 0
     all_counted = bool(counted.all())
     at, code = (leaf, codes) if all_counted else (leaf[counted], codes[counted])
-    own = tree.cluster[at] == code
     w = None if weights is None else (weights if all_counted else weights[counted])
-    of_leaf = tree.leaves
+    leaves = tree.leaves
+
+    def by_leaf_and_cluster(w: npt.NDArray[np.float64] | None) -> npt.NDArray[Any]:
+        cell = at.astype(np.intp) * n_clusters + code
+        return np.bincount(cell, w, m * n_clusters).reshape(m, n_clusters)[leaves]
+
+    n_rows = by_leaf_and_cluster(None)
+    weight = n_rows if w is None else by_leaf_and_cluster(w)
     return LeafCounts(
-        n_rows=np.bincount(at, minlength=m)[of_leaf],
-        n_noise=np.bincount(leaf[noise], minlength=m)[of_leaf],
-        weight=np.bincount(at, w, m)[of_leaf].astype(np.float64),
-        agreeing=np.bincount(at[own], None if w is None else w[own], m)[of_leaf].astype(np.float64),
-        cluster_weight=np.bincount(code, w, n_clusters).astype(np.float64),
+        n_rows=n_rows.sum(axis=1),
+        n_noise=np.bincount(leaf[noise], minlength=m)[leaves],
+        weight=weight.sum(axis=1).astype(np.float64),
+        agreeing=weight[np.arange(len(leaves)), tree.cluster[leaves]].astype(np.float64),
+        cluster_weight=weight.sum(axis=0).astype(np.float64),
     )
 
 

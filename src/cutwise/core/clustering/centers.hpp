@@ -175,7 +175,7 @@ class CostTile {
   std::vector<double> scratch_, costs_, dense_;
 };
 
-// Runs work(first row, number of rows, tile) over all rows on up to n_jobs threads.
+// Runs work(first row, number of rows, costs, tile) over all rows on up to n_jobs threads.
 template <class Work>
 void for_each_tile(const RowReader &x, const CenterPanels &centers, int n_jobs, Work &&work) {
   parallel_for(n_jobs, count_blocks(x.n_rows()), [&](int64_t block) {
@@ -183,7 +183,8 @@ void for_each_tile(const RowReader &x, const CenterPanels &centers, int n_jobs, 
     const int64_t last = std::min(x.n_rows(), (block + 1) * kBlockRows);
     for (int64_t row = block * kBlockRows; row < last; row += tile.capacity()) {
       const int64_t n = std::min(tile.capacity(), last - row);
-      work(row, n, tile.compute(row, n));
+      const double *costs = tile.compute(row, n);
+      work(row, n, costs, tile.tile());
     }
   });
 }

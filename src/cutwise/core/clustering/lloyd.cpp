@@ -240,7 +240,7 @@ class Lloyd {
 
   void lower_to(std::vector<double> &nearest, const std::vector<double> &centers) const {
     const CenterPanels panels(centers.data(), static_cast<int64_t>(centers.size()) / d_, d_, objective_, x_.is_sparse());
-    for_each_tile(x_, panels, n_jobs_, [&](int64_t first, int64_t n, const double *costs) {
+    for_each_tile(x_, panels, n_jobs_, [&](int64_t first, int64_t n, const double *costs, const Tile &) {
       for (int64_t r = 0; r < n; ++r)
         for (int64_t j = 0; j < panels.k(); ++j)
           nearest[first + r] = std::min(nearest[first + r], costs[r * panels.padded() + j]);

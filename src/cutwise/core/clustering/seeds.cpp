@@ -72,7 +72,7 @@ Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const W
       const int64_t padded = panels.padded();
       std::vector<double> potentials(padded, 0.0);
       costs.resize(n * padded);
-      for_each_tile(*reader, panels, 1, [&](int64_t first, int64_t rows, const double *c) {
+      for_each_tile(*reader, panels, 1, [&](int64_t first, int64_t rows, const double *c, const Tile &) {
         std::copy(c, c + rows * padded, costs.begin() + first * padded);
         if (s > 0) lower_potentials(c, rows, padded, closest.data() + first, weight.data() + first, potentials.data());
       });
@@ -106,7 +106,7 @@ class Swaps {
     if (weights != nullptr)
       for (int64_t i = 0; i < n_; ++i) weight_[i] = static_cast<double>(weights[i]);
     const CenterPanels panels(centers, k_, d_, objective_, x_.is_sparse());
-    for_each_tile(x_, panels, 1, [&](int64_t first, int64_t rows, const double *costs) {
+    for_each_tile(x_, panels, 1, [&](int64_t first, int64_t rows, const double *costs, const Tile &) {
       for (int64_t r = 0; r < rows; ++r) near_[first + r] = nearest_two(costs + r * panels.padded());
     });
   }
@@ -131,7 +131,7 @@ class Swaps {
     costs_.resize(n_ * padded);
     lowered_.assign(padded, 0.0);
     losses_.assign(k_ * padded, 0.0);
-    for_each_tile(x_, panels, 1, [&](int64_t first, int64_t rows, const double *c) {
+    for_each_tile(x_, panels, 1, [&](int64_t first, int64_t rows, const double *c, const Tile &) {
       std::copy(c, c + rows * padded, costs_.begin() + first * padded);
       add_losses(c, rows, padded, near_.data() + first, weight_.data() + first, lowered_.data(), losses_.data());
     });
