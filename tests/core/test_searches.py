@@ -145,11 +145,10 @@ def test_what_does_not_fit_is_refused() -> None:
     k, d = case.coordinates.shape
     other = core.as_matrix(case.values[:-1])
     histogram, totals = histogram_of(case, case.labels, None, None, 1)
-    known = core.CutCache()
 
     def mistakes(table=matrix, weights=None, survivors=case.survivors):
         return core.fewest_mistakes(
-            encoded, table, rows, case.labels, weights, rows[:0], histogram, totals, case.coordinates, survivors, known
+            encoded, table, rows, case.labels, weights, rows[:0], histogram, totals, case.coordinates, survivors
         )
 
     with pytest.raises(ValueError, match="same rows and columns"):
@@ -191,7 +190,7 @@ def test_fewest_mistakes_are_those_of_all_cuts(case: Case, with_histogram: bool)
     already_mistaken = case.rows[cluster[case.rows] < 0]
     least, features, thresholds = core.fewest_mistakes(
         case.encoded, case.matrix, case.rows, cluster, case.weights, already_mistaken,
-        histogram if with_histogram else None, totals, case.coordinates, case.survivors, core.CutCache(), n_jobs=2,
+        histogram if with_histogram else None, totals, case.coordinates, case.survivors, n_jobs=2,
     )  # fmt: skip
 
     served = cluster[case.rows] >= 0

@@ -412,28 +412,6 @@ def add_to_cost_histogram(
     n_jobs: int = 1,
 ) -> None: ...
 
-class CutCache:
-    """The best cuts of every column at a node."""
-
-    def __init__(self) -> None: ...
-
-def invalidate_changed_cuts(
-    cuts: CutCache,
-    matrix: Matrix,
-    lost_rows: NDArray[numpy.int32],
-    cluster: NDArray[numpy.int32],
-    coordinates: NDArray[numpy.float64],
-    lost_centers: NDArray[numpy.int32],
-    remaining_centers: NDArray[numpy.int32],
-) -> None:
-    """
-    Make a parent's best cuts those of a child that has lost a few rows and centers to its sibling, in place.
-
-    A column's cuts are forgotten where a lost row does not lie at its center's coordinate, or where no center that stays shares
-    the coordinate of a lost one. In every other column the child has the values, the centers and the mistakes of its parent.
-    lost_rows: each on its center's side, as the cut made no mistakes and none was made above. coordinates (k, d).
-    """
-
 def mistaken_rows(
     rows: NDArray[numpy.int32],
     cluster: NDArray[numpy.int32],
@@ -457,7 +435,6 @@ def fewest_mistakes(
     totals: NDArray[numpy.int64],
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],
-    known: CutCache,
     limits: Limits | None = None,
     n_jobs: int = 1,
 ) -> tuple[int, NDArray[numpy.int32], NDArray[numpy.float64]]:
@@ -467,8 +444,7 @@ def fewest_mistakes(
     rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was separated before;
     already_mistaken: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) or None, totals
     (k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
-    or more. known: the best cuts of every column, new or the parent's after invalidate_changed_cuts; known columns are not looked
-    at again, and on return it holds those of this node. Gives the fewest mistakes (-1 when no cut parts the centers), and the
+    or more. Gives the fewest mistakes (-1 when no cut parts the centers), and the
     features and thresholds (left ends of gaps) of every cut that attains them, in order. Moshkovitz, Dasgupta, Rashtchian,
     Frost (2020), Algorithm 1.
     """

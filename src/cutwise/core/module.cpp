@@ -5,40 +5,18 @@
 
 namespace nb = nanobind;
 
-void bind_encode(nb::module_ &m);
-void bind_group_rows(nb::module_ &m);
-void bind_distances(nb::module_ &m);
-void bind_sums(nb::module_ &m);
-void bind_means(nb::module_ &m);
-void bind_medians(nb::module_ &m);
-void bind_distinct_rows(nb::module_ &m);
-void bind_lloyd(nb::module_ &m);
-void bind_seeds(nb::module_ &m);
-void bind_apply(nb::module_ &m);
-void bind_pack(nb::module_ &m);
-void bind_histogram(nb::module_ &m);
-void bind_mistakes(nb::module_ &m);
-void bind_surrogate(nb::module_ &m);
-void bind_sets(nb::module_ &m);
-void bind_modes(nb::module_ &m);
-void bind_cliques(nb::module_ &m);
-void bind_ties(nb::module_ &m);
-void bind_induced(nb::module_ &m);
-void bind_two_nearest(nb::module_ &m);
-void bind_partition(nb::module_ &m);
-void bind_tallies(nb::module_ &m);
-void bind_ranks(nb::module_ &m);
-void bind_intervals(nb::module_ &m);
-void bind_feature_table(nb::module_ &m);
-void bind_feature_cuts(nb::module_ &m);
-void bind_optimal_means(nb::module_ &m);
-void bind_optimal_medians(nb::module_ &m);
-void bind_row_hashes(nb::module_ &m);
-void bind_grid_rows(nb::module_ &m);
-void bind_directions(nb::module_ &m);
-void bind_sample_bins(nb::module_ &m);
-void bind_tree_search(nb::module_ &m);
-void bind_polish(nb::module_ &m);
+// Each stage has a bind_* function; what others take comes before them.
+// clang-format off
+#define CUTWISE_STAGES(X) \
+  X(encode) X(group_rows) X(distances) X(sums) X(means) X(medians) X(distinct_rows) X(lloyd) X(seeds) \
+  X(apply) X(pack) X(histogram) X(mistakes) X(surrogate) X(sets) X(modes) X(cliques) X(ties) X(induced) \
+  X(two_nearest) X(partition) X(tallies) X(ranks) X(intervals) X(feature_table) X(feature_cuts) \
+  X(optimal_means) X(optimal_medians) X(row_hashes) X(grid_rows) X(directions) X(sample_bins) X(tree_search) \
+  X(polish)
+// clang-format on
+
+#define DECLARE(stage) void bind_##stage(nb::module_ &m);
+CUTWISE_STAGES(DECLARE)
 
 NB_MODULE(_core, m) {
   using cutwise::Matrix;
@@ -50,38 +28,6 @@ NB_MODULE(_core, m) {
       .def_prop_ro("n_rows", &Matrix::n_rows)
       .def_prop_ro("n_cols", &Matrix::n_cols)
       .def_prop_ro("is_sparse", &Matrix::is_sparse);
-  bind_encode(m);
-  bind_group_rows(m);
-  bind_distances(m);
-  bind_sums(m);
-  bind_means(m);
-  bind_medians(m);
-  bind_distinct_rows(m);
-  bind_lloyd(m);
-  bind_seeds(m);
-  bind_apply(m);
-  bind_pack(m);
-  bind_histogram(m);
-  bind_mistakes(m);
-  bind_surrogate(m);
-  bind_sets(m);
-  bind_modes(m);
-  bind_cliques(m);
-  bind_ties(m);
-  bind_induced(m);
-  bind_two_nearest(m);
-  bind_partition(m);
-  bind_tallies(m);
-  bind_ranks(m);
-  bind_intervals(m);
-  bind_feature_table(m);
-  bind_feature_cuts(m);
-  bind_optimal_means(m);
-  bind_optimal_medians(m);
-  bind_row_hashes(m);
-  bind_grid_rows(m);
-  bind_directions(m);
-  bind_sample_bins(m);
-  bind_tree_search(m);
-  bind_polish(m);
+#define BIND(stage) bind_##stage(m);
+  CUTWISE_STAGES(BIND)
 }

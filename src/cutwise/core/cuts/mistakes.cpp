@@ -7,7 +7,6 @@
 #include <limits>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,45 +32,22 @@ struct ColumnBest {
   }
 };
 
-// The best cuts of every column at one node, handed on to a child whose rows and centers change nothing in most columns.
-struct CutCache {
-  std::vector<ColumnBest> best;
-  std::vector<uint8_t> is_known;  // best holds all the cuts there are, and stays true until something changes
-  // Known for good: the surviving centers are equal in the column.
-  bool is_dead(size_t f) const { return is_known[f] && best[f].mistakes == kNone; }
-};
-
 using MistakeNode = SeparationNode<int32_t, int64_t>;
 
 struct MistakeSearch {
   const MistakeNode &node;
   std::vector<int32_t> already_mistaken;  // rows of the node that no surviving cluster holds: they still tell cuts apart
-  CutCache &cuts;
-  std::vector<ColumnBest> &best;
-  std::vector<std::vector<ClosedBin>> closed;
-
-  MistakeSearch(const MistakeNode &n, std::vector<int32_t> mistaken_rows, CutCache &known)
-      : node(n), already_mistaken(std::move(mistaken_rows)), cuts(known), best(known.best), closed(n.encoded.columns.size()) {
-    cuts.best.resize(closed.size());
-    cuts.is_known.resize(closed.size(), 0);
-  }
+  std::vector<ColumnBest> best{};         // of every column
+  std::vector<std::vector<ClosedBin>> closed{};
 
   // Which cuts differ when rows that no cluster holds lie between them is looked up only where cuts tie: `exact`.
   void look(int32_t feature, bool exact) {
     const Column &column = node.encoded.columns[feature];
     ColumnBest &mine = best[feature];
-    if (cuts.is_known[feature]) return;
-    mine = {};
-    if (!node.allows_column(feature) || node.survivors.are_equal_along(feature)) {
-      cuts.is_known[feature] = 1;
-      return;
-    }
+    if (!node.allows_column(feature) || node.survivors.are_equal_along(feature)) return;
     const CenterLine line = node.survivors.along(feature);
-    const bool by_rows = node.prefers_rows(column);
     AllowedCuts allowed = node.allowed_cuts(feature);
-    // What follows is all there is to know, unless bins stay closed or rows without a center await a second look.
-    cuts.is_known[feature] = already_mistaken.empty() && (by_rows || column.exact);
-    if (by_rows) {
+    if (node.prefers_rows(column)) {
       std::vector<PlacedRow> placed;
       place_all(node.matrix, node.rows, node.n, feature, placed);
       Sweep sweep(node, line);
@@ -141,6 +117,8 @@ struct MistakeSearch {
 
   void run(int n_jobs) {
     const int32_t d = node.encoded.n_cols();
+    best.resize(d);
+    closed.resize(d);
     parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f), false); });
     int64_t limit = minimum();
     open_all(limit, n_jobs);
@@ -158,109 +136,12 @@ struct MistakeSearch {
   }
 };
 
-// Forgets the columns in which the loss of some rows and centers to a sibling may change a cut: those where a lost row is
-// not at its center, or a lost center's coordinate is not also that of a center that stays. Nearly all columns of nearly all
-// tables are forgotten within a few rows.
-class Forgetting {
- public:
-  Forgetting(CutCache &cuts, const double *coordinates, int64_t d) : cuts_(cuts), coordinates_(coordinates), d_(d) {
-    for (int64_t f = 0; f < d; ++f)
-      if (cuts.is_known[f] && !cuts.is_dead(f)) left_.push_back(static_cast<int32_t>(f));
-  }
-
-  void lose_centers(const std::vector<int32_t> &lost, const std::vector<int32_t> &remaining) {
-    constexpr size_t kLookedAt = 32;  // of the centers that stay: a coordinate that is not among these is taken for a rare one
-    const size_t n_looked_at = std::min(kLookedAt, remaining.size());
-    for (int32_t c : lost)
-      keep(left_, [&](int32_t f) {
-        for (size_t j = 0; j < n_looked_at; ++j)
-          if (center(remaining[j])[f] == center(c)[f]) return true;
-        return false;
-      });
-  }
-
-  template <class T>
-  void lose_rows(const Dense<T> &x, const int32_t *rows, int64_t n, const int32_t *cluster) {
-    for (int64_t i = 0; i < n && !left_.empty(); ++i) {
-      const double *at = center(cluster[rows[i]]);
-      keep(left_, [&](int32_t f) { return x(rows[i], f) == at[f]; });
-    }
-  }
-
-  // Only stored values are touched, and columns in which a lost center is not zero.
-  template <class T>
-  void lose_rows(const Csr<T> &x, const int32_t *rows, int64_t n, const int32_t *cluster) {
-    std::unordered_map<int32_t, std::vector<int32_t>> not_zero;
-    for (int64_t i = 0; i < n; ++i) {
-      const int32_t row = rows[i], c = cluster[row];
-      const double *at = center(c);
-      const auto [found, is_new] = not_zero.try_emplace(c);
-      if (is_new)
-        for (int32_t f : left_)
-          if (at[f] != 0.0) found->second.push_back(f);
-      keep(found->second, [&](int32_t f) { return cuts_.is_known[f] && x(row, f) == at[f]; });
-      for (int64_t p = x.indptr[row]; p < x.indptr[row + 1]; ++p) {
-        const int32_t f = x.indices[p];
-        if (cuts_.is_known[f] && !cuts_.is_dead(f) && static_cast<double>(x.data[p]) != at[f]) cuts_.is_known[f] = 0;
-      }
-    }
-  }
-
- private:
-  const double *center(int32_t c) const { return coordinates_ + static_cast<int64_t>(c) * d_; }
-
-  // Forgets the listed columns that are not wanted, and takes them off the list.
-  template <class IsWanted>
-  void keep(std::vector<int32_t> &columns, IsWanted &&is_wanted) {
-    size_t n = 0;
-    for (int32_t f : columns) {
-      if (is_wanted(f)) columns[n++] = f;
-      else cuts_.is_known[f] = 0;
-    }
-    columns.resize(n);
-  }
-
-  CutCache &cuts_;
-  const double *coordinates_;
-  int64_t d_;
-  std::vector<int32_t> left_;  // columns that are still known, and in which there are cuts
-};
-
 }  // namespace
 }  // namespace cutwise
 
 using namespace cutwise;
 
 void bind_mistakes(nb::module_ &m) {
-  nb::class_<CutCache>(m, "CutCache", "The best cuts of every column at a node.").def(nb::init<>());
-  m.def(
-      "invalidate_changed_cuts",
-      [](CutCache &cuts, const Matrix &matrix, In1<int32_t> lost_rows, In1<int32_t> cluster, In2<double> coordinates,
-         In1<int32_t> lost_centers, In1<int32_t> remaining_centers) {
-        const int64_t d = static_cast<int64_t>(coordinates.shape(1));
-        require(static_cast<int64_t>(cuts.is_known.size()) == d && matrix.n_cols() == d,
-                "cuts, rows and centers are in the same columns");
-        require(static_cast<int64_t>(cluster.size()) == matrix.n_rows(), "cluster has one entry per row");
-        const int64_t k = static_cast<int64_t>(coordinates.shape(0));
-        for (size_t i = 0; i < lost_rows.size(); ++i) {
-          const int32_t c = cluster(lost_rows(i));
-          require(c >= 0 && c < k, "every lost row has a center");
-        }
-        const std::vector<int32_t> lost = survivors_of(lost_centers, k), remaining = survivors_of(remaining_centers, k);
-        nb::gil_scoped_release release;
-        Forgetting forgetting(cuts, coordinates.data(), d);
-        forgetting.lose_centers(lost, remaining);
-        matrix.visit([&](const auto &values) {
-          forgetting.lose_rows(values, lost_rows.data(), static_cast<int64_t>(lost_rows.size()), cluster.data());
-        });
-      },
-      nb::arg("cuts"), nb::arg("matrix"), nb::arg("lost_rows"), nb::arg("cluster"), nb::arg("coordinates"),
-      nb::arg("lost_centers"), nb::arg("remaining_centers"),
-      R"(Make a parent's best cuts those of a child that has lost a few rows and centers to its sibling, in place.
-
-A column's cuts are forgotten where a lost row does not lie at its center's coordinate, or where no center that stays shares
-the coordinate of a lost one. In every other column the child has the values, the centers and the mistakes of its parent.
-lost_rows: each on its center's side, as the cut made no mistakes and none was made above. coordinates (k, d).)");
   m.def(
       "mistaken_rows",
       [](In1<int32_t> rows, In1<int32_t> cluster, In1<int32_t> survivors, int64_t k) {
@@ -288,7 +169,7 @@ cluster (n_rows,): -1 for rows that were separated before.)");
       "fewest_mistakes",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
          In1<int32_t> already_mistaken, std::optional<In3<int64_t>> histogram, In2<int64_t> totals, In2<double> coordinates,
-         In1<int32_t> survivors, CutCache &known, const Limits *limits, int n_jobs) {
+         In1<int32_t> survivors, const Limits *limits, int n_jobs) {
         require_same_table(encoded, matrix);
         require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
         require(static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
@@ -318,8 +199,8 @@ cluster (n_rows,): -1 for rows that were separated before.)");
                                  1,
                                  {coordinates.data(), encoded.n_cols(), clusters},
                                  limits};
-          MistakeSearch search(
-              node, std::vector<int32_t>(already_mistaken.data(), already_mistaken.data() + already_mistaken.size()), known);
+          MistakeSearch search{
+              node, std::vector<int32_t>(already_mistaken.data(), already_mistaken.data() + already_mistaken.size())};
           search.run(n_jobs);
           mistakes = search.minimum();
           if (mistakes == kNone) mistakes = -1;
@@ -338,14 +219,13 @@ cluster (n_rows,): -1 for rows that were separated before.)");
       },
       nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("cluster"), nb::arg("weights").none(),
       nb::arg("already_mistaken"), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"),
-      nb::arg("known"), nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1,
+      nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1,
       R"(The cuts that part the fewest rows from their centers and leave a surviving center on each side.
 
 rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was separated before;
 already_mistaken: those of cluster -1 among rows, which count nothing but tell cuts apart. histogram (n_slots, k, 1) or None, totals
 (k, 1): weights by slot and cluster. coordinates (k, d). survivors: clusters whose centers reached the node, increasing, two
-or more. known: the best cuts of every column, new or the parent's after invalidate_changed_cuts; known columns are not looked
-at again, and on return it holds those of this node. Gives the fewest mistakes (-1 when no cut parts the centers), and the
+or more. Gives the fewest mistakes (-1 when no cut parts the centers), and the
 features and thresholds (left ends of gaps) of every cut that attains them, in order. Moshkovitz, Dasgupta, Rashtchian,
 Frost (2020), Algorithm 1.)");
 }

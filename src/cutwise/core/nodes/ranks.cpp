@@ -2,7 +2,6 @@
 #include "nodes/ranks.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "base/arrays.hpp"
@@ -69,72 +68,6 @@ void place_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *row
     for (auto &list : opened[i].placed) sort_by_value(list);
 }
 
-namespace {
-
-// Orders rows by value: by the highest 33 bits in three passes of 11, then by comparison where these are equal. With many
-// rows several times faster than comparing them all.
-class RadixSort {
- public:
-  void operator()(std::vector<PlacedRow> &placed) {
-    const size_t n = placed.size();
-    if (n < 4096) return sort_by_value(placed);
-    keyed_.resize(n);
-    other_.resize(n);
-    std::vector<size_t> counts(kPasses * kBuckets, 0);
-    for (size_t i = 0; i < n; ++i) {
-      keyed_[i] = {key(placed[i].value), placed[i].row};
-      for (int pass = 0; pass < kPasses; ++pass) ++counts[pass * kBuckets + digit(keyed_[i].key, pass)];
-    }
-    for (int pass = 0; pass < kPasses; ++pass) {
-      size_t *count = counts.data() + pass * kBuckets;
-      if (count[digit(keyed_[0].key, pass)] == n) continue;  // all alike
-      size_t begin = 0;
-      for (size_t b = 0; b < kBuckets; ++b) {
-        const size_t here = count[b];
-        count[b] = begin;
-        begin += here;
-      }
-      for (const Keyed &k : keyed_) other_[count[digit(k.key, pass)]++] = k;
-      std::swap(keyed_, other_);
-    }
-    for (size_t i = 0; i < n;) {
-      size_t end = i + 1;
-      while (end < n && keyed_[end].key >> kLow == keyed_[i].key >> kLow) ++end;
-      if (end - i > 1)
-        std::sort(keyed_.begin() + i, keyed_.begin() + end, [](const Keyed &a, const Keyed &b) { return a.key < b.key; });
-      for (; i < end; ++i) placed[i] = {value(keyed_[i].key), keyed_[i].row};
-    }
-  }
-
- private:
-  static constexpr int kBits = 11, kPasses = 3, kLow = 64 - kBits * kPasses;
-  static constexpr size_t kBuckets = size_t{1} << kBits;
-  static constexpr uint64_t kSign = uint64_t{1} << 63;
-  struct Keyed {
-    uint64_t key;
-    int32_t row;
-  };
-
-  // Integers in the order of the floats; both zeros have one.
-  static uint64_t key(double value) {
-    const double v = value + 0.0;
-    uint64_t bits;
-    std::memcpy(&bits, &v, sizeof bits);
-    return bits & kSign ? ~bits : bits | kSign;
-  }
-  static double value(uint64_t key) {
-    const uint64_t bits = key & kSign ? key & ~kSign : ~key;
-    double v;
-    std::memcpy(&v, &bits, sizeof v);
-    return v;
-  }
-  static size_t digit(uint64_t key, int pass) { return (key >> (kLow + kBits * pass)) & (kBuckets - 1); }
-
-  std::vector<Keyed> keyed_, other_;
-};
-
-}  // namespace
-
 Ranks rank_columns(const Matrix &matrix, int n_jobs) {
   Ranks ranks;
   const int64_t n = matrix.n_rows();
@@ -151,7 +84,7 @@ Ranks rank_columns(const Matrix &matrix, int n_jobs) {
     matrix.visit([&](auto values) {
       for (int64_t i = 0; i < n; ++i) placed[i] = {values(i, f) + 0.0, static_cast<int32_t>(i)};  // -0.0 becomes 0.0
     });
-    RadixSort()(placed);
+    sort_by_value(placed);
     int64_t n_values = 0;
     for (int64_t i = 0; i < n; ++i) n_values += i == 0 || placed[i].value != placed[i - 1].value;
     column.exact = n_values <= kMaxUnits;

@@ -167,7 +167,7 @@ class FeatureMistakeRows:
         already_mistaken = self._already_mistaken.get(node.number, np.empty(0, dtype=np.int32))
         mistakes, columns, thresholds = core.fewest_mistakes(
             table.encoded, table.matrix, rows, self._cluster, memory.weights, already_mistaken, None, totals,
-            self._means, node.survivors, core.CutCache(), None, memory.n_jobs,
+            self._means, node.survivors, None, memory.n_jobs,
         )  # fmt: skip
         if mistakes < 0:
             return None

@@ -27,10 +27,6 @@ Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.uint8]
 
-FEWER_TIMES = 8
-"""A child that has this many times fewer rows than its sibling is small beside it: then columns are rather compared
-than searched anew."""
-
 
 class MistakeCriterion:
     """Fewest rows separated from their centers; of equals, the cut whose sides cost least.
@@ -198,7 +194,6 @@ class MistakeRows:
         self._cluster = memory.labels.copy()
         self._histogram, self._totals = memory.new_histogram(len(coordinates), width=1)
         self._already_mistaken: dict[int, Int32] = {}
-        self._cuts: dict[int, core.CutCache] = {}  # best cuts of columns, as far as they are known
         self._most_costs: npt.NDArray[Any] | None = None
 
     def most_costs(self) -> npt.NDArray[Any]:
@@ -223,8 +218,7 @@ class MistakeRows:
         memory, table = self._memory, self._memory.table
         return core.fewest_mistakes(
             table.encoded, table.matrix, rows, self._cluster, table.weights, self._already_mistaken[node.number],
-            self._histogram, self._totals, self._coordinates, node.survivors,
-            self._cuts.setdefault(node.number, core.CutCache()), node.core_limits, memory.n_jobs,
+            self._histogram, self._totals, self._coordinates, node.survivors, node.core_limits, memory.n_jobs,
         )  # fmt: skip
 
     def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
@@ -235,24 +229,13 @@ class MistakeRows:
                 self._already_mistaken[root.number] = np.empty(0, dtype=np.int32)
                 self._add(memory.rows(root.number), sign=1)
             return
-        n_mistaken = len(self._already_mistaken.pop(node.number))
+        del self._already_mistaken[node.number]
         for child in children:
             mistaken, self._already_mistaken[child.number] = mistaken_rows(
                 memory, self._cluster, child, len(self._coordinates)
             )
             self._add(mistaken, sign=-1)
             self._cluster[mistaken] = -1
-            n_mistaken += len(mistaken)
-        # What is known of a node's columns is handed on to a child that loses next to nothing.
-        cuts = self._cuts.pop(node.number, None) if node.limits is None else None
-        smaller, larger = sorted(children, key=lambda child: memory.size(child.number))
-        few = FEWER_TIMES * memory.size(smaller.number) <= memory.size(larger.number)
-        if cuts is not None and n_mistaken == 0 and few and len(larger.survivors) > 1:
-            self._cuts[larger.number] = cuts
-            core.invalidate_changed_cuts(
-                cuts, memory.table.matrix, memory.rows(smaller.number), self._cluster, self._coordinates,
-                smaller.survivors, larger.survivors,
-            )  # fmt: skip
 
     def _add(self, rows: Int32, sign: int) -> None:
         self._memory.add_by_cluster(rows, self._cluster, self._histogram, self._totals, sign=sign)
