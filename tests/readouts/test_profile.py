@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
-from cutwise.readouts.profile import N_BINS, profile_clusters
+from cutwise.readouts.profile import N_BINS, profile_clusters, telling_columns
 from cutwise.table.intake import read_table
 from cutwise.table.table import ColumnKind, Table
 
@@ -34,6 +34,17 @@ def test_figures_are_those_of_the_definition(rows):
     for figures in (found.mean, found.median, found.difference):
         assert np.isnan(figures[3]).all()
     np.testing.assert_allclose(found.whole_std, values.std(axis=0), atol=1e-15)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_clusters_take_turns_in_naming_the_columns_that_tell_them_apart_best(rows, form):
+    values, codes = rows
+    values = np.column_stack([values, values[:, 1] * 1e200, codes == 2, values[:, 0] + codes])
+    if form is np.asarray:
+        values[:90, 4] = np.nan
+    table = Table(form(values), tuple("abcdefg"), True, (ColumnKind("number"),) * 7)
+    best = np.argsort(-np.abs(profile_clusters(table, codes, 3).difference), axis=1, kind="stable")
+    assert telling_columns(table, codes, 3) == list(dict.fromkeys(best.T.ravel().tolist()))
 
 
 def test_every_row_is_in_one_bin_of_its_cluster(rows):

@@ -126,6 +126,29 @@ def test_a_rule_knows_its_leaf_depth_and_size():
             assert rule.n_conditions == sum(condition.size for condition in rule.conditions)
 
 
+def test_what_a_cluster_is_comes_before_what_it_is_not():
+    """The columns of a rule come in the order of the rows that pass their tests, of those that reach them."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (400, 6)).astype(float)
+    model = ClusterExplainer(algorithm="cart", max_leaves=14).fit(X, X.astype(int) @ [1, 1, 2, 0, 3, 1] % 5)
+    tree, n_reordered = model.tree_, 0
+    for rule in (rule for cluster in model.rules() for rule in cluster.rules):
+        path, at = [], 0
+        while at != rule.leaf:
+            left, right = tree.children_left[at], tree.children_right[at]
+            child = left if left <= rule.leaf < right else right
+            path.append((tree.feature[at], tree.n_node_samples[child] / tree.n_node_samples[at]))
+            at = child
+        share = {}
+        for column, passing in path:
+            share[column] = share.get(column, 1.0) * passing
+        found = list(dict.fromkeys(condition.feature for condition in rule.conditions))
+        assert set(found) == set(share)
+        assert [share[column] for column in found] == sorted(share.values())
+        n_reordered += found != list(share)
+    assert n_reordered
+
+
 # The form -------------------------------------------------------------------------------------------------------------
 
 
@@ -149,7 +172,7 @@ def test_the_text_form():
         [
             "cluster 0 (1 row, 33.3 %; purity 100 %, coverage 50.0 %; and 1 row of noise), 2 rules:",
             "    either (1 row, 33.3 %; purity 100 %, coverage 50.0 %): income <= 52000",
-            "    or     (0 rows, 0 %; and 1 row of noise): income > 52000 and age > 35",
+            "    or     (0 rows, 0 %; and 1 row of noise): age > 35 and income > 52000",
             "cluster 1: no rule, because no leaf of the tree holds this cluster",
             "cluster 2 (2 rows, 66.7 %; purity 50.0 %, coverage 100 %): income > 52000 and age <= 35",
         ]

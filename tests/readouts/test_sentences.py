@@ -115,7 +115,7 @@ class TestOfAClusterAsAWhole:
 
     def test_the_form(self):
         assert [cluster.sentence for cluster in self.rules(cluster_names={2: "rich young"})] == [
-            "Cluster 0 holds 1 row (33.3 %): those with income <= 52000, or with income > 52000 and `age (years)` > 35."
+            "Cluster 0 holds 1 row (33.3 %): those with income <= 52000, or with `age (years)` > 35 and income > 52000."
             " 100 % of them are in that cluster of the reference too, and 50.0 % of the latter are among them.",
             "Cluster 1 holds no rows: no leaf of the tree says it.",
             "Cluster `rich young` holds 2 rows (66.7 %): those with income > 52000 and `age (years)` <= 35. "

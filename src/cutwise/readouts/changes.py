@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cutwise.table.intake import read_table
 from cutwise.table.table import NUMBER, ColumnKind, Table
 
-from .conditions import Condition, Levels, Region, column_of, conditions_of, walk_leaves
+from .conditions import Condition, Levels, Region, column_of, walk_leaves
 from .labeled_tree import LabeledTree, Titled
 from .words import finite, json_value, number, quoted, value_text
 
@@ -243,12 +243,11 @@ def explain_rows(labeled: LabeledTree, X: Any) -> list[str]:
     last = np.append(first[1:], len(order))
     columns: dict[int, npt.NDArray[np.generic]] = {}
     sentences = [""] * table.n_rows
-    for i, (node, regions, _) in enumerate(walk_leaves(tree)):
+    for i, (node, conditions) in enumerate(labeled.leaf_conditions()):
         here = order[first[i] : last[i]]
         if len(here) == 0:
             continue
         head = f"cluster {quoted(labeled.titles[tree.cluster[node]])} because "
-        conditions = conditions_of(regions, labeled.columns)
         if not conditions:
             said = [f"{head}every row is"] * len(here)
         else:

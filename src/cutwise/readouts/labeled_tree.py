@@ -8,7 +8,7 @@ for another cluster, a name is never that of two clusters, nor the label of anot
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,7 @@ from cutwise.exceptions import InvalidInputError, UnsupportedInputError, did_you
 from cutwise.table.table import Columns
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .conditions import Condition, branch_condition
+from .conditions import Condition, branch_condition, conditions_of, walk_leaves
 
 
 class LabeledTree:
@@ -122,6 +122,31 @@ class LabeledTree:
     def condition(self, node: int) -> Condition:
         """The condition under which a row at the parent of a node goes on to it."""
         return branch_condition(self.tree, node, self.columns)
+
+    def leaf_conditions(self) -> Iterator[tuple[int, tuple[Condition, ...]]]:
+        """Walk the leaves from left to right, each with its node number and the fewest conditions that lead there.
+
+        The columns that tell most come first: those whose tests fewest of the rows that reach them pass. What a cluster
+        is stands before what it is not, of which a long path consists. Without rows they come as the path asks.
+        """
+        tree, passing = self.tree, np.ones(self.tree.n_nodes)
+        if self.counted:
+            passing[1:] = self.size[1:] / np.maximum(self.size[tree.parents[1:]], 1)
+        depth, asked = tree.node_depth.tolist(), tree.feature[tree.parents].tolist()
+        share: dict[
+            int, float
+        ] = {}  # of each column on the path: of the rows that reached its tests, those that went on
+        path: list[tuple[int, float]] = []  # the columns of the path, each with its share before the test
+        reached = 0
+        for leaf, regions, _ in walk_leaves(tree):
+            for node in range(reached + 1, leaf + 1):
+                while len(path) >= depth[node]:
+                    column, share[column] = path.pop()
+                path.append((asked[node], share.get(asked[node], 1.0)))
+                share[asked[node]] = path[-1][1] * float(passing[node])
+            reached = leaf
+            columns = sorted(regions, key=share.__getitem__)
+            yield leaf, conditions_of({column: regions[column] for column in columns}, self.columns)
 
 
 def sum_up(tree: ThresholdTree, of_leaf: npt.NDArray[Any]) -> npt.NDArray[Any]:

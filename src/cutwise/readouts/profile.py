@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
+from cutwise.table.convert import as_dense
 from cutwise.table.table import Table
 
 from .conditions import column_of
@@ -109,6 +112,31 @@ def profile_clusters(
         tuple(counts),
         level,
     )
+
+
+def telling_columns(table: Table, codes: npt.NDArray[np.integer], n_clusters: int) -> list[int]:
+    """All columns of a table, those in which a cluster differs most from the whole first.
+
+    ``table``: n rows. ``codes`` (n,): the cluster of every row. Clusters take turns: the best column of each comes
+    first, then the second of each. Differences are those of ``Profile``; categories, which have none, come last.
+    """
+    member = sparse.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), (n_clusters, len(codes)))
+    values: Any = table.values
+    values = values.tocsc() if table.is_sparse else values
+    difference = np.zeros((n_clusters, table.n_columns))
+    step = max(2**22 // max(table.n_rows, 1), 1)
+    for first in range(0, table.n_columns, step):
+        part = as_dense(values[:, first : first + step]).astype(np.float64)
+        known = ~np.isnan(part)
+        part /= np.nanmax(np.abs(part), axis=0, initial=1e-300)  # squares of numbers near the ends of float64
+        n_known = np.maximum(known.sum(axis=0), 1)
+        part = np.where(known, part - np.nansum(part, axis=0) / n_known, 0.0)
+        spread = np.sqrt((part**2).sum(axis=0) / n_known)
+        mean = member @ part / np.maximum(member @ known, 1)
+        np.divide(mean, spread, out=difference[:, first : first + step], where=spread > 0)
+    difference[:, [kind.name == "category" for kind in table.kinds]] = 0
+    order = np.argsort(-np.abs(difference), axis=1, kind="stable")
+    return list(dict.fromkeys(order.T.ravel().tolist()))
 
 
 def _telling_level(codes: Float64, cluster: npt.NDArray[np.integer], size: Int64) -> int:

@@ -21,7 +21,7 @@ from cutwise.exceptions import MissingDependencyError
 from cutwise.table.intake import check_option, read_table
 from cutwise.table.table import Columns, Table, check_same_columns
 
-from .conditions import Condition, column_of, conditions_of, walk_leaves
+from .conditions import Condition, column_of
 from .labeled_tree import LabeledTree, LeafCounts, Titled
 from .shown import cluster_color, ink_on
 from .words import finite, percent, quoted, rows
@@ -258,14 +258,14 @@ def build_rules(labeled: LabeledTree, library: str | None = None) -> Rules:
     total = math.fsum(counts.weight)
     of_leaf = tree.cluster[tree.leaves]
     rules: list[list[Rule]] = [[] for _ in labels]
-    for i, (leaf, regions, _) in enumerate(walk_leaves(tree)):
+    for i, (leaf, conditions) in enumerate(labeled.leaf_conditions()):
         code = int(of_leaf[i])
         weight, agreeing = counts.weight[i], counts.agreeing[i]
         rules[code].append(
             Rule(
                 cluster=labels[code],
                 leaf=leaf,
-                conditions=conditions_of(regions, labeled.columns),
+                conditions=conditions,
                 size=int(counts.n_rows[i]) if is_known else None,
                 share=_ratio(weight, total),
                 coverage=_ratio(agreeing, counts.cluster_weight[code]),

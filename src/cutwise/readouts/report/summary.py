@@ -14,7 +14,7 @@ import numpy.typing as npt
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.conditions import conditions_of, explanation_sizes, walk_leaves
 from cutwise.readouts.labeled_tree import LabeledTree, sum_up
-from cutwise.readouts.profile import Profile, profile_clusters
+from cutwise.readouts.profile import Profile, profile_clusters, telling_columns
 from cutwise.readouts.rules import ClusterRules, build_rules
 from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on
 from cutwise.readouts.words import finite, level_text, percent, rows, value_text
@@ -30,7 +30,7 @@ MOST_NAME = 44
 """Characters of a name where it is not part of a rule; the whole name stands beside it."""
 
 MOST_COLUMNS = 200
-"""Columns that are looked at: those that the tree tests, then the first ones of the table."""
+"""Columns that are looked at: those that the tree tests, then those in which clusters differ most."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,10 @@ def build_summary(labeled: LabeledTree, table: Table, context: ReportContext) ->
     here = np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves]
     is_fit = counts.are_of(tree, leaf)
     tested = list(dict.fromkeys(tree.feature[tree.feature >= 0].tolist()))
-    others = set(range(table.n_columns)) - set(tested) - table.unread
-    columns = [*tested, *sorted(others)][:MOST_COLUMNS]
+    others: Sequence[int] = range(table.n_columns)
+    if table.n_columns > MOST_COLUMNS:
+        others = telling_columns(table, tree.cluster[leaf], k)
+    columns = [column for column in dict.fromkeys([*tested, *others]) if column not in table.unread][:MOST_COLUMNS]
     profile = profile_clusters(table, tree.cluster[leaf], k, columns)
     short_names = ShortNames(names)
     short = [short_names(i, MOST_NAME) for i in range(len(names))]
@@ -107,7 +109,8 @@ def build_summary(labeled: LabeledTree, table: Table, context: ReportContext) ->
         )
     if len(columns) == MOST_COLUMNS < table.n_columns:
         notes.append(
-            f"Profiles look at {len(columns)} of {table.n_columns} columns: those that the tree tests, and the first."
+            f"Profiles look at {len(columns)} of {table.n_columns} columns: those that the tree tests, and those that "
+            "tell a cluster apart best."
         )
     weight = counts.weight
     sizes = explanation_sizes(tree)
