@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core import as_matrix
+from cutwise.core import as_matrix, gather_rows
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference.objective import KMEANS, KMEDIANS, fixed_costs
 from cutwise.table.intake import read_table
@@ -14,6 +14,7 @@ from cutwise.table.table import encode_table
 from cutwise.tree.descent import descend
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine import Effort, SearchCheaper
+from cutwise.tree.refine_sample import draw_more
 
 
 def lloyd(X, k, seed, weights=None):
@@ -169,15 +170,27 @@ def test_the_form_of_the_rows_does_not_show(monkeypatch, n_sampled):
         assert expected.equals(tree, counts=False), name
 
 
-def test_sparse_rows_may_be_searched():
+@pytest.mark.parametrize("d", [12, 300])
+def test_sparse_rows_may_be_searched(monkeypatch, d):
+    for limit, value in {"SAMPLED_ROWS": 200, "ROWS_A_CLUSTER": 4, "POLISHED_ROWS": 200}.items():
+        monkeypatch.setattr(f"cutwise.tree.refine.{limit}", value)
     rng = np.random.default_rng(0)
-    dense = np.where(rng.random((300, 12)) < 0.7, 0.0, np.round(blobs(0, n=300, d=12), 2))
+    dense = np.where(rng.random((300, d)) < 0.7, 0.0, np.round(blobs(0, n=300, d=d), 2))
     centers = lloyd(dense, 4, 0)
     fit = Fit(sparse.csr_array(dense), centers)
     assert partition_cost(dense, fit.grown.leaf_of_row) <= min(
         partition_cost(dense, start.leaf_of_row) for start in fit.starts
     )
     assert fit.tree.equals(Fit(dense, centers).tree, counts=False)
+
+
+def test_some_rows_of_a_wide_sparse_table_are_sparse_too():
+    X = sparse.csr_array(sparse.random(60, 300, 0.1, random_state=0))
+    table = encode_table(read_table(X))
+    matrix, metric, _ = draw_more(table, table.matrix, np.arange(60, dtype=np.uint64), 20)
+    assert matrix is metric
+    assert matrix.is_sparse
+    assert np.array_equal(gather_rows(matrix, np.arange(20)), X.toarray()[:20])
 
 
 def test_offsets_and_a_far_row_cost_no_quality():

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from cutwise import core
 from cutwise.reference.objective import KMEANS
@@ -172,9 +173,17 @@ def draw_more(
     if table.n_rows <= n_wanted:
         return table.matrix, metric, table.weights
     first, group, drawn = distinct_rows(hashes, n_wanted)
-    matrix = core.as_matrix(core.gather_rows(table.matrix, first))
-    in_metric = matrix if metric is table.matrix else core.as_matrix(core.gather_rows(metric, first))
+    matrix = _rows_of(table.matrix, first)
+    in_metric = matrix if metric is table.matrix else _rows_of(metric, first)
     return matrix, in_metric, _weights(table, group, drawn)
+
+
+def _rows_of(matrix: core.Matrix, rows: Int64) -> core.Matrix:
+    """Some rows, sparse where they are wide and sparse."""
+    if not matrix.is_sparse or matrix.n_cols <= MOST_COLUMNS:
+        return core.as_matrix(core.gather_rows(matrix, rows))
+    blocks = [sparse.csr_array(core.gather_rows(matrix, rows[i : i + 256])) for i in range(0, len(rows), 256)]
+    return core.as_matrix(sparse.vstack(blocks, format="csr"))
 
 
 def distinct_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> tuple[Int64, Int64, Int64]:
