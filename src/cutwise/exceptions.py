@@ -8,6 +8,7 @@
     │   │   └── NotNumericError                  text, dates, categories in a column that must hold numbers
     │   ├── NotFiniteError                       NaN, null or infinity
     │   ├── ColumnMismatchError                  other columns than those of fit
+    │   ├── ChangedDataError                     a table in batches whose rows changed between passes
     │   ├── UnknownOptionError                   a word that is not one of the valid options
     │   ├── InfeasibleLimitsError                limits that leave a cluster without a leaf
     │   ├── ModelFileError                       a saved model that cannot be read
@@ -39,6 +40,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 
 __all__ = [
+    "ChangedDataError",
     "ColumnMismatchError",
     "ColumnNamesWarning",
     "CutwiseError",
@@ -114,6 +116,10 @@ class InvalidInputError(CutwiseError, ValueError):
 
 class InfeasibleLimitsError(InvalidInputError):
     """A node has no cut within the limits that leads every cluster to a leaf; cuts above it may be the reason."""
+
+
+class ChangedDataError(InvalidInputError):
+    """A table in batches that gave other rows when it was gone over again."""
 
 
 class UnsupportedInputError(InvalidInputError, TypeError):

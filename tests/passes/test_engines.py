@@ -11,12 +11,7 @@ import pytest
 
 from cutwise import ClusterExplainer, ExplainableKMeans, export_json
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning"),
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the engines warn of all kinds of things
 
 NAMES = ["a", "b b", "c.d"]
 
@@ -25,7 +20,7 @@ NAMES = ["a", "b b", "c.d"]
 def spark():
     sql = pytest.importorskip("pyspark.sql")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = sql.SparkSession.builder.master("local[2,3]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.sql.adaptive.enabled", "false")
     try:
         session = builder.getOrCreate()
@@ -65,11 +60,40 @@ def test_spark_and_dask_frames_grow_the_tree_of_memory(spark, workers, frame, pa
     assert on_spark.rdd.getNumPartitions() == parts
     on_dask = dask.from_pandas(given.to_pandas(), npartitions=parts)
     labels = expected.predict(frame.select(NAMES))
-    for rows, column in ((on_spark, lambda x: x.toPandas()["cluster"]), (on_dask, lambda x: x.compute())):
+    for rows, gathered in ((on_spark, lambda x: [row[0] for row in x.collect()]), (on_dask, lambda x: x.compute())):
         model = ExplainableKMeans(4, **OPTIONS).fit(rows, sample_weight="w")
         assert export_json(model) == export_json(expected)
         assert model.score(rows, sample_weight="w") == -expected.cost_
-        assert sorted(column(model.predict(rows))) == sorted(labels)
+        assert sorted(gathered(model.predict(rows))) == sorted(labels)
+
+
+def test_tasks_that_are_run_again_change_nothing(spark, workers, frame, tmp_path):
+    dask = pytest.importorskip("dask.dataframe")
+    given = frame.select(pl.col(NAMES).name.map(lambda name: name[0])).to_pandas()
+    died = tmp_path / "died"
+
+    def fails_at_first(batches):
+        from pyspark import TaskContext
+
+        if TaskContext.get().attemptNumber() == 0:
+            raise RuntimeError("at first")
+        yield from batches
+
+    def dies_at_first(part):
+        if not died.exists():
+            died.touch()
+            os._exit(1)
+        return part
+
+    on_spark = spark.createDataFrame(given).repartition(3)
+    on_dask = dask.from_pandas(given, npartitions=3)
+    expected = export_json(ExplainableKMeans(4, **OPTIONS).fit(given))
+    for rows in (
+        on_spark.mapInArrow(fails_at_first, on_spark.schema),
+        on_dask.map_partitions(dies_at_first, meta=on_dask._meta),
+    ):
+        assert export_json(ExplainableKMeans(4, **OPTIONS).fit(rows)) == expected
+    assert died.exists()
 
 
 def test_labels_in_a_column_of_a_spark_frame_are_explained(spark, frame):

@@ -140,6 +140,7 @@ def test_exact_totals_are_those_of_the_core(data):
         (lambda m, X: m.score(X.lazy(), sample_weight=np.ones(len(X))), 'sample_weight="w"'),
         (lambda m, X: m.score(X.lazy(), sample_weight="d"), "no column of X"),
         (lambda m, X: m.predict(X.lazy().select("a")), "quoted"),
+        (lambda m, X: m.score(Batches(lambda parts=[X, X[5:]]: [parts.pop(0)])), "300 rows.*295 in the second"),
         (lambda m, X: m.fit(iter([X])), r"Batches\(lambda: iter\(parts\)\)"),
         (lambda m, X: m.fit("part-0.parquet"), r"polars.scan_parquet"),
         (lambda m, X: m.fit(X.to_arrow().to_reader()), r"pyarrow.dataset.dataset"),

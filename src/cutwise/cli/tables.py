@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 from cutwise.cli.cells import MISSING, Reading, with_columns
 from cutwise.cli.text import check_names_differ, find_layout, first_lines, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
+from cutwise.passes.sources import polars_table
 from cutwise.table.intake import check_option
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
     _need("polars", "Reading tables in batches")
     import polars as pl
 
+    polars_table(pl.LazyFrame())  # where this release has batches
     name = name_of(given, len(files)) if len(files) > 1 else files[0]
     parts = []
     for path in files:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import ChangedDataError, InvalidInputError
 
 Float64 = npt.NDArray[np.float64]
 
@@ -74,8 +74,9 @@ def exact_total(passed: Callable[[], Iterable[tuple[Float64, Float64 | None]]]) 
     if repeats:
         largest_product = largest
     scale = Scale.of(largest_product if is_weighted else largest, total if repeats else float(n))
-    high = low = 0
+    high = low = again = 0
     for values, weights in passed():
+        again += len(values)
         if weights is None:
             parts = scale.split(values)
         elif repeats:
@@ -83,4 +84,9 @@ def exact_total(passed: Callable[[], Iterable[tuple[Float64, Float64 | None]]]) 
         else:
             parts = scale.split(weights * values)
         high, low = high + parts[0], low + parts[1]
+    if again != n:
+        raise ChangedDataError(
+            f"X had {n:,} rows in the first pass over it and {again:,} in the second. Keep what it reads from as it is "
+            "meanwhile, or write it to Parquet first."
+        )
     return scale.total(high, low)
