@@ -1,6 +1,7 @@
 // Distinct rows, compared by their values as float64: -0.0 equals 0.0, and a missing value (NaN) another one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -79,18 +80,33 @@ class RowGroups {
 template <class Table>
 class DistinctRows {
  public:
-  explicit DistinctRows(const Table &x, size_t n_slots = 1024) : x_(x), groups_(n_slots) {
+  explicit DistinctRows(const Table &x, size_t n_slots = 1024) : groups(n_slots), x_(x) {
     if constexpr (!is_csr(static_cast<const Table *>(nullptr)))
       for (int64_t f = 0; f < x_.n_cols; ++f) keys_.push_back(column_key(f));
   }
 
-  int32_t add(int64_t row) {
-    return groups_.add(row, hash(row), [&](int64_t first) { return equal(first, row); });
+  int32_t add(int64_t row) { return add(row, hash(row)); }
+  // Calls on_group(row, group) for the rows that are wanted, in turn. Their slots are asked for ahead.
+  template <class IsWanted, class OnGroup>
+  void add_all(IsWanted &&is_wanted, OnGroup &&on_group) {
+    constexpr int64_t kAhead = 32;
+    uint64_t hashes[kAhead];
+    for (int64_t first = 0; first < x_.n_rows; first += kAhead) {
+      const int64_t n = std::min(kAhead, x_.n_rows - first);
+      for (int64_t i = 0; i < n; ++i) groups.ask_for(hashes[i] = hash(first + i));
+      for (int64_t i = 0; i < n; ++i)
+        if (is_wanted(first + i)) on_group(first + i, add(first + i, hashes[i]));
+    }
   }
-  size_t size() const { return groups_.first_rows.size(); }
-  const std::vector<int64_t> &first_rows() const { return groups_.first_rows; }
+  size_t size() const { return groups.first_rows.size(); }
+
+  RowGroups groups;
 
  private:
+  int32_t add(int64_t row, uint64_t hash) {
+    return groups.add(row, hash, [&](int64_t first) { return equal(first, row); });
+  }
+
   uint64_t hash(int64_t row) const {
     uint64_t sum = 0;
     if constexpr (is_csr(static_cast<const Table *>(nullptr))) {
@@ -125,7 +141,6 @@ class DistinctRows {
 
   const Table x_;
   std::vector<uint64_t> keys_;  // by column; of sparse rows they are worked out where values are stored
-  RowGroups groups_;
 };
 
 }  // namespace cutwise

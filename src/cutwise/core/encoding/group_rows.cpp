@@ -1,10 +1,11 @@
-// Equal rows as groups, where that pays, and how many rows are distinct.
+// Equal rows as groups, where that pays; which rows are distinct, and how many.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/arrays.hpp"
@@ -62,8 +63,31 @@ struct FindGroups {
       groups.group_of_row[row] = distinct.add(row);
       if (2 * static_cast<int64_t>(distinct.size()) > x.n_rows) return std::nullopt;
     }
-    groups.first_row.assign(distinct.first_rows().begin(), distinct.first_rows().end());
+    groups.first_row.assign(distinct.groups.first_rows.begin(), distinct.groups.first_rows.end());
     return groups;
+  }
+};
+
+struct Distinct {
+  std::vector<int64_t> first_rows, weights;
+  std::vector<uint64_t> hashes;
+};
+
+struct WeighRows {
+  const int64_t *weights;
+
+  template <class Table>
+  Distinct operator()(const Table &x) const {
+    DistinctRows<Table> distinct(x, 1 << 12);
+    Distinct found;
+    distinct.add_all([&](int64_t row) { return weights == nullptr || weights[row] != 0; },
+                     [&](int64_t row, size_t group) {
+                       if (group == found.weights.size()) found.weights.push_back(0);
+                       found.weights[group] += weights == nullptr ? 1 : weights[row];
+                     });
+    found.first_rows = std::move(distinct.groups.first_rows);
+    found.hashes = std::move(distinct.groups.hashes);
+    return found;
   }
 };
 
@@ -107,6 +131,26 @@ size_t count_distinct_rows(const Matrix &matrix, size_t limit, const std::option
   return matrix.visit(CountRows{limit, w});
 }
 
+std::tuple<Owned<int64_t, 1>, Owned<int64_t, 1>, Owned<uint64_t, 1>> distinct_rows(const Matrix &matrix,
+                                                                                   const Weights &weights) {
+  check_rows(matrix);
+  const int64_t *w = checked(weights, matrix.n_rows());
+  Distinct found;
+  {
+    nb::gil_scoped_release release;
+    found = matrix.visit(WeighRows{w});
+  }
+  return {to_numpy(std::move(found.first_rows)), to_numpy(std::move(found.weights)), to_numpy(std::move(found.hashes))};
+}
+
+Owned<double, 1> hash_uniforms(const In1<uint64_t> &hashes, uint64_t seed) {
+  NewArray<double, 1> out(hashes.size());
+  const uint64_t key = mixed(seed + 0x9E3779B97F4A7C15u);
+  for (size_t i = 0; i < hashes.size(); ++i)
+    out.data()[i] = (static_cast<double>(mixed(hashes(i) ^ key) >> 12) + 0.5) * 0x1p-52;
+  return out.to_numpy();
+}
+
 }  // namespace
 }  // namespace cutwise
 
@@ -120,4 +164,12 @@ of every row, (n_rows,). On more than 4096 rows a sample of 4 * sqrt(n_rows) row
 is told from it alone.)");
   m.def("count_distinct_rows", &cutwise::count_distinct_rows, "matrix"_a, "limit"_a, "weights"_a.none() = nanobind::none(),
         "The number of distinct rows of positive weight, as far as the limit; rows are compared as by group_rows.");
+  m.def("distinct_rows", &cutwise::distinct_rows, "matrix"_a, "weights"_a.none() = nanobind::none(),
+        R"(The distinct rows of positive weight, compared as by group_rows.
+
+Gives the number of the first of all equal rows, what they weigh together, and a hash of what each holds, whatever its dtype
+and layout, all (n_distinct,): neither the order of the rows nor how often they were repeated or weighted changes what a
+clustering is searched on. weights are not negative.)");
+  m.def("hash_uniforms", &cutwise::hash_uniforms, "hashes"_a, "seed"_a,
+        "A number in (0, 1) for every hash, as if drawn at random by the seed, which is below 2^64.");
 }
