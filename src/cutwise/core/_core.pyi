@@ -115,6 +115,23 @@ def count_distinct_rows(matrix: Matrix, limit: int, weights: NDArray[numpy.float
     The number of distinct rows of positive weight, as far as the limit; rows are compared as by group_rows.
     """
 
+def distinct_rows(
+    matrix: Matrix,
+    weights: NDArray[numpy.int64] | None = None,
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.uint64]]:
+    """
+    The distinct rows of positive weight, compared as by group_rows.
+
+    Gives the number of the first of all equal rows, what they weigh together, and a hash of what each holds, whatever its dtype
+    and layout, all (n_distinct,): neither the order of the rows nor how often they were repeated or weighted changes what a
+    clustering is searched on. weights are not negative.
+    """
+
+def hash_uniforms(hashes: NDArray[numpy.uint64], seed: int) -> NDArray[numpy.float64]:
+    """
+    A number in (0, 1) for every hash, as if drawn at random by the seed, which is below 2^64.
+    """
+
 def assign(
     matrix: Matrix,
     centers: NDArray[numpy.float64],
@@ -266,22 +283,6 @@ def cluster_medians(
     negative label are left out; nan for clusters without weight. Found by selection, of CSR rows on the stored values alone.
     Integer weights add up to less than 2**61; fractions are rounded to at least 40 binary digits of the largest for a million
     rows, so equal ones stay equal and none but 0 becomes 0.
-    """
-
-def distinct_rows(
-    matrix: Matrix,
-    weights: NDArray[numpy.int64] | None = None,
-) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.uint64]]:
-    """
-    The distinct rows of positive weight, compared as float64 value by value, so that 0.0 equals -0.0.
-
-    Gives the number of the first of all equal rows, what they weigh together, and a hash of what each holds, whatever its dtype
-    and layout, all (n_distinct,). weights are not negative.
-    """
-
-def hash_uniforms(hashes: NDArray[numpy.uint64], seed: int) -> NDArray[numpy.float64]:
-    """
-    A number in (0, 1) for every hash, as if drawn at random by the seed, which is below 2^64.
     """
 
 def lloyd(
