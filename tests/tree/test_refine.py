@@ -102,8 +102,8 @@ def test_a_searched_tree_costs_no_more_than_any_start_and_has_all_its_leaves(see
 
 
 def test_a_sample_may_mislead_and_the_result_is_still_no_worse(monkeypatch):
-    monkeypatch.setattr("cutwise.tree.refine.SAMPLED_ROWS", 40)
-    monkeypatch.setattr("cutwise.tree.refine.ROWS_A_CLUSTER", 4)
+    monkeypatch.setattr("cutwise.tree.refine_sample.SAMPLED_ROWS", 40)
+    monkeypatch.setattr("cutwise.tree.refine_sample.ROWS_A_CLUSTER", 4)
     for seed in range(6):
         X = blobs(seed, n=600, d=9)
         fit = Fit(X, lloyd(X, 6, 0))
@@ -148,9 +148,9 @@ def test_with_effort_small_cases_end_at_the_exhaustive_optimum(seed):
 @pytest.mark.parametrize("n_sampled", [100, 4000])
 def test_the_form_of_the_rows_does_not_show(monkeypatch, n_sampled):
     # With samples in place of all rows as well.
-    monkeypatch.setattr("cutwise.tree.refine.SAMPLED_ROWS", n_sampled)
-    monkeypatch.setattr("cutwise.tree.refine.POLISHED_ROWS", 2 * n_sampled)
-    monkeypatch.setattr("cutwise.tree.refine.ROWS_A_CLUSTER", 10)
+    monkeypatch.setattr("cutwise.tree.refine_sample.SAMPLED_ROWS", n_sampled)
+    monkeypatch.setattr("cutwise.tree.refine_sample.POLISHED_ROWS", 2 * n_sampled)
+    monkeypatch.setattr("cutwise.tree.refine_sample.ROWS_A_CLUSTER", 10)
     rng = np.random.default_rng(3)
     X = np.round(blobs(3, n=350, d=10) * 4) / 4
     times = rng.integers(1, 4, size=len(X))

@@ -455,15 +455,19 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         algorithms: Sequence[str],
     ) -> Limits | None:
         """The limits for the rows of a fit; ``coordinates`` (k, D): of its clusters, which are called ``classes``."""
-        given, columns = self._limits_given, rows.table.columns
-        return given.read(columns, rows.encoded, coordinates, classes, **self._may_leave_out(algorithms))
+        encoded, counts = rows.encoded, (rows.encoded.copies, rows.encoded.weights)
+        n_rows, weight = (encoded.n_rows if own is None else int(own.sum()) for own in counts)
+        return self._limits_given.read(
+            rows.table.columns, encoded.searched, coordinates, classes, (n_rows, weight), counts,
+            **self._may_leave_out(algorithms),
+        )  # fmt: skip
 
     def _infeasible(
-        self, error: NoAllowedCutError, rows: TrainingRows, classes: Sequence[Any], free: GrownTree
+        self, error: NoAllowedCutError, columns: Columns, classes: Sequence[Any], free: GrownTree
     ) -> Exception:
         """What is said of a node that no allowed cut splits; ``free``: a tree without limits."""
         smallest = int(free.tree.n_node_samples[free.tree.leaves].min())
-        rule = path_rule(error.path, rows.table.columns)
+        rule = path_rule(error.path, columns)
         instead = 'algorithm="exkmc", which may leave a cluster without a leaf'
         return infeasible(error, self._limits_given, rule, classes, smallest, instead)
 
@@ -553,6 +557,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _take_tree(self, context: FitContext, grown: GrownTree) -> None:
         """Set what follows from a tree; ``classes_`` and ``preprocessor_`` are set before."""
+        context = context.of(grown)
         rows, reference, tree = context.rows, context.reference, grown.tree
         costs = context.cost_of_labels(grown.codes)
         self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, tree.depth
@@ -593,17 +598,12 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _count_leaves(self, context: FitContext, grown: GrownTree, leaf: npt.NDArray[np.int32]) -> LeafCounts:
         """What is in the leaves; ``leaf`` is that of every one of the n rows."""
-        rows, tree, sample_weight = context.rows, grown.tree, context.sample_weight
-        noise = np.zeros(tree.n_nodes, dtype=np.int64)
-        if len(rows.left_out):
-            out = rows.left_out
-            counted = context.full_labels[out] < 0
-            if sample_weight is not None:
-                counted &= sample_weight[out] > 0
-            noise = np.bincount(leaf[out[counted]], minlength=tree.n_nodes)
+        rows, tree = context.rows, grown.tree
         counts = count_leaves(tree, grown.leaf_of_row, context.reference.labels, len(self.classes_), rows.sample_weight)
         # Merged rows were counted once.
-        return replace(counts, n_rows=tree.n_node_samples[tree.leaves], n_noise=noise[tree.leaves])
+        return replace(
+            counts, n_rows=tree.n_node_samples[tree.leaves], n_noise=context.noise_of(tree, leaf)[tree.leaves]
+        )
 
 
 def _is_standardized(table: Table) -> bool:

@@ -24,7 +24,7 @@ from cutwise.table.intake import (
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.optimal import optimal_cut
-from cutwise.tree.provider import MemoryProvider
+from cutwise.tree.provider import MemoryProvider, Provider
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for
 from cutwise.tree.refine import Effort, Judged, SearchCheaper, SearchRecord, expand_tree
 from cutwise.tree.subtree import truncate_growth
@@ -54,10 +54,10 @@ def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow
 
 def search_tree(
     context: FitContext,
-    coordinates: npt.NDArray[np.float64],
     grow: Callable[..., GrownTree],
+    search: Callable[..., SearchCheaper],
+    provider: Callable[[npt.NDArray[np.float64]], Provider],
     *,
-    is_own_space: bool,
     max_leaves: int,
     expansion: str,
     depth_penalty: float,
@@ -69,13 +69,12 @@ def search_tree(
 ) -> tuple[GrownTree, SearchRecord, list[Judged]]:
     """Grow the trees of the papers, and search for a cheaper one; gives also all that were measured on all rows.
 
-    ``coordinates`` (k, d) float64: the reference clusters in the columns that are cut. ``grow``: ``grow_tree`` but for
-    what differs from start to start. ``is_own_space``: whether distances are measured in the very columns that are cut.
-    ``max_leaves``, ``expansion``, ``depth_penalty``: as in ``grow_tree``; leaves beyond k are added to the tree that
-    was found. ``effort``, ``size_penalty``, ``max_size``, ``limits``: as in ``refine``. ``stages``: told of
-    progress.
+    ``grow``: ``grow_tree`` but for what differs from start to start. ``search``: ``SearchCheaper`` but for what follows
+    here. ``provider``: the rows, and what they cost by given centers. ``max_leaves``, ``expansion``,
+    ``depth_penalty``: as in ``grow_tree``; leaves beyond k are added to the tree that was found. ``effort``,
+    ``size_penalty``, ``max_size``, ``limits``: as in ``refine``. ``stages``: told of progress.
     """
-    rows, reference, k = context.rows, context.reference, context.n_clusters
+    reference, k = context.reference, context.n_clusters
     # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one.
     grown_by: dict[str, GrownTree] = {}
     refused: list[InfeasibleLimitsError] = []
@@ -89,42 +88,31 @@ def search_tree(
         raise refused[0]
     starts = [truncate_growth(grown, k) for grown in papers]
     shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]
-    metric = rows.encoded.matrix if is_own_space else rows.metric.matrix
-    search = SearchCheaper(
-        rows.encoded,
-        metric,
-        reference.centers,
-        reference.labels,
-        coordinates,
-        lambda parts: context.cost_of_each([parts])[0],
+    cheaper = search(
         n_leaves=k,
         effort=Effort.of(effort),
         objective=context.objective,
         depth_penalty=depth_penalty,
         size_penalty=size_penalty,
-        max_size=shallow.size(rows.weights) if max_size == "exshallow" else max_size,
+        max_size=shallow.size(context.of(shallow).rows.weights) if max_size == "exshallow" else max_size,
         limits=limits,
-        n_jobs=rows.n_jobs,
         progress=stages.searching,
     )
-    grown, record, judged = search.search(starts)
+    grown, record, judged = cheaper.search(starts)
     has_empty_leaf = (grown.tree.n_node_samples[grown.tree.leaves] == 0).any()
-    goes_on = not has_empty_leaf and rows.encoded.searched is None  # expansions go on from thresholds
+    goes_on = not has_empty_leaf and cheaper.table.searched is None  # expansions go on from thresholds
     if max_leaves > k and not goes_on:  # one of the papers' trees, then; these have been expanded
         grown = replace(papers[0], others=papers[1:])
     elif max_leaves > k:
-        centers, weight = rows.centers(context.objective, grown.codes, k)
+        centers, weight = context.of(grown).rows.centers(context.objective, grown.codes, k)
         centers[weight == 0] = reference.centers[weight == 0]
         grown = expand_tree(
             grown,
-            rows.encoded,
-            reference.labels,
-            LazyCosts(rows.metric.matrix, centers, context.objective, weights=rows.weights, n_jobs=rows.n_jobs),
+            provider(centers),
             expansion=expansion,
             max_leaves=max_leaves,
             n_clusters=k,
             limits=limits,
-            n_jobs=rows.n_jobs,
             progress=stages.leaves,
         )
         grown = replace(grown, others=papers)
@@ -340,18 +328,34 @@ class ExplainableClusterer(TreeClusterer):
             n_jobs=rows.n_jobs,
             progress=stages.leaves,
         )
+        metric = rows.encoded.matrix if space.preprocessor is None else rows.metric.matrix
+        search = partial(
+            SearchCheaper,
+            rows.encoded,
+            metric,
+            reference.centers,
+            reference.labels,
+            coordinates,
+            lambda parts: context.cost_of_each([parts])[0],
+            n_jobs=rows.n_jobs,
+        )
+
+        def provider(centers: npt.NDArray[np.float64]) -> MemoryProvider:
+            costs = LazyCosts(rows.metric.matrix, centers, self._objective, weights=rows.weights, n_jobs=rows.n_jobs)
+            return MemoryProvider(rows.encoded, reference.labels, costs, rows.n_jobs)
+
         try:
-            return self._grow_by(grow, context, coordinates, space, max_leaves, depth_penalty, limits, stages)
+            return self._grow_by(grow, search, provider, context, max_leaves, depth_penalty, limits, stages)
         except NoAllowedCutError as error:
             free = grow(algorithm="exgreedy", max_leaves=max_leaves, limits=None)
-            raise self._infeasible(error, rows, classes, free) from None
+            raise self._infeasible(error, rows.table.columns, classes, free) from None
 
     def _grow_by(
         self,
         grow: Callable[..., GrownTree],
+        search: Callable[..., SearchCheaper],
+        provider: Callable[[npt.NDArray[np.float64]], Provider],
         context: FitContext,
-        coordinates: npt.NDArray[np.float64],
-        space: MetricSpace,
         max_leaves: int,
         depth_penalty: float | None,
         limits: Limits | None,
@@ -361,9 +365,9 @@ class ExplainableClusterer(TreeClusterer):
         if self.algorithm == "search" and self.search_effort > 0 and context.n_clusters > 1:
             grown, self.search_, judged = search_tree(
                 context,
-                coordinates,
                 grow,
-                is_own_space=space.preprocessor is None,
+                search,
+                provider,
                 max_leaves=max_leaves,
                 expansion=self.expansion,
                 depth_penalty=penalty,
@@ -415,7 +419,8 @@ class ExplainableClusterer(TreeClusterer):
         k = context.n_clusters
 
         def judge(grown: GrownTree) -> tuple[float, float]:
-            return context.cost_of_labels(grown.codes).cost, size_of_explanations(context.rows, grown)
+            own = context.of(grown)
+            return own.cost_of_labels(grown.codes).cost, size_of_explanations(own.rows, grown)
 
         target_cost, target_waes = self.target_cost, self.target_waes
         if target_cost is None or target_waes is None:

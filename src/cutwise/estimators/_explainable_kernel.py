@@ -34,7 +34,7 @@ from cutwise.table.convert import as_dense
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Table
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.provider import Features
+from cutwise.tree.provider import Features, MemoryProvider
 from cutwise.tree.recipes import RECIPES, grow_tree
 from cutwise.tree.refine import Effort, SearchCheaper, expand_tree
 from cutwise.tree.subtree import truncate_growth
@@ -339,13 +339,10 @@ def _search(context: KernelContext, growth: KernelGrowth, costs: LazyCosts) -> G
         return found
     return expand_tree(
         found,
-        rows.encoded,
-        reference.labels,
-        costs,
+        MemoryProvider(rows.encoded, reference.labels, costs, growth.n_jobs),
         expansion=growth.expansion,
         max_leaves=growth.max_leaves,
         n_clusters=k,
-        n_jobs=growth.n_jobs,
         progress=growth.progress,
     )
 

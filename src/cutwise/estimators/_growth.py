@@ -49,6 +49,11 @@ class LabelProblem:
         """Whether plain CART can be grown: of complete numbers, in memory."""
         return self.rows.encoded.searched is None
 
+    @property
+    def takes_search(self) -> bool:
+        """Whether trees can be searched: of numbers, in memory."""
+        return are_plain(self.rows.encoded.kinds)
+
     def grow(self, algorithm: str, max_leaves: int, expansion: str, *, gini: bool = False) -> GrownTree:
         """The tree of an algorithm."""
         return grow_tree(
@@ -153,7 +158,7 @@ def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> di
     """The candidates, and what a search makes of the best of them; never with fewer clusters that have a leaf."""
     best = best_candidate(candidates)
     total = int(problem.rows.weight_of(np.zeros_like(problem.labels), 1)[0])
-    if best.agreement == total or not are_plain(problem.rows.encoded.kinds):
+    if best.agreement == total or not problem.takes_search:
         return candidates
     starts = sorted(candidates.values(), key=lambda candidate: candidate.rank)
     trees = refine_agreement(
@@ -181,7 +186,7 @@ def _overgrown(max_leaves: int) -> int:
 
 
 def _is_allowed(problem: LabelProblem, grown: GrownTree) -> bool:
-    return problem.limits is None or problem.limits.hold(grown.tree, grown.leaf_of_row)
+    return problem.limits is None or problem.limits.hold(grown.tree, grown.leaf_of_row, grown.rows)
 
 
 def _carts(problem: LabelProblem, max_leaves: list[int]) -> list[GrownTree]:

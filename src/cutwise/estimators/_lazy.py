@@ -5,34 +5,45 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.exceptions import InvalidInputError, UnsupportedInputError
-from cutwise.passes.provider import PassProvider
+from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError, UnsupportedInputError
+from cutwise.passes.provider import KnownTree, LeafRows, PassProvider
 from cutwise.passes.rows import BatchedRows, Copies, PreparedRows
 from cutwise.passes.sources import LazyTable, as_lazy, check_column_name
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
 from cutwise.reference.search import find_reference
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs
 from cutwise.table.table import Table
-from cutwise.tree.growing import GrownTree
+from cutwise.tree.growing import GrownTree, tree_size
+from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.provider import GrowthProblem
 from cutwise.tree.recipes import fewest_empty, grow
+from cutwise.tree.refine import Judgement, SearchCheaper, replay
+from cutwise.tree.refine_sample import Tests
 from cutwise.tree.threshold_tree import ThresholdTree
 
+from ._base import unlimited
 from ._growth import (
-    ATTEMPTS,
     LabelProblem,
     best_candidate,
     grow_candidate,
-    grow_candidates,
 )
-from .training import FitContext, Stages, TrainingRows, TreeCosts, cost_around_mean, is_clusterer, read_centers
+from .training import (
+    FitContext,
+    Stages,
+    TrainingRows,
+    TreeCosts,
+    cost_around_mean,
+    is_clusterer,
+    read_centers,
+    with_values,
+)
 
 Float64 = npt.NDArray[np.float64]
 
@@ -42,19 +53,15 @@ Int64 = npt.NDArray[np.int64]
 
 
 class SummedRows(TrainingRows):
-    """All rows of a grown tree, one for each leaf and label: what follows growth finds the rows of one alike.
+    """All rows of a grown tree, one for each leaf and label: what follows growth finds the rows of one alike."""
 
-    ``tree``: grown from ``rows``, its leaves in the order in which ``leaf_weights`` (n_leaves, k) has them: the weight
-    of their rows by label.
-    """
-
-    def __init__(self, rows: BatchedRows, tree: ThresholdTree, leaves: Int32, leaf_weights: Int64) -> None:
-        self._rows, self._tree, self._leaves, self._by_label = rows, tree, leaves, leaf_weights
+    def __init__(self, rows: BatchedRows, of_tree: LeafRows) -> None:
+        self._rows, self._of_tree = rows, of_tree
         first = rows.table(0, 1)
         fields = {
             "table": replace(first, library=rows.library),
             "metric": first,
-            "sample_weight": leaf_weights.ravel().astype(np.float64),
+            "sample_weight": self.weights.astype(np.float64),
             "weight_scale": 1.0,
             "n_jobs": 1,
             "same_columns": True,
@@ -70,17 +77,12 @@ class SummedRows(TrainingRows):
     @property
     def n_rows(self) -> int:
         """How many stand for all."""
-        return int(self._by_label.size)
+        return int(self._of_tree.weights.size)
 
     @property
     def weights(self) -> Int64:
         """Of the rows that each stands for."""
-        return self._by_label.ravel()
-
-    @cached_property
-    def left_out(self) -> npt.NDArray[np.intp]:
-        """Rows without weight were not read."""
-        return np.empty(0, dtype=np.intp)
+        return self._of_tree.weights.ravel()
 
     def leaves_of_all(self, tree: ThresholdTree, leaf_of_row: Int32) -> Int32:
         """See :class:`TrainingRows`."""
@@ -90,6 +92,12 @@ class SummedRows(TrainingRows):
         """See :class:`TrainingRows`."""
         least, most = self._rows.extents[:, column].tolist()
         return least, most
+
+    def gaps_of_all(self, tree: ThresholdTree, gaps: Float64) -> Float64:
+        """See :class:`TrainingRows`."""
+        for values, _ in self._rows.left_out_rows():
+            gaps = with_values(tree, gaps, values)
+        return gaps
 
     def deviations(self, columns: Sequence[int]) -> Float64:
         """See :class:`TrainingRows`."""
@@ -111,43 +119,30 @@ class SummedRows(TrainingRows):
         self, objective: Objective, labels: Int32, n_clusters: int, *, raw: bool = False
     ) -> tuple[Float64, Float64]:
         """See :class:`TrainingRows`; ``labels`` are the same for all labels of a leaf."""
-        of_leaf, rows = labels[:: self._by_label.shape[1]], self._rows
-
-        def by_code(sums: Int64) -> Int64:
-            total = np.zeros((n_clusters, *sums.shape[1:]), dtype=np.int64)
-            np.add.at(total, of_leaf, sums)
-            return total
-
-        high, low, weight = map(by_code, self._leaf_sums)
-        means = core.means_of_sums(high, low, weight, rows.column_sizes, float(rows.total_weight))
-        return means, weight.astype(np.float64)
-
-    @cached_property
-    def _leaf_sums(self) -> tuple[Int64, Int64, Int64]:
-        """Exact sums of the values of every leaf, (n_leaves, d), high and low parts, and weights."""
-        rows, n_leaves = self._rows, len(self._leaves)
-        number = np.full(self._tree.n_nodes, -1, dtype=np.int32)
-        number[self._leaves] = np.arange(n_leaves, dtype=np.int32)
-        total: list[Int64] = []
-        for first, n in rows.slices("sums of leaves"):
-            matrix = rows.table(first, n).matrix
-            leaf = number[self._tree.apply(matrix)]
-            own = core.cluster_sums(
-                matrix, leaf, n_leaves, rows.weight(first, n), rows.column_sizes, float(rows.total_weight)
-            )
-            total = [a + b for a, b in zip(total, own, strict=True)] if total else list(own)
-        return total[0], total[1], total[2]
+        of_tree = self._of_tree
+        if of_tree.sums is None:
+            number = np.full(of_tree.tree.n_nodes, -1, dtype=np.int32)
+            number[of_tree.leaves] = np.arange(len(of_tree.leaves), dtype=np.int32)
+            of_tree.sums = self._rows.grouped_sums(
+                "sums of leaves",
+                lambda rows, _: [(number[of_tree.tree.apply(rows.matrix)], len(of_tree.leaves))],
+            )[0]
+        total = []
+        for sums in of_tree.sums:
+            total.append(np.zeros((n_clusters, *sums.shape[1:]), dtype=np.int64))
+            np.add.at(total[-1], labels[:: of_tree.weights.shape[1]], sums)
+        high, low, weight = total
+        return self._rows.means((high, low, weight)), weight.astype(np.float64)
 
     def cost_sums(self, what: str, ways: Sequence[tuple[Int32, Float64]], objective: Objective) -> list[float]:
         """What all rows cost, by the code of each of these and the center of that code, for several of both."""
-        k = self._by_label.shape[1]
-        of_node = []
+        of_tree, of_node = self._of_tree, []
         for codes, _ in ways:
-            of_node.append(np.full(self._tree.n_nodes, -1, dtype=np.int32))
-            of_node[-1][self._leaves] = codes[::k]
+            of_node.append(np.full(of_tree.tree.n_nodes, -1, dtype=np.int32))
+            of_node[-1][of_tree.leaves] = codes[:: of_tree.weights.shape[1]]
 
         def costs_of(table: Table, first: int) -> list[Float64]:
-            leaf = self._tree.apply(table.matrix)
+            leaf = of_tree.tree.apply(table.matrix)
             return [
                 objective.label_costs(table.matrix, centers, codes[leaf])
                 for codes, (_, centers) in zip(of_node, ways, strict=True)
@@ -158,9 +153,25 @@ class SummedRows(TrainingRows):
 
 @dataclass(frozen=True, eq=False)
 class LazyContext(FitContext):
-    """A clustering of rows that are not in memory."""
+    """A clustering of rows that are not in memory; ``rows`` and ``labels`` are those of a tree, see ``of``."""
 
     rows: SummedRows
+    batches: BatchedRows | None = None
+
+    def of(self, grown: GrownTree) -> LazyContext:
+        """See :class:`FitContext`."""
+        assert self.batches is not None
+        labels, _ = grown.rows.by_label
+        reference = replace(self.reference, labels=labels)
+        return replace(self, rows=SummedRows(self.batches, grown.rows), reference=reference, full_labels=labels)
+
+    def noise_of(self, tree: ThresholdTree, leaf: Int32) -> Int64:
+        """See :class:`FitContext`."""
+        assert self.batches is not None
+        found = np.zeros(tree.n_nodes, dtype=np.int64)
+        for values, is_noise in self.batches.left_out_rows():
+            found += np.bincount(tree.apply(core.as_matrix(values[is_noise])), minlength=tree.n_nodes)
+        return found
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """See :class:`FitContext`."""
@@ -181,57 +192,104 @@ class LazyContext(FitContext):
         return centers
 
 
-class LazyGrowths:
-    """Trees grown from rows in batches, each with rows that stand for all of its own."""
+@dataclass(frozen=True, eq=False)
+class SearchByPasses(SearchCheaper):
+    """The search on rows that are not in memory; ``table``, ``metric``: the sample that it looks at."""
 
-    def __init__(self, prepared: PreparedRows, progress: Callable[[int], None]) -> None:
-        self._prepared, self._progress = prepared, progress
-        self._rows: list[tuple[Int32, SummedRows, Int32]] = []
+    prepared: PreparedRows | None = None
 
-    def grow(self, algorithm: str, max_leaves: int, expansion: str, depth_penalty: float, gini: bool) -> GrownTree:
-        """As ``grow_tree``."""
-        prepared, k = self._prepared, self._prepared.n_clusters
+    def _total_weight(self) -> int:
+        assert self.prepared is not None
+        return self.prepared.rows.total_weight
 
-        def grown_with(penalty: float) -> GrownTree:
-            provider = PassProvider(prepared)
-            problem = GrowthProblem(provider, prepared.centers, depth_penalty=penalty, gini=gini)
-            grown = grow(problem, algorithm, max_leaves, expansion, self._progress)
-            weights = provider.leaf_weights()
-            rows = SummedRows(prepared.rows, grown.tree, grown.leaf_of_row[::k].copy(), weights)
-            self._rows.append((grown.leaf_of_row, rows, np.tile(np.arange(k, dtype=np.int32), len(weights))))
-            return grown
+    def _judge(self, starts: Sequence[GrownTree], trees: Sequence[Tests]) -> list[Judgement]:
+        assert self.prepared is not None
+        rows = self.prepared.rows
+        leaves = [np.flatnonzero(column < 0).astype(np.int32) for column, _, _ in trees]
 
-        return fewest_empty(grown_with, algorithm, depth_penalty)
+        def leaves_of(table: Table, _: int) -> list[tuple[Int32, int]]:
+            found = (
+                np.searchsorted(own, self._leaves(table.matrix, tree)) for own, tree in zip(leaves, trees, strict=True)
+            )
+            return [(leaf.astype(np.int32), len(own)) for leaf, own in zip(found, leaves, strict=True)]
 
-    def rows_of(self, grown: GrownTree) -> tuple[SummedRows, Int32]:
-        """The rows that stand for all those of a tree, and their labels."""
-        return next((rows, labels) for leaves, rows, labels in self._rows if leaves is grown.leaf_of_row)
+        sums = rows.grouped_sums("sums of trees", leaves_of)
+        centers = [np.nan_to_num(rows.means(own)) for own in sums]
+
+        def costs_of(table: Table, first: int) -> list[Float64]:
+            found = zip(leaves_of(table, first), centers, strict=True)
+            return [self.objective.label_costs(table.matrix, own, leaf) for (leaf, _), own in found]
+
+        sizes = (
+            tree_size(column, right, own, weight)
+            for (column, _, right), own, (_, _, weight) in zip(trees, leaves, sums, strict=True)
+        )
+        costs = rows.exact_sums("costs of trees", costs_of)
+        return [Judgement(cost, *size) for cost, size in zip(costs, sizes, strict=True)]
+
+    def _grow_again(self, tests: Tests) -> GrownTree:
+        assert self.prepared is not None
+        return self._name_leaves(replay(KnownTree(self.prepared, *tests), *tests).finish(), anew=True)
+
+
+def grow_by_passes(
+    prepared: PreparedRows,
+    progress: Callable[[int], None],
+    *,
+    algorithm: str,
+    max_leaves: int,
+    expansion: str = "exkmc",
+    depth_penalty: float = 0.03,
+    gini: bool = False,
+    limits: Limits | None = None,
+) -> GrownTree:
+    """As ``grow_tree``."""
+
+    def grown_with(penalty: float) -> GrownTree:
+        problem = GrowthProblem(
+            PassProvider(prepared), prepared.centers, depth_penalty=penalty, gini=gini, limits=limits
+        )
+        return grow(problem, algorithm, max_leaves, expansion, progress)
+
+    return fewest_empty(grown_with, algorithm, depth_penalty)
 
 
 @dataclass(frozen=True, eq=False)
 class LazyLabelProblem(LabelProblem):
     """A column of labels to explain, of rows that are not in memory."""
 
-    growths: LazyGrowths | None = None
+    prepared: PreparedRows | None = None
 
     @property
     def takes_cart(self) -> bool:
         """Plain CART wants the rows."""
         return False
 
+    takes_search = takes_cart
+
     def grow(self, algorithm: str, max_leaves: int, expansion: str, *, gini: bool = False) -> GrownTree:
         """See :class:`LabelProblem`."""
-        assert self.growths is not None
-        return self.growths.grow(algorithm, max_leaves, expansion, self.depth_penalty, gini)
+        assert self.prepared is not None
+        return grow_by_passes(
+            self.prepared, self.progress, algorithm=algorithm, max_leaves=max_leaves, expansion=expansion,
+            depth_penalty=self.depth_penalty, gini=gini, limits=self.limits,
+        )  # fmt: skip
 
     def rows_of(self, grown: GrownTree) -> tuple[TrainingRows, Int32]:
         """See :class:`LabelProblem`."""
-        assert self.growths is not None
-        return self.growths.rows_of(grown)
+        assert self.prepared is not None
+        return SummedRows(self.prepared.rows, grown.rows), grown.rows.by_label[0]
 
 
 def explain_lazily(
-    model: Any, lazy: LazyTable, y: Any, centers: Any, sample_weight: Any, depth_penalty: float, stages: Stages
+    model: Any,
+    lazy: LazyTable,
+    y: Any,
+    centers: Any,
+    sample_weight: Any,
+    depth_penalty: float,
+    may_leave_out: Sequence[str],
+    stages: Stages,
 ) -> None:
     """Fit an estimator of labels to a table that comes in batches, of which they are a column."""
     _check_in_batches(model, f"algorithm={model.algorithm!r}" if model.algorithm in ("cart", "spex") else None)
@@ -244,49 +302,74 @@ def explain_lazily(
             assert rows.classes is not None
             k = len(rows.classes)
             max_leaves = check_max_leaves(model.max_leaves, k)
+            model._check_limits(k, may_leave_out)
         with stages.stage("costs of the clusters"):
             middles = rows.label_means()
             middles = middles if centers is None else read_centers(centers, *middles.shape)
             prepared = PreparedRows(rows, middles, KMEANS)
             cost = rows.exact_sums("cost of the clusters", prepared.costs_of)[0]
         with stages.stage("tree"):
-            growths = LazyGrowths(prepared, stages.leaves)
             nobody: Any = None  # rows, labels and costs are those of each tree
             problem = LazyLabelProblem(
                 nobody, nobody, middles, nobody, max_leaves, model.expansion, depth_penalty, stages.leaves,
-                growths=growths,
+                _limits(model, rows, middles, rows.classes.tolist(), may_leave_out), prepared=prepared,
             )  # fmt: skip
-            if model.algorithm == "auto":
-                tried = grow_candidates(problem)
-                for attempt in range(ATTEMPTS if model.max_leaves is None else 0):
-                    missing = best_candidate(tried).n_without_leaf
-                    further = min(problem.max_leaves + (missing << attempt), 2 * k)
-                    if further == problem.max_leaves:
-                        break
-                    problem = replace(problem, max_leaves=further)
-                    tried = grow_candidates(problem)
-            else:
-                tried = {model.algorithm: grow_candidate(problem, model.algorithm)}
+            free = replace(problem, limits=None)
+            try:
+                tried = model._grow(problem)
+            except NoAllowedCutError as error:
+                plain = grow_candidate(free, "exgreedy").grown
+                raise _infeasible(model, error, rows, rows.classes.tolist(), plain) from None
             chosen = best_candidate(tried)
         with stages.stage("costs of the tree"):
             model.growth_ = chosen.growth
             model.candidates_ = {name: each.agreement / rows.total_weight for name, each in tried.items()}
-            _finish(model, growths, chosen.grown, middles, cost, rows.classes)
+            context = _context(rows, middles, cost)
+            _finish(model, context, chosen.grown, rows.classes)
+            if problem.limits is not None:
+                _price_limits(model, context, best_candidate(model._grow(free)).grown)
 
 
-def _finish(
-    model: Any, growths: LazyGrowths, grown: GrownTree, centers: Float64, cost: float, classes: npt.NDArray[Any]
-) -> None:
+def _limits(
+    model: Any, rows: BatchedRows, centers: Float64, classes: Sequence[Any], may_leave_out: Sequence[str]
+) -> Limits | None:
+    found: Limits | None = model._limits_given.read(
+        rows.columns, None, centers, classes, (rows.n_rows, rows.total_weight), **model._may_leave_out(may_leave_out)
+    )
+    return found
+
+
+def _infeasible(
+    model: Any, error: NoAllowedCutError, rows: BatchedRows, classes: Sequence[Any], free: GrownTree
+) -> InfeasibleLimitsError:
+    """What is said of a node that no allowed cut splits; ``free``: a tree without limits."""
+    return InfeasibleLimitsError(
+        f"{model._infeasible(error, rows.columns, classes, free)}\nTables in batches take no cut back: a sample in "
+        "memory may have a tree within these limits."
+    )
+
+
+def _price_limits(model: Any, context: LazyContext, free: GrownTree) -> None:
+    """What limits cost; ``free``: the tree without."""
+    model.limits_price_ = model._price_over(context.of(free).cost_of_labels(free.codes).cost)
+
+
+def _context(rows: BatchedRows, centers: Float64, cost: float) -> LazyContext:
+    """That of no tree yet."""
+    nobody: Any = None
+    return LazyContext(nobody, Reference(nobody, centers, cost, KMEANS.name), nobody, None, KMEANS, batches=rows)
+
+
+def _finish(model: Any, context: LazyContext, grown: GrownTree, classes: npt.NDArray[Any]) -> None:
     """Set what is fitted, but for what has an entry for each row."""
-    summed, labels = growths.rows_of(grown)
-    context = LazyContext(summed, Reference(labels, centers, cost, KMEANS.name), labels, None, KMEANS)
-    model._remember_columns(summed.table)
+    model._remember_columns(context.of(grown).rows.table)
     model.preprocessor_, model.classes_ = None, classes
     model._finish(context, grown)
     model.limits_price_ = math.nan
     model.reference_ = replace(model.reference_, labels=np.empty(0, dtype=np.int32))
     del model.labels_  # predict gives them
-    model.n_passes_ = summed.n_passes
+    assert context.batches is not None
+    model.n_passes_ = context.batches.n_passes
 
 
 def need_memory(X: Any, what: str) -> None:
@@ -303,12 +386,11 @@ def fit_lazily(
     model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int, depth_penalty: float | None, stages: Stages
 ) -> None:
     """Fit an estimator of clusters with centers to a table that comes in batches."""
-    _check_options(model, depth_penalty)
+    _check_options(model)
     weights, k, objective = check_column_name(sample_weight, "sample_weight"), model.n_clusters, model._objective
-    assert depth_penalty is not None
     with Copies() as folder:
         with stages.stage("reading the table"):
-            rows = BatchedRows.read(lazy, folder, weights, stages.say)
+            rows = BatchedRows.read(lazy, folder, weights, stages.say, n_clusters=k)
             first = rows.table(0, 1)
             check_n_clusters(k, replace(first, values=rows.sample))
         with stages.stage("reference clustering"):
@@ -316,23 +398,43 @@ def fit_lazily(
             prepared = PreparedRows(rows, centers, objective)
             cost = rows.exact_sums("cost of the reference", prepared.costs_of)[0]
         with stages.stage("tree"):
-            algorithm = "exshallow" if model.algorithm == "search" else model.algorithm
-            growths = LazyGrowths(prepared, stages.leaves)
-            grown = growths.grow(algorithm, max_leaves, model.expansion, depth_penalty, False)
+            nobody: Any = None
+            context, table = _context(rows, centers, cost), prepared.sample
+            search = partial(
+                SearchByPasses, table, table.matrix, centers, nobody, centers, nobody,
+                prepared=prepared, n_jobs=check_n_jobs(model.n_jobs),
+            )  # fmt: skip
+            limits = _limits(model, rows, centers, range(k), ("exkmc",))
+
+            def grown_within(model: Any, limits: Limits | None) -> GrownTree:
+                tree: GrownTree = model._grow_by(
+                    partial(grow_by_passes, prepared, stages.leaves, expansion=model.expansion, limits=limits),
+                    search,
+                    lambda centers: PassProvider(prepared.priced_by(centers)),
+                    context,
+                    max_leaves,
+                    depth_penalty,
+                    limits,
+                    stages,
+                )
+                return tree
+
+            try:
+                grown = grown_within(model, limits)
+            except NoAllowedCutError as error:
+                free = grow_by_passes(prepared, stages.leaves, algorithm="exgreedy", max_leaves=max_leaves)
+                raise _infeasible(model, error, rows, range(k), free) from None
         with stages.stage("costs"):
-            _finish(model, growths, grown, centers, cost, np.arange(k, dtype=np.int32))
-    if model.algorithm == "exshallow":
-        model.depth_penalty_ = depth_penalty
+            _finish(model, context, grown, np.arange(k, dtype=np.int32))
+        if limits is not None:
+            with stages.stage("the same without limits"):
+                _price_limits(model, context, context.cheapest_tree(grown_within(unlimited(model), None)))
 
 
 def _check_in_batches(model: Any, given: str | None) -> None:
     """Refuse what needs all rows in memory, with what to do instead; ``given``: an option that does."""
     if given is not None:
         raise UnsupportedInputError(f"{given} takes tables in memory alone: fit a sample, or leave it out.")
-    if not model._limits_given.is_none:
-        raise UnsupportedInputError(
-            "Limits of the tree (cut_features, max_depth, min_samples_leaf) take tables in memory alone: fit a sample."
-        )
     if model.preprocessor is not None and model.preprocessor != "auto":
         raise UnsupportedInputError(
             "Tables in batches are clustered in their own columns, and a preprocessor was given. Scale the columns in "
@@ -340,7 +442,7 @@ def _check_in_batches(model: Any, given: str | None) -> None:
         )
 
 
-def _check_options(model: Any, depth_penalty: float | None) -> None:
+def _check_options(model: Any) -> None:
     """The same for clusters with centers."""
     if model._objective is not KMEANS:
         raise UnsupportedInputError(
@@ -348,7 +450,7 @@ def _check_options(model: Any, depth_penalty: float | None) -> None:
             "ExplainableKMeans."
         )
     optimal = 'algorithm="optimal"' if model.algorithm == "optimal" else None
-    _check_in_batches(model, 'depth_penalty="auto"' if depth_penalty is None else optimal)
+    _check_in_batches(model, optimal)
     if is_clusterer(model.reference):
         raise UnsupportedInputError(
             "Tables in batches take centers for a reference, and a clusterer was given. Fit it on a sample: "

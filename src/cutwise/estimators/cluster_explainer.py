@@ -242,7 +242,7 @@ class ClusterExplainer(TreeEstimator):
         if (lazy := as_lazy(X)) is not None:
             if costs is not None:
                 raise InvalidInputError("costs are one line a row, and X comes in batches. Leave them out.")
-            explain_lazily(self, lazy, y, centers, sample_weight, depth_penalty, stages)
+            explain_lazily(self, lazy, y, centers, sample_weight, depth_penalty, _MAY_LEAVE_OUT, stages)
             stages.say(self._summary())
             return [self]
         X, sample_weight = pop_weights(X, sample_weight)
@@ -288,7 +288,8 @@ class ClusterExplainer(TreeEstimator):
                     points.append((self, self._grow(problem)))
                 grown = grow_all(problem) if sizes else {}
             except NoAllowedCutError as error:
-                raise self._infeasible(error, rows, classes, grow_candidate(free, "exgreedy").grown) from None
+                plain = grow_candidate(free, "exgreedy").grown
+                raise self._infeasible(error, table.columns, classes, plain) from None
             for size in sizes:
                 smaller = replace(problem, max_leaves=size)
                 tried = with_searched(smaller, candidates_of(smaller, grown))
@@ -321,7 +322,7 @@ class ClusterExplainer(TreeEstimator):
         if self.algorithm != "auto":
             return {self.algorithm: grow_candidate(problem, self.algorithm)}
         grow = grow_until_every_cluster_has_a_leaf if self.max_leaves is None else grow_candidates
-        return with_searched(problem, grow(problem))
+        return with_searched(problem, grow(problem)) if problem.takes_search else grow(problem)
 
     @property
     def agreement_(self) -> float:

@@ -152,25 +152,7 @@ class TrainingRows:
 
         Rows that take no part in a fit may lie between the values that a cut was chosen between.
         """
-        if not len(self.left_out):
-            return gaps
-        gaps, tested = gaps.copy(), np.unique(tree.feature[tree.feature >= 0])
-        values = as_dense(self.table.values[self.left_out][:, tested]).astype(np.float64)
-        column = np.searchsorted(tested, tree.feature)
-        reaching = {0: np.arange(len(values))}
-        for node in range(tree.n_nodes):  # parents come before their children
-            rows = reaching.pop(node)
-            if tree.feature[node] < 0:
-                continue
-            x = values[rows, column[node]]
-            inside = tree.test(node).holds(x)
-            reaching[int(tree.children_left[node])] = rows[inside]
-            reaching[int(tree.children_right[node])] = rows[~inside]
-            for at, end in ((0, tree.threshold[node]), (2, tree.lower[node])):
-                if np.isfinite(end):
-                    gaps[node, at] = max(gaps[node, at], x[x <= end].max(initial=-np.inf))
-                    gaps[node, at + 1] = min(gaps[node, at + 1], x[x > end].min(initial=np.inf))
-        return gaps
+        return with_values(tree, gaps, self.table.values[self.left_out]) if len(self.left_out) else gaps
 
     def raw_row(self, row: int) -> npt.NDArray[np.float64]:
         """One of the m rows in the columns that are searched."""
@@ -292,6 +274,27 @@ class TrainingRows:
     @cached_property
     def _summing_weights(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64] | None:
         return sum_weights(self.sample_weight)
+
+
+def with_values(tree: ThresholdTree, gaps: Float64, rows: Any) -> Float64:
+    """The gaps of every test, narrowed by the values of further rows of the table."""
+    gaps, tested = gaps.copy(), np.unique(tree.feature[tree.feature >= 0])
+    values = as_dense(rows[:, tested]).astype(np.float64)
+    column = np.searchsorted(tested, tree.feature)
+    reaching = {0: np.arange(len(values))}
+    for node in range(tree.n_nodes):  # parents come before their children
+        at_node = reaching.pop(node)
+        if tree.feature[node] < 0:
+            continue
+        x = values[at_node, column[node]]
+        inside = tree.test(node).holds(x)
+        reaching[int(tree.children_left[node])] = at_node[inside]
+        reaching[int(tree.children_right[node])] = at_node[~inside]
+        for at, end in ((0, tree.threshold[node]), (2, tree.lower[node])):
+            if np.isfinite(end):
+                gaps[node, at] = max(gaps[node, at], x[x <= end].max(initial=-np.inf))
+                gaps[node, at + 1] = min(gaps[node, at + 1], x[x > end].min(initial=np.inf))
+    return gaps
 
 
 def encode_rows(
@@ -419,6 +422,7 @@ def _read_metric(Z: Any, n_rows: int) -> Table:
 Float64 = npt.NDArray[np.float64]
 
 Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
 
 _ROUNDING = 1e-9
 """Costs that differ by less, relative to those of the reference, are compared exactly."""
@@ -468,6 +472,18 @@ class FitContext:
     def n_clusters(self) -> int:
         """k, the number of clusters."""
         return self.reference.n_clusters
+
+    def of(self, grown: GrownTree) -> FitContext:
+        """The same, by the rows that a tree's leaves are given for."""
+        return self
+
+    def noise_of(self, tree: ThresholdTree, leaf: Int32) -> Int64:
+        """How many rows of positive weight are noise, by node; ``leaf``: that of each of the n rows."""
+        out = self.rows.left_out
+        counted = self.full_labels[out] < 0
+        if self.sample_weight is not None:
+            counted &= self.sample_weight[out] > 0
+        return np.bincount(leaf[out[counted]], minlength=tree.n_nodes)
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """What clusters of the m rows cost, from the cluster of each; one without rows keeps the reference's center."""
@@ -542,7 +558,7 @@ class FitContext:
         growths = self._sizes_of_growths(grown)
         if len(growths) == len(growths[0][1]) == 1:
             return grown
-        growths = [(growth, self._nearly_cheapest(growth, sizes)) for growth, sizes in growths]
+        growths = [(growth, self.of(growth)._nearly_cheapest(growth, sizes)) for growth, sizes in growths]
         if len(growths) == len(growths[0][1]) == 1:
             return truncate_growth(grown, growths[0][1][0])
         return min(self._trees(growths), key=lambda tree: tree[:2])[2]()
@@ -565,7 +581,7 @@ class FitContext:
         return [
             (cost, size, partial(truncate_growth, growth, size))
             for growth, sizes in growths
-            for cost, size in zip(self.cost_of_each(clusters_by_size(growth, sizes)), sizes, strict=True)
+            for cost, size in zip(self.of(growth).cost_of_each(clusters_by_size(growth, sizes)), sizes, strict=True)
         ]
 
     def _nearly_cheapest(self, grown: GrownTree, sizes: list[int]) -> list[int]:

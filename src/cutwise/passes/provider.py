@@ -25,8 +25,9 @@ from cutwise.tree.criteria.disagreement import FewestDisagree
 from cutwise.tree.criteria.induced import LeastInduced, NearestTwo
 from cutwise.tree.criteria.mistakes import CheapestTie, FewestByModes, FewestMistakes
 from cutwise.tree.criteria.surrogate import CheapestCut
+from cutwise.tree.limits import Limits
 from cutwise.tree.provider import CostPayload, Gap, LeafCut, NodeSums, SeparatingCut, SeparationNode
-from cutwise.tree.threshold_tree import NodeTest
+from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
 Int32 = npt.NDArray[np.int32]
 
@@ -127,6 +128,27 @@ class Node:
         self.contents: dict[int, list[set[int]]] = {}  # by column and piece: what tells apart its rows
 
 
+@dataclass(eq=False)
+class LeafRows:
+    """All rows of a grown tree, as one for each leaf and label.
+
+    ``source``: has them. ``leaves``: of the tree, in the order in which ``weights`` (n_leaves, k) has them: what their
+    rows weigh by label. ``sums``: of the values of their rows, once these are known.
+    """
+
+    source: Any
+    tree: ThresholdTree
+    leaves: Int32
+    weights: Int64
+    sums: Sequence[Int64] | None = None
+
+    @property
+    def by_label(self) -> tuple[Int32, Int64]:
+        """Label and weight of each."""
+        n_leaves, k = self.weights.shape
+        return np.tile(np.arange(k, dtype=np.int32), n_leaves), self.weights.ravel()
+
+
 class PassProvider:
     """Rows in batches, as :class:`cutwise.tree.provider.Provider` asks of rows."""
 
@@ -205,6 +227,10 @@ class PassProvider:
     def leaf_weights(self) -> Int64:
         """Weight of the rows of every leaf by label, (n_leaves, k), leaves in the order they were made."""
         return np.array([self._sums(node)[2 : 2 + self._k] for node in self._nodes if not node.is_split])
+
+    def leaf_rows(self, tree: ThresholdTree, leaf_of_row: Int32) -> LeafRows:
+        """See :class:`Provider`."""
+        return LeafRows(self._source, tree, leaf_of_row[:: self._k].copy(), self.leaf_weights())
 
     def search(self, node: int, search: Any) -> Any:
         """See :class:`Provider`."""
@@ -360,14 +386,20 @@ class PassProvider:
             node.contents[column] = found
         return node.contents[column]
 
+    def _allowed(self, node: Node, limits: Limits | None) -> list[tuple[int, Pieces]]:
+        """The columns of a node that may be cut."""
+        assert node.columns is not None
+        mask = None if limits is None else limits.columns
+        return [(f, pieces) for f, pieces in enumerate(node.columns) if mask is None or mask[f]]
+
     # Searches ---------------------------------------------------------------------------------------------------------
 
     def _look(self, node: Node, search: Any) -> tuple[Any, list[Wish]]:
         """What is found as far as is known, and the ranges that may hold something better."""
         if isinstance(search, CheapestCut):
-            return self._cheapest(node, slice(2 + self._k, None), _CostOfSides())
+            return self._cheapest(node, slice(2 + self._k, None), _CostOfSides(), search.limits)
         if isinstance(search, FewestDisagree):
-            return self._cheapest(node, slice(2, 2 + self._k), _Disagreement(search.gini))
+            return self._cheapest(node, slice(2, 2 + self._k), _Disagreement(search.gini), search.limits)
         if isinstance(search, FewestMistakes):
             return self._fewest_mistakes(node, search)
         if isinstance(search, CheapestTie):
@@ -375,26 +407,31 @@ class PassProvider:
         assert isinstance(search, LeastInduced)
         return self._least_induced(node, search)
 
-    def _cheapest(self, node: Node, payload: slice, score: _CostOfSides | _Disagreement) -> tuple[Any, list[Wish]]:
+    def _cheapest(
+        self, node: Node, payload: slice, score: _CostOfSides | _Disagreement, limits: Limits | None
+    ) -> tuple[Any, list[Wish]]:
         """The cut whose sides cost least; see ``cuts/surrogate.cpp``."""
         assert node.columns is not None
         best: tuple[Any, ...] | None = None
         closed: list[tuple[Int64, int, Pieces, npt.NDArray[np.intp]]] = []  # bounds, column, its pieces, which of them
-        first: list[Wish | None] = []  # by column: the range that its lowest cut is in
-        for f, pieces in enumerate(node.columns):
+        first: dict[int, Wish | None] = {}  # by column: the range that its lowest cut is in
+        for f, pieces in self._allowed(node, limits):
             sums = pieces.sums[:, payload]
             upto, total = np.cumsum(sums, axis=0), sums.sum(axis=0)
-            if len(pieces.low) > 1:
-                left, right = upto[:-1], total - upto[:-1]
+            counts = _counted(pieces, limits)
+            cuts = np.flatnonzero(_are_allowed(limits, counts[1:-1], counts[-1], 1, 1))
+            if len(cuts):
+                left, right = upto[cuts], total - upto[cuts]
                 cost, second = score.cut(left, right)
                 i = int(np.lexsort((second, cost))[0])
-                key = (int(cost[i]), float(second[i]), f, float(pieces.high[i]))
+                high = float(pieces.high[cuts[i]])
+                key = (int(cost[i]), float(second[i]), f, high)
                 if best is None or key < best[:4]:
                     best = (*key, score.label(left[i]), score.label(right[i]))
-            at = np.flatnonzero(pieces.is_closed)
+            at = np.flatnonzero(pieces.is_closed & _may_hold(limits, counts, 1, 1))
             if len(at):
                 closed.append((score.bounds(upto[at] - sums[at], total - upto[at]), f, pieces, at))
-            first.append(pieces.wish(f, 0) if len(at) and at[0] == 0 else None)
+            first[f] = pieces.wish(f, 0) if len(at) and at[0] == 0 else None
         uncut = int(
             score.cut(node.columns[0].sums[:, payload].sum(axis=0)[None], np.zeros((1, self._k), np.int64))[0][0]
         )
@@ -404,7 +441,7 @@ class PassProvider:
         wishes = [pieces.wish(f, i) for bounds, f, pieces, at in closed for i in at[bounds <= limit].tolist()]
         if not wishes and not score.has_second and (best is None or best[0] >= uncut):
             # All cuts cost the same: the lowest of the lowest column is wanted.
-            for f, lowest in enumerate(first):
+            for f, lowest in first.items():
                 if best is not None and best[2] < f:
                     break
                 if lowest is not None:
@@ -415,10 +452,10 @@ class PassProvider:
     def _fewest_mistakes(self, node: Node, search: FewestMistakes) -> tuple[Any, list[Wish]]:
         """All cuts that part the fewest rows from their centers; see ``cuts/mistakes.cpp``."""
         assert node.columns is not None
-        survivors, fewest = search.node.survivors, -1
+        survivors, fewest, limits = search.node.survivors, -1, search.node.limits
         tied: list[tuple[int, Float64]] = []
         closed: list[tuple[int, Wish]] = []
-        for f, pieces in enumerate(node.columns):
+        for f, pieces in self._allowed(node, limits):
             center = search.mistakes.coordinates[survivors, f]
             if center.min() == center.max():
                 continue
@@ -430,14 +467,19 @@ class PassProvider:
             at = np.searchsorted(pieces.high, thresholds, side="right")
             in_closed = np.append(is_closed & True, False)[at] & (thresholds >= np.append(pieces.low, math.inf)[at])
             goes_left = center <= thresholds[:, None]
+            counts, n_left = _counted(pieces, limits), goes_left.sum(axis=1)
             is_cut = goes_left.any(axis=1) & ~goes_left.all(axis=1) & ~in_closed
+            is_cut &= _are_allowed(limits, counts[at], counts[-1], n_left, len(survivors) - n_left)
             thresholds, at, goes_left = thresholds[is_cut], at[is_cut], goes_left[is_cut]
             mistakes = np.where(goes_left, total - upto[at], upto[at]).sum(axis=1)
             if len(mistakes) and (fewest < 0 or mistakes.min() <= fewest):
                 if fewest < 0 or mistakes.min() < fewest:
                     fewest, tied = int(mistakes.min()), []
                 tied.append((f, thresholds[mistakes == fewest]))
-            through = np.flatnonzero(is_closed & (center.min() < pieces.high) & (center.max() > pieces.low))
+            n_left = np.maximum((center <= pieces.low[:, None]).sum(axis=1), 1)
+            n_right = np.maximum((center >= pieces.high[:, None]).sum(axis=1), 1)
+            may_cut = (center.min() < pieces.high) & (center.max() > pieces.low)
+            through = np.flatnonzero(is_closed & may_cut & _may_hold(limits, counts, n_left, n_right))
             # At least so many are parted, whichever side the center is on.
             left, right = total - upto[through + 1], upto[through]
             low, high = pieces.low[through, None], pieces.high[through, None]
@@ -464,10 +506,11 @@ class PassProvider:
         """The cut after which the centers of each side serve their rows best; see ``cuts/induced.cpp``."""
         assert node.columns is not None
         survivors, coordinates, k = search.node.survivors, search.nearest.coordinates, self._k
-        m = len(survivors)
+        m, limits = len(survivors), search.node.limits
         cuts: list[tuple[Int64, ...]] = []
         closed: list[tuple[int, int, int, int, int, int]] = []
-        for f, pieces in enumerate(node.columns):
+        for f, pieces in self._allowed(node, limits):
+            counts = _counted(pieces, limits)
             center = np.sort(coordinates[survivors, f])
             assert pieces.sides is not None
             weight = np.append(0, np.cumsum(pieces.sums[:, 2 : 2 + k].sum(axis=1)))
@@ -480,9 +523,12 @@ class PassProvider:
                 at = np.searchsorted(pieces.high, thresholds, side="right")
                 if (at[0] < len(pieces.low)) and pieces.low[at[0]] <= begin < pieces.high[at[0]]:
                     thresholds, at = thresholds[1:], at[1:]
+                within = _are_allowed(limits, counts[at], counts[-1], s, m - s)
+                thresholds, at = thresholds[within], at[within]
                 induced = sides[at, s] + (sides[-1, k - 1 + s] - sides[at, k - 1 + s])
                 cuts.append((induced, weight[at], np.full(len(at), s), np.full(len(at), f), thresholds, at))
-                for i in np.flatnonzero(pieces.is_closed & (pieces.low < end) & (pieces.high > begin)).tolist():
+                inside = pieces.is_closed & (pieces.low < end) & (pieces.high > begin)
+                for i in np.flatnonzero(inside & _may_hold(limits, counts, s, m - s)).tolist():
                     least = sides[i, s] + (sides[-1, k - 1 + s] - sides[i + 1, k - 1 + s]) + pieces.sides[i, 0]
                     closed.append((int(least), int(weight[i]), int(weight[i + 1]), s, f, i))
         if not cuts:
@@ -493,7 +539,6 @@ class PassProvider:
         current = base + int(of_all.sides[:, 0].sum())
         induced, left, n_left, feature, threshold, at = (np.concatenate(each) for each in zip(*cuts, strict=True))
         rank = _Ranking(search, current, int(weight[-1]), m)
-        allowed = np.arange(len(induced))
         chosen, scores = rank.best(induced + base, left, left, n_left, feature, threshold)
         if self._has_distinct(node, m):
             is_allowed = np.ones(len(induced), dtype=bool)
@@ -536,6 +581,45 @@ class PassProvider:
             if len(set().union(*self._tell_rows_apart(node, column, n)[part])) < wanted:
                 return False
         return True
+
+
+class KnownTree(PassProvider):
+    """The provider of a tree whose tests are known: one pass finds all gaps, and what the leaves hold."""
+
+    def __init__(self, source: Source, column: Int32, thresholds: Float64, right: Int32) -> None:
+        super().__init__(source)
+        self._right, self._is_leaf, n_nodes = right, column < 0, len(column)
+        self._place = [0]  # of every node among those of the tests
+        self._gaps = np.tile([-math.inf, math.inf], (n_nodes, 1))
+        self._n_rows, self._weights = np.zeros(n_nodes, dtype=np.int64), np.zeros((n_nodes, self._k), dtype=np.int64)
+        for rows in source.passed("gaps of the tree"):
+            reaching = {0: np.arange(len(rows.labels))}
+            for node in range(n_nodes):
+                at = reaching.pop(node)
+                self._n_rows[node] += len(at)
+                if self._is_leaf[node]:
+                    weights = None if rows.weights is None else rows.weights[at]
+                    self._weights[node] += np.bincount(rows.labels[at], weights, self._k).astype(np.int64)
+                    continue
+                x = rows.values[at, column[node]].astype(np.float64)
+                left = x <= thresholds[node]
+                reaching[node + 1], reaching[int(right[node])] = at[left], at[~left]
+                low, high = self._gaps[node]
+                self._gaps[node] = x[left].max(initial=low), x[~left].min(initial=high)
+
+    def partition(self, node: int, test: NodeTest) -> tuple[Gap, Gap]:
+        """See :class:`Provider`."""
+        place = self._place[node]
+        self._place += [place + 1, int(self._right[place])]
+        return (float(self._gaps[place, 0]), float(self._gaps[place, 1])), (math.nan, math.nan)
+
+    def n_samples(self, node: int) -> int:
+        """See :class:`Provider`."""
+        return int(self._n_rows[self._place[node]])
+
+    def leaf_weights(self) -> Int64:
+        """See :class:`PassProvider`."""
+        return self._weights[[place for place in self._place if self._is_leaf[place]]]
 
 
 @dataclass(frozen=True)
@@ -619,7 +703,35 @@ def _of_node(search: Any, node: Node) -> Any:
         return search
     if node.survivors is None or len(node.survivors) < 2:
         return None
-    return replace(search, node=SeparationNode(-1, node.survivors))
+    return replace(search, node=SeparationNode(-1, node.survivors, search.node.limits))
+
+
+def _counted(pieces: Pieces, limits: Limits | None) -> Int64:
+    """What the rows before every piece count, and all of them: rows, or their weight."""
+    k = (pieces.sums.shape[1] - 2) // 2
+    by_weight = limits is not None and limits.by_weight
+    return np.append(0, np.cumsum(pieces.sums[:, 2 : 2 + k].sum(axis=1) if by_weight else pieces.sums[:, 0]))
+
+
+def _are_allowed(limits: Limits | None, left: Int64, total: int, n_left: Any, n_right: Any) -> npt.NDArray[np.bool_]:
+    """Whether cuts with so much on their left are within limits; ``n_left``, ``n_right``: clusters on their sides."""
+    if limits is None:
+        return np.ones(len(left), dtype=bool)
+    has_room = np.maximum(n_left, n_right) <= limits.most_centers
+    allowed: npt.NDArray[np.bool_] = (
+        has_room & (left >= limits.least * n_left) & (total - left >= limits.least * n_right)
+    )
+    return allowed
+
+
+def _may_hold(limits: Limits | None, counts: Int64, n_left: Any, n_right: Any) -> npt.NDArray[np.bool_]:
+    """Whether each piece may hold an allowed cut with at least so many clusters on its sides."""
+    if limits is None:
+        return np.ones(len(counts) - 1, dtype=bool)
+    has_room = np.maximum(n_left, n_right) <= limits.most_centers
+    reaches = (counts[1:] > limits.least * n_left) & (counts[-1] - counts[:-1] > limits.least * n_right)
+    may: npt.NDArray[np.bool_] = has_room & reaches
+    return may
 
 
 def _parts(wish: Wish, n: int) -> tuple[Float64 | None]:

@@ -8,10 +8,11 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,8 @@ from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericErro
 from cutwise.reference.objective import ENOUGH_BITS, Objective, find_cap, fixed_costs_by, second_excess
 from cutwise.table.intake import read_table, read_weights
 from cutwise.table.labels import read_labels
-from cutwise.table.table import Columns, Table
+from cutwise.table.table import Columns, EncodedTable, Table
+from cutwise.tree.refine_sample import sample_sizes
 
 from .provider import Rows
 from .sources import BATCH_ROWS, LazyTable, pop_column
@@ -34,11 +36,10 @@ Int64 = npt.NDArray[np.int64]
 
 Float64 = npt.NDArray[np.float64]
 
+Sums = tuple[Int64, Int64, Int64]
+
 MAX_WEIGHT = 2**31
 """What whole weights add up to at most; it leaves 30 bits for the cost of a row."""
-
-SAMPLE = 20_000
-"""Rows whose values say where bins are: those of the smallest hashes of what they hold."""
 
 MOST_BINS = 256
 
@@ -81,10 +82,11 @@ class _Column:
         self.path = path
         self.width: tuple[int, ...] = ()
         self.dtype: np.dtype[Any] = np.dtype(np.float64)
+        self.n = 0
         self.renamed: npt.NDArray[Any] | None = None  # what the values stand for
 
     def append(self, values: npt.NDArray[Any]) -> None:
-        self.width, self.dtype = values.shape[1:], values.dtype
+        self.width, self.dtype, self.n = values.shape[1:], values.dtype, self.n + len(values)
         with self.path.open("ab") as file:
             file.write(np.ascontiguousarray(values).data)
 
@@ -105,10 +107,12 @@ class _Column:
 class BatchedRows:
     """The n rows of positive weight of a fit.
 
-    ``values``, ``weights``: where they lie. ``columns``: of the table, ``library``: of its batches. ``total_weight``:
+    ``values``, ``weights``: where they lie. ``left_out``, ``is_noise``: rows without weight, and those that are noise.
+    ``columns``: of the table, ``library``: of its batches. ``total_weight``:
     of all rows. ``labels``, ``classes``: codes, and what they stand for where a column of labels was given.
-    ``extents`` (2, d): the least and the largest values. ``sample``: rows that bins are planned by.
-    ``n_passes``: how often rows were gone over.
+    ``extents`` (2, d): the least and the largest values. ``sample``, ``sample_weights``: the distinct rows of the
+    smallest hashes of what they hold, in that order, and what they weigh: by these bins are planned, and better trees
+    are searched. ``n_passes``: how often rows were gone over.
     """
 
     folder: Path
@@ -116,26 +120,38 @@ class BatchedRows:
     library: str | None
     n_rows: int
     values: _Column
+    left_out: _Column
+    is_noise: _Column
     weights: _Column | None
     labels: _Column
     classes: npt.NDArray[np.generic] | None
     total_weight: int
     extents: Float64
     sample: Float64
+    sample_weights: Int64
     say: Callable[[str], None]
     n_passes: int = 1
 
     @classmethod
     def read(
-        cls, lazy: LazyTable, folder: Path, weights: str | None, say: Callable[[str], None], y: str | None = None
+        cls,
+        lazy: LazyTable,
+        folder: Path,
+        weights: str | None,
+        say: Callable[[str], None],
+        y: str | None = None,
+        n_clusters: int = 1,
     ) -> BatchedRows:
         """Copy the rows of a source; errors as of tables in memory. ``weights``, ``y``: columns of it."""
-        values, weight = _Column(folder / "values"), _Column(folder / "weights")
+        values, weight, left_out, is_noise = (
+            _Column(folder / name) for name in ("values", "weights", "left_out", "is_noise")
+        )
         labels = _Labels(_Column(folder / "labels"))
         first: Table | None = None
         n_rows = total = 0
         extents, is_one = np.zeros((2, 0)), True
-        sample, hashes = np.empty((0, 0)), np.empty(0, dtype=np.uint64)
+        sample, hashes, sample_weights = np.empty((0, 0)), np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+        n_sampled = 0
         for batch in lazy.batches():
             tell(f"reading the table: {n_rows:,} rows")
             given: Any = None
@@ -145,37 +161,48 @@ class BatchedRows:
             if first is None:
                 first, sample = table, np.empty((0, table.n_columns))
                 extents = np.outer([np.inf, -np.inf], np.ones(table.n_columns))
+                n_sampled = sample_sizes(n_clusters, table.n_columns)[1] + 1  # one more says that these are not all
             if (table.names, table.kinds, table.values.dtype) != (first.names, first.kinds, first.values.dtype):
                 raise InvalidInputError(
                     f"The batches of X differ: the first has columns {first.names} of {first.values.dtype}, another "
                     f"{table.names} of {table.values.dtype}. Give all the same names and types."
                 )
             x = np.ascontiguousarray(table.values)
-            if own is not None:
-                positive = own > 0
-                x, own = x[positive], own[positive].astype(np.int64)
-                given = None if given is None else given[positive]
-                weight.append(own)
-                total += int(own.sum())
-                is_one = is_one and bool((own == 1).all())
+            counts = np.ones(len(x), dtype=np.int64) if own is None else own.astype(np.int64)
+            taken = counts > 0
+            if y is not None:
+                codes = labels.codes_of(given, taken)
+                taken = codes >= 0
+                labels.column.append(codes[taken])
+            if not taken.all():
+                left_out.append(x[~taken])
+                is_noise.append(counts[~taken] > 0)
+                x, counts = x[taken], counts[taken]
             if not len(x):
                 continue
             values.append(x)
-            if y is not None:
-                labels.append(given, y)
+            if own is not None:
+                weight.append(counts)
+                is_one = is_one and bool((counts == 1).all())
+            total += int(counts.sum())
             n_rows += len(x)
             extents = np.array([np.minimum(extents[0], x.min(axis=0)), np.maximum(extents[1], x.max(axis=0))])
-            # Equal rows have equal hashes, and count once: what heavy rows hold is one value of many.
+            # Equal rows have equal hashes: those that are among the smallest in the end were so all along.
             own_hashes = core.row_hashes(core.as_matrix(x), 1)
-            if len(hashes) == SAMPLE:
-                known = own_hashes < hashes[-1]
-                x, own_hashes = x[known], own_hashes[known]
-            hashes, chosen = np.unique(np.append(hashes, own_hashes), return_index=True)
-            hashes, chosen = hashes[:SAMPLE], chosen[:SAMPLE]
-            sample = np.concatenate([sample, x.astype(np.float64)])[chosen]
+            drawn = slice(None) if len(hashes) < n_sampled else own_hashes <= hashes[-1]
+            hashes, chosen, group = np.unique(
+                np.append(hashes, own_hashes[drawn]), return_index=True, return_inverse=True
+            )
+            counts = np.bincount(group.ravel(), np.append(sample_weights, counts[drawn])).astype(np.int64)
+            hashes, chosen, sample_weights = hashes[:n_sampled], chosen[:n_sampled], counts[:n_sampled]
+            sample = np.concatenate([sample, x[drawn].astype(np.float64)])[chosen]
+        if y is not None and first is not None and not labels.column.n:
+            raise InvalidInputError(
+                f"Every label in y={y!r} is -1, which means noise, or of a row without weight: there is no cluster. "
+                "Give at least one row another label."
+            )
         if first is None or n_rows == 0:
             raise InvalidInputError("X has no rows of positive weight. Give at least one.")
-        total = total if weights is not None else n_rows
         if total > MAX_WEIGHT:
             raise InvalidInputError(f"The weights add up to {total}, and tables in batches take 2**31 at most.")
         say(f"{n_rows:,} rows read")
@@ -185,12 +212,15 @@ class BatchedRows:
             first.library,
             n_rows,
             values,
+            left_out,
+            is_noise,
             None if weights is None or is_one else weight,
             labels.column,
             labels.finish() if y is not None else None,
             total,
             extents,
             sample,
+            sample_weights,
             say,
         )
 
@@ -198,11 +228,6 @@ class BatchedRows:
     def column_sizes(self) -> Float64:
         """The largest absolute values, shape (d,)."""
         return np.asarray(np.abs(self.extents).max(axis=0))
-
-    @property
-    def n_distinct_known(self) -> int:
-        """How many distinct rows there are; ``SAMPLE`` where there are more."""
-        return len(self.sample)
 
     def slices(self, what: str) -> Iterator[tuple[int, int]]:
         """Where batches start, and how many rows they have, of one pass."""
@@ -212,6 +237,12 @@ class BatchedRows:
             tell(f"{name}: {first:,} of {self.n_rows:,} rows")
             yield first, min(BATCH_ROWS, self.n_rows - first)
         self.say(f"{name}: {self.n_rows:,} rows, {time.perf_counter() - start:.2f} s")
+
+    def left_out_rows(self) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]]:
+        """The rows that take no part, batch by batch, and which of them are noise."""
+        for first in range(0, self.left_out.n, BATCH_ROWS):
+            n = min(BATCH_ROWS, self.left_out.n - first)
+            yield self.left_out.read(first, n), self.is_noise.read(first, n)
 
     def table(self, first: int, n: int) -> Table:
         """Some rows."""
@@ -229,15 +260,30 @@ class BatchedRows:
     def label_means(self) -> Float64:
         """The means of the rows of every label."""
         assert self.classes is not None
-        total: list[Int64] = []
-        for first, n in self.slices("means"):
-            own = core.cluster_sums(
-                self.table(first, n).matrix, self.labels.read(first, n), len(self.classes), self.weight(first, n),
-                self.column_sizes, float(self.total_weight),
-            )  # fmt: skip
-            total = [a + b for a, b in zip(total, own, strict=True)] if total else list(own)
-        high, low, weight = total
-        return core.means_of_sums(high, low, weight, self.column_sizes, float(self.total_weight))
+        k = len(self.classes)
+        return self.means(
+            self.grouped_sums("means", lambda rows, first: [(self.labels.read(first, rows.n_rows), k)])[0]
+        )
+
+    def grouped_sums(self, what: str, groups_of: Callable[[Table, int], Sequence[tuple[Int32, int]]]) -> list[Sums]:
+        """Exact sums of the values of groups of rows, high and low parts, and weights; for several ways to group.
+
+        ``groups_of``: takes rows and the number of the first; gives the group of each and how many groups there are.
+        """
+        total: list[Sums] = []
+        for first, n in self.slices(what):
+            rows, weights = self.table(first, n), self.weight(first, n)
+            own = [
+                core.cluster_sums(rows.matrix, groups, n_groups, weights, self.column_sizes, float(self.total_weight))
+                for groups, n_groups in groups_of(rows, first)
+            ]
+            added = (tuple(a + b for a, b in zip(*pair, strict=True)) for pair in zip(total, own, strict=True))
+            total = cast("list[Sums]", list(added)) if total else own
+        return total
+
+    def means(self, sums: Sums) -> Float64:
+        """The means of groups; nan where one weighs nothing."""
+        return core.means_of_sums(*sums, self.column_sizes, float(self.total_weight))
 
     def exact_sums(self, what: str, costs_of: Callable[[Table, int], list[Float64]]) -> list[float]:
         """The weighted sums of some costs a row, by two passes; ``costs_of`` takes rows and the number of the first."""
@@ -263,17 +309,14 @@ class _Labels:
         self._met: list[npt.NDArray[np.generic]] = []
         self._code_of: dict[Any, int] = {}
 
-    def append(self, given: Any, name: str) -> None:
-        """The labels of a batch."""
-        labels = read_labels(given, len(given))
-        if labels.n_noise:
-            raise InvalidInputError(
-                f"y={name!r} labels rows -1, which is noise. Leave these rows out in the engine: they take no part in "
-                "the tree, and tables in batches keep no counts of them."
-            )
+    def codes_of(self, given: Any, counts: npt.NDArray[np.bool_]) -> Int32:
+        """The labels of a batch; -1 where they are noise, or do not count."""
+        labels = read_labels(given[counts], int(counts.sum()), is_part=True)
         self._met.append(labels.classes)
         codes = [self._code_of.setdefault(label, len(self._code_of)) for label in labels.classes.tolist()]
-        self.column.append(np.array(codes, dtype=np.int32)[labels.codes])
+        found = np.full(len(counts), -1, dtype=np.int32)
+        found[counts] = np.array([*codes, -1], dtype=np.int32)[labels.codes]
+        return found
 
     def finish(self) -> npt.NDArray[np.generic]:
         """The labels in increasing order, which their codes are in from here on."""
@@ -325,12 +368,14 @@ class PreparedRows:
         """Label all rows, and work out their costs in fixed point."""
         rows, centers, objective = self.rows, self.centers, self.objective
         largest = largest_own = 0.0
+        is_new = not self._codes.path.exists()
         for first, n in rows.slices("nearest centers"):
             matrix = rows.table(first, n).matrix
             labels, own, excess, _ = objective.assign(matrix, centers)
-            if rows.classes is None:
+            if is_new and rows.classes is None:
                 rows.labels.append(labels)
-            self._codes.append(core.bin_codes(matrix, self._edges, self.begin))
+            if is_new:
+                self._codes.append(core.bin_codes(matrix, self._edges, self.begin))
             largest, largest_own = float(np.maximum(largest, excess)), max(largest_own, float(own.max()))
 
         def kernel(*, scale: float, wide: bool, wide_base: bool) -> tuple[Int64, Int64, Int64, int]:
@@ -351,6 +396,20 @@ class PreparedRows:
         costs, magnitude = fixed_costs_by(kernel, largest_own, largest, total, len(centers), is_weighted)
         if len(centers) > 1 and magnitude < ENOUGH_BITS:
             self._cap(costs.scale)
+
+    def priced_by(self, centers: Float64) -> PreparedRows:
+        """The same rows and labels with costs by other centers, for as long as none others are asked for."""
+        other = copy(self)
+        other.centers = centers
+        other._excess, other._base = (_Column(self.rows.folder / f"other_{name}") for name in ("excess", "base"))
+        other._measure()
+        return other
+
+    @property
+    def sample(self) -> EncodedTable:
+        """What a search looks at, as a table of its own."""
+        matrix, weights = core.as_matrix(self.rows.sample), self.rows.sample_weights
+        return EncodedTable(core.encode(matrix), matrix, self.kinds, weights, copies=None, row_of=None, position=None)
 
     def _forget_costs(self) -> None:
         for column in (self._excess, self._base):

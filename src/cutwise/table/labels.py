@@ -80,12 +80,14 @@ class Labels:
         return int(np.count_nonzero(self.codes < 0))
 
 
-def read_labels(y: Any, n_rows: int, *, what: str = "y", estimator: str = "ClusterExplainer") -> Labels:
+def read_labels(
+    y: Any, n_rows: int, *, what: str = "y", estimator: str = "ClusterExplainer", is_part: bool = False
+) -> Labels:
     """Checks the labels of ``n_rows`` rows and numbers the clusters.
 
     Labels are integers, floats that are whole numbers, booleans or text, in an array, a list or a series (also
     categorical). -1 is noise, as a number and, among words, also as the text ``"-1"``: what a column of labels means
-    does not depend on how it was read.
+    does not depend on how it was read. ``is_part``: others have labels too, so that these may be noise alone.
     """
     if y is None:
         raise InvalidInputError(f"{estimator} requires {what} to be passed, but the target {what} is None.")
@@ -111,7 +113,7 @@ def read_labels(y: Any, n_rows: int, *, what: str = "y", estimator: str = "Clust
         values = _from_objects(values, what)
     _check_kind(values, what)
     classes, codes = _number(values)
-    if len(classes) == 0:
+    if len(classes) == 0 and not is_part:
         raise InvalidInputError(
             f"Every label in {what} is -1, which means noise: there is no cluster. Give at least one row another label."
         )

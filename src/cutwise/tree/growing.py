@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -173,7 +174,7 @@ class GrownTree:
     at leaves, and for the lower end of one-sided tests. ``split_order`` (n_nodes,) int32: the order in which the nodes
     were made: 0 for the root, then two with every split. ``leaf_clusters`` (n_nodes,) int32: the cluster of every node
     while it was a leaf, -1 where it never was one of a complete tree. ``others``: other growths of the same fit, whose
-    trees may be cheaper at some sizes.
+    trees may be cheaper at some sizes. ``rows``: what the m rows are where they stand for all that are not in memory.
     """
 
     tree: ThresholdTree
@@ -183,6 +184,7 @@ class GrownTree:
     split_order: Int32 | None = None
     leaf_clusters: Int32 | None = None
     others: tuple[GrownTree, ...] = ()
+    rows: Any = None
 
     @property
     def n_empty(self) -> int:
@@ -326,13 +328,15 @@ class GrowingTree:
             n_node_samples=samples,
             n_node_mistakes=self._mistakes,
         )
+        leaf_of_row = self.provider.number_of_row({leaf: int(number[leaf]) for leaf in self.leaves()})
         return GrownTree(
             tree,
-            self.provider.number_of_row({leaf: int(number[leaf]) for leaf in self.leaves()}),
+            leaf_of_row,
             inseparable or [],
             np.array(self._gaps).reshape(n_nodes, 4)[order],
             split_order=order.astype(np.int32),
             leaf_clusters=np.array(self._cluster, dtype=np.int32)[order],
+            rows=self.provider.leaf_rows(tree, leaf_of_row),
         )
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cutwise import core
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError, listed
 from cutwise.table.intake import check_integer, check_number, find_columns
-from cutwise.table.table import Columns, EncodedTable
+from cutwise.table.table import Columns, SearchedColumns
 
 from .threshold_tree import NodeTest, ThresholdTree
 
@@ -40,7 +40,7 @@ class Limits:
 
     ``sources`` (d,) bool: the table's columns that may be cut; None: all. ``columns`` (D,) uint8: the same of the
     searched columns. ``max_depth``: tests on a path at most. ``least``: what a leaf counts at least, rows counting
-    ``counts`` (m,), or 1 each; 0: no matter what.
+    ``counts`` (m,), or 1 each; 0: no matter what. ``total``: what all count. ``by_weight``: whether that is weight.
     """
 
     sources: npt.NDArray[np.bool_] | None = None
@@ -48,6 +48,8 @@ class Limits:
     max_depth: int | None = None
     least: int = 0
     counts: npt.NDArray[np.int64] | None = None
+    total: int = 1
+    by_weight: bool = False
     depth: int = 0  # of the node that is asked about
 
     def at(self, depth: int) -> Limits:
@@ -58,23 +60,30 @@ class Limits:
         """Whether a node at this depth may be cut at all."""
         return self.max_depth is None or depth < self.max_depth
 
+    @property
+    def most_centers(self) -> int:
+        """How many clusters each side of a cut has room for."""
+        if self.max_depth is not None and (left := self.max_depth - self.depth - 1) < _MOST_DEPTH:
+            return 2**left if left >= 0 else 0
+        return _MOST_CENTERS
+
     @cached_property
     def of_node(self) -> core.Limits:
         """As searches of the core take them."""
-        room = _MOST_CENTERS
-        if self.max_depth is not None and (left := self.max_depth - self.depth - 1) < _MOST_DEPTH:
-            room = 2**left if left >= 0 else 0
-        return core.Limits(self.columns, self.counts, self.least, room)
+        return core.Limits(self.columns, self.counts, self.least, self.most_centers)
 
-    def hold(self, tree: ThresholdTree, leaf_of_row: npt.NDArray[np.int32]) -> bool:
-        """Whether a tree with these rows in its leaves is within the limits."""
+    def hold(self, tree: ThresholdTree, leaf_of_row: npt.NDArray[np.int32], rows: Any = None) -> bool:
+        """Whether a tree with these rows in its leaves is within the limits; ``rows``: see ``GrownTree``."""
         if self.max_depth is not None and tree.depth > self.max_depth:
             return False
         if self.sources is not None and not self.sources[tree.feature[tree.feature >= 0]].all():
             return False
         if tree.n_leaves == 1 or self.least == 0:
             return True
-        counts = np.bincount(leaf_of_row, weights=self.counts, minlength=tree.n_nodes)
+        if rows is not None and not self.by_weight:
+            return bool(tree.n_node_samples[tree.leaves].min() >= self.least)
+        own = self.counts if rows is None else rows.by_label[1]
+        counts = np.bincount(leaf_of_row, weights=own, minlength=tree.n_nodes)
         return bool(counts[tree.leaves].min() >= self.least)
 
 
@@ -120,16 +129,19 @@ class LimitsGiven:
     def read(
         self,
         columns: Columns,
-        encoded: EncodedTable,
+        searched: SearchedColumns | None,
         coordinates: npt.NDArray[np.float64],
         classes: Sequence[Any],
+        totals: tuple[int, int],
+        counts: tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int64] | None] = (None, None),
         *,
         may_leave_out: bool,
         instead: str,
     ) -> Limits | None:
         """The limits for the rows of a table, None without any.
 
-        ``coordinates`` (k, D): the clusters in the searched columns. ``classes``: how clusters are called.
+        ``coordinates`` (k, D): the clusters in the searched columns. ``classes``: how clusters are called. ``totals``:
+        how many rows there are, and what they weigh. ``counts``: the same of each of the m rows.
         """
         if self.is_none:
             return None
@@ -139,23 +151,22 @@ class LimitsGiven:
             if not chosen:
                 raise InvalidInputError("cut_features names no column, so there is no cut. Name one, or leave it out.")
             sources = np.isin(np.arange(len(columns.names)), sorted(chosen))
-            mask = (sources if encoded.searched is None else sources[encoded.searched.source]).astype(np.uint8)
+            mask = (sources if searched is None else sources[searched.source]).astype(np.uint8)
             if not may_leave_out:
-                _check_separable(columns, encoded, coordinates, mask, classes)
-        least, counts = 0, encoded.copies
-        if isinstance(self.min_samples_leaf, float) and self.min_samples_leaf < 1:
-            counts = encoded.weights
-            total = encoded.n_rows if counts is None else int(counts.sum())
+                _check_separable(columns, searched, coordinates, mask, classes)
+        by_weight, least = isinstance(self.min_samples_leaf, float) and self.min_samples_leaf < 1, 0
+        total = totals[by_weight]
+        if by_weight:
             least = -int(-Fraction(repr(self.min_samples_leaf)) * total // 1)
         elif self.min_samples_leaf > 1:
-            least, total = int(self.min_samples_leaf), encoded.n_rows if counts is None else int(counts.sum())
+            least = int(self.min_samples_leaf)
             if least * len(classes) > total and not may_leave_out:
                 raise InfeasibleLimitsError(
                     f"min_samples_leaf={least} for each of {len(classes)} clusters takes {least * len(classes)} rows, "
                     f"and there are {total}. Use min_samples_leaf <= {total // len(classes)}, or fewer clusters, or "
                     f"{instead}."
                 )
-        return Limits(sources, mask, self.max_depth, least, counts)
+        return Limits(sources, mask, self.max_depth, least, counts[by_weight], total, by_weight)
 
     def in_words(self, columns: Columns) -> str:
         """The limits in words: ``no cut on gender, age; at most 3 questions``."""
@@ -178,7 +189,7 @@ class LimitsGiven:
 
 def _check_separable(
     columns: Columns,
-    encoded: EncodedTable,
+    searched: SearchedColumns | None,
     coordinates: npt.NDArray[np.float64],
     mask: npt.NDArray[np.uint8],
     classes: Sequence[Any],
@@ -190,7 +201,7 @@ def _check_separable(
             differs = coordinates[i] != coordinates[j]
             if (among[i] != among[j]).any() or not differs.any():
                 continue
-            sources = np.flatnonzero(differs) if encoded.searched is None else encoded.searched.source[differs]
+            sources = np.flatnonzero(differs) if searched is None else searched.source[differs]
             names = [columns.names[source] for source in dict.fromkeys(sources.tolist())]
             raise InfeasibleLimitsError(
                 f"clusters {classes[i]} and {classes[j]} are equal in every column of cut_features, so no allowed cut "

@@ -24,7 +24,7 @@ from cutwise.table.table import ColumnKind, EncodedTable, SearchedColumns
 
 from .limits import Limits
 from .surrogate_features import SurrogateFeatures
-from .threshold_tree import NodeTest
+from .threshold_tree import NodeTest, ThresholdTree
 
 Int32 = npt.NDArray[np.int32]
 
@@ -196,6 +196,10 @@ class Provider(Protocol):
 
     def number_of_row(self, numbers: Mapping[int, int]) -> Int32:
         """By row: the number that is given to the leaf it is in; shape (m,)."""
+        ...
+
+    def leaf_rows(self, tree: ThresholdTree, leaf_of_row: Int32) -> Any:
+        """What the m rows are in a finished tree, where they stand for all that are not in memory."""
         ...
 
 
@@ -503,6 +507,9 @@ class MemoryProvider:
         for leaf, given in numbers.items():
             number[self.rows(leaf)] = given
         return number
+
+    def leaf_rows(self, tree: ThresholdTree, leaf_of_row: Int32) -> None:
+        """See :class:`Provider`."""
 
 
 Flags = npt.NDArray[np.uint8]

@@ -20,29 +20,27 @@ from scipy.optimize import linear_sum_assignment
 
 from cutwise import core
 from cutwise._docs import table_html
-from cutwise.reference.objective import KMEANS, FixedCosts, LazyCosts, Objective, fixed_costs
+from cutwise.reference.objective import KMEANS, Objective, fixed_costs
 from cutwise.reference.search import COARSE, Points, Stop, costly_rows
 from cutwise.table.table import EncodedTable
 
 from .descent import descend
 from .growing import GrowingTree, GrownTree, expand, tree_size
 from .limits import Limits
-from .provider import GrowthProblem, MemoryProvider
+from .provider import GrowthProblem, MemoryProvider, Provider
 from .recipes import RECIPES, grow_tree
 from .refine_sample import (
     MOST_COLUMNS,
-    POLISHED_ROWS,
-    POLISHED_VALUES,
-    ROWS_A_CLUSTER,
-    SAMPLED_ROWS,
     Cuts,
     SampledRows,
     SearchSample,
+    Tests,
     draw_more,
     draw_sample,
     encode_sample,
     place_tests,
     room,
+    sample_sizes,
     tests_of,
 )
 from .threshold_tree import NodeTest
@@ -184,19 +182,19 @@ class SearchCheaper:
         rows. Where no tree keeps the bounds on size, it is the one that comes closest.
         """
         table, metric, n_leaves, n_jobs = self.table, self.metric, self.n_leaves, self.n_jobs
-        labels, max_size = self.labels, self.max_size
-        n_sampled = max(SAMPLED_ROWS, ROWS_A_CLUSTER * n_leaves)
+        max_size = self.max_size
+        n_sampled, n_polished = sample_sizes(n_leaves, max(table.matrix.n_cols, metric.n_cols))
         hashes = core.row_hashes(table.matrix, n_jobs)
         given = [tests for tests in (tests_of(grown.tree, table.searched) for grown in starts) if tests is not None]
         rows = draw_sample(table, metric, hashes, self.centers, self.coordinates, given, n_sampled, self.limits)
         trees = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in given]
         n_further = max(0, self.effort.n_starts - len(trees))
         runs = [self.centers, *_cluster_sample(rows, self.centers, n_further, self.objective, n_jobs)]
-        total_weight = table.n_rows if table.weights is None else int(table.weights.sum())
+        total_weight = self._total_weight()
         sample, cuts = encode_sample(rows, runs, trees, total_weight, n_jobs)
         first = 1 if len(given) == len(starts) else 0  # trees with sets of levels start anew, with single ones
         cuts += _grow_on_sample(sample, runs[first:], self.objective, self.depth_penalty, n_jobs)
-        least = room(self.limits, sample.weight, table)
+        least = room(self.limits, sample.weight)
         paths = _search(sample, cuts, n_leaves, self.effort, self.size_penalty, least, n_jobs, self.progress)
         if max_size is not None:
             for price in (price for price in SIZE_PRICES if price > self.size_penalty):
@@ -211,34 +209,7 @@ class SearchCheaper:
                     self.progress,
                 )
 
-        def judged_tree(
-            column: Int32, right: Int32, leaf_of_row: Int32, path: Path, grow: Callable[[], GrownTree]
-        ) -> Judged:
-            number = np.cumsum(column < 0, dtype=np.int32) - np.int32(1)
-            cost = self.judge(number[leaf_of_row])
-            return Judged(Judgement(cost, *tree_size(column, right, leaf_of_row, table.weights)), path, grow)
-
-        def with_own_clusters(grown: GrownTree) -> GrownTree:
-            # A start may give several leaves to one cluster, and none to some.
-            tree, leaves = grown.tree, grown.tree.leaves
-            if len(np.unique(tree.cluster[leaves[tree.n_node_samples[leaves] > 0]])) == len(leaves):
-                return grown
-            cluster = tree.cluster.copy()
-            cluster[leaves] = _names(np.searchsorted(leaves, grown.leaf_of_row), len(leaves), labels, table.weights)
-            return replace(grown, tree=replace(tree, cluster=cluster), split_order=None, leaf_clusters=None)
-
-        judged = [
-            judged_tree(
-                grown.tree.feature,
-                grown.tree.children_right,
-                grown.leaf_of_row,
-                [],
-                partial(with_own_clusters, grown),
-            )
-            for grown in starts
-        ]
-        n_polished = min(POLISHED_ROWS, POLISHED_VALUES // max(table.matrix.n_cols, metric.n_cols))
-        more_rows = draw_more(table, metric, hashes, max(n_polished, n_sampled))
+        more_rows = draw_more(table, metric, hashes, n_polished)
         found = [(_polish(*more_rows, sample, path[-1][2], n_jobs), path) for path in paths]
         if self.objective is not KMEANS:
             # The search went by squared distances: from what it found, and from its starts, on by what counts.
@@ -246,16 +217,17 @@ class SearchCheaper:
             tests += [each for each, grown in zip(given, starts, strict=True) if not grown.n_empty]
             whole = [each for each in tests if np.count_nonzero(each[0] < 0) == n_leaves]
             found += [(each, []) for each in descend(*more_rows, whole, self.objective, n_jobs)] if whole else []
+        tests = [(grown.tree.feature, grown.tree.threshold, grown.tree.children_right) for grown in starts]
+        ways: list[tuple[Path, Callable[[], GrownTree]]] = [([], partial(self._name_leaves, grown)) for grown in starts]
         for (column, thresholds, right), path in found:
-            inner = column >= 0
-            left = np.where(inner, np.arange(1, len(column) + 1), -1).astype(np.int32)
-            no_lower = np.full(len(column), -np.inf)
             for ends in (thresholds, *(sample.bins.thresholds(cuts) for _, _, cuts in path[-1:])):
-                grow = partial(_grow_again, table, column, ends, right, labels)
-                if self._allows(grow):  # a threshold that moved may have left a leaf too small
-                    leaf_of_row = core.apply(table.matrix, left, right, column, ends, no_lower, n_jobs=n_jobs)
-                    judged.append(judged_tree(column, right, leaf_of_row, path, grow))
+                tree = column, ends, right
+                grow = partial(self._grow_again, tree)
+                if self.limits is None or self._allows(grow()):  # a threshold that moved may leave a leaf too small
+                    tests.append(tree)
+                    ways.append((path, grow))
                     break
+        judged = [Judged(each, *way) for each, way in zip(self._judge(starts, tests), ways, strict=True)]
         price = self.size_penalty * sample.cost / sample.weight * total_weight
 
         def rank(tree: Judged) -> tuple[float, float, float, float]:
@@ -272,11 +244,48 @@ class SearchCheaper:
         inseparable = max((start.inseparable for start in starts), key=len) if short else []
         return replace(taken.grown, inseparable=inseparable), record, judged
 
-    def _allows(self, grow: Callable[[], GrownTree]) -> bool:
-        if self.limits is None:
-            return True
-        grown = grow()
-        return self.limits.hold(grown.tree, grown.leaf_of_row)
+    def _total_weight(self) -> int:
+        """Of all rows."""
+        return self.table.n_rows if self.table.weights is None else int(self.table.weights.sum())
+
+    def _judge(self, starts: Sequence[GrownTree], trees: Sequence[Tests]) -> list[Judgement]:
+        """What all rows say of trees, of which the starts are the first."""
+        judged = []
+        for i, (column, _, right) in enumerate(trees):
+            leaf_of_row = starts[i].leaf_of_row if i < len(starts) else self._leaves(self.table.matrix, trees[i])
+            number = np.cumsum(column < 0, dtype=np.int32) - np.int32(1)
+            size = tree_size(column, right, leaf_of_row, self.table.weights)
+            judged.append(Judgement(self.judge(number[leaf_of_row]), *size))
+        return judged
+
+    def _leaves(self, matrix: core.Matrix, tests: Tests) -> Int32:
+        """The leaf of every row, by its number."""
+        column, thresholds, right = tests
+        left = np.where(column >= 0, np.arange(1, len(column) + 1), -1).astype(np.int32)
+        no_lower = np.full(len(column), -np.inf)
+        return core.apply(matrix, left, right, column, thresholds, no_lower, n_jobs=self.n_jobs)
+
+    def _grow_again(self, tests: Tests) -> GrownTree:
+        """The tree with these cuts, as if it had been grown: thresholds in their gaps, leaves named after clusters."""
+        return self._name_leaves(replay(MemoryProvider(self.table), *tests).finish(), anew=True)
+
+    def _allows(self, grown: GrownTree) -> bool:
+        assert self.limits is not None
+        return self.limits.hold(grown.tree, grown.leaf_of_row, grown.rows)
+
+    def _name_leaves(self, grown: GrownTree, *, anew: bool = False) -> GrownTree:
+        """A cluster of its own for every leaf, so that most weight keeps its name: leaves have left the reference.
+
+        Not ``anew``: where a start gives several leaves to one cluster, and none to some.
+        """
+        tree, leaves = grown.tree, grown.tree.leaves
+        if not anew and len(np.unique(tree.cluster[leaves[tree.n_node_samples[leaves] > 0]])) == len(leaves):
+            return grown
+        labels, weights = (self.labels, self.table.weights) if grown.rows is None else grown.rows.by_label
+        cluster = tree.cluster.copy()
+        cluster[leaves] = _names(np.searchsorted(leaves, grown.leaf_of_row), len(leaves), labels, weights)
+        order, clusters = (grown.split_order, cluster) if anew else (None, None)
+        return replace(grown, tree=replace(tree, cluster=cluster), split_order=order, leaf_clusters=clusters)
 
 
 def _search(
@@ -419,18 +428,6 @@ def _polish(
     return column, thresholds, right
 
 
-def _grow_again(table: EncodedTable, column: Int32, thresholds: Float64, right: Int32, labels: Int32) -> GrownTree:
-    """The tree with these cuts, as if it had been grown: thresholds in their gaps, leaves named after clusters."""
-    provider = MemoryProvider(table)
-    tree, leaves = replay(provider, column, thresholds, right)
-    leaf_of_row = np.empty(table.n_rows, dtype=np.intp)
-    for i, leaf in enumerate(leaves):
-        leaf_of_row[provider.rows(leaf)] = i
-    for leaf, cluster in zip(leaves, _names(leaf_of_row, len(leaves), labels, table.weights).tolist(), strict=True):
-        tree.label(leaf, cluster)
-    return tree.finish()
-
-
 def _names(
     leaf_of_row: npt.NDArray[np.intp], n_leaves: int, labels: Int32, weights: npt.NDArray[np.int64] | None
 ) -> npt.NDArray[np.intp]:
@@ -441,35 +438,34 @@ def _names(
     return names
 
 
-def replay(provider: MemoryProvider, column: Int32, thresholds: Float64, right: Int32) -> tuple[GrowingTree, list[int]]:
-    """The splits of a tree in preorder, and the numbers of its leaves."""
+def replay(
+    provider: Provider, column: Int32, thresholds: Float64, right: Int32, cluster: Int32 | None = None
+) -> GrowingTree:
+    """The splits of a tree in preorder, and the clusters of its nodes; leaves are labeled 0 until they are known."""
     tree = GrowingTree(provider)
     number = {0: 0}
-    for node in np.flatnonzero(column >= 0).tolist():
+    for node in range(len(column)):
+        if column[node] < 0:
+            tree.label(number[node], 0 if cluster is None else int(cluster[node]))
+            continue
         test = NodeTest(int(column[node]), float(thresholds[node]))
         number[node + 1], number[int(right[node])] = tree.split(number[node], test)
-    return tree, [number[node] for node in np.flatnonzero(column < 0).tolist()]
+    return tree
 
 
 def expand_tree(
     grown: GrownTree,
-    table: EncodedTable,
-    labels: Int32,
-    costs: FixedCosts | LazyCosts,
+    provider: Provider,
     *,
     expansion: str,
     max_leaves: int,
     n_clusters: int,
     limits: Limits | None = None,
-    n_jobs: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> GrownTree:
     """Add leaves to a searched tree, best first; parameters as in ``grow_tree``."""
-    provider = MemoryProvider(table, labels, costs, n_jobs)
     found = grown.tree
-    tree, leaves = replay(provider, found.feature, found.threshold, found.children_right)
-    for leaf, cluster in zip(leaves, found.cluster[found.leaves].tolist(), strict=True):
-        tree.label(leaf, cluster)
+    tree = replay(provider, found.feature, found.threshold, found.children_right, found.cluster)
     criterion = RECIPES[expansion].expansion
     assert criterion is not None
     # Expansions look at costs and labels alone, not at where the clusters' centers are.

@@ -66,7 +66,7 @@ def refine_agreement(
     trees = [place_tests(tests, columns, table.matrix.n_cols) for tests in whole]
     rows, cuts = bin_rows(gather(table.matrix, first, columns), payload[:, 0].copy(), trees, n_bins, n_jobs)
     total = payload[:, 0].sum()
-    least, depth = room(limits, total, table)
+    least, depth = room(limits, total)
     most_work = MOST_ADDITIONS // width + MOST_PASSES * rows.codes.size
     search = core.TreeSearch(rows.codes, rows.n_bins, payload, "counts", 1e-9 * total, 0.0, least, depth)
 
@@ -91,8 +91,6 @@ def refine_agreement(
     for _, _, cut in run([best[value] for value in sorted(best)][:N_SWAPPED], True)[:N_KEPT]:
         feature, _, right = cut
         column = np.where(feature >= 0, columns[feature], -1).astype(np.int32)
-        tree, leaves = replay(MemoryProvider(table), column, rows.thresholds(cut), right)
-        for leaf in leaves:
-            tree.label(leaf, 0)  # until pruning gives it its heaviest cluster
+        tree = replay(MemoryProvider(table), column, rows.thresholds(cut), right)
         result.append(prune_to_agreement(tree.finish(), labels, k, n_leaves, table.weights))
     return result

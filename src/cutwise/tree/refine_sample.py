@@ -47,6 +47,12 @@ COUNTED_WEIGHT = 2**26
 """Weights that add up to no more are counts: a weight is a repeated row to the bit."""
 
 
+def sample_sizes(n_leaves: int, n_columns: int) -> tuple[int, int]:
+    """How many distinct rows a search looks at, and by how many it chooses thresholds in the end."""
+    n_sampled = max(SAMPLED_ROWS, ROWS_A_CLUSTER * n_leaves)
+    return n_sampled, max(n_sampled, min(POLISHED_ROWS, POLISHED_VALUES // n_columns))
+
+
 class Grid(NamedTuple):
     """How coordinates become whole numbers, whose sums are exact.
 
@@ -195,12 +201,11 @@ def distinct_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> tuple[Int64,
     return first, group, drawn
 
 
-def room(limits: Limits | None, weight: float, table: EncodedTable) -> tuple[float, int]:
+def room(limits: Limits | None, weight: float) -> tuple[float, int]:
     """What a leaf of a sample of this weight holds at least, and how deep it may be; about as much as in all rows."""
     if limits is None:
         return 0.0, NO_DEPTH
-    counted = table.n_rows if limits.counts is None else int(limits.counts.sum())
-    return limits.least * weight / counted, NO_DEPTH if limits.max_depth is None else limits.max_depth
+    return limits.least * weight / limits.total, NO_DEPTH if limits.max_depth is None else limits.max_depth
 
 
 def _weights(table: EncodedTable, group: Int64, drawn: Int64) -> Int64:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +47,7 @@ def cut_back(
         if number[node] < 0:
             above[node] = above[parent]
     gaps = np.where(is_leaf[:, None], np.nan, grown.gaps)[kept]
-    return GrownTree(smaller, number[above[grown.leaf_of_row]], grown.inseparable, gaps)
+    return GrownTree(smaller, number[above[grown.leaf_of_row]], grown.inseparable, gaps, rows=grown.rows)
 
 
 def sizes_of_growth(grown: GrownTree, n_clusters: int) -> list[int]:
@@ -106,11 +107,4 @@ def truncate_growth(grown: GrownTree, n_leaves: int) -> GrownTree:
     # The two children of a node are made together: the left one speaks for both.
     is_leaf = (tree.feature < 0) | (grown.split_order[tree.children_left] >= n_nodes)
     smaller = cut_back(grown, is_leaf, kept, grown.leaf_clusters)
-    return GrownTree(
-        smaller.tree,
-        smaller.leaf_of_row,
-        smaller.inseparable,
-        smaller.gaps,
-        split_order=grown.split_order[kept],
-        leaf_clusters=grown.leaf_clusters[kept],
-    )
+    return replace(smaller, split_order=grown.split_order[kept], leaf_clusters=grown.leaf_clusters[kept])
