@@ -8,6 +8,7 @@ from rich.progress import Progress
 from sklearn.datasets import load_iris
 
 from cutwise import ExplainableKMeans, cost_curve
+from cutwise.cli.compare import HEADER
 from cutwise.cli.screen import one_line, print_line, print_table, working
 
 
@@ -36,21 +37,39 @@ def test_a_terminal_gets_a_ruled_table_without_markup(monkeypatch):
     assert "─" in screen.getvalue()
 
 
-@pytest.mark.parametrize("width", [30, 60, 69, 70, 90])
-def test_no_line_of_a_terminal_breaks_inside_a_condition(monkeypatch, width):
-    conditions = ["`spent and saved (k$)` <= 67", "age > 36", "`a or b` = 2", "2 < x <= 3"]
+def on_terminal(monkeypatch, width, printing, *arguments, **options):
     screen = Terminal()
     monkeypatch.setattr("sys.stdout", screen)
     monkeypatch.setenv("COLUMNS", str(width))
-    print_table(
-        ["cluster", "rows", "rule"], [["young ones", "53", " and ".join(conditions)], ["0", "7", "x > 3"]], right=[1]
-    )
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue()).splitlines()
-    assert max(map(len, lines)) <= width
-    for condition in [*conditions, "young ones", "x > 3"]:
-        assert sum(condition in line for line in lines) == 1
-    assert ("─" in screen.getvalue()) == (width >= 70)
+    printing(*arguments, **options)
     assert "\ue000" not in screen.getvalue()
+    return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue()).splitlines()]
+
+
+CONDITIONS = ["`spent and saved (k$)` <= 67", "age > 36", "`a or b` = 2", "(x <= -0.4 or x > 3)", "r not in {`b c`, d}"]
+
+
+@pytest.mark.parametrize("width", [33, 45, 60, 80, 200])
+def test_no_line_of_a_terminal_breaks_inside_a_condition(monkeypatch, width):
+    rows = [["young ones", "53", "8.1 %", " and ".join(CONDITIONS)], ["0", "7", "1 %", "2 < `y z` <= 3"]]
+    lines = on_terminal(monkeypatch, width, print_table, ["cluster", "rows", "share", "rule"], rows, right=[1, 2])
+    assert max(map(len, lines)) <= width
+    for whole in [*CONDITIONS, "young ones", "2 < `y z` <= 3", "8.1 %"]:
+        assert sum(whole in line for line in lines) == 1
+    sentence = f"row 7: cluster 0 because {' and '.join(CONDITIONS)} (is `b c`), which is 8.1 % of what is there"
+    lines = on_terminal(monkeypatch, width, print_line, sentence)
+    assert max(map(len, lines)) <= width
+    assert all(any(whole in line for line in lines) for whole in [*CONDITIONS, "(is `b c`)"])
+    assert " ".join(map(str.strip, lines)) == sentence
+
+
+@pytest.mark.parametrize("width", [40, 70, 78, 79, 200])
+def test_a_table_that_is_too_wide_becomes_blocks_and_loses_no_column(monkeypatch, width):
+    row = ["exshallow", "5", "3", "1.0163", "99.4 %", "97.5 %", "2.50", "2.51", "123.456"]
+    lines = on_terminal(monkeypatch, width, print_table, HEADER, [row], right=range(1, len(HEADER)))
+    assert max(map(len, lines)) <= width
+    assert all(sum(cell in line for line in lines) == 1 for cell in [*HEADER, *row[3:]])
+    assert any("─" in line for line in lines) == (width >= 79)
 
 
 def test_control_characters_are_spelled_out(capsys):

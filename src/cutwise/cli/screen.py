@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from shutil import get_terminal_size
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,14 +23,16 @@ from cutwise.exceptions import InvalidInputError
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-_NARROW = 70
-"""Columns of a terminal below which a table with rules is unreadable."""
-
-# A rule is broken before an "and" or an "or" outside of backticks alone; a private character stands for other spaces.
+# Lines are not broken inside names, values and conditions: a private character stands for their spaces.
 _NO_BREAK = "\ue000"
-_COMPARES = re.compile(r" (?:<=?|>=?|!?=|in|not in|is) ")
-_QUOTED_OR_NOT = re.compile(r"`[^`]*`|[^`]+")
-_INNER_SPACE = re.compile(r" (?!(?:and|or) )")
+_WHOLE = re.compile(
+    r"`[^`]*`|\((?:is |[^()`]*[<>=]|`[^`]*` [<>=!i])(?:`[^`]*`|[^()`])*\)|\{[^}]*\}|(?<=\d) (?=[\d%])"
+    r"| (?:[<>]=?|!?=) | (?:not )?in (?=\{)| is (?=(?:not )?(?:known|unknown|true|false)\b)"
+)
+
+
+_ANY_WIDTH = 10_000
+"""Wide enough for every table: what rich measures is capped at the width that it is given."""
 
 
 def harmless(text: str) -> str:
@@ -49,8 +52,12 @@ def note(text: str) -> None:
 
 
 def print_line(text: str = "") -> None:
-    """A line of the results."""
-    sys.stdout.write(harmless(text) + "\n")
+    """A line of the results; on a terminal it is filled."""
+    text = harmless(text)
+    if sys.stdout.isatty():
+        indent = text[: len(text) - len(text.lstrip())]
+        text = _filled(text, get_terminal_size().columns, later=f"{indent}  ")
+    sys.stdout.write(text + "\n")
 
 
 def print_document(text: str) -> None:
@@ -82,16 +89,20 @@ def _print_ruled(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
     from rich.text import Text
 
     console = Console()
-    if console.width < _NARROW:
+    lines = any("\n" in cell for row in rows for cell in row)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, show_lines=lines)
+
+    def cell(column: int, text: str) -> Text:
+        # Text, not str: square brackets in a name are no markup.
+        return Text(text.replace(" ", _NO_BREAK) if column in right else _bound(text))
+
+    for column, name in enumerate(header):
+        table.add_column(cell(column, name), justify="right" if column in right else "left")
+    for row in rows:
+        table.add_row(*(cell(column, text) for column, text in enumerate(row)))
+    if console.measure(table, options=console.options.update(width=_ANY_WIDTH)).minimum > console.width:
         _print_blocks(header, rows, right, console.width)
         return
-    table = Table(box=box.SIMPLE_HEAD, show_lines=any("\n" in cell for row in rows for cell in row))
-    for column, name in enumerate(header):
-        flush = column in right
-        table.add_column(Text(name), justify="right" if flush else "left", no_wrap=flush, overflow="fold")
-    for row in rows:
-        # Text, not str: square brackets in a name are no markup.
-        table.add_row(*(Text(_bound(cell)) for cell in row))
     with console.capture() as capture:
         console.print(table)
     sys.stdout.write(capture.get().replace(_NO_BREAK, " "))
@@ -102,10 +113,7 @@ def _print_blocks(header: Sequence[str], rows: Sequence[Sequence[str]], right: S
 
     def write(text: str, indent: str, later: str) -> None:
         for line in text.split("\n"):
-            filled = textwrap.fill(
-                _bound(line), width, initial_indent=indent, subsequent_indent=later, break_on_hyphens=False
-            )
-            sys.stdout.write(filled.replace(_NO_BREAK, " ") + "\n")
+            sys.stdout.write(_filled(indent + line, width, later=later) + "\n")
 
     for row in rows:
         write(f"{header[0]} {row[0]}".strip(), "", "  ")
@@ -117,13 +125,18 @@ def _print_blocks(header: Sequence[str], rows: Sequence[Sequence[str]], right: S
 
 
 def _bound(text: str) -> str:
-    """A rule with spaces that are not to be broken at: those inside its conditions; other texts as they are."""
-    if not _COMPARES.search(text):
-        return text
-    return _QUOTED_OR_NOT.sub(
-        lambda part: part[0].replace(" ", _NO_BREAK) if part[0][0] == "`" else _INNER_SPACE.sub(_NO_BREAK, part[0]),
-        text,
-    )
+    """The text with spaces that are not to be broken at, inside names, values and conditions."""
+    return _WHOLE.sub(lambda found: found[0].replace(" ", _NO_BREAK), text)
+
+
+def _filled(text: str, width: int, *, later: str) -> str:
+    """The text in lines of at most ``width``, all but the first indented; what is longer is left to the terminal."""
+    if len(text) > width:
+        lines = textwrap.wrap(
+            _bound(text), width, subsequent_indent=later, break_on_hyphens=False, break_long_words=False
+        )
+        text = "\n".join(lines)
+    return text.replace(_NO_BREAK, " ")
 
 
 def _print_plain(cells: Sequence[Sequence[str]], right: Sequence[int]) -> None:
