@@ -42,6 +42,11 @@ LEARNS_FROM_Y = "learns from y, and clusters are measured in X alone"
         (lambda: ExplainableKMeans(2).fit(row for row in X), UnsupportedInputError, ["a generator", "list(X)"]),
         (lambda: ExplainableKMeans(2).fit(map(list, X)), UnsupportedInputError, ["a map", "list(X)"]),
         (lambda: ClusterExplainer(KMeans(3)).fit(X, Y), InvalidInputError, ["max_leaves=KMeans", "clusterer.labels_"]),
+        (
+            lambda: ExplainableKMeans(3).fit(pd.DataFrame(X, columns=["a", "b"]), feature_names=["b", "a"]),
+            InvalidInputError,
+            ["feature_names", "with columns 'a', 'b'", "rename the columns of X"],
+        ),
         (fit(KMeans(3)), InvalidInputError, ["n_clusters=KMeans", "reference=clusterer"]),
         (fit(preprocessor=TargetEncoder()), InvalidInputError, ["TargetEncoder()", LEARNS_FROM_Y]),
         (fit(preprocessor=LinearDiscriminantAnalysis()), InvalidInputError, [LEARNS_FROM_Y, "StandardScaler()"]),

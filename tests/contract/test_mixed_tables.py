@@ -127,6 +127,12 @@ def test_columns_that_only_name_rows_are_left_out_and_those_that_number_them_nam
     assert asked.left_out_ == {}
 
 
+def test_the_reference_of_one_fit_may_be_given_to_another():
+    first = ExplainableKMeans(4, random_state=0).fit(FRAME)
+    limited = ExplainableKMeans(4, reference=first.reference_, max_depth=2).fit(FRAME)
+    np.testing.assert_array_equal(limited.reference_.centers, first.reference_.centers)
+
+
 @pytest.mark.parametrize("name", ["imm", "exgreedy", "exkmc", "explainer"])
 def test_weights_are_repeated_rows(name):
     weights = np.random.default_rng(1).integers(1, 4, N)

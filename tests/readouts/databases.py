@@ -1,6 +1,7 @@
 """Databases that run the SQL: DuckDB and SQLite inside this process, and a PostgreSQL server of the tests' own."""
 
 import csv
+import datetime as dt
 import glob
 import io
 import math
@@ -24,7 +25,9 @@ class Lite:
     """SQLite, by Python's own module."""
 
     dialect = "sqlite"
-    types = {"double": "REAL", "real": "REAL", "integer": "INTEGER", "text": "TEXT"}
+    types = {
+        "double": "REAL", "real": "REAL", "integer": "INTEGER", "text": "TEXT", "bool": "INTEGER", "date": "TEXT",
+    }  # fmt: skip
     has_nan = False
 
     def __init__(self):
@@ -36,7 +39,11 @@ class Lite:
         self.connection.execute(f"CREATE TABLE {quote(table)} ({quote('row number')} INTEGER, {spelled})")
         marks = ", ".join("?" * (len(columns) + 1))
         self.connection.executemany(
-            f"INSERT INTO {quote(table)} VALUES ({marks})", [(i, *row) for i, row in enumerate(rows)]
+            f"INSERT INTO {quote(table)} VALUES ({marks})",
+            [
+                (i, *(cell.isoformat() if isinstance(cell, dt.date) else cell for cell in row))
+                for i, row in enumerate(rows)
+            ],
         )
 
     def query(self, sql):
@@ -65,6 +72,7 @@ class Duck(Lite):
         import pyarrow as pa
 
         kinds = {"double": pa.float64(), "real": pa.float32(), "integer": pa.int64(), "text": pa.string()}
+        kinds |= {"bool": pa.bool_(), "date": pa.date32()}
         names = ["row number", *columns]
         types = [pa.int64(), *(kinds[kind] for kind in columns.values())]
         values = list(zip(*[(i, *row) for i, row in enumerate(rows)], strict=True))
@@ -84,6 +92,7 @@ class Polars:
         import polars
 
         self.types = {"double": polars.Float64, "real": polars.Float32, "integer": polars.Int64, "text": polars.String}
+        self.types |= {"bool": polars.Boolean, "date": polars.Date}
         self.frame, self.context = polars.DataFrame, polars.SQLContext(eager=True)
 
     def create(self, table, columns, rows):
@@ -104,7 +113,14 @@ class Spark:
     """Spark in a process of its own on this machine; raises ImportError where pyspark is not installed."""
 
     dialect = "spark"
-    types = {"double": "double", "real": "float", "integer": "bigint", "text": "string"}
+    types = {
+        "double": "double",
+        "real": "float",
+        "integer": "bigint",
+        "text": "string",
+        "bool": "boolean",
+        "date": "date",
+    }
     has_nan = True
 
     def __init__(self):
@@ -140,6 +156,7 @@ class Postgres:
 
     dialect = "postgres"
     types = {"double": "double precision", "real": "real", "integer": "bigint", "text": "text"}
+    types |= {"bool": "boolean", "date": "date"}
     has_nan = True
 
     def __init__(self, server):
@@ -175,7 +192,9 @@ def as_copied(value):
         return r"\N"
     if isinstance(value, float) and math.isnan(value):
         return "NaN"
-    return repr(value)
+    if isinstance(value, str):
+        return value.replace("\\", r"\\").replace("\t", r"\t").replace("\n", r"\n")
+    return value.isoformat() if isinstance(value, dt.date) else repr(value)
 
 
 class PostgresServer:

@@ -1,7 +1,6 @@
 """Rules, SQL and Python of trees on levels, gaps, truth values, dates and ordered levels decide as predict does."""
 
 import datetime as dt
-import sqlite3
 
 import numpy as np
 import pytest
@@ -52,6 +51,7 @@ def rows_beside(values, seed):
 
 
 def as_python(row):
+    row = row.tolist()
     region = LEVELS[int(row[0])] if row[0] < len(LEVELS) else " N"
     signup = None if np.isnan(row[4]) else dt.date(1970, 1, 1) + dt.timedelta(days=int(row[4]))
     return region, None if np.isnan(row[1]) else row[1], row[2], bool(row[3]), signup, RANKS[int(row[5])]
@@ -75,29 +75,16 @@ def test_python_says_the_same_of_none_and_nan(case):
             np.testing.assert_array_equal(found, expected)
 
 
-def test_duckdb_says_the_same_of_null_and_nan(case):
-    con = pytest.importorskip("duckdb").connect()
-    columns = 'region varchar, income double, "x 2" double, smoker boolean, signup date, edu varchar'
-    con.execute(f"create table data(id int, {columns})")
-    rows = [(i, *as_python(row)) for i, row in enumerate(case[1])]
-    con.executemany("insert into data values (?, ?, ?, ?, ?, ?, ?)", rows)
-    for _ in ("null", "nan"):
-        for labeled, expected in case[0]:
-            found = [row[-1] for row in sorted(con.execute(tree_sql(labeled, dialect="duckdb")).fetchall())]
-            np.testing.assert_array_equal(found, expected)
-        con.execute("update data set income = 'nan' where income is null")
-
-
-def test_sqlite_says_the_same(case):
-    con = sqlite3.connect(":memory:")
-    columns = 'region text, income real, "x 2" real, smoker int, signup text, edu text'
-    con.execute(f"create table data(id int, {columns})")
-    rows = [[i, *as_python(row)] for i, row in enumerate(case[1])]
-    rows = [[x.isoformat() if isinstance(x, dt.date) else x for x in row] for row in rows]
-    con.executemany("insert into data values (?, ?, ?, ?, ?, ?, ?)", rows)
-    for labeled, expected in case[0]:
-        found = [row[-1] for row in sorted(con.execute(tree_sql(labeled, dialect="sqlite")).fetchall())]
-        np.testing.assert_array_equal(found, expected)
+def test_databases_say_the_same_of_null_and_nan(case, database):
+    types = dict(zip(NAMES, ("text", "double", "double", "bool", "date", "text"), strict=True))
+    rows = [as_python(row) for row in case[1]]
+    for number, missing in enumerate((None, float("nan"))[: 1 + database.has_nan]):
+        table = f"people {number}"
+        database.create(table, types, [(row[0], missing if row[1] is None else row[1], *row[2:]) for row in rows])
+        for labeled, expected in case[0][number :: 1 + database.has_nan]:
+            found = database.query(tree_sql(labeled, dialect=database.dialect, table=table))
+            clusters = [int(row[-1]) for row in sorted(found, key=lambda row: int(row[0]))]
+            np.testing.assert_array_equal(clusters, expected)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -158,7 +158,12 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 def _in_options(message: str) -> str:
     """What an estimator says, its parameters by the names of the options that set them."""
     commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
-    options = {"n_jobs": "--jobs", "random_state": "--seed"}
+    options = {
+        "n_jobs": "--jobs",
+        "random_state": "--seed",
+        "min_samples_leaf": "--min-leaf",
+        "cut_features": "--cut-only",
+    }
     options |= {p.name: p.opts[0] for command in commands for p in command.params if p.opts[0].startswith("-")}
 
     def option(match: re.Match[str]) -> str:

@@ -241,9 +241,10 @@ class TrainingRows:
         for source in np.unique(searched.source).tolist():
             x, columns = values[:, source], searched.of(source)
             if searched.level[columns[0]] >= 0:
-                for j in columns.tolist():
-                    has = np.where(x == searched.level[j], labels, n_clusters).astype(np.int32)
-                    coordinates[:, j] = self.weight_of(has, n_clusters + 1)[:-1] / own
+                n_levels = max(searched.kinds[source].n_levels, 1)  # a column that is left out has none
+                cells = self.weight_of(labels * n_levels + x.astype(np.intp), n_clusters * n_levels)
+                shares = cells.reshape(n_clusters, n_levels) / own[:, np.newaxis]
+                coordinates[:, columns] = shares[:, searched.level[columns]]
                 continue
             known = np.isfinite(x)
             rows = slice(None) if known.all() else known

@@ -153,6 +153,10 @@ class Reference:
         sizes = np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)
         return table_html(("cluster", "rows"), enumerate(sizes.tolist()))
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[np.float64]:
+        """Its centers, so that the reference of one fit may be given to another."""
+        return np.array(self.centers, dtype=dtype)
+
     @property
     def n_clusters(self) -> int:
         """Number of centers."""

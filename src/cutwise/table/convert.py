@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.core import MATRIX_DTYPES
-from cutwise.exceptions import InvalidInputError, NotNumericError, UnsupportedInputError
+from cutwise.exceptions import InvalidInputError, NotNumericError, UnsupportedInputError, listed
 
 from .table import INTEGER, NUMBER, ColumnKind, Columns, check_unique, number_kind
 
@@ -409,6 +409,14 @@ class NamedMatrix:
     X: Any
     var_names: Sequence[object]
     obs: Any = None
+
+    def __post_init__(self) -> None:
+        own = self.X.var_names if is_annotated(self.X) else getattr(self.X, "columns", None)
+        if own is not None and list(own) != list(self.var_names):
+            raise InvalidInputError(
+                f"feature_names are for a matrix without names, and X is of type {type(self.X).__name__}, with columns "
+                f"{listed(list(own))}. Leave feature_names out, or rename the columns of X."
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -59,9 +59,13 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
     if as_category:
         return _of_items(column.to_list(), True, _order_of(column)[0])
     if dtype in (nw.Categorical, nw.Enum):
-        codes, levels = distinct_items(column.to_list())
+        codes, levels = _distinct(column)
         order, is_ordered = _order_of(column)
         return RawColumn("ordered" if is_ordered else "category", codes=codes, items=levels, order=order)
+    if dtype == nw.String:
+        codes, levels = _distinct(column)
+        if any(level is not None for level in levels):
+            return RawColumn("category", codes=codes, items=levels)
     if dtype == nw.Boolean:
         return RawColumn("bool", values=_numbers(column.cast(nw.Float64)))
     if dtype.is_integer():
@@ -83,6 +87,18 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
     if native is not None and native.dtype.kind in "fiub":
         return _of_array(native)
     return _of_items(column.to_list() if native is None else native.tolist())
+
+
+def _distinct(column: nw.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
+    """See ``distinct_items``; pandas finds them without a Python object a row."""
+    native = column.to_native()
+    if not hasattr(native, "factorize"):
+        return distinct_items(column.to_list())
+    codes, found = native.factorize()
+    items = list(found.tolist())
+    if (codes < 0).any():
+        codes, items = np.where(codes < 0, len(items), codes), [*items, None]
+    return codes, items
 
 
 def _order_of(column: nw.Series[Any]) -> tuple[list[Any] | None, bool]:

@@ -57,6 +57,11 @@ class ColumnKind:
         return self.name != "number"
 
     @property
+    def n_levels(self) -> int:
+        """How many codes the rows of fit may have, all that is rare as one."""
+        return len(self.levels or ()) + self.has_other
+
+    @property
     def places_missing(self) -> bool:
         """Whether rules on the column say where rows without a value in it go."""
         return self.name == "category" or self.has_gaps
@@ -179,7 +184,7 @@ def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
     found: list[tuple[int, int, int]] = []
     for column, kind in enumerate(kinds):
         if kind.name == "category":
-            n_codes = len(kind.levels or ()) + kind.has_other
+            n_codes = kind.n_levels
             # Of two levels the second is enough: one against the other is the other against the one.
             found += [(column, code, 0) for code in range(n_codes == 2, max(n_codes, 1))]
         elif kind.has_gaps:

@@ -90,7 +90,7 @@ def find_categories(table: EncodedTable) -> list[Category]:
         return []
     found = []
     for source, kind in enumerate(searched.kinds):
-        n_levels = len(kind.levels or ()) + kind.has_other
+        n_levels = kind.n_levels
         if kind.name != "category" or n_levels < 2:
             continue
         columns = searched.of(source)
