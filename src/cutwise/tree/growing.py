@@ -92,6 +92,8 @@ def choose_threshold(a: float, b: float, integer: bool = False) -> float:
         first, last = _first_integer(a), _last_integer(b)
         if first <= 0 <= last:
             return 0.0
+        if first == last:
+            return float(first)
         return _shortest(a, b, _half_way(first, last), whole=True) if first <= last else math.floor(a) + 0.0
     if a < 0.0 < b:
         return 0.0

@@ -28,14 +28,26 @@ class Polish {
  public:
   Polish(const Matrix &matrix, const GridRows &grid, std::vector<int32_t> column, std::vector<double> thresholds,
          std::vector<int32_t> right, const double *edges, const int32_t *edge_begin, double least_gain)
-      : reader_(RowReader::of(matrix)),
-        grid_(grid),
+      : grid_(grid),
         column_(std::move(column)),
+        place_(column_.size(), -1),
         right_(std::move(right)),
         edges_(edges),
         edge_begin_(edge_begin),
         least_gain_(least_gain),
-        threshold(std::move(thresholds)) {}
+        threshold(std::move(thresholds)) {
+    std::vector<int32_t> tested;
+    for (size_t node = 0; node < column_.size(); ++node) {
+      if (column_[node] < 0) continue;
+      place_[node] = static_cast<int32_t>(std::find(tested.begin(), tested.end(), column_[node]) - tested.begin());
+      if (place_[node] == static_cast<int32_t>(tested.size())) tested.push_back(column_[node]);
+    }
+    const auto reader = RowReader::of(matrix);
+    n_tested_ = static_cast<int64_t>(tested.size());
+    values_.reserve(matrix.n_rows() * n_tested_);
+    for (int64_t row = 0; row < matrix.n_rows(); ++row)
+      for (int32_t each : tested) values_.push_back(reader->value(row, each));
+  }
 
   void add_up(int n_jobs) {
     const int64_t n = grid_.n_rows(), width = grid_.width();
@@ -98,7 +110,7 @@ class Polish {
     for (int32_t leaf = node + 1; leaf < end; ++leaf) {
       if (column_[leaf] >= 0) continue;
       for (int32_t i = begin_[leaf]; i < begin_[leaf + 1]; ++i) {
-        const double value = reader_->value(order_[i], column);
+        const double value = value_at(order_[i], node);
         if (!(value > low && value <= high)) continue;
         const bool was_left = leaf < right;
         placed_.push_back(
@@ -174,9 +186,10 @@ class Polish {
 
  private:
   int32_t route(int64_t row, int32_t node) const {
-    while (column_[node] >= 0) node = reader_->value(row, column_[node]) <= threshold[node] ? node + 1 : right_[node];
+    while (column_[node] >= 0) node = value_at(row, node) <= threshold[node] ? node + 1 : right_[node];
     return node;
   }
+  double value_at(int64_t row, int32_t node) const { return values_[row * n_tested_ + place_[node]]; }
 
   void move(int32_t node, double cut) {
     const int64_t width = grid_.width();
@@ -223,9 +236,12 @@ class Polish {
     }
   }
 
-  std::unique_ptr<RowReader> reader_;
   const GridRows &grid_;
-  const std::vector<int32_t> column_, right_;
+  const std::vector<int32_t> column_;
+  std::vector<int32_t> place_;  // of a node's column among those that are tested
+  const std::vector<int32_t> right_;
+  int64_t n_tested_;
+  std::vector<double> values_;  // (n_rows, n_tested_)
   const double *edges_;
   const int32_t *edge_begin_;
   const double least_gain_;

@@ -42,6 +42,8 @@ Sizes sizes_below(const CutTree &tree, int32_t node, const Sides &sides) {
 struct Arrivals {
   std::vector<size_t> leaves;
   std::vector<int32_t> removed, added;
+
+  bool any() const { return !leaves.empty() || !removed.empty() || !added.empty(); }
 };
 
 void find_arrivals(const CutTree &tree, const Sides &sides, const std::vector<int32_t> &place, size_t first, size_t last,
@@ -68,18 +70,20 @@ CUTWISE_CLONES void add_numbers(double *sums, const double *numbers, int64_t n) 
   for (int64_t j = 0; j < n; ++j) sums[j] += numbers[j];
 }
 
-// Adds up a column's tables bin after bin, and keeps the best value.
-CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, const Sizes *sizes, const double *tables,
-                          int64_t leaf_stride, int32_t column, Scratch &scratch, Recut &best) {
+// Adds up a column's tables bin after bin, and keeps the best value. The leaves' tables begin with the bins of column `first`.
+CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, const Sizes *sizes,
+                          const std::vector<const double *> &tables, int32_t first, int32_t column, Scratch &scratch,
+                          Recut &best) {
   const int32_t width = sample.width(), n_bins = sample.n_bins(column);
   const size_t n_leaves = sides.leaves.size();
+  const int64_t begin = sample.bin_begin[column] - sample.bin_begin[first];
   double *sums = scratch.sums.data(), *cost = scratch.cost.data();
   std::copy(sides.total.begin(), sides.total.end(), sums);
   for (size_t l = 0; l < n_leaves; ++l) cost[l] = sample.cost(sums + l * width);
   for (int32_t bin = 0; bin + 1 < n_bins; ++bin) {
     bool any = false;
     for (size_t l = 0; l < n_leaves; ++l) {
-      const double *moved = tables + static_cast<int64_t>(l) * leaf_stride + static_cast<int64_t>(bin) * width;
+      const double *moved = tables[l] + (begin + bin) * width;
       if (moved[0] == 0.0) continue;
       any = true;
       if (l < sides.n_left) add_row(sums + l * width, moved, width);
@@ -130,7 +134,7 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch) {
 
   Sizes sizes;
   if (sample.size_price > 0.0) sizes = sizes_below(tree, node, sides);
-  std::vector<const double *> own(n_leaves);
+  std::vector<const double *> own(n_leaves), tables(n_leaves);
   for (size_t l = 0; l < n_leaves; ++l) own[l] = tree.table(sides.leaves[l], scratch.work).sums.data();
   scratch.sums.resize(n_leaves * width);
   scratch.cost.resize(n_leaves);
@@ -142,21 +146,19 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch) {
       if ((sample.bin_begin[last + 1] - begin) * bytes_a_bin > kBlockBytes) break;
     const int64_t stride = static_cast<int64_t>(sample.bin_begin[last] - begin) * width;
     scratch.tables.resize(std::max<size_t>(scratch.tables.size(), n_leaves * stride));
-    double *tables = scratch.tables.data();
     for (size_t l = 0; l < n_leaves; ++l) {
-      const double *from = own[l] + static_cast<int64_t>(begin) * width;
-      std::copy(from, from + stride, tables + static_cast<int64_t>(l) * stride);
-    }
-    for (size_t l = 0; l < n_leaves; ++l) {
-      double *table = tables + static_cast<int64_t>(l) * stride;
+      tables[l] = own[l] + static_cast<int64_t>(begin) * width;
+      if (!arrivals[l].any()) continue;
+      double *table = scratch.tables.data() + static_cast<int64_t>(l) * stride;
+      std::copy(tables[l], tables[l] + stride, table);
+      tables[l] = table;
       for (size_t from : arrivals[l].leaves) add_numbers(table, own[from] + static_cast<int64_t>(begin) * width, stride);
       const std::vector<int32_t> &added = arrivals[l].added, &removed = arrivals[l].removed;
       add_to_table(sample, added.data(), static_cast<int64_t>(added.size()), table, first, last);
       take_from_table(sample, removed.data(), static_cast<int64_t>(removed.size()), table, first, last);
     }
     for (int32_t column = first; column < last; ++column)
-      sweep(sample, sides, sample.size_price > 0.0 ? &sizes : nullptr,
-            tables + static_cast<int64_t>(sample.bin_begin[column] - begin) * width, stride, column, scratch, best);
+      sweep(sample, sides, sample.size_price > 0.0 ? &sizes : nullptr, tables, first, column, scratch, best);
   }
   scratch.work += n_added * sample.n_cols + static_cast<int64_t>(n_leaves) * sample.n_bins();
   return best;
