@@ -173,7 +173,7 @@ def test_the_form_of_the_rows_does_not_show(monkeypatch, n_sampled):
 @pytest.mark.parametrize("d", [12, 300])
 def test_sparse_rows_may_be_searched(monkeypatch, d):
     for limit, value in {"SAMPLED_ROWS": 200, "ROWS_A_CLUSTER": 4, "POLISHED_ROWS": 200}.items():
-        monkeypatch.setattr(f"cutwise.tree.refine.{limit}", value)
+        monkeypatch.setattr(f"cutwise.tree.refine_sample.{limit}", value)
     rng = np.random.default_rng(0)
     dense = np.where(rng.random((300, d)) < 0.7, 0.0, np.round(blobs(0, n=300, d=d), 2))
     centers = lloyd(dense, 4, 0)

@@ -542,7 +542,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _refuse_unsaved(self) -> None:
         """Stop a refit of a loaded model whose parameters the file could only describe."""
-        for name, value in self.get_params(deep=False).items():
+        for name, value in vars(self).items():
             if isinstance(value, UnserializableParam):
                 raise InvalidInputError(
                     f"{name} was not part of the model file ({value.description}), so this model cannot be fitted "
@@ -592,7 +592,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _warn_of_empty_clusters(self) -> None:
         counts, tree = self._leaf_counts, self.tree_
-        empty = np.setdiff1d(np.arange(len(self.classes_)), tree.cluster[tree.leaves[counts.n_rows > 0]])
+        with_rows = np.bincount(tree.cluster[tree.leaves[counts.n_rows > 0]], minlength=len(self.classes_))
+        empty = np.flatnonzero(with_rows == 0)
         if len(empty):
             warn(EmptyClusterWarning.of(self.classes_[empty].tolist()))
 

@@ -183,7 +183,9 @@ class TrainingRows:
             with np.errstate(over="ignore", invalid="ignore"):
                 found = np.sqrt(self._variances(missing))
             self._deviations[missing] = [float(f"{value:.6g}") if np.isfinite(value) else np.nan for value in found]
-        return np.where(np.isin(np.arange(self.table.n_columns), columns), self._deviations, np.nan)
+        deviations = np.full(self.table.n_columns, np.nan)
+        deviations[columns] = self._deviations[columns]
+        return deviations
 
     def _variances(self, columns: Sequence[int]) -> npt.NDArray[np.float64]:
         """Weighted variances, by one pass over blocks of rows (Chan, Golub, LeVeque 1983)."""

@@ -445,6 +445,8 @@ Series = nw.Series[Any]
 
 def as_frame(X: Any, *, what: str = "X") -> Frame | None:
     """The data frame as narwhals sees it, or None when it is no data frame; a series or a lazy frame is an error."""
+    if isinstance(X, np.ndarray):  # narwhals takes a while to say so
+        return None
     if nw.dependencies.is_into_series(X):
         raise UnsupportedInputError(
             f"Expected a 2-dimensional container but got {type(X)} instead: {what} is one column. Pass a DataFrame "
