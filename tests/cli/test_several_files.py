@@ -30,7 +30,7 @@ def table():
             "income": np.round(group + rng.normal(size=900), 3),
             "same": 3,
             "weight": rng.integers(1, 4, 900),
-            "segment": np.digitize(20 * group, [15, 50]),
+            "segment": np.digitize(20 * group, [15, 50]) - 1,
             "none": np.full(900, np.nan),
         }
     )
@@ -50,7 +50,7 @@ def written(table, folder, ending):
     "options",
     [
         ["-k", 4, "--algorithm", "imm", "--drop", "segment", "--weights", "weight"],
-        ["-k", 3, "--algorithm", "exshallow", "--max-leaves", 7],
+        ["-k", 3, "--max-leaves", 7, "--never", "income", "--min-leaf", 30],
         ["--labels-from", "segment", "--algorithm", "exkmc", "--max-leaves", 4],
     ],
 )

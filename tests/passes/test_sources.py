@@ -131,7 +131,7 @@ def test_exact_totals_are_those_of_the_core(data):
     parts = np.array_split(np.arange(n), data.draw(st.integers(1, 5)))
     whole = w is not None and bool((w == np.rint(w)).all())
     expected = core.exact_sum(values, w.astype(np.int64) if whole else w)
-    assert exact_total(lambda: ((values[p], None if w is None else w[p]) for p in parts)) == expected
+    assert exact_total(lambda work: (work(values[p], None if w is None else w[p]) for p in parts)) == expected
 
 
 @pytest.mark.parametrize(
@@ -145,6 +145,7 @@ def test_exact_totals_are_those_of_the_core(data):
         (lambda m, X: m.fit("part-0.parquet"), r"polars.scan_parquet"),
         (lambda m, X: m.fit(X.to_arrow().to_reader()), r"pyarrow.dataset.dataset"),
         (lambda m, X: Batches(iter([X])), r"Batches\(lambda: iter\(parts\)\)"),
+        (lambda m, X: m.fit([X, X]), r"cutwise.Batches\(X\)"),
         (lambda m, X: m.fit(Path("part-0.parquet")), r"polars.scan_parquet"),
         (lambda m, X: m.fit(part for part in [X]), r"Batches\(lambda: iter\(parts\)\)"),
         (lambda m, X: m.predict(Batches(lambda: [np.ones((2, 2))], names=X.columns)), "3 names"),

@@ -508,7 +508,7 @@ def _prepare_batches(
         also = f", nor do {listed(words[1:])}" if words[1:] else ""
         raise InvalidInputError(
             f"Column {words[0]!r} holds no numbers ({types[words[0]]}){also}, and tables that are read in batches need "
-            f"them. Leave out what is not measured: {_drop_option(words)}."
+            f"them. Leave out what is not measured ({_drop_option(words)}), or raise --max-memory."
         )
     rows = rows.select(list(dict.fromkeys([*columns, *apart])))
     if table.drop_missing:

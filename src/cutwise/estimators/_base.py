@@ -111,8 +111,8 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            The tree alone decides; cluster centers are never looked at. Of a polars ``LazyFrame`` or a DuckDB relation
-            the same, with one column ``cluster`` (null where a tested column has no value); of a
+            The tree alone decides; cluster centers are never looked at. Of a polars ``LazyFrame``, a DuckDB relation or
+            a Spark frame the same, with one column ``cluster`` (null where a tested column has no value); of a
             ``pyarrow.dataset.Dataset`` a ``RecordBatchReader``, of a Dask frame a series, of :class:`Batches` further
             ones of labels.
         """

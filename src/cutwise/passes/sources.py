@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -17,10 +18,13 @@ from cutwise.table.intake import read_weights
 from cutwise.table.table import Columns
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .sums import exact_total
+from .sums import T, Weights, exact_total
 
 BATCH_ROWS = 1 << 16
 """Rows that are read at a time where the engine lets one choose."""
+
+TOGETHER = 4
+"""Partitions that workers are asked for at a time."""
 
 
 class Batches:
@@ -87,14 +91,23 @@ def _pyarrow(what: str) -> Any:
 class LazyTable:
     """Rows that an engine reads when it is asked to.
 
-    ``native``: what the user has. ``names``: of its columns; None where only the batches know. ``batches``: goes over
-    all rows once. ``with_column``: the same kind of object with one column, of what a tree says of every row.
+    ``native``: what the user has. ``names``: of its columns; None where only the batches know. ``mapped``: what a
+    function says of every batch, worked out where that lies if the engine can. ``with_column``: the same kind of object
+    with one column, of what a tree says of every row.
     """
 
     native: Any
     names: tuple[str, ...] | None
-    batches: Callable[[], Iterator[Any]]
+    mapped: Callable[[Callable[[Any], Any]], Iterator[Any]]
     with_column: Callable[[TreeColumn], Any]
+
+    def batches(self) -> Iterator[Any]:
+        """All rows, once."""
+        return self.mapped(_itself)
+
+
+def _itself(batch: Any) -> Any:
+    return batch
 
 
 class TreeWithNames(Protocol):
@@ -132,26 +145,30 @@ COLUMN = "cluster"
 def as_lazy(X: Any) -> LazyTable | None:
     """The source behind anything that is read in batches; None for whatever else."""
     if isinstance(X, Batches):
-        return LazyTable(X, X.names, X.__iter__, lambda column: Batches(lambda: map(column.predict, X)))
+        return LazyTable(X, X.names, lambda work: map(work, X), lambda column: Batches(lambda: map(column.predict, X)))
     library, kind = type(X).__module__.partition(".")[0].lstrip("_"), type(X).__name__
     if library == "polars" and kind == "LazyFrame":
         return polars_table(X)
     if library == "duckdb" and kind == "DuckDBPyRelation":
-        return LazyTable(X, tuple(X.columns), lambda: iter(_arrow_reader(X)), lambda column: _project(X, column))
+        return LazyTable(
+            X, tuple(X.columns), lambda work: map(work, _arrow_reader(X)), lambda column: _project(X, column)
+        )
     if library == "pyarrow" and any(base.__name__ == "Dataset" for base in type(X).__mro__):
         return LazyTable(
             X,
             tuple(X.schema.names),
-            lambda: (batch for batch in _scan(X) if batch.num_rows),
+            lambda work: (work(batch) for batch in _scan(X) if batch.num_rows),
             lambda column: _scanned(X, column),
         )
     if library == "pyspark" and kind == "DataFrame" and hasattr(X, "mapInArrow"):
-        return LazyTable(X, tuple(X.columns), lambda: _spark_batches(X), lambda column: _selected(X, column))
+        return LazyTable(
+            X, tuple(X.columns), lambda work: map(work, _spark_batches(X)), lambda column: _selected(X, column)
+        )
     if library == "dask" and kind == "DataFrame":
         return LazyTable(
             X,
             tuple(str(name) for name in X.columns),
-            lambda: (part for i in range(X.npartitions) if len(part := X.partitions[i].compute())),
+            lambda work: _dask_results(X, work),
             lambda column: _partitions(X, column),
         )
     return None
@@ -167,14 +184,14 @@ def polars_table(X: Any) -> LazyTable:
             "the files to pyarrow.dataset.dataset."
         )
 
-    def batches() -> Iterator[Any]:
-        return (batch for batch in X.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False) if len(batch))
+    def mapped(work: Callable[[Any], Any]) -> Iterator[Any]:
+        return (work(batch) for batch in X.collect_batches(chunk_size=BATCH_ROWS, maintain_order=False) if len(batch))
 
     def labels(column: TreeColumn) -> Any:
         # Added before it is selected: the tree of one leaf is a constant, and a constant selected alone is one row.
         return X.with_columns(polars_expression(column.sql("duckdb"))).select(COLUMN)
 
-    return LazyTable(X, tuple(X.collect_schema().names()), batches, labels)
+    return LazyTable(X, tuple(X.collect_schema().names()), mapped, labels)
 
 
 def polars_expression(sql: str) -> Any:
@@ -219,6 +236,20 @@ def _selected(X: Any, column: TreeColumn) -> Any:
     from pyspark.sql import functions
 
     return X.select(functions.expr(column.sql("spark")).alias(COLUMN))
+
+
+def _dask_results(X: Any, work: Callable[[Any], Any]) -> Iterator[Any]:
+    """What a function says of the partitions, a few at a time, each where it lies."""
+    dask: Any = import_module("dask")  # not typed
+    of_part = dask.delayed(partial(_of_any, work))
+    parts = X.to_delayed()
+    for first in range(0, len(parts), TOGETHER):
+        found = dask.compute(*(of_part(part) for part in parts[first : first + TOGETHER]))
+        yield from (own for own in found if own is not None)
+
+
+def _of_any(work: Callable[[Any], Any], part: Any) -> Any:
+    return work(part) if len(part) else None
 
 
 def _partitions(X: Any, column: TreeColumn) -> Any:
@@ -291,9 +322,11 @@ def lazy_cost(lazy: LazyTable, sample_weight: Any, costs_of: Callable[[Any], npt
     """The (weighted) sum of one cost a row, to the bit that of the same rows in memory."""
     name = check_column_name(sample_weight, "sample_weight")
 
-    def passed() -> Iterator[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]]:
-        for given in lazy.batches():
+    def passed(work: Callable[[npt.NDArray[np.float64], Weights], T], /) -> Iterator[T]:
+        def of_batch(given: Any) -> T:
             batch, weights = pop_weights(given, name)
-            yield costs_of(batch), None if name is None else read_weights(weights, len(weights))
+            return work(costs_of(batch), None if name is None else read_weights(weights, len(weights)))
+
+        return lazy.mapped(of_batch)
 
     return exact_total(passed)

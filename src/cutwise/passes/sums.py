@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -48,45 +51,77 @@ class Scale:
         return (float(high) + float(low) / self.unit) / self.scale
 
 
-def exact_total(passed: Callable[[], Iterable[tuple[Float64, Float64 | None]]]) -> float:
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Extent:
+    """What the scale of a sum of values times weights depends on."""
+
+    n: int = 0
+    largest: float = 0.0
+    largest_product: float = 0.0
+    total: float = 0.0
+    is_whole: bool = True
+    is_weighted: bool = False
+
+    @classmethod
+    def of(cls, values: Float64, weights: Weights) -> _Extent:
+        largest = float(np.abs(values).max(initial=0.0))
+        if weights is None:
+            return cls(len(values), largest)
+        product = float(np.abs(weights * values).max(initial=0.0))
+        is_whole = bool((weights == np.rint(weights)).all())
+        return cls(len(values), largest, product, float(weights.sum()), is_whole, True)
+
+    def __or__(self, other: _Extent) -> _Extent:
+        return _Extent(
+            self.n + other.n,
+            max(self.largest, other.largest),
+            max(self.largest_product, other.largest_product),
+            self.total + other.total,
+            self.is_whole and other.is_whole,
+            self.is_weighted or other.is_weighted,
+        )
+
+
+def _parts(scale: Scale, repeats: bool, values: Float64, weights: Weights) -> tuple[int, int, int]:
+    """How many values, and the parts of their sum."""
+    if weights is None:
+        return len(values), *scale.split(values)
+    if repeats:
+        return len(values), *scale.split(values, weights.astype(np.int64))
+    return len(values), *scale.split(weights * values)
+
+
+class Passed(Protocol):
+    """Goes over batches of values and weights, and says what a function gives of each."""
+
+    def __call__(self, work: Callable[[Float64, Weights], T], /) -> Iterable[T]:
+        """In any order; the function may be pickled."""
+
+
+def exact_total(passed: Passed) -> float:
     """The sum of values times weights, by two passes: the bits of ``core.exact_sum`` of all of them.
 
-    ``passed``: goes over the batches; without weights each value counts once. Whole weights are repeated values.
+    Without weights each value counts once. Whole weights are repeated values.
     """
-    n, largest, largest_product, total, is_whole, is_weighted = 0, 0.0, 0.0, 0.0, True, False
-    for values, weights in passed():
-        n += len(values)
-        if not len(values):
-            continue
-        largest = max(largest, float(np.abs(values).max()))
-        if weights is not None:
-            is_weighted = True
-            largest_product = max(largest_product, float(np.abs(weights * values).max()))
-            is_whole = is_whole and bool((weights == np.rint(weights)).all())
-            total += float(weights.sum())
-    if n == 0:
+    extent = reduce(operator.or_, passed(_Extent.of), _Extent())
+    if extent.n == 0:
         raise InvalidInputError("X has no rows. Give at least one.")
-    if not math.isfinite(largest):
+    if not math.isfinite(extent.largest):
         raise InvalidInputError(
             "Distances to the centers are beyond float64. Scale the columns, or divide them by a constant."
         )
-    repeats = is_weighted and is_whole and total <= 2.0**44
-    if repeats:
-        largest_product = largest
-    scale = Scale.of(largest_product if is_weighted else largest, total if repeats else float(n))
-    high = low = again = 0
-    for values, weights in passed():
-        again += len(values)
-        if weights is None:
-            parts = scale.split(values)
-        elif repeats:
-            parts = scale.split(values, weights.astype(np.int64))
-        else:
-            parts = scale.split(weights * values)
-        high, low = high + parts[0], low + parts[1]
-    if again != n:
+    repeats = extent.is_weighted and extent.is_whole and extent.total <= 2.0**44
+    largest = extent.largest_product if extent.is_weighted and not repeats else extent.largest
+    scale = Scale.of(largest, extent.total if repeats else float(extent.n))
+    n = high = low = 0
+    for part in passed(partial(_parts, scale, repeats)):
+        n, high, low = n + part[0], high + part[1], low + part[2]
+    if n != extent.n:
         raise ChangedDataError(
-            f"X had {n:,} rows in the first pass over it and {again:,} in the second. Keep what it reads from as it is "
-            "meanwhile, or write it to Parquet first."
+            f"X had {extent.n:,} rows in the first pass over it and {n:,} in the second. Keep what it reads from as it "
+            "is meanwhile, or write it to Parquet first."
         )
     return scale.total(high, low)

@@ -221,6 +221,11 @@ def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
             f"{what} must be a table (a data frame, a 2D array, nested lists or a sparse matrix), "
             f"not {type(X).__name__}.{hint}"
         )
+    if isinstance(X, (list, tuple)) and len(X) and hasattr(X[0], "columns"):
+        raise UnsupportedInputError(
+            f"{what} is a {type(X).__name__} of data frames. Put them together (pandas.concat), or read "
+            f"one after the other: cutwise.Batches({what})."
+        )
     if isinstance(X, Iterator):
         raise UnsupportedInputError(
             f"{what} is a {type(X).__name__}, which can be read only once. Make an array: numpy.array(list({what})); "
