@@ -204,6 +204,18 @@ def test_nothing_is_left_behind(frame, monkeypatch):
     assert not folders()
 
 
+def test_a_full_disk_is_an_error_with_the_folder_and_nothing_left_behind(frame):
+    code = (
+        "import resource, signal, sys, polars as pl; from cutwise import ExplainableKMeans\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))\n"
+        "ExplainableKMeans(3, algorithm='imm').fit(pl.DataFrame({'a': range(2000)}).lazy())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    folder = re.search(r"InvalidInputError: .* written to (\S+): .*TMPDIR", done.stderr)
+    assert folder, done.stderr
+    assert not Path(folder[1]).exists()
+
+
 def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
     done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
     left = Path(tempfile.mkdtemp(prefix=f"cutwise-{done.stdout.strip()}-rows-"))

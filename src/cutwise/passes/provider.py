@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -287,14 +288,27 @@ class PassProvider:
 
     def _routed(self, rows: Rows) -> Iterator[tuple[Node, npt.NDArray[np.intp]]]:
         """The rows of a batch that every node holds, of all that are no inner node, and of those split ahead."""
-        pending = [(self._root, np.arange(len(rows.labels)))]
+        nodes, right, column, threshold = list[Node](), list[int](), list[int](), list[float]()
+        pending = [(self._root, -1)]  # in preorder; a node, and that of which it is the right child
         while pending:
-            node, at = pending.pop()
+            node, parent = pending.pop()
+            i, test = len(nodes), node.test
+            if parent >= 0:
+                right[parent] = i
+            nodes.append(node)
+            right.append(-1)
+            column.append(-1 if test is None else test.feature)
+            threshold.append(math.nan if test is None else test.threshold)
+            if node.children is not None:
+                pending += [(node.children[1], i), (node.children[0], -1)]
+        links = np.array(right, dtype=np.int32)
+        found = core.apply(
+            core.as_matrix(rows.values), np.where(links < 0, -1, np.arange(1, len(nodes) + 1)).astype(np.int32), links,
+            np.array(column, dtype=np.int32), np.array(threshold), np.full(len(nodes), -math.inf),
+        )  # fmt: skip
+        for i, node in enumerate(nodes):
             if not node.is_split:
-                yield node, at
-            if node.children is not None and node.test is not None:
-                left = rows.values[at, node.test.feature] <= node.test.threshold
-                pending += zip(node.children, (at[left], at[~left]), strict=True)
+                yield node, np.flatnonzero((found == i) if right[i] < 0 else (found == i + 1) | (found == right[i]))
 
     def _add_up(self, nodes: list[Node]) -> None:
         """Sums of nodes by column and bin."""
@@ -334,7 +348,7 @@ class PassProvider:
 
     def _look_into(self, wishes: Mapping[Node, Sequence[Wish]]) -> None:
         """Tally closed ranges of nodes by value."""
-        found: dict[tuple[Node, Wish], Pieces] = {}
+        found: dict[tuple[Node, Wish], list[Pieces]] = {}
         for rows in self._source.passed("ranges of values"):
             for node, at in self._routed(rows):
                 for wish in wishes.get(node, ()):
@@ -345,12 +359,17 @@ class PassProvider:
                         assert node.columns is not None
                         pieces = node.columns[column]
                         n = int(pieces.sums[np.searchsorted(pieces.low, low), 0])
-                        new = self._tally(rows, at[inside], x[inside], node, wish, n)
-                        known = found.get((node, wish))
-                        found[node, wish] = new if known is None else _merged(known, new, *_parts(wish, n))
-        for (node, (column, low, _)), opened in found.items():
+                        own = found.setdefault((node, wish), [])
+                        own.append(self._tally(rows, at[inside], x[inside], node, wish, n))
+                        while len(own) > 1 and 2 * len(own[-1].low) >= len(
+                            own[-2].low
+                        ):  # what is large is merged rarely
+                            own[-2:] = [_merged(own[-2], own[-1], *_parts(wish, n))]
+        for (node, wish), own in found.items():
             assert node.columns is not None
-            node.columns[column].look_into(low, opened)
+            pieces = node.columns[column := wish[0]]
+            n = int(pieces.sums[np.searchsorted(pieces.low, wish[1]), 0])
+            pieces.look_into(wish[1], reduce(lambda one, more: _merged(one, more, *_parts(wish, n)), own[::-1]))
             node.contents.pop(column, None)
 
     def _tally(self, rows: Rows, at: npt.NDArray[np.intp], x: Float64, node: Node, wish: Wish, n: int) -> Pieces:

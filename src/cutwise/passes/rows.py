@@ -87,8 +87,14 @@ class _Column:
 
     def append(self, values: npt.NDArray[Any]) -> None:
         self.width, self.dtype, self.n = values.shape[1:], values.dtype, self.n + len(values)
-        with self.path.open("ab") as file:
-            file.write(np.ascontiguousarray(values).data)
+        try:
+            with self.path.open("ab") as file:
+                file.write(np.ascontiguousarray(values).data)
+        except OSError as error:
+            raise InvalidInputError(
+                f"The copy of the rows could not be written to {self.path.parent}: {error.strerror}. It takes the "
+                "table's values and about 4 k + d + 12 bytes a row, and is removed. Set TMPDIR to a folder with room."
+            ) from error
 
     def read(self, first: int, n: int) -> npt.NDArray[Any]:
         items = math.prod(self.width)

@@ -31,6 +31,16 @@ struct Cells {
   int64_t n, d, n_bins;
 };
 
+// Every row of a node with its cell in every column: a tile of rows column by column, so that few cells are visited at a time.
+template <class Visit>
+CUTWISE_INLINE void for_each_cell(const Cells &at, Visit visit) {
+  constexpr int64_t kTile = 4096;
+  for (int64_t first = 0; first < at.n; first += kTile)
+    for (int64_t f = 0; f < at.d; ++f)
+      for (int64_t i = first; i < std::min(at.n, first + kTile); ++i)
+        if (at.node[i] >= 0) visit(i, f, at.node[i] * at.n_bins + at.begin[f] + at.codes[i * at.d + f]);
+}
+
 template <class Cost>
 CUTWISE_INLINE void add(const Cost *from, int64_t k, int64_t *to) {
   for (int64_t j = 0; j < k; ++j) to[j] += from[j];
@@ -40,19 +50,13 @@ template <class Cost>
 CUTWISE_CLONES void add_rows(const Cells &at, const int32_t *labels, const int64_t *weights, const int64_t *base,
                              const Cost *excess, int64_t k, int64_t *sums) {
   const int64_t width = 2 + 2 * k;
-  for (int64_t i = 0; i < at.n; ++i) {
-    if (at.node[i] < 0) continue;
-    int64_t *of_node = sums + at.node[i] * at.n_bins * width;
-    const uint8_t *codes = at.codes + i * at.d;
-    const int64_t weight = weights ? weights[i] : 1, label = labels[i];
-    for (int64_t f = 0; f < at.d; ++f) {
-      int64_t *cell = of_node + (at.begin[f] + codes[f]) * width;
-      cell[0] += 1;
-      cell[1] += base[i];
-      cell[2 + label] += weight;
-      add(excess + i * k, k, cell + 2 + k);
-    }
-  }
+  for_each_cell(at, [&](int64_t i, int64_t, int64_t of_cell) {
+    int64_t *cell = sums + of_cell * width;
+    cell[0] += 1;
+    cell[1] += base[i];
+    cell[2 + labels[i]] += weights ? weights[i] : 1;
+    add(excess + i * k, k, cell + 2 + k);
+  });
 }
 
 // Of the survivors of a node, in order along each column: what a row costs by the best of the first s, and of the others.
@@ -60,43 +64,33 @@ template <class Cost>
 void add_sides(const Cells &at, const Cost *excess, int64_t k, const int32_t *order, const int32_t *n_survivors,
                int64_t *sums) {
   const int64_t width = 2 * k - 1;
-  std::vector<int64_t> row(width);
-  for (int64_t i = 0; i < at.n; ++i) {
-    if (at.node[i] < 0) continue;
+  for_each_cell(at, [&](int64_t i, int64_t f, int64_t of_cell) {
     const int64_t m = n_survivors[at.node[i]];
-    if (m < 2) continue;
-    const uint8_t *codes = at.codes + i * at.d;
+    if (m < 2) return;
     const Cost *cost = excess + i * k;
-    for (int64_t f = 0; f < at.d; ++f) {
-      const int32_t *along = order + (at.node[i] * at.d + f) * k;
-      int64_t *cell = sums + (at.node[i] * at.n_bins + at.begin[f] + codes[f]) * width;
-      int64_t least = cost[along[0]];
-      for (int64_t s = 1; s < m; ++s) {
-        cell[s] += least;
-        least = std::min<int64_t>(least, cost[along[s]]);
-      }
-      cell[0] += least;
-      least = cost[along[m - 1]];
-      for (int64_t s = m - 1; s > 0; --s) {
-        cell[k - 1 + s] += least;
-        least = std::min<int64_t>(least, cost[along[s - 1]]);
-      }
+    const int32_t *along = order + (at.node[i] * at.d + f) * k;
+    int64_t *cell = sums + of_cell * width;
+    int64_t least = cost[along[0]];
+    for (int64_t s = 1; s < m; ++s) {
+      cell[s] += least;
+      least = std::min<int64_t>(least, cost[along[s]]);
     }
-  }
+    cell[0] += least;
+    least = cost[along[m - 1]];
+    for (int64_t s = m - 1; s > 0; --s) {
+      cell[k - 1 + s] += least;
+      least = std::min<int64_t>(least, cost[along[s - 1]]);
+    }
+  });
 }
 
 void keep_ranges(const Matrix &matrix, const Cells &at, double *low, double *high) {
   matrix.visit([&](auto values) {
-    for (int64_t i = 0; i < at.n; ++i) {
-      if (at.node[i] < 0) continue;
-      const int64_t of_node = at.node[i] * at.n_bins;
-      for (int64_t f = 0; f < at.d; ++f) {
-        const int64_t cell = of_node + at.begin[f] + at.codes[i * at.d + f];
-        const double value = values(i, f) + 0.0;
-        low[cell] = std::min(low[cell], value);
-        high[cell] = std::max(high[cell], value);
-      }
-    }
+    for_each_cell(at, [&](int64_t i, int64_t f, int64_t cell) {
+      const double value = values(i, f) + 0.0;
+      low[cell] = std::min(low[cell], value);
+      high[cell] = std::max(high[cell], value);
+    });
   });
 }
 
