@@ -89,3 +89,28 @@ def test_smallest_changes_move_rows_where_they_say(fitted):
                 target = pd.Timestamp(int(target), unit="us")
             row[change.column] = [bool(target) if kind.name == "bool" else target]
             assert model.predict(row)[0] == cluster, str(change)
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.UnknownLevelsWarning")
+def test_an_explanation_says_of_a_missing_number_that_it_is_unknown_and_of_any_other_what_it_is(fitted):
+    model, frame, _ = fitted
+    asked = model.tree_.feature[model.tree_.feature >= 0]
+    for income, said in zip(frame["income"], model.explain(frame), strict=True):
+        assert "or unknown" not in said
+        assert not ("income is unknown" in said and income == income)
+        assert "income" not in said or f"(is {income:.0f})" in said or income != income
+    assert (list(frame).index("income") in asked) == any("income" in said for said in model.explain(frame))
+
+
+def test_the_report_says_shares_of_levels_and_truth_values_in_per_cent(fitted):
+    model, frame, _ = fitted
+    summary = cutwise.report(model, frame).summary
+    by_name = {column["name"]: j for j, column in enumerate(summary["columns"])}
+    if "smoker" in frame:
+        share = frame["smoker"].mean()
+        assert summary["columns"][by_name["smoker"]]["mean_text"] == f"{100 * share:.1f} %"
+    for cluster in summary["clusters"]:
+        for entry in cluster["profile"]:
+            name = summary["columns"][entry["column"]]["name"]
+            is_share = entry["mean_text"].endswith(" %") or entry["mean"] is None
+            assert is_share == (name in ("region", "job", "smoker") or entry["mean"] is None)

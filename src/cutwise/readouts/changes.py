@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -255,20 +255,24 @@ def explain_rows(labeled: LabeledTree, X: Any) -> list[str]:
             for condition in conditions:
                 if condition.feature not in columns:
                     columns[condition.feature] = column_of(table, condition.feature)
-                values = columns[condition.feature][here]
-                written = zip(_write_values(values, condition), _is_said(values, condition).tolist(), strict=True)
-                bounds = condition.written(quoted(condition.name), by_bounds=True)
-                parts.append([str(condition) if said else f"{bounds} (is {value})" for value, said in written])
+                parts.append(_reasons(condition, columns[condition.feature][here]))
             said = [head + " and ".join(row) for row in zip(*parts, strict=True)]
         for row, sentence in zip(here.tolist(), said, strict=True):
             sentences[row] = sentence
     return sentences
 
 
-def _is_said(values: npt.NDArray[np.generic], condition: Condition) -> npt.NDArray[np.bool_]:
-    """For which rows the condition itself says the value."""
-    only = None if condition.outside or condition.unknown else condition.only_value
-    return np.zeros(len(values), dtype=np.bool_) if only is None else values.astype(np.float64) == only
+def _reasons(condition: Condition, values: npt.NDArray[np.generic]) -> list[str]:
+    """A condition with the value of each row that satisfies it, where the condition does not say that itself."""
+    name, is_known = quoted(condition.name), values == values
+    alone = replace(condition, unknown=False)  # a row has a value or none
+    only = None if condition.outside else alone.only_value
+    is_said = np.zeros(len(values), dtype=np.bool_) if only is None else values == only
+    bounds, found = alone.written(name, by_bounds=True), []
+    for value, known, said in zip(_write_values(values, alone), is_known.tolist(), is_said.tolist(), strict=True):
+        text = str(alone) if said else f"{bounds} (is {value})"
+        found.append(text if known or not condition.unknown else f"{name} is unknown")
+    return found
 
 
 def _write_values(values: npt.NDArray[np.generic], condition: Condition) -> list[str]:

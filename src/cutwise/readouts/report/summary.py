@@ -148,6 +148,7 @@ def build_summary(labeled: LabeledTree, table: Table, context: ReportContext) ->
                 "short": called[column],
                 "tested": column in tested,
                 "mean": float(profile.whole_mean[j]),
+                "mean_text": _mean_text(kinds[column], profile.whole_mean[j]),
                 "median": float(profile.whole_median[j]),
                 "std": float(profile.whole_std[j]),
                 "edges": profile.edges[j].tolist(),
@@ -179,6 +180,7 @@ def _cluster(
         {
             "column": j,
             "mean": finite(profile.mean[code, j]),
+            "mean_text": _mean_text(kinds[profile.columns[j]], profile.mean[code, j]),
             "median": finite(profile.median[code, j]),
             "difference": finite(difference[j]),
             "counts": profile.counts[j][code].tolist(),
@@ -225,16 +227,28 @@ def _sentence(
     strong = [j for j in order if abs(profile.difference[code, j]) >= 0.5][:3]
     if size == 0 or not strong:
         return who
-    parts = []
+    means, shares = [], []
     for j in strong:
         d, mean, whole = profile.difference[code, j], profile.mean[code, j], profile.whole_mean[j]
         how = f"{'far ' if abs(d) >= 1.5 else ''}{'higher' if d > 0 else 'lower'}"
-        kind = kinds[profile.columns[j]]
-        is_time = kind.name in ("date", "duration")
-        own, all_rows = (value_text(kind, round(x)) if is_time else short_number(x) for x in (mean, whole))
-        against = f"{own} against {all_rows}"
-        parts.append(f"{names[profile.columns[j]]} is {how} ({against})")
-    return f"{who} On average, {_in_a_row(parts)}."
+        name, kind = names[profile.columns[j]], kinds[profile.columns[j]]
+        own, all_rows = (_mean_text(kind, x) for x in (mean, whole))
+        if kind.name in ("category", "bool"):
+            is_true = " is true" if kind.name == "bool" else ""
+            shares.append(f"{own} have {name}{is_true} ({all_rows} of all rows)")
+        else:
+            means.append(f"{name} is {how} ({own} against {all_rows})")
+    said = [f"On average, {_in_a_row(means)}."] if means else []
+    return " ".join([who, *said, *([f"{_in_a_row(shares)}."] if shares else [])])
+
+
+def _mean_text(kind: ColumnKind, value: float) -> str:
+    """A mean as people write it; of a category and of truth values it is a share."""
+    if math.isnan(value):
+        return short_number(value)
+    if kind.name in ("date", "duration"):
+        return value_text(kind, round(value))
+    return percent(value) if kind.name in ("category", "bool") else short_number(value)
 
 
 def _in_a_row(parts: Sequence[str]) -> str:
