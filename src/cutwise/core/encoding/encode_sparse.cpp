@@ -22,86 +22,28 @@ constexpr int64_t kColumnsAtOnce = 64;
 constexpr int64_t kRowsAtOnce = 4096;
 constexpr int64_t kAhead = 16;  // memory is asked for so many values before its use: columns of a row lie far apart
 
-// The bin of a value among the upper ends of bins. Equal cells of the range tell it but for one or two comparisons, where a
-// few far values do not leave too many ends to one cell; else it takes eight. No branch depends on the values.
+// The bin of a value among the upper ends of bins. No branch depends on the values.
 template <class V>
 class EndFinder {
  public:
   // Values up to zero's neighbors belong to the bins beside it, and values beyond the last end to the last bin.
   EndFinder(const Bins &bins, int32_t zero_bin) {
-    const int n = bins.size();
-    constexpr V infinity = std::numeric_limits<V>::infinity();
-    std::fill(std::begin(end_), std::end(end_), infinity);
-    for (int b = 0; b + 1 < n; ++b) end_[b] = static_cast<V>(bins.high[b]);
+    std::fill(std::begin(end_), std::end(end_), std::numeric_limits<V>::infinity());
+    for (int b = 0; b + 1 < bins.size(); ++b) end_[b] = static_cast<V>(bins.high[b]);
     if (zero_bin > 0) end_[zero_bin - 1] = -std::numeric_limits<V>::denorm_min();
-    while ((1 << n_steps_) < n) ++n_steps_;
-
-    if (n < 3) return;
-    first_ = end_[0];
-    last_ = end_[n - 2];
-    per_value_ = static_cast<V>(kCells - 1) / (last_ - first_);
-    if (!(per_value_ > 0) || !(per_value_ < infinity)) return;
-    for (int b = 0, cell = 0, inside = 0; b + 1 < n; ++b) {
-      const int here = cell_of(end_[b]);
-      inside = here == cell ? inside + 1 : 1;
-      most_inside_ = std::max(most_inside_, inside);
-      // Cells up to this one have b ends before them, but for those of ends passed already.
-      if (here > cell || b == 0) std::fill(below_ + (b == 0 ? 0 : cell + 1), below_ + here + 1, static_cast<uint8_t>(b));
-      cell = here;
-    }
-    if (most_inside_ > kFewSteps) most_inside_ = 0;
+    while ((1 << n_steps_) < bins.size()) ++n_steps_;
   }
 
-  // work(stored value, bin) for each.
-  template <class Stored, class Work>
-  void each(const Stored *stored, int64_t n, Work &&work) const {
-    switch (most_inside_) {
-      case 1:
-        return by_cells<1>(stored, n, work);
-      case 2:
-        return by_cells<2>(stored, n, work);
-      case 3:
-        return by_cells<3>(stored, n, work);
-      case 4:
-        return by_cells<4>(stored, n, work);
-      default:
-        break;
-    }
-    for (int64_t i = 0; i < n; ++i) {
-      const V value = stored[i].value;
-      int32_t b = 0;
-      // Adding the outcome of a comparison leaves no branch for the data to mislead.
-      for (int step = n_steps_ - 1; step >= 0; --step) b += static_cast<int32_t>(end_[b + (1 << step) - 1] < value) << step;
-      work(stored[i], b);
-    }
+  int32_t operator()(V value) const {
+    int32_t b = 0;
+    // Adding the outcome of a comparison leaves no branch for the data to mislead.
+    for (int step = n_steps_ - 1; step >= 0; --step) b += static_cast<int32_t>(end_[b + (1 << step) - 1] < value) << step;
+    return b;
   }
 
  private:
-  static constexpr int kCells = 1024, kFewSteps = 4;
-
-  // Never decreases as the value grows, rounding included: all rests on that.
-  int cell_of(V value) const {
-    V inside = value > first_ ? value : first_;
-    inside = inside < last_ ? inside : last_;
-    return static_cast<int>((inside - first_) * per_value_);
-  }
-
-  template <int n_inside, class Stored, class Work>
-  void by_cells(const Stored *stored, int64_t n, Work &work) const {
-    for (int64_t i = 0; i < n; ++i) {
-      const V value = stored[i].value;
-      const int32_t below = below_[cell_of(value)];
-      int32_t b = below;
-      for (int j = 0; j < n_inside; ++j) b += static_cast<int32_t>(end_[below + j] < value);
-      work(stored[i], b);
-    }
-  }
-
-  V end_[kMaxBins + kFewSteps];  // infinite from the last bin on
+  V end_[kMaxBins];  // infinite from the last bin on
   int n_steps_ = 0;
-  V first_ = 0, last_ = 0, per_value_ = 0;
-  uint8_t below_[kCells];  // ends in the cells before
-  int most_inside_ = 0;    // ends in one cell; 0: cells are of no use
 };
 
 // Position: an unsigned integer that can number the stored values.
@@ -266,14 +208,16 @@ class SparseEncoder {
     for (int32_t b = 0; b < column.n_bins; ++b)
       bin[b] = {static_cast<V>(bins.low[b]), static_cast<V>(bins.high[b]), column.slot_of(b)};
     bool missed = false;
-    find.each(stored, n, [&](const Stored &here, int32_t b) {
+    for (const Stored *at = stored; at < stored + n; ++at) {
+      const Stored here = *at;
+      const int32_t b = find(here.value);
       missed |= b == column.default_bin;  // zeros are not stored
       // What the sample has missed may begin a bin earlier, or end it later.
       missed |= column.exact && here.value != bin[b].high;
       bin[b].low = here.value < bin[b].low ? here.value : bin[b].low;
       bin[b].high = here.value > bin[b].high ? here.value : bin[b].high;
       out_.slots[here.position] = bin[b].slot;
-    });
+    }
     for (int32_t b = 0; b < column.n_bins; ++b) {
       bins.low[b] = static_cast<double>(bin[b].low);
       bins.high[b] = static_cast<double>(bin[b].high);
