@@ -12,7 +12,6 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.reference.objective import (
     KMEANS,
     KMEDIANS,
-    disagreement_costs,
     fixed_costs,
     fixed_costs_from_array,
     from_centers,
@@ -153,16 +152,6 @@ def test_distances_beyond_float64_are_refused_with_a_way_out():
 def test_rows_without_weight_are_refused():
     with pytest.raises(ValueError, match="positive weight"):
         fixed_costs_from_array(np.ones((2, 2)), weights=np.array([0, 1]))
-
-
-def test_disagreement_costs_are_zero_and_one():
-    costs = disagreement_costs(np.array([1, 0, 1], np.int32), 3)
-    assert costs.excess.dtype == np.int32
-    assert costs.excess.tolist() == [[1, 0, 1], [0, 1, 1], [1, 0, 1]]
-    assert not costs.base.any()
-    weighted = disagreement_costs(np.array([1, 0], np.int32), 2, weights=np.array([3, 5]))
-    assert weighted.excess.dtype == np.int64
-    assert weighted.excess.tolist() == [[3, 0], [0, 5]]
 
 
 # ---- integer weights

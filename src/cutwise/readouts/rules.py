@@ -406,7 +406,7 @@ def _read(X: Any, rules: Sequence[Rule]) -> Table:
         tested = sorted({condition.feature for rule in rules for condition in rule.conditions})
         return read_table(X, fitted=columns, estimator="Rule", tested=np.array(tested, dtype=np.intp))
     if columns is not None:
-        check_same_columns(columns, X, estimator="Rule")
+        check_same_columns(columns, X.columns, estimator="Rule")
     return X
 
 

@@ -198,7 +198,7 @@ class _Writer:
             tests.append(exp.Anonymous(this=how, expressions=[self.column(name)]))
         elif self.dialect == "sqlite":
             # Beside a REAL, SQLite takes text that is a number for that number; other text sorts above all numbers.
-            infinity = exp.cast(exp.Literal.number("9e999"), "double", copy=False)
+            infinity = self.as_double(exp.Literal.number("9e999"))
             tests.append(exp.GT(this=self.column(name), expression=infinity))
         return tests
 
@@ -307,11 +307,15 @@ class _Writer:
         """
         column = self.column(name)
         casts = self.dialect == "sqlite" and kind.name != "date"
-        return self.exp.cast(column, "double", copy=False) if casts else column
+        return self.as_double(column) if casts else column
 
     def double(self, text: str) -> Node:
         """A text read as a double."""
-        return self.exp.cast(self.exp.Literal.string(text), "double", copy=False)
+        return self.as_double(self.exp.Literal.string(text))
+
+    def as_double(self, expression: Node) -> Node:
+        """An expression cast; the name of the type would be parsed every time."""
+        return self.exp.cast(expression, self.exp.DataType.Type.DOUBLE, copy=False)
 
     def number(self, value: float) -> Node:
         """A threshold: the very same float64 in the engine."""
@@ -319,7 +323,7 @@ class _Writer:
         if self.dialect == "oracle":  # its DOUBLE PRECISION is a decimal; this literal is a double in any locale
             return exp.Literal.number(f"{number(value)}d")
         if self.dialect == "clickhouse":  # reads literals exactly, and texts only nearly
-            return exp.cast(exp.Literal.number(number(value)), "double", copy=False)
+            return self.as_double(exp.Literal.number(number(value)))
         if self.dialect != "sqlite":
             # Of text, since 4.95 alone is a decimal in most engines, and some turn decimals into doubles by dividing.
             return self.double(number(value))

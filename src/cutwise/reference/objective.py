@@ -509,15 +509,6 @@ def fixed_costs_from_array(costs: npt.NDArray[np.generic], *, weights: Weights =
     return fixed_costs_by(kernel, _largest_size(low), largest, _total(n, weights), k, weights is not None)[0]
 
 
-def disagreement_costs(labels: npt.NDArray[np.int32], n_clusters: int, *, weights: Weights = None) -> FixedCosts:
-    """Cost 0 for the row's own cluster and 1 for every other; ``labels`` are 0 to ``n_clusters - 1``."""
-    excess = np.ones((len(labels), n_clusters), np.int32 if weights is None else np.int64)
-    if weights is not None:
-        excess *= weights[:, None]
-    excess[np.arange(len(labels)), labels] = 0
-    return FixedCosts(excess, np.zeros(len(labels), np.int64), 1.0)
-
-
 def fixed_costs_by(
     kernel: FixedCostsKernel, largest_base: float, largest: float, total: int, n_clusters: int, is_weighted: bool
 ) -> tuple[FixedCosts, float]:

@@ -46,7 +46,7 @@ from .convert import (
 )
 from .labels import as_vector
 from .mixed import Items, RawColumn, counts_rows, find_kind, raw_column, values_by_kind
-from .table import ColumnKind, Columns, HasColumns, Table, are_plain, check_same_columns, name_columns
+from .table import ColumnKind, Columns, Table, are_plain, check_same_columns, name_columns
 
 if TYPE_CHECKING:
     from .table import Table
@@ -334,7 +334,7 @@ def read_table(
     X: Any,
     *,
     what: str = "X",
-    fitted: HasColumns | None = None,
+    fitted: Columns | None = None,
     estimator: str = "the model",
     tested: npt.NDArray[np.integer] | None = None,
     mixed: MixedOptions | None = None,
@@ -400,7 +400,7 @@ def read_table(
     return Table(values, columns.names, columns.has_names, kinds, None if frame is None else library_of(frame))
 
 
-def _read_tested(frame: Frame, fitted: HasColumns, tested: npt.NDArray[np.integer], what: str, unknown: str) -> Table:
+def _read_tested(frame: Frame, fitted: Columns, tested: npt.NDArray[np.integer], what: str, unknown: str) -> Table:
     """The table of fit's columns of which only those that are tested are read; the others are zeros."""
     n_columns = len(fitted.names)
     names = [fitted.names[i] for i in tested]

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -195,22 +195,6 @@ def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
     return SearchedColumns(source.copy(), level.copy(), missing.copy(), tuple(kinds))
 
 
-class HasColumns(Protocol):
-    """Anything with column names: a ``Table``, ``Columns``, or a fitted model's record of them."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """One name a column."""
-
-    @property
-    def has_names(self) -> bool:
-        """True when the names came with the input."""
-
-    @property
-    def kinds(self) -> tuple[ColumnKind, ...]:
-        """What the columns held at fit."""
-
-
 @dataclass(frozen=True)
 class Columns:
     """The columns of a table without its values."""
@@ -269,8 +253,8 @@ def check_unique(names: Sequence[object], *, what: str = "X") -> None:
 
 
 def check_same_columns(
-    fitted: HasColumns,
-    given: HasColumns,
+    fitted: Columns,
+    given: Columns,
     *,
     estimator: str = "the model",
     tested: npt.NDArray[np.integer] | None = None,

@@ -32,15 +32,14 @@ class Recipe:
 
     ``help``: what is cut where, in one line. ``base``: what gives every reference cluster one leaf; None: growth starts
     at a single leaf. ``expansion``: what adds leaves one by one, where this recipe is the whole growth or expands a
-    base tree. ``needs_costs``: whether it needs the cost of serving every row by every cluster. ``explains``: what
-    estimators offer it for: "centers" of clusters, "labels" from anywhere, clusterings by a "kernel". ``starts``: the
-    recipes whose trees a search makes one of (``refine.py``), where this recipe is one; it grows none itself.
+    base tree. ``explains``: what estimators offer it for: "centers" of clusters, "labels" from anywhere, clusterings by
+    a "kernel". ``starts``: the recipes whose trees a search makes one of (``refine.py``), where this recipe is one; it
+    grows none itself.
     """
 
     help: str
     base: Callable[[GrowthProblem], SeparationCriterion] | None = None
     expansion: Callable[[GrowthProblem], ExpansionCriterion] | None = None
-    needs_costs: bool = False
     explains: tuple[str, ...] = ("centers", "labels")
     starts: tuple[str, ...] = ()
 
@@ -49,20 +48,18 @@ RECIPES = {
     # Trees that every search starts from, so that the result costs no more than any of the papers' with these leaves.
     "search": Recipe(
         "the cheapest tree that a search finds from those of the others",
-        needs_costs=True,
         explains=("centers", "kernel"),
         starts=("exgreedy", "exshallow", "imm", "exkmc"),
     ),
     "imm": Recipe("the fewest rows are separated from their reference center", base=MistakeCriterion),
-    "exgreedy": Recipe("rows cost least by the best center on their side", base=InducedCriterion, needs_costs=True),
-    "exshallow": Recipe("the same, and the tree stays shallow", base=ShallowCriterion, needs_costs=True),
+    "exgreedy": Recipe("rows cost least by the best center on their side", base=InducedCriterion),
+    "exshallow": Recipe("the same, and the tree stays shallow", base=ShallowCriterion),
     "kernel_imm": Recipe(
         "the fewest rows are separated, in a surrogate feature", base=FeatureMistakeCriterion, explains=()
     ),
     "exkmc": Recipe(
         "each side costs least by one center",
         expansion=SurrogateCriterion,
-        needs_costs=True,
         explains=("centers", "labels", "kernel"),
     ),
     "expand": Recipe(
