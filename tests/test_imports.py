@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import cutwise
@@ -55,9 +56,11 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").removesuffix(".")
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imports(path: Path) -> list[tuple[int, str]]:
     """Line and name below cutwise of all that a file imports from it, also in functions and for type checkers."""
     package = ("cutwise", *path.relative_to(PACKAGE).parts[:-1])
+    found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -67,7 +70,8 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
             names = [".".join([*base, alias.name]) for alias in node.names]
         else:
             continue
-        yield from ((node.lineno, name.partition(".")[2]) for name in names if f"{name}.".startswith("cutwise."))
+        found += [(node.lineno, name.partition(".")[2]) for name in names if f"{name}.".startswith("cutwise.")]
+    return found
 
 
 def imported_layers(path: Path) -> Iterator[tuple[int, str]]:

@@ -25,7 +25,7 @@ from tests.oracle.verify import (
 )
 
 # A few cases of every kind always, the others with the long proofs.
-FEW, MORE = range(4), range(4, 14)
+FEW, MORE = range(3), range(3, 14)
 KINDS = pytest.mark.parametrize(
     ("kind", "seeds"),
     [

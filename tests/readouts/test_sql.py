@@ -224,7 +224,7 @@ def test_deep_and_large_trees_run(database, tree):
 
 def test_a_rule_over_many_columns_runs(database):
     # One test on each column: the last leaf's rule is a chain of as many comparisons.
-    d = 60
+    d = 40
     inner = 2 * np.arange(d)
     left, right, feature, cluster = (np.full(2 * d + 1, -1) for _ in range(4))
     threshold = np.full(2 * d + 1, np.nan)

@@ -24,7 +24,7 @@ from cutwise.reference.fitted import from_estimator
 from cutwise.reference.objective import KMEANS, KMEDIANS, from_labels
 from cutwise.table.intake import read_table
 
-N_TABLES = 12
+N_TABLES = 6
 
 WITH_LABELS = {
     "KMeans": lambda k, seed: KMeans(k, n_init=1, random_state=seed),

@@ -161,14 +161,14 @@ def test_no_tree_breaks_a_limit_and_every_center_has_its_leaf_or_the_error_names
 @pytest.mark.parametrize("seed", range(5))
 def test_bins_of_many_values_are_opened_where_a_limit_lies_in_them(seed, algorithm):
     rng = np.random.default_rng(seed)
-    n, k = 1500, 3
+    n, k = 900, 3
     values = rng.normal(size=(n, 2))
     labels = np.digitize(values[:, 0] + 0.5 * values[:, 1], [-0.5, 0.7]).astype(np.int32)
     excess = rng.integers(0, 40, (n, k)) + 60 * (np.arange(k) != labels[:, None])
     weights = rng.integers(1, 3, n)
     excess -= excess.min(axis=1, keepdims=True)
     p = Problem(values, (NUMBER, NUMBER), weights, labels, excess * weights[:, None])
-    q = Limited(p, np.array([seed % 2 == 0, True]), int(rng.integers(550, 720)), k)
+    q = Limited(p, np.array([seed % 2 == 0, True]), int(rng.integers(330, 432)), k)
     best = np.inf
     for column in np.flatnonzero(q.may_cut):
         order = np.argsort(values[:, column])
