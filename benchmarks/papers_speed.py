@@ -18,7 +18,7 @@ from adapters.authors import exkmc_package, shallow_tree_package, why_not_import
 
 from cutwise import ExplainableKMeans
 from cutwise.bench.measures import BenchReference, fit_quietly, kmeans_reference_of
-from cutwise.bench.runner import Experiment, Job, Options, Record, Sets, markdown_table, run_experiment
+from cutwise.bench.runner import Experiment, Options, Record, Sets, markdown_table, run_experiment
 from cutwise.datasets import CATALOG
 
 Work = Callable[[Any, int, BenchReference], Callable[[], Any]]
@@ -62,32 +62,28 @@ CONTESTANTS: dict[str, tuple[str | None, Work]] = {
 """Name -> the package it needs beyond cutwise's own, and what is timed."""
 
 
-def jobs(sets: Sets, options: Options, seeds: int) -> list[Job]:
-    """One job for each data set and seed: every contestant in turn, on the same reference."""
-    present = [name for name, (package, _) in CONTESTANTS.items() if package is None or not why_not_importable(package)]
-    # Part of the key: a package that is installed later is measured then.
-    packages = [name for name in present if CONTESTANTS[name][0] is not None]
+def _present() -> list[str]:
+    """The contestants that can be had here."""
+    return [name for name, (package, _) in CONTESTANTS.items() if package is None or not why_not_importable(package)]
 
-    def work(name: str, seed: int) -> Callable[[], Record]:
-        def timed() -> Record:
-            loaded = sets.real(name)
-            X, k = loaded.X, loaded.n_clusters
-            once = kmeans_reference_of(X, k, seed, n_init=1)
-            seconds = {"KMeans(n_init=1)": once.seconds}
-            for contestant in present:
-                ready = CONTESTANTS[contestant][1](X, k, once)
-                start = time.perf_counter()
-                ready()
-                seconds[contestant] = time.perf_counter() - start
-            return {"seconds": seconds}
 
-        return timed
+def _key(_: str) -> dict[str, Any]:
+    # A package that is installed later is measured then.
+    return {"packages": [name for name in _present() if CONTESTANTS[name][0] is not None]}
 
-    return [
-        Job({"set": name, "seed": seed, "packages": packages}, work(name, seed))
-        for name in sets.names
-        for seed in range(seeds)
-    ]
+
+def _work(sets: Sets, name: str, seed: int) -> Record:
+    """Every contestant in turn, on the same reference."""
+    loaded = sets.real(name)
+    X, k = loaded.X, loaded.n_clusters
+    once = kmeans_reference_of(X, k, seed, n_init=1)
+    seconds = {"KMeans(n_init=1)": once.seconds}
+    for contestant in _present():
+        ready = CONTESTANTS[contestant][1](X, k, once)
+        start = time.perf_counter()
+        ready()
+        seconds[contestant] = time.perf_counter() - start
+    return {"seconds": seconds}
 
 
 def report(records: list[Record]) -> dict[str, str]:
@@ -117,7 +113,8 @@ SPEED = Experiment(
     sets=("iris", "mice_rows", "vowel", "digits", "anuran", "pendigits", "avila", "letter", "covtype_93k", "covtype"),
     quick_sets=("iris", "digits"),
     seeds=3,
-    jobs=jobs,
+    key=_key,
+    work=_work,
     report=report,
     command="python benchmarks/papers_speed.py",
 )

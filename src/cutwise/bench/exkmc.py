@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -22,7 +21,7 @@ from cutwise.baselines.base import Sketch, Task, finish_tree, label_by_surrogate
 from cutwise.baselines.cltree import cut_back, grow_with_virtual_points, prune_sparse
 from cutwise.baselines.cubt import grow_by_deviance, join_nearest, nearest_distances, prune_nearest
 from cutwise.bench.measures import BenchReference, Sample, figures_of, fit_quietly, kmeans_reference_of
-from cutwise.bench.runner import Experiment, Job, Options, Record, Sets, markdown_table
+from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
 from cutwise.estimators import encode_rows
 from cutwise.exceptions import EmptyClusterWarning
@@ -45,35 +44,26 @@ HEADINGS = {
 LARGEST_SEARCH = 10_000
 """Rows up to which CLTree's and CUBT's grids are searched; the paper, too, has them on its small real sets only."""
 
-LARGEST_SYNTHETIC_SEEDS = 1
-
 
 def sizes_of(n_clusters: int) -> list[int]:
     """Numbers of leaves from k to 4 k, in steps of k / 2."""
     return sorted({int(n_clusters * factor) for factor in (1, 1.5, 2, 2.5, 3, 3.5, 4)})
 
 
-def jobs(sets: Sets, options: Options, seeds: int) -> list[Job]:
-    """One job for each data set and seed: all trees of all sizes from the same reference."""
-    searches = _Searches(sets)
-    return [
-        Job({"set": name, "seed": seed, "scaling": "raw"}, _work(sets, searches, name, seed))
-        for name in sets.names
-        for seed in range(min(seeds, LARGEST_SYNTHETIC_SEEDS) if name in SYNTHETIC else seeds)
-    ]
-
-
-class _Searches:
-    """The grid searches, each made once a data set."""
-
-    def __init__(self, sets: Sets) -> None:
-        self.cubt = cache(lambda name: CubtSearch(*_table(sets, name), sizes_of(_table(sets, name)[1])))
-        self.cltree = cache(lambda name: CltreeSearch(_table(sets, name)[0]))
-
-
 def _table(sets: Sets, name: str) -> tuple[Any, int]:
     loaded = sets.real(name, "raw")
     return loaded.X, loaded.n_clusters
+
+
+@cache
+def _cubt_search(sets: Sets, name: str) -> CubtSearch:
+    X, k = _table(sets, name)
+    return CubtSearch(X, k, sizes_of(k))
+
+
+@cache
+def _cltree_search(sets: Sets, name: str) -> CltreeSearch:
+    return CltreeSearch(_table(sets, name)[0])
 
 
 def _start(sets: Sets, name: str, seed: int) -> tuple[Any, int, BenchReference]:
@@ -85,33 +75,31 @@ def _start(sets: Sets, name: str, seed: int) -> tuple[Any, int, BenchReference]:
     return X, k, kmeans_reference_of(X, k, seed)
 
 
-def _work(sets: Sets, searches: _Searches, name: str, seed: int) -> Callable[[], Record]:
-    def work() -> Record:
-        X, k, reference = _start(sets, name, seed)
-        sizes = sizes_of(k)
-        found: dict[str, list[dict[str, float]]] = defaultdict(list)
+def _work(sets: Sets, name: str, seed: int) -> Record:
+    """All trees of all sizes from the same reference."""
+    X, k, reference = _start(sets, name, seed)
+    sizes = sizes_of(k)
+    found: dict[str, list[dict[str, float]]] = defaultdict(list)
 
-        def keep(algorithm: str, size: int, tree: Any, seconds: float) -> None:
-            found[algorithm].append({"size": size, **figures_of(tree, X, reference, seconds)})
+    def keep(algorithm: str, size: int, tree: Any, seconds: float) -> None:
+        found[algorithm].append({"size": size, **figures_of(tree, X, reference, seconds)})
 
+    for size in sizes:
+        for heading, algorithm in (("exkmc_imm", "imm"), ("exkmc", "exkmc")):
+            keep(heading, size, *_grow(ExplainableKMeans, X, k, size, reference, algorithm=algorithm))
+        keep("kdtree", size, *_grow(KDTree, X, k, size, reference))
+    start = time.perf_counter()
+    table = read_table(X)
+    grown = cart_trees(table.values, reference.labels, max_leaves=sizes, is_integer=table.is_integer)
+    for size, each in zip(sizes, grown, strict=True):
+        keep("cart", size, each.tree, time.perf_counter() - start)
+    if name not in SYNTHETIC and len(X) <= LARGEST_SEARCH:
         for size in sizes:
-            for heading, algorithm in (("exkmc_imm", "imm"), ("exkmc", "exkmc")):
-                keep(heading, size, *_grow(ExplainableKMeans, X, k, size, reference, algorithm=algorithm))
-            keep("kdtree", size, *_grow(KDTree, X, k, size, reference))
-        start = time.perf_counter()
-        table = read_table(X)
-        grown = cart_trees(table.values, reference.labels, max_leaves=sizes, is_integer=table.is_integer)
-        for size, each in zip(sizes, grown, strict=True):
-            keep("cart", size, each.tree, time.perf_counter() - start)
-        if name not in SYNTHETIC and len(X) <= LARGEST_SEARCH:
-            for size in sizes:
-                start = time.perf_counter()
-                keep("cubt", size, searches.cubt(name).tree(size, reference), time.perf_counter() - start)
-                start = time.perf_counter()
-                keep("cltree", size, searches.cltree(name).tree(size, reference), time.perf_counter() - start)
-        return {"kmeans_seconds": reference.seconds, "reference_cost": reference.cost, "trees": dict(found)}
-
-    return work
+            start = time.perf_counter()
+            keep("cubt", size, _cubt_search(sets, name).tree(size, reference), time.perf_counter() - start)
+            start = time.perf_counter()
+            keep("cltree", size, _cltree_search(sets, name).tree(size, reference), time.perf_counter() - start)
+    return {"kmeans_seconds": reference.seconds, "reference_cost": reference.cost, "trees": dict(found)}
 
 
 def _grow(make: Any, X: Any, k: int, size: int, reference: BenchReference, **options: Any) -> tuple[Any, float]:
@@ -252,8 +240,10 @@ EXKMC = Experiment(
     ),
     quick_sets=("iris", "wine", "breast_cancer", "digits"),
     seeds=5,
-    jobs=jobs,
+    key=lambda _: {"scaling": "raw"},
+    work=_work,
     report=report,
+    sets_of_one_seed=tuple(SYNTHETIC),
 )
 
 

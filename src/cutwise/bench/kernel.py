@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from cutwise import ExplainableKernelKMeans, ExplainableKMeans, KernelKMeans, metrics
 from cutwise.bench.measures import fit_quietly, kmeans_reference_of
-from cutwise.bench.runner import Experiment, Job, Options, Record, Sets, markdown_table
+from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
 from cutwise.table.intake import read_table
 from cutwise.tree.cart import cart_trees
@@ -50,55 +49,41 @@ OTHERS = {"kmeans": "k-means", "imm": "IMM", "kernel_kmeans": "kernel k-means"}
 _DIFFERENCE = 0.02
 
 
-def jobs(sets: Sets, options: Options, seeds: int) -> list[Job]:
-    """One job for each data set and seed: all trees from the same kernel clustering."""
-    return [
-        Job(
-            {"set": name, "seed": seed, "kernel": SETTINGS[name].kernel, "gamma": SETTINGS[name].gamma},
-            _work(sets, name, seed),
-        )
-        for name in sets.names
-        for seed in range(seeds)
-    ]
-
-
-def _work(sets: Sets, name: str, seed: int) -> Callable[[], Record]:
-    def work() -> Record:
-        loaded, setting = sets.real(name, "raw"), SETTINGS[name]
-        X, k = loaded.X, loaded.n_clusters
-        options: dict[str, Any] = {"kernel": setting.kernel, "gamma": setting.gamma}
-        clustering = KernelKMeans(k, random_state=seed, **options).fit(X)
-        options["reference"] = clustering
-        found: dict[str, npt.NDArray[Any]] = {"kernel_kmeans": clustering.labels_}
-        ratios: dict[str, float] = {}
-        trees: dict[str, dict[str, Any]] = {
-            "kernel_imm": {"max_leaves": k},
-            "kernel_exkmc": {"max_leaves": setting.leaves},
-            "kernel_expand": {"max_leaves": setting.leaves, "expansion": "expand"},
-        }
-        for tree, growth in trees.items():
-            model, _ = fit_quietly(ExplainableKernelKMeans(k, **growth, **options), X)
-            found[tree], ratios[tree] = model.labels_, model.cost_ratio_
-            cost = model.reference_.cost
-        table = read_table(X)
-        labels = clustering.labels_.astype(np.int32)
-        cart = cart_trees(table.values, labels, max_leaves=[k], is_integer=table.is_integer)[0].tree
-        found["cart"] = cart.predict(X)
-        ratios["cart"] = metrics.tree_cost(cart, X, metric="kernel", K=_kernel_matrix(X, setting)) / cost
-        reference = kmeans_reference_of(X, k, seed)
-        found["kmeans"] = reference.labels
-        found["imm"] = fit_quietly(ExplainableKMeans(k, algorithm="imm", reference=reference.centers), X)[0].labels_
-        result: Record = {"reference_cost": cost, "cost_ratio": ratios}
-        if loaded.labels is not None:
-            result["agreement"] = {each: _rand_index(loaded.labels, labels) for each, labels in found.items()}
-        if X.shape[1] == 2:
-            # A digit a row: all sets in the plane have fewer than ten clusters.
-            result["partitions"] = {each: "".join(map(str, labels.tolist())) for each, labels in found.items()}
-            if seed == 0:
-                result["points"] = np.round(X, 4).tolist()
-        return result
-
-    return work
+def _work(sets: Sets, name: str, seed: int) -> Record:
+    """All trees from the same kernel clustering."""
+    loaded, setting = sets.real(name, "raw"), SETTINGS[name]
+    X, k = loaded.X, loaded.n_clusters
+    options: dict[str, Any] = {"kernel": setting.kernel, "gamma": setting.gamma}
+    clustering = KernelKMeans(k, random_state=seed, **options).fit(X)
+    options["reference"] = clustering
+    found: dict[str, npt.NDArray[Any]] = {"kernel_kmeans": clustering.labels_}
+    ratios: dict[str, float] = {}
+    trees: dict[str, dict[str, Any]] = {
+        "kernel_imm": {"max_leaves": k},
+        "kernel_exkmc": {"max_leaves": setting.leaves},
+        "kernel_expand": {"max_leaves": setting.leaves, "expansion": "expand"},
+    }
+    for tree, growth in trees.items():
+        model, _ = fit_quietly(ExplainableKernelKMeans(k, **growth, **options), X)
+        found[tree], ratios[tree] = model.labels_, model.cost_ratio_
+        cost = model.reference_.cost
+    table = read_table(X)
+    labels = clustering.labels_.astype(np.int32)
+    cart = cart_trees(table.values, labels, max_leaves=[k], is_integer=table.is_integer)[0].tree
+    found["cart"] = cart.predict(X)
+    ratios["cart"] = metrics.tree_cost(cart, X, metric="kernel", K=_kernel_matrix(X, setting)) / cost
+    reference = kmeans_reference_of(X, k, seed)
+    found["kmeans"] = reference.labels
+    found["imm"] = fit_quietly(ExplainableKMeans(k, algorithm="imm", reference=reference.centers), X)[0].labels_
+    result: Record = {"reference_cost": cost, "cost_ratio": ratios}
+    if loaded.labels is not None:
+        result["agreement"] = {each: _rand_index(loaded.labels, labels) for each, labels in found.items()}
+    if X.shape[1] == 2:
+        # A digit a row: all sets in the plane have fewer than ten clusters.
+        result["partitions"] = {each: "".join(map(str, labels.tolist())) for each, labels in found.items()}
+        if seed == 0:
+            result["points"] = np.round(X, 4).tolist()
+    return result
 
 
 def _kernel_matrix(X: Any, setting: Setting) -> Any:
@@ -182,6 +167,7 @@ KERNEL = Experiment(
     sets=tuple(SETTINGS),
     quick_sets=("iris", "breast_cancer", "halfmoons"),
     seeds=10,
-    jobs=jobs,
+    key=lambda name: {"kernel": SETTINGS[name].kernel, "gamma": SETTINGS[name].gamma},
+    work=_work,
     report=report,
 )

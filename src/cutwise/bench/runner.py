@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +106,9 @@ class Experiment:
     """One of the papers' experiments.
 
     ``sets``: the data sets it can be run on, by name. ``quick_sets``: those of ``--quick``. ``seeds``: of the paper.
-    ``jobs``: from the loaded sets and the options to the jobs. ``report``: from the records to the files: name to text.
-    ``command``: what runs it; ``cutwise bench NAME`` when empty.
+    ``key``: what tells the jobs of a set from others, beside its name and the seed. ``work``: the result of a job, from
+    the loaded sets, a name and a seed. ``report``: from the records to the files: name to text. ``command``: what runs
+    it; ``cutwise bench NAME`` when empty. ``sets_of_one_seed``: where more would take too long.
     """
 
     name: str
@@ -114,9 +116,11 @@ class Experiment:
     sets: tuple[str, ...]
     quick_sets: tuple[str, ...]
     seeds: int
-    jobs: Callable[[Sets, Options, int], list[Job]]
+    key: Callable[[str], dict[str, Any]]
+    work: Callable[[Sets, str, int], Record]
     report: Callable[[list[Record]], dict[str, str]]
     command: str = ""
+    sets_of_one_seed: tuple[str, ...] = ()
 
 
 class Sets:
@@ -166,7 +170,12 @@ def run_experiment(experiment: Experiment, options: Options, out: Path, say: Cal
         say(f"left out: {name} cannot be had (see --data and --fetch)")
     seeds = options.seeds if options.seeds is not None else 2 if options.quick else experiment.seeds
     out.mkdir(parents=True, exist_ok=True)
-    records = run_jobs(experiment.jobs(sets, options, seeds), out / "results.jsonl", say)
+    jobs = [
+        Job({"set": name, "seed": seed, **experiment.key(name)}, partial(experiment.work, sets, name, seed))
+        for name in sets.names
+        for seed in range(1 if name in experiment.sets_of_one_seed else seeds)
+    ]
+    records = run_jobs(jobs, out / "results.jsonl", say)
     files = experiment.report(records)
     files["run.md"] = _circumstances(experiment, options, sets, seeds)
     written = []

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from cutwise import ExplainableKMeans, core, metrics
 from cutwise.bench.measures import BenchReference, Sample, figures_of, fit_quietly, kmeans_reference_of
-from cutwise.bench.runner import Experiment, Job, Options, Record, Sets, markdown_table
+from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
 from cutwise.reference.objective import KMEANS
 
@@ -20,34 +19,23 @@ PAPERS = ("exgreedy", "exshallow", "imm", "exkmc")
 Values = dict[str, dict[str, list[float]]]  # data set -> figure -> by seed
 
 
-def jobs(sets: Sets, options: Options, seeds: int) -> list[Job]:
-    """One job for each data set and seed."""
-    return [
-        Job({"set": name, "seed": seed, "scaling": CATALOG[name].exshallow_scaling}, _work(sets, name, seed))
-        for name in sets.names
-        for seed in range(seeds)
-    ]
-
-
-def _work(sets: Sets, name: str, seed: int) -> Callable[[], Record]:
-    def work() -> Record:
-        loaded = sets.real(name)
-        X, k = loaded.X, loaded.n_clusters
-        reference = kmeans_reference_of(X, k, seed)
-        models = _models(X, k, reference, seed)
-        result: Record = {"trees": {name: figures_of(each, X, reference, t) for name, (each, t) in models.items()}}
-        # Half of the rows to fit, and the other half to judge.
-        order = np.random.default_rng(seed).permutation(len(X))
-        seen, unseen = X[order[: len(X) // 2]], X[order[len(X) // 2 :]]
-        of_seen = kmeans_reference_of(seen, k, seed)
-        reference_cost = KMEANS.assign(core.as_matrix(unseen), of_seen.centers)[1].sum()
-        result["unseen"] = {
-            name: [each.cost_ratio_, metrics.tree_cost(each, unseen) / reference_cost]
-            for name, (each, _) in _models(seen, k, of_seen, seed).items()
-        }
-        return result
-
-    return work
+def _work(sets: Sets, name: str, seed: int) -> Record:
+    """All trees from the same reference, and from one of half of the rows."""
+    loaded = sets.real(name)
+    X, k = loaded.X, loaded.n_clusters
+    reference = kmeans_reference_of(X, k, seed)
+    models = _models(X, k, reference, seed)
+    result: Record = {"trees": {name: figures_of(each, X, reference, t) for name, (each, t) in models.items()}}
+    # Half of the rows to fit, and the other half to judge.
+    order = np.random.default_rng(seed).permutation(len(X))
+    seen, unseen = X[order[: len(X) // 2]], X[order[len(X) // 2 :]]
+    of_seen = kmeans_reference_of(seen, k, seed)
+    reference_cost = KMEANS.assign(core.as_matrix(unseen), of_seen.centers)[1].sum()
+    result["unseen"] = {
+        name: [each.cost_ratio_, metrics.tree_cost(each, unseen) / reference_cost]
+        for name, (each, _) in _models(seen, k, of_seen, seed).items()
+    }
+    return result
 
 
 def _models(X: Any, k: int, reference: BenchReference, seed: int) -> dict[str, tuple[Any, float]]:
@@ -142,6 +130,7 @@ SEARCH = Experiment(
     ),
     quick_sets=("iris", "mice_rows", "vowel", "digits"),
     seeds=10,
-    jobs=jobs,
+    key=lambda name: {"scaling": CATALOG[name].exshallow_scaling},
+    work=_work,
     report=report,
 )  # fmt: skip

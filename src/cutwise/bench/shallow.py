@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from cutwise import ExplainableKMeans
 from cutwise.bench.measures import Sample, compare, figures_of, fit_quietly, kmeans_reference_of
-from cutwise.bench.runner import Experiment, Job, Options, Record, Sets, markdown_table
+from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
 
 EXSHALLOW_SEEDS = 30
@@ -73,44 +72,33 @@ _LARGER_IS = {"cost_ratio": "worse", "waes": "worse", "wad": "worse", "nmi": "be
 Samples = dict[str, dict[str, dict[str, Sample]]]  # data set -> algorithm -> figure
 
 
-def jobs(sets: Sets, options: Options, seeds: int) -> list[Job]:
-    """One job for each data set and seed: all trees from the same reference."""
-    return [
-        Job({"set": name, "seed": seed, "scaling": CATALOG[name].exshallow_scaling}, _work(sets, name, seed))
-        for name in sets.names
-        for seed in range(seeds)
-    ]
-
-
-def _work(sets: Sets, name: str, seed: int) -> Callable[[], Record]:
-    def work() -> Record:
-        loaded = sets.real(name)
-        X, k = loaded.X, loaded.n_clusters
-        reference = kmeans_reference_of(X, k, seed)
-        trees = {}
-        for algorithm in (*ALGORITHMS, "exshallow_star"):
-            starred = algorithm == "exshallow_star"
-            growth: dict[str, Any] = (
-                {"algorithm": "exshallow", "depth_penalty": "auto"} if starred else {"algorithm": algorithm}
+def _work(sets: Sets, name: str, seed: int) -> Record:
+    """All trees from the same reference."""
+    loaded = sets.real(name)
+    X, k = loaded.X, loaded.n_clusters
+    reference = kmeans_reference_of(X, k, seed)
+    trees = {}
+    for algorithm in (*ALGORITHMS, "exshallow_star"):
+        starred = algorithm == "exshallow_star"
+        growth: dict[str, Any] = (
+            {"algorithm": "exshallow", "depth_penalty": "auto"} if starred else {"algorithm": algorithm}
+        )
+        growth["reference"] = reference.centers
+        model, seconds = fit_quietly(ExplainableKMeans(k, **growth), X)
+        trees[algorithm] = figures_of(model, X, reference, seconds)
+        if starred:
+            trees[algorithm]["depth_penalty"] = model.depth_penalty_
+    result: Record = {"kmeans_seconds": reference.seconds, "reference_cost": reference.cost, "trees": trees}
+    if seed < CURVE_SEEDS:
+        result["curve"] = []
+        for penalty in PENALTIES:
+            model, seconds = fit_quietly(
+                ExplainableKMeans(k, algorithm="exshallow", depth_penalty=penalty, reference=reference.centers),
+                X,
             )
-            growth["reference"] = reference.centers
-            model, seconds = fit_quietly(ExplainableKMeans(k, **growth), X)
-            trees[algorithm] = figures_of(model, X, reference, seconds)
-            if starred:
-                trees[algorithm]["depth_penalty"] = model.depth_penalty_
-        result: Record = {"kmeans_seconds": reference.seconds, "reference_cost": reference.cost, "trees": trees}
-        if seed < CURVE_SEEDS:
-            result["curve"] = []
-            for penalty in PENALTIES:
-                model, seconds = fit_quietly(
-                    ExplainableKMeans(k, algorithm="exshallow", depth_penalty=penalty, reference=reference.centers),
-                    X,
-                )
-                figures = figures_of(model, X, reference, seconds)
-                result["curve"].append([penalty, figures["cost_ratio"], figures["waes"]])
-        return result
-
-    return work
+            figures = figures_of(model, X, reference, seconds)
+            result["curve"].append([penalty, figures["cost_ratio"], figures["waes"]])
+    return result
 
 
 def report(records: list[Record]) -> dict[str, str]:
@@ -309,6 +297,7 @@ SHALLOW = Experiment(
     sets=tuple(PUBLISHED),
     quick_sets=("iris", "mice_rows", "vowel", "digits"),
     seeds=EXSHALLOW_SEEDS,
-    jobs=jobs,
+    key=lambda name: {"scaling": CATALOG[name].exshallow_scaling},
+    work=_work,
     report=report,
 )
