@@ -44,7 +44,9 @@ def test_a_table_as_it_is_gives_rules_and_says_what_was_taken_for_what(cutwise, 
     document = json.loads(cutwise("fit", people, "-k", 3, "--json").out)
     assert document["column_kinds"] == ["category", "integer", "integer", "date", "bool"]
     assert list(document["left_out"]) == ["PassengerId", "name"]
-    assert cutwise("curve", people, "-k", 3).code == 0
+    done = cutwise("curve", people, "-k", 3, "--never", "age", "--max-depth", 2)
+    assert done.code == 0
+    assert "limits: no cut on age; at most 2 questions" in done.out
 
 
 def test_columns_are_taken_for_what_the_options_say(cutwise, people, tmp_path):

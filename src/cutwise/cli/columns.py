@@ -34,7 +34,8 @@ from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
 from cutwise.passes.sources import Batches, polars_table
 from cutwise.table.intake import check_option
-from cutwise.table.table import NUMBER
+from cutwise.table.table import NUMBER, Columns
+from cutwise.tree.limits import LimitsGiven
 
 if TYPE_CHECKING:
     import numpy as np
@@ -321,6 +322,14 @@ class Clustering:
     scale: str
     estimator: type[ExplainableClusterer]
     params: dict[str, Any]
+    limits: dict[str, Any]
+
+    @property
+    def limits_notes(self) -> list[str]:
+        """A line about the limits of all trees, where there are any."""
+        assert not isinstance(self.task.table, Batches)  # those are fitted alone
+        columns = Columns(tuple(map(str, self.task.table.columns)), has_names=True)
+        return [f"limits: {LimitsGiven(**self.limits).in_words(columns)}"] if self.limits else []
 
     def model(self, **params: Any) -> ExplainableClusterer:
         """The estimator, unfitted, with these parameters beside or instead of those of the options."""
@@ -329,17 +338,21 @@ class Clustering:
     @property
     def about(self) -> dict[str, Any]:
         """What documents say of it."""
-        return {**self.task.about, "n_clusters": self.n_clusters, "scale": self.scale}
+        about = {**self.task.about, "n_clusters": self.n_clusters, "scale": self.scale}
+        return about | ({"limits": self.limits} if self.limits else {})
 
 
-def clustering(options: ClusteringOptions, growth: GrowthOptions, *, command: str) -> Clustering:
+def clustering(
+    options: ClusteringOptions, growth: GrowthOptions, limits: LimitOptions | None = None, *, command: str
+) -> Clustering:
     """Read, choose and check what is to be clustered by centers."""
     estimator = estimator_of(options.objective)
     check_option("--scale", options.scale, tuple(SCALES))
     source, n_clusters = find_source(options, options.n_clusters, command=command)
     task = prepare(source, options)
     scale, measure = task.measured(options.scale, options.objective)
-    return Clustering(task, n_clusters, scale, estimator, {**measure, **growth.params})
+    limited = {} if limits is None else limits.params | cut_features(task, source, limits)
+    return Clustering(task, n_clusters, scale, estimator, {**measure, **growth.params, **limited}, limited)
 
 
 def find_source(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cutwise.cli.columns import clustering
 from cutwise.cli.models import print_rules
-from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, of_output, of_tree
+from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, LimitOptions, of_output, of_tree
 from cutwise.cli.screen import Outputs, note, print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
 from cutwise.readouts.explained import table_notes
@@ -105,6 +105,7 @@ def command(
     max_leaves: Annotated[
         int | None, of_tree(help="Where the curve ends.", show_default="four leaves a cluster, 30 more at most")
     ] = None,
+    limits: LimitOptions,
     growth: GrowthOptions,
     choice: ChoiceOptions,
 ) -> None:
@@ -114,7 +115,7 @@ def command(
 
     share = choice.check(example="2%")
     with Outputs(choice.out, choice.model, inputs=table.files or ()) as outputs:
-        start = clustering(table, growth, command="curve")
+        start = clustering(table, growth, limits, command="curve")
         task, chosen = start.task, None
         with working(f"working on {task.size}"):
             with warnings.catch_warnings():
@@ -137,7 +138,10 @@ def command(
         {**start.about, "algorithm": algorithm, **curve.to_dict()},
         ("leaves", "cost ratio", "explained", "agreement"),
         rows,
-        table_notes(curve.cost_ratio.tolist(), curve.reference_explained, OBJECTIVES[table.objective].cost_words),
+        [
+            *table_notes(curve.cost_ratio.tolist(), curve.reference_explained, OBJECTIVES[table.objective].cost_words),
+            *start.limits_notes,
+        ],
         chosen,
         ("n_leaves", number, curve.n_leaves.tolist().index(number) if chosen else -1),
         f"{leaves} the fewest that come within {choice.within} of the clustering's cost",

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from cutwise.cli.columns import clustering
 from cutwise.cli.curve import ChoiceOptions
-from cutwise.cli.options import ClusteringOptions, GrowthOptions, of_tree
+from cutwise.cli.options import ClusteringOptions, GrowthOptions, LimitOptions, of_tree
 from cutwise.cli.screen import Outputs, working
 
 EXAMPLES = (
@@ -20,6 +20,7 @@ def command(
     *,
     table: ClusteringOptions,
     max_leaves: Annotated[int | None, of_tree(help="Leaves at most.", show_default="two a cluster")] = None,
+    limits: LimitOptions,
     growth: GrowthOptions,
     choice: ChoiceOptions,
 ) -> None:
@@ -28,7 +29,7 @@ def command(
 
     share = choice.check(example="5%")
     with Outputs(choice.out, choice.model, inputs=table.files or ()) as outputs:
-        start = clustering(table, growth, command="front")
+        start = clustering(table, growth, limits, command="front")
         task, chosen, number = start.task, None, -1
         with working(f"working on {task.size}"):
             front = start.model().front(task.table, max_leaves=max_leaves, sample_weight=task.weights)
@@ -45,7 +46,7 @@ def command(
         {**start.about, **front.to_dict()},
         ("leaves", "conditions", "tests", "cost ratio"),
         rows,
-        (),
+        start.limits_notes,
         chosen,
         ("number", number, number),
         f"The shortest rules whose cost is within {choice.within} of the clustering's",
