@@ -268,8 +268,17 @@ def _predicted(part: Any, predict: Callable[[Any], Any]) -> Any:
 
 
 def _scan(X: Any, names: list[str] | None = None) -> Any:
-    """The batches of a dataset, no more than one file of it in memory."""
-    return X.to_batches(columns=names, batch_size=BATCH_ROWS, batch_readahead=1, fragment_readahead=1)
+    """The batches of a dataset, of which little is in memory: files at hand are read through a buffer, one by one."""
+    from pyarrow.dataset import FileSystemDataset, ParquetFileFormat, ParquetFragmentScanOptions
+
+    options: dict[str, Any] = {"batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
+    if (
+        isinstance(X, FileSystemDataset)
+        and isinstance(X.format, ParquetFileFormat)
+        and X.filesystem.type_name == "local"
+    ):
+        options["fragment_scan_options"] = ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
+    return X.to_batches(columns=names, batch_size=BATCH_ROWS, **options)
 
 
 def _scanned(X: Any, column: TreeColumn) -> Any:
