@@ -100,13 +100,20 @@ def test_progress_moves_on_with_the_stages_and_steps(monkeypatch):
     show = Progress.update
     monkeypatch.setattr(Progress, "update", lambda self, task, **now: (done.append(now), show(self, task, **now)))
     X = load_iris().data
-    with working("growing", steps=2) as begin:
+    with working("growing", steps=2):
         cost_curve(ExplainableKMeans(3, random_state=0), X)
+    shares = [now["completed"] for now in done]
+    assert shares == sorted(shares)
+    assert 1.8 <= shares[-1] <= 2.0
+    assert any(1.0 < share < 1.9 for share in shares)
+    assert any(re.search("growing: reference clustering: start 1 of", now["description"]) for now in done)
+    assert any(re.search(r"growing: sizes: growth \d of \d", now["description"]) for now in done)
+    done.clear()
+    with working("growing", steps=2) as begin:
+        ExplainableKMeans(3, random_state=0).fit(X)
         begin("growing again")
         ExplainableKMeans(3, random_state=0).fit(X)
     shares = [now["completed"] for now in done]
     assert shares == sorted(shares)
     assert 1.9 <= shares[-1] < 2.0
-    assert any(re.search("growing: reference clustering: start 1 of", now["description"]) for now in done)
-    assert any(re.search(r"growing: sizes: \d leaves", now["description"]) for now in done)
     assert "growing again" in screen.getvalue()

@@ -186,7 +186,8 @@ def _summary(samples: Samples) -> str:
     def cell(name: str, algorithm: str) -> str:
         paper, ours = PUBLISHED[name][algorithm], samples[name][algorithm]
         cost, waes = ours["cost_ratio"].mean, ours["waes"].mean
-        return f"{paper.cost_ratio:.2f} → {cost:.2f}, {paper.waes:.2f} → {waes:.2f}"
+        pairs = f"{paper.cost_ratio:.2f} → {cost:.2f}", f"{paper.waes:.2f} → {waes:.2f}"
+        return ", ".join(pair.replace(" ", "\u00a0") for pair in pairs)  # a pair is not broken
 
     rows = [[CATALOG[name].title, *(cell(name, algorithm) for algorithm in ALGORITHMS)] for name in samples]
     return markdown_table(("cost ratio, WAES", *(HEADINGS[algorithm] for algorithm in ALGORITHMS)), rows)

@@ -117,7 +117,7 @@ def command(
     with Outputs(choice.out, choice.model, inputs=table.files or ()) as outputs:
         start = clustering(table, growth, limits, command="curve")
         task, chosen = start.task, None
-        with working(f"working on {task.size}"):
+        with working(f"working on {task.size}", steps=2):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EmptyClusterWarning)  # of the tree to start from, one of many
                 recipe = start.model(algorithm=algorithm)

@@ -31,7 +31,7 @@ def command(
     with Outputs(choice.out, choice.model, inputs=table.files or ()) as outputs:
         start = clustering(table, growth, limits, command="front")
         task, chosen, number = start.task, None, -1
-        with working(f"working on {task.size}"):
+        with working(f"working on {task.size}", steps=2):
             front = start.model().front(task.table, max_leaves=max_leaves, sample_weight=task.weights)
             if share is not None:
                 number = front.shortest(share)

@@ -83,7 +83,7 @@ def command(
         settings: dict[str, Any] = {"dialect": dialect}
         if weights is not None:
             settings["sample_weight"] = source.frame[weights].to_numpy()[complete]
-        with working(f"looking at {int(complete.sum()):,} rows and {len(described)} columns"):
+        with working(f"looking at {int(complete.sum()):,} rows and {len(described)} columns", steps=2):
             made = report(
                 fitted,
                 as_fitted(fitted, source, source.frame.loc[complete, described]),

@@ -55,8 +55,9 @@ def print_line(text: str = "") -> None:
     """A line of the results; on a terminal it is filled."""
     text = harmless(text)
     if sys.stdout.isatty():
-        indent = text[: len(text) - len(text.lstrip())]
-        text = _filled(text, get_terminal_size().columns, later=f"{indent}  ")
+        indent = text[: len(text) - len(text.lstrip(" "))]
+        width = get_terminal_size().columns
+        text = "\n".join(_filled(line, width, later=f"{indent}  ") for line in text.split("\n"))
     sys.stdout.write(text + "\n")
 
 

@@ -568,7 +568,11 @@ class FitContext:
 
     def trees_by_size(self, grown: GrownTree) -> list[tuple[float, int, Callable[[], GrownTree]]]:
         """The cost and size of every tree of all growths of a fit, by size, and how to get it."""
-        return sorted(self._trees(self._sizes_of_growths(grown)), key=lambda tree: (tree[1], tree[0]))
+        growths, trees = self._sizes_of_growths(grown), []
+        for number, growth in enumerate(growths):
+            tell(f"sizes: growth {number + 1} of {len(growths)}", 0.7 * number / len(growths))
+            trees += self._trees([growth])
+        return sorted(trees, key=lambda tree: (tree[1], tree[0]))
 
     def _sizes_of_growths(self, grown: GrownTree) -> list[tuple[GrownTree, list[int]]]:
         """All growths of a fit, and the sizes, decreasing, of their trees."""

@@ -92,19 +92,24 @@ def _figure(value: float | None) -> float:
 
 def _ratio_in_words(headline: Mapping[str, Any]) -> str:
     """What the cost ratio means, in words."""
-    return ratio_words(_figure(headline["cost_ratio"]), headline["reference"], headline["cost_words"])
+    return _whole(ratio_words(_figure(headline["cost_ratio"]), headline["reference"], headline["cost_words"]))
 
 
 def _explained_in_words(headline: Mapping[str, Any]) -> str:
     """What the share kept means, in words."""
     explained, whole = _figure(headline["explained"]), _figure(headline["reference_explained"])
-    return explained_words(explained, whole, headline["reference"], headline["cost_words"])
+    return _whole(explained_words(explained, whole, headline["reference"], headline["cost_words"]))
 
 
 def _cart_in_words(cart: Mapping[str, Any]) -> str:
     """What plain CART reaches."""
     ratio = "" if cart["cost_ratio"] is None else f"cost ratio {cart['cost_ratio']:.4f}, "
-    return f"{ratio}agreement {percent(_figure(cart['agreement']))}".replace(" %", "\u00a0%")
+    return _whole(f"{ratio}agreement {percent(_figure(cart['agreement']))}")
+
+
+def _whole(text: str) -> str:
+    """The text with no break between a figure and its sign."""
+    return text.replace(" %", "\u00a0%")
 
 
 def _with_breaks(text: Any) -> Any:
