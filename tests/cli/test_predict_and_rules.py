@@ -35,6 +35,14 @@ def test_columns_are_found_by_name_in_any_order(cutwise, blobs, blobs_csv, model
     assert cutwise("predict", model, turned).out == cutwise("predict", model, blobs_csv).out
 
 
+def test_rules_of_an_edited_tree_come_with_the_way_to_count_its_rows(cutwise, model):
+    assert cutwise("rules", model).err == ""
+    document = json.loads(model.read_text())
+    document["fitted"]["tree"]["threshold"][0] += 1
+    model.write_text(json.dumps(document))
+    assert "cutwise recount" in cutwise("rules", model).err
+
+
 def test_a_missing_column_is_refused_with_the_nearest_name(refused, blobs, model, tmp_path):
     renamed = tmp_path / "renamed.csv"
     blobs.rename(columns={"age": "Age_"}).to_csv(renamed, index=False)

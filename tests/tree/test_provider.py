@@ -116,6 +116,9 @@ class Batches:
             values = sorted(by_value)
             yield column, values, np.cumsum([by_value[x] for x in values], axis=0)
 
+    def leaf_rows(self, tree, leaf_of_row):
+        """Nobody asks."""
+
 
 def _added(payload: Any, batch: Batch) -> np.ndarray:
     if isinstance(payload, CostPayload):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from cutwise.cli.options import SCALES
-from cutwise.cli.screen import print_line, print_table, working
+from cutwise.cli.screen import note, print_line, print_table, working
 from cutwise.cli.tables import Source, read_source
 from cutwise.estimators import advice_of, agreement_of, algorithm_of, certificate_line, words_of
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, ModelFileError, did_you_mean, listed
@@ -202,8 +202,8 @@ def print_rules(model: TreeEstimator) -> None:
     """
     named = bool(model.cluster_names_)
     who = ("cluster", "name") if named else ("cluster",)
-    rows = []
-    for cluster in model.rules():
+    rows, rules = [], model.rules()
+    for cluster in rules:
         label = quoted(cluster.cluster)
         name: tuple[str, ...] = (label, "" if cluster.name is None else quoted(cluster.name)) if named else (label,)
         for figures, rule, said in table_lines(cluster):
@@ -212,6 +212,8 @@ def print_rules(model: TreeEstimator) -> None:
             name = ("",) * len(who)
     flush_right = range(len(who), len(who) + len(MEASURES))
     print_table((*who, *MEASURES, "rule"), rows, right=flush_right)
+    if rules[0].size is None:
+        note("the tree was edited since its rows were counted; count them with cutwise recount MODEL FILE")
 
 
 def print_certificate(model: TreeEstimator) -> None:
