@@ -42,6 +42,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         _remove_abandoned(place)
         mode = stat.S_IMODE(place.stat().st_mode) if place.is_file() else None
+        open(part, "xb").close()
         with _in_use(part):
             if mode is not None:
                 part.chmod(mode | stat.S_IWUSR)  # before there is anything to read
@@ -70,29 +71,32 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     part = place.with_name(f".{place.name}.{uuid.uuid4().hex}.part")
     _remove_abandoned(place)
     part.mkdir()
-    held = os.open(part, os.O_RDONLY) if fcntl is not None else None
     try:
-        if held is not None:
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(held, fcntl.LOCK_EX)
-        yield part
-        part.rename(place)
+        with _in_use(part):
+            yield part
+            part.rename(place)
     finally:
-        if held is not None:
-            os.close(held)
         shutil.rmtree(part, ignore_errors=True)
 
 
 @contextmanager
 def _in_use(part: Path) -> Iterator[None]:
-    """Make an empty file and lock it, so that others see that somebody writes it."""
-    with open(part, "xb") as file:
-        if fcntl is not None:
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(file, fcntl.LOCK_EX)
-            yield
-            return
-    yield  # Windows moves no file that is open
+    """Lock a file or folder, so that others see that somebody writes it."""
+    if fcntl is None:  # Windows moves no file that is open
+        yield
+        return
+    descriptor = _opened(part)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _opened(part: Path) -> int:
+    """A descriptor to lock: some file systems lock a file only for those that may write it."""
+    return os.open(os.fspath(part), os.O_RDONLY if part.is_dir() else os.O_RDWR)
 
 
 def _remove_abandoned(place: Path) -> None:
@@ -103,7 +107,7 @@ def _remove_abandoned(place: Path) -> None:
     for name in filter(ours.fullmatch, os.listdir(place.parent)):
         left = place.with_name(name)
         with suppress(OSError), ExitStack() as stack:
-            descriptor = os.open(left, os.O_RDONLY if left.is_dir() else os.O_RDWR)
+            descriptor = _opened(left)
             stack.callback(os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(left) if left.is_dir() else left.unlink()

@@ -133,9 +133,8 @@ class LabeledTree:
         if self.counted:
             passing[1:] = self.size[1:] / np.maximum(self.size[tree.parents[1:]], 1)
         depth, asked = tree.node_depth.tolist(), tree.feature[tree.parents].tolist()
-        share: dict[
-            int, float
-        ] = {}  # of each column on the path: of the rows that reached its tests, those that went on
+        # Of each column on the path: of the rows that reached its tests, the part that went on.
+        share: dict[int, float] = {}
         path: list[tuple[int, float]] = []  # the columns of the path, each with its share before the test
         reached = 0
         for leaf, regions, _ in walk_leaves(tree):
