@@ -61,7 +61,9 @@ def test_tests_in_the_searched_columns_part_rows_as_the_tree_does(seed, algorith
         assert max(map(len, named)) > 1
         return
     column, threshold, right = tests
-    values = p.values if searched is None else np.asarray(searched.expand(p.values))
+    values = p.values
+    if searched is not None:
+        values = np.column_stack([searched.column(p.values, j) for j in range(searched.n_columns)])
     leaf = np.zeros(len(values), dtype=int)
     for row in range(len(values)):
         at = 0

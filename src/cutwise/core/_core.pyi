@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 class Matrix:
     """
     A caller's table, read in place and kept alive: dense with any strides, or CSR (cutwise.core.as_matrix makes one).
+
+    searched: columns made, as they are read, of float64 values (n_rows, d): column j is 1 where column source[j] is level[j], else
+    0; where level[j] is -1 it holds the numbers of that column, what is missing (NaN) below (missing[j] = -1) or above them.
     """
 
     @staticmethod
@@ -19,6 +22,14 @@ class Matrix:
         indices: NDArray[numpy.int32],
         values: NDArray[numpy.generic],
         n_cols: int,
+    ) -> Matrix: ...
+
+    @staticmethod
+    def searched(
+        values: NDArray[numpy.generic],
+        source: NDArray[numpy.int32],
+        level: NDArray[numpy.int32],
+        missing: NDArray[numpy.int32],
     ) -> Matrix: ...
 
     @property
@@ -99,6 +110,14 @@ def encode(matrix: Matrix, bundle: bool = True, n_jobs: int = 1) -> Encoded:
     compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its
     default value in any row (one-hot groups), share one byte a row; this changes the layout, never the bins. Bins are planned
     on a sample of rows that depends on the shape alone, and made true while all rows are read.
+    """
+
+def encode_levels(matrix: Matrix, of: NDArray[numpy.int32], level: NDArray[numpy.int32], n_jobs: int = 1) -> Encoded:
+    """
+    The same for a dense table of which some columns hold codes of levels, at most 256 each.
+
+    Column j of what is encoded is column of[j] of the matrix where level[j] is -1; else 1 where that column is level[j], and 0
+    elsewhere. All columns of one category share the byte of its code.
     """
 
 def group_rows(matrix: Matrix) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]] | None:

@@ -22,9 +22,13 @@ NB_MODULE(_core, m) {
   using cutwise::Matrix;
   nb::class_<Matrix>(
       m, "Matrix",
-      "A caller's table, read in place and kept alive: dense with any strides, or CSR (cutwise.core.as_matrix makes one).")
+      R"(A caller's table, read in place and kept alive: dense with any strides, or CSR (cutwise.core.as_matrix makes one).
+
+searched: columns made, as they are read, of float64 values (n_rows, d): column j is 1 where column source[j] is level[j], else
+0; where level[j] is -1 it holds the numbers of that column, what is missing (NaN) below (missing[j] = -1) or above them.)")
       .def_static("dense", &Matrix::dense, nb::arg("values"))
       .def_static("csr", &Matrix::csr, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("n_cols"))
+      .def_static("searched", &Matrix::searched, nb::arg("values"), nb::arg("source"), nb::arg("level"), nb::arg("missing"))
       .def_prop_ro("n_rows", &Matrix::n_rows)
       .def_prop_ro("n_cols", &Matrix::n_cols)
       .def_prop_ro("is_sparse", &Matrix::is_sparse);

@@ -157,8 +157,7 @@ class TrainingRows:
     def raw_row(self, row: int) -> npt.NDArray[np.float64]:
         """One of the m rows in the columns that are searched."""
         if self.encoded.searched is not None:
-            assert self.encoded.values is not None
-            return as_dense(self.encoded.searched.expand(self.encoded.values[[row]])).ravel()
+            return core.gather_rows(self.encoded.matrix, np.array([row], dtype=np.int64)).ravel()
         number = row if self.encoded.row_of is None else self.encoded.row_of[row]
         return as_dense(self.table.values[[number]]).astype(np.float64).ravel()
 

@@ -123,22 +123,20 @@ Float64 = npt.NDArray[np.float64]
 
 Int32 = npt.NDArray[np.int32]
 
-_MANY = 128
-"""With more columns than this most are of levels, and few of their values are not zero."""
-
 
 @dataclass(frozen=True, eq=False)
 class SearchedColumns:
     """What each of D searched columns is.
 
     ``source`` (D,): a column of the table. ``level`` (D,): 1 where that has this level, 0 elsewhere; -1 for numbers.
-    ``missing`` (D,): where missing numbers are: -1 below, 1 above all values; 0: there are none. ``kinds``: of the
-    table's columns.
+    ``missing`` (D,): where missing numbers are: -1 below, 1 above all values; 0: there are none. ``coded`` (D,): the
+    column of ``codes`` that holds it. ``kinds``: of the table's columns.
     """
 
     source: Int32
     level: Int32
     missing: Int32
+    coded: Int32
     kinds: tuple[ColumnKind, ...]
 
     @property
@@ -150,31 +148,27 @@ class SearchedColumns:
         """The searched columns of a column of the table."""
         return np.flatnonzero(self.source == column).astype(np.int32)
 
-    def expand(self, values: npt.NDArray[np.generic]) -> Float64 | sparse.csr_array:
-        """The searched columns of some rows of the table."""
-        if self.n_columns > _MANY and np.count_nonzero(self.level >= 0) > self.n_columns // 2:
-            return self._expand_sparse(values)
-        expanded = np.empty((len(values), self.n_columns), dtype=np.float64, order="F")  # written by columns
-        for j in range(self.n_columns):
-            expanded[:, j] = self.column(values, j)
-        return expanded
+    def expand(self, values: npt.NDArray[np.generic]) -> Matrix:
+        """The searched columns of some rows of the table, made as they are read."""
+        return Matrix.searched(np.asarray(values, dtype=np.float64), self.source, self.level, self.missing)
 
     def column(self, values: npt.NDArray[np.generic], j: int) -> Float64:
         """One of them."""
-        x = np.asarray(values[:, self.source[j]], dtype=np.float64)
-        if self.level[j] >= 0:
-            return np.asarray(x == self.level[j], dtype=np.float64)
-        if self.missing[j]:
-            x = np.where(np.isnan(x), np.copysign(np.inf, self.missing[j]), x)
-        return x
+        x = self._placed(values, j)
+        return x if self.level[j] < 0 else np.asarray(x == self.level[j], dtype=np.float64)
 
-    def _expand_sparse(self, values: npt.NDArray[np.generic]) -> sparse.csr_array:
-        columns = [sparse.csc_array(self.column(values, j)[:, np.newaxis]) for j in range(self.n_columns)]
-        joined = sparse.csr_array(
-            sparse.hstack(columns, format="csr")
-        )  # older releases of SciPy make a matrix of arrays
-        joined.sort_indices()
-        return joined
+    def codes(self, values: npt.NDArray[np.generic]) -> Float64:
+        """Some rows of the table with one column for all levels of a category, (n, max(coded) + 1)."""
+        first = np.unique(self.coded, return_index=True)[1].tolist()
+        codes = np.empty((len(values), len(first)), dtype=np.float64, order="F")  # written by columns
+        for c, j in enumerate(first):
+            codes[:, c] = self._placed(values, j)
+        return codes
+
+    def _placed(self, values: npt.NDArray[np.generic], j: int) -> Float64:
+        """Numbers, or codes, with what is missing where column j has it."""
+        x = np.asarray(values[:, self.source[j]], dtype=np.float64)
+        return np.where(np.isnan(x), np.copysign(np.inf, self.missing[j]), x) if self.missing[j] else x
 
 
 def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
@@ -192,7 +186,8 @@ def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
         else:
             found.append((column, -1, 0))
     source, level, missing = np.array(found, dtype=np.int32).T
-    return SearchedColumns(source.copy(), level.copy(), missing.copy(), tuple(kinds))
+    coded = np.cumsum((np.diff(source, prepend=-1) > 0) | (missing < 0), dtype=np.int32) - np.int32(1)
+    return SearchedColumns(source.copy(), level.copy(), missing.copy(), coded, tuple(kinds))
 
 
 @dataclass(frozen=True)
@@ -397,7 +392,7 @@ def encode_table(
     searched = searched_columns(table.kinds)
     if searched is not None:
         own = np.asarray(values, dtype=np.float64)
-        values = np.where(np.isnan(own), np.inf, own)  # rows are equal where they miss the same
+        values = searched.codes(own)  # rows are equal where they miss the same
     matrix = table.matrix if row_of is None and searched is None else core.as_matrix(values)
     copies: Int64 | None = None
     group: Int32 | None = None
@@ -416,9 +411,10 @@ def encode_table(
         matrix = core.as_matrix(values)
         row_of = first_row if row_of is None else row_of[first_row]
     if searched is not None and own is not None:
-        values = searched.expand(own)
-        matrix = core.as_matrix(values)
-    encoded = core.encode(matrix, n_jobs=n_jobs)
+        encoded = core.encode_levels(matrix, searched.coded, searched.level, n_jobs)
+        matrix = searched.expand(own)
+    else:
+        encoded = core.encode(matrix, n_jobs=n_jobs)
     position: Int32 | None = None
     if row_of is not None:
         position = np.full(table.n_rows, -1, dtype=np.int32)

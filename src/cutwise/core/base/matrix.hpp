@@ -1,8 +1,11 @@
-// The caller's table as the kernels see it: dense of five dtypes with any strides, or CSR. Never copied, never written.
+// The caller's table as the kernels see it: dense of five dtypes with any strides, CSR, or columns that are made of those of
+// another table as they are read. Never copied, never written.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -34,6 +37,22 @@ struct Csr {
     const int32_t *first = indices + indptr[row], *last = indices + indptr[row + 1];
     const int32_t *found = std::lower_bound(first, last, static_cast<int32_t>(col));
     return found != last && *found == col ? static_cast<double>(data[found - indices]) : 0.0;
+  }
+};
+
+// What is searched of a table with categories and gaps: 1 where its column has a level, else 0; or its numbers, with what is
+// missing (NaN) below or above them.
+struct Searched {
+  using value_type = double;
+  const double *data;
+  int64_t row_stride, col_stride;
+  const int32_t *source, *level, *missing;  // by column; level -1: numbers; missing -1: below, 1: above
+  int64_t n_rows, n_cols;
+
+  double operator()(int64_t row, int64_t col) const {
+    const double x = data[row * row_stride + source[col] * col_stride];
+    if (level[col] >= 0) return x == static_cast<double>(level[col]) ? 1.0 : 0.0;
+    return std::isnan(x) ? std::copysign(std::numeric_limits<double>::infinity(), missing[col]) : x;
   }
 };
 
@@ -74,13 +93,30 @@ class Matrix {
     return m;
   }
 
+  static Matrix searched(AnyArray values, In1<int32_t> source, In1<int32_t> level, In1<int32_t> missing) {
+    Matrix m = dense(std::move(values));
+    require(m.values_.dtype() == nb::dtype<double>(), "columns are searched of float64");
+    require(source.size() == level.size() && source.size() == missing.size(), "source, level and missing have one length");
+    for (size_t i = 0; i < source.size(); ++i)
+      require(source(i) >= 0 && source(i) < m.n_cols_, "source is a column of the table");
+    m.n_cols_ = static_cast<int64_t>(source.size());
+    m.searched_ = true;
+    m.source_ = std::move(source);
+    m.level_ = std::move(level);
+    m.missing_ = std::move(missing);
+    return m;
+  }
+
   int64_t n_rows() const { return n_rows_; }
   int64_t n_cols() const { return n_cols_; }
   bool is_sparse() const { return sparse_; }
 
-  // Calls f with a Dense<T> or a Csr<T>, T one of float, double, int32_t, int64_t, uint8_t.
+  // Calls f with a Searched, or a Dense<T> or a Csr<T>, T one of float, double, int32_t, int64_t, uint8_t.
   template <class F>
   decltype(auto) visit(F &&f) const {
+    if (searched_)
+      return f(Searched{static_cast<const double *>(values_.data()), values_.stride(0), values_.stride(1), source_.data(),
+                        level_.data(), missing_.data(), n_rows_, n_cols_});
     if (values_.dtype() == nb::dtype<float>()) return visit_typed<float>(std::forward<F>(f));
     if (values_.dtype() == nb::dtype<double>()) return visit_typed<double>(std::forward<F>(f));
     if (values_.dtype() == nb::dtype<int32_t>()) return visit_typed<int32_t>(std::forward<F>(f));
@@ -106,8 +142,9 @@ class Matrix {
   AnyArray values_;
   In1<int64_t> indptr_;
   In1<int32_t> indices_;
+  In1<int32_t> source_, level_, missing_;
   int64_t n_rows_ = 0, n_cols_ = 0;
-  bool sparse_ = false;
+  bool sparse_ = false, searched_ = false;
 };
 
 }  // namespace cutwise

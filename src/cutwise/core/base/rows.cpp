@@ -94,6 +94,37 @@ class CsrReader final : public RowReader {
   const Csr<T> x_;
 };
 
+class SearchedReader final : public RowReader {
+ public:
+  explicit SearchedReader(const Searched &x) : RowReader(x.n_rows, x.n_cols, false), x_(x) {}
+
+  Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const override {
+    if (scratch.size() < static_cast<size_t>(n * x_.n_cols)) scratch.resize(n * x_.n_cols);
+    for (int64_t r = 0; r < n; ++r) read(first + r, 0, x_.n_cols, scratch.data() + r * x_.n_cols);
+    return {scratch.data(), x_.n_cols};
+  }
+
+  void gather(const int64_t *rows, int64_t n, double *to) const override { gather_columns(rows, n, 0, x_.n_cols, to); }
+
+  void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const override {
+    for (int64_t r = 0; r < n; ++r) read(rows[r], first, last, to + r * (last - first));
+  }
+
+  StoredRow stored(int64_t, std::vector<double> &) const override {
+    throw std::logic_error("a dense row has no stored values");
+  }
+
+  double value(int64_t row, int64_t col) const override { return x_(row, col); }
+
+ private:
+  void read(int64_t row, int64_t first, int64_t last, double *to) const {
+    for (int64_t col = first; col < last; ++col) to[col - first] = x_(row, col);
+  }
+
+  const Searched x_;
+};
+
+std::unique_ptr<RowReader> reader_of(const Searched &x) { return std::make_unique<SearchedReader>(x); }
 template <class T>
 std::unique_ptr<RowReader> reader_of(const Dense<T> &x) {
   return std::make_unique<DenseReader<T>>(x);

@@ -1,4 +1,5 @@
 // Encoding as Python sees it.
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -11,13 +12,62 @@
 namespace cutwise {
 namespace {
 
-Encoded encode(const Matrix &matrix, bool bundle, int n_jobs) {
+void check_size(const Matrix &matrix) {
   if (matrix.n_rows() < 1 || matrix.n_cols() < 1) throw std::invalid_argument("a table to encode has rows and columns");
   if (matrix.n_rows() > std::numeric_limits<int32_t>::max() || matrix.n_cols() > std::numeric_limits<int32_t>::max())
     throw std::invalid_argument("a table to encode has at most 2**31 - 1 rows and columns, not " +
                                 std::to_string(matrix.n_rows()) + " x " + std::to_string(matrix.n_cols()));
+}
+
+Encoded encode(const Matrix &matrix, bool bundle, int n_jobs) {
+  check_size(matrix);
   nb::gil_scoped_release release;
-  return matrix.is_sparse() ? encode_sparse(matrix, n_jobs) : encode_dense(matrix, bundle, n_jobs);
+  return matrix.is_sparse() ? encode_sparse(matrix, n_jobs) : encode_dense(matrix, bundle, nullptr, n_jobs);
+}
+
+// Columns of zeros and ones in place of those of codes: code v has a bin, and so a slot, of its own already.
+void spread_levels(Encoded &encoded, const In1<int32_t> &of, const In1<int32_t> &level) {
+  std::vector<Column> columns;
+  std::vector<double> low, high;
+  for (size_t j = 0; j < of.size(); ++j) {
+    const Column &from = encoded.columns[of(j)];
+    const double *first = encoded.low.data() + from.value_begin, *last = first + from.n_bins;
+    Column column = from;
+    column.value_begin = static_cast<int64_t>(low.size());
+    if (level(j) < 0) {
+      low.insert(low.end(), first, last);
+      high.insert(high.end(), encoded.high.data() + from.value_begin, encoded.high.data() + from.value_begin + from.n_bins);
+    } else {
+      const double code = level(j);
+      const double *found = std::lower_bound(first, last, code);
+      const bool occurs = found != last && *found == code;
+      column.default_bin = 0;
+      column.n_bins = occurs && from.n_bins > 1 ? 2 : 1;
+      column.slot_begin = from.slot_of(static_cast<int32_t>(occurs ? found - first : 0));
+      if (column.n_bins == 2) low.push_back(0.0);
+      low.push_back(occurs ? 1.0 : 0.0);
+      high.insert(high.end(), low.begin() + static_cast<int64_t>(high.size()), low.end());
+    }
+    columns.push_back(column);
+  }
+  encoded.columns = std::move(columns);
+  encoded.low = std::move(low);
+  encoded.high = std::move(high);
+}
+
+Encoded encode_levels(const Matrix &matrix, const In1<int32_t> &of, const In1<int32_t> &level, int n_jobs) {
+  check_size(matrix);
+  require(of.size() == level.size(), "of and level have one length");
+  std::vector<uint8_t> alone(matrix.n_cols(), 0);
+  for (size_t j = 0; j < of.size(); ++j) {
+    require(of(j) >= 0 && of(j) < matrix.n_cols(), "of is a column of the matrix");
+    if (level(j) >= 0) alone[of(j)] = 1;
+  }
+  nb::gil_scoped_release release;
+  Encoded encoded = encode_dense(matrix, true, alone.data(), n_jobs);
+  for (size_t c = 0; c < alone.size(); ++c) require(alone[c] == 0 || encoded.columns[c].exact, "at most 256 codes");
+  spread_levels(encoded, of, level);
+  return encoded;
 }
 
 template <class T, class Allocator, size_t N>
@@ -89,4 +139,9 @@ most 256 distinct values is exact: one value a bin. Others get up to 256 bins of
 compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its
 default value in any row (one-hot groups), share one byte a row; this changes the layout, never the bins. Bins are planned
 on a sample of rows that depends on the shape alone, and made true while all rows are read.)");
+  m.def("encode_levels", &encode_levels, nb::arg("matrix"), nb::arg("of"), nb::arg("level"), nb::arg("n_jobs") = 1,
+        R"(The same for a dense table of which some columns hold codes of levels, at most 256 each.
+
+Column j of what is encoded is column of[j] of the matrix where level[j] is -1; else 1 where that column is level[j], and 0
+elsewhere. All columns of one category share the byte of its code.)");
 }

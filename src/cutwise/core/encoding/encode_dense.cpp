@@ -55,9 +55,10 @@ class DenseEncoder {
  public:
   using V = Compared<T>;
 
-  DenseEncoder(const Dense<T> &x, bool bundle, int n_jobs)
+  DenseEncoder(const Dense<T> &x, bool bundle, const uint8_t *alone, int n_jobs)
       : x_(x),
         bundle_(bundle),
+        has_own_byte_(alone),
         n_jobs_(n_jobs),
         n_sampled_(sample_size(x.n_rows)),
         max_unseen_(std::max(kMinUnseen, x.n_rows / 64)),
@@ -104,7 +105,7 @@ class DenseEncoder {
       if (!seen.empty()) add_bytes(seen.data() + j * 256, tally);
       else if (expects_unseen(tally)) add_unseen(c, tally);
       finders_[c] = Finder<T>(tally, x_.n_rows, bins_[c]);
-      if (bundle_) add_candidate(c, sampled.data(), tally);
+      if (bundle_ && (has_own_byte_ == nullptr || has_own_byte_[c] == 0)) add_candidate(c, sampled.data(), tally);
     });
   }
 
@@ -330,6 +331,7 @@ class DenseEncoder {
 
   const Dense<T> x_;
   const bool bundle_;
+  const uint8_t *has_own_byte_;
   const int n_jobs_;
   const int64_t n_sampled_, max_unseen_;
   std::vector<Bins> bins_;
@@ -344,20 +346,23 @@ class DenseEncoder {
 
 struct EncodeTyped {
   bool bundle;
+  const uint8_t *alone;
   int n_jobs;
 
   template <class T>
   Encoded operator()(const Dense<T> &x) const {
-    return DenseEncoder<T>(x, bundle, n_jobs).run();
+    return DenseEncoder<T>(x, bundle, alone, n_jobs).run();
   }
-  template <class T>
-  Encoded operator()(const Csr<T> &) const {
+  template <class Table>
+  Encoded operator()(const Table &) const {
     throw std::invalid_argument("a dense matrix is needed");
   }
 };
 
 }  // namespace
 
-Encoded encode_dense(const Matrix &matrix, bool bundle, int n_jobs) { return matrix.visit(EncodeTyped{bundle, n_jobs}); }
+Encoded encode_dense(const Matrix &matrix, bool bundle, const uint8_t *alone, int n_jobs) {
+  return matrix.visit(EncodeTyped{bundle, alone, n_jobs});
+}
 
 }  // namespace cutwise

@@ -273,8 +273,8 @@ struct EncodeTyped {
     if (x.indptr[x.n_rows] <= std::numeric_limits<uint32_t>::max()) return SparseEncoder<V, uint32_t>(n_jobs).run(x);
     return SparseEncoder<V, uint64_t>(n_jobs).run(x);
   }
-  template <class T>
-  Encoded operator()(const Dense<T> &) const {
+  template <class Table>
+  Encoded operator()(const Table &) const {
     throw std::invalid_argument("a CSR matrix is needed");
   }
 };

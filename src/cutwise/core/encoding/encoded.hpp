@@ -93,7 +93,8 @@ struct Encoded {
 
 // Dense tables to codes; see encoded.hpp for what the result means.
 
-Encoded encode_dense(const Matrix &matrix, bool bundle, int n_jobs);
+// alone: 1 for columns that share their byte with no other; null: none.
+Encoded encode_dense(const Matrix &matrix, bool bundle, const uint8_t *alone, int n_jobs);
 
 // CSR tables to slots; see encoded.hpp for what the result means.
 

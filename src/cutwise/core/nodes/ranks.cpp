@@ -25,9 +25,8 @@ void place_all(const Matrix &matrix, const int32_t *rows, int64_t n, int32_t fea
 
 namespace {
 
-template <class T>
-void place(const Dense<T> &values, const Encoded &encoded, const int32_t *rows, int64_t n, OpenedBins *opened,
-           size_t n_opened) {
+template <class Table>
+void place(const Table &values, const Encoded &encoded, const int32_t *rows, int64_t n, OpenedBins *opened, size_t n_opened) {
   for (OpenedBins *here = opened; here < opened + n_opened; ++here) {
     const Column &column = encoded.columns[here->feature];
     std::vector<int32_t> list_of(column.n_bins, -1);
