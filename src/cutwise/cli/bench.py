@@ -43,6 +43,7 @@ def command(
         str | None,
         typer.Option(
             "--out",
+            "-o",
             metavar="FOLDER",
             help="Where results go; finished jobs in it are not done again.",
             show_default="bench-EXPERIMENT",

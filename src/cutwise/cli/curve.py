@@ -41,7 +41,7 @@ class ChoiceOptions:
     """Which of the trees to choose, and what to write."""
 
     within: Annotated[str | None, of_tree(metavar="PERCENT", help=WITHIN_HELP)] = None
-    out: Annotated[str | None, of_output(metavar="PICTURE", help="Draw it: .png, .svg or .pdf.")] = None
+    out: Annotated[str | None, of_output("--out", "-o", metavar="PICTURE", help="Draw it: .png, .svg or .pdf.")] = None
     model: Annotated[str | None, of_output(metavar="MODEL.json", help="Save the tree that --within chooses.")] = None
     as_json: AsJson = False
 

@@ -69,7 +69,9 @@ def command(
     max_leaves: MaxLeaves = None,
     limits: LimitOptions,
     growth: GrowthOptions,
-    out: Annotated[str | None, of_output(metavar="MODEL.json", help="Save the model for predict and rules.")] = None,
+    out: Annotated[
+        str | None, of_output("--out", "-o", metavar="MODEL.json", help="Save the model for predict and rules.")
+    ] = None,
     labels: Annotated[str | None, of_output(metavar="OUT.csv", help="Write every row's cluster.")] = None,
     max_memory: Annotated[
         str,

@@ -42,6 +42,8 @@ def command(
     out: Annotated[
         str | None,
         typer.Option(
+            "--out",
+            "-o",
             metavar="OUT.csv|FOLDER",
             help="Write to this file in place of standard output; of several FILEs, one each to this new folder.",
         ),

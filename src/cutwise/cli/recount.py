@@ -24,7 +24,8 @@ def command(
         str | None, typer.Option(metavar="COLUMN", help="The column of reference clusters; else the nearest centers.")
     ] = None,
     out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the model to this file in place of its own.")
+        str | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write the model to this file in place of its own."),
     ] = None,
     separator: Separator = None,
     header: Header = None,

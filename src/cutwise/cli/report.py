@@ -40,7 +40,10 @@ def command(
     model: ModelFile,
     file: TableFile,
     out: Annotated[
-        str, typer.Option(metavar="REPORT", help="Where to write it; the ending says how: .html, .md or .json.")
+        str,
+        typer.Option(
+            "--out", "-o", metavar="REPORT", help="Where to write it; the ending says how: .html, .md or .json."
+        ),
     ] = "report.html",
     title: Annotated[str | None, typer.Option(help="The page's heading.")] = None,
     name: Names = None,
@@ -83,7 +86,7 @@ def command(
         settings: dict[str, Any] = {"dialect": dialect}
         if weights is not None:
             settings["sample_weight"] = source.frame[weights].to_numpy()[complete]
-        with working(f"looking at {int(complete.sum()):,} rows and {len(described)} columns", steps=2):
+        with working(f"looking at {int(complete.sum()):,} rows and {len(described)} columns", steps=3 if curve else 1):
             made = report(
                 fitted,
                 as_fitted(fitted, source, source.frame.loc[complete, described]),

@@ -68,7 +68,7 @@ def command(
     name: Names = None,
     keep: Annotated[bool, typer.Option("--keep", help="Write the names into the model file.")] = False,
     out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write to this file in place of standard output.")
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file in place of standard output.")
     ] = None,
     sql: SqlOptions,
 ) -> None:

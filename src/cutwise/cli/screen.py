@@ -7,8 +7,9 @@ import os
 import re
 import sys
 import textwrap
+import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shutil import get_terminal_size
@@ -161,29 +162,50 @@ def working(what: str, *, steps: int = 1, quiet: bool = False) -> Iterator[Calla
     if quiet or not sys.stderr.isatty():
         yield lambda step: None
         return
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.markup import escape
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
     from rich.table import Column
 
     text = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
     columns = SpinnerColumn(), BarColumn(20), TaskProgressColumn(), TimeElapsedColumn(), text
-    with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as progress:
-        begun, now = 0, escape(one_line(what))
+    started = since = time.monotonic()
+    begun, now = 0, escape(one_line(what))
+    done, end = 0.0, 1.0  # what was done at ``since``, and where the stage at work ends
+
+    class MovingProgress(Progress):
+        """Goes on between two reports, as if the rest of a stage took about as long as all before it."""
+
+        def get_renderables(self) -> Iterable[RenderableType]:
+            spent = time.monotonic() - since
+            share = spent / (spent + max(since - started, _QUICK))
+            for task in self.tasks:
+                self.update(task.id, completed=max(task.completed, done + (end - done) * share))
+            yield from super().get_renderables()
+
+    with MovingProgress(*columns, console=Console(stderr=True), transient=True, expand=True) as progress:
         task = progress.add_task(now, total=steps)
 
         def begin(step: str) -> None:
-            nonlocal begun, now
+            nonlocal begun, now, done, end, since
             begun, now = begun + 1, escape(one_line(step))
-            progress.update(task, completed=begun, description=now)
+            done, end, since = begun, begun + 1, time.monotonic()
+            progress.update(task, description=now)
 
-        def show(stage: str, done: float) -> None:
-            progress.update(
-                task, completed=max(begun + done, progress.tasks[0].completed), description=f"{now}: {escape(stage)}"
-            )
+        def show(stage: str, share: float, until: float) -> None:
+            nonlocal done, end, since
+            if begun + until <= done:
+                return  # of a fit within a stage
+            if (begun + share, begun + until) != (done, end):
+                done, end, since = begun + share, begun + until, time.monotonic()
+            progress.update(task, description=f"{now}: {escape(stage)}")
 
         with watched_by(show):
             yield begin
+
+
+_QUICK = 2.0
+"""Seconds that a stage is taken to last where nothing before it tells."""
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from cutwise._progress import tell
 from cutwise._whole import write_whole
 from cutwise.estimators._base import TreeEstimator, fitted
 from cutwise.estimators._curve import CostCurve, cost_curve
@@ -249,6 +250,7 @@ def _plain_cart(curve: CostCurve, n_leaves: int, X: Any, rows: Table, fit: dict[
     """What scikit-learn's tree with as many leaves reaches on the same clusters; None where it cannot be grown."""
     if any(kind.name not in ("number", "integer", "bool") or kind.has_gaps for kind in rows.columns.kinds):
         return None
+    tell("plain CART")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CutwiseWarning)

@@ -73,7 +73,7 @@ class Stages:
 
     def searching(self, cost_ratio: float) -> None:
         """Progress of a search for a better tree, as far as a sample of the rows tells."""
-        tell(f"tree: searching, cost ratio {cost_ratio:.4f} so far", 0.5)
+        tell(f"tree: searching, cost ratio {cost_ratio:.4f} so far")
         self._say_now_and_then(f"  searching: cost ratio {cost_ratio:.4f} so far")
 
     def _say_now_and_then(self, line: str) -> None:
