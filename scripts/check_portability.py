@@ -18,7 +18,7 @@ import nanobind
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "src" / "cutwise" / "core"
 TARGETS = ("aarch64-macos", "x86_64-windows-gnu", "aarch64-linux-musl")
-FLAGS = ["-std=c++17", "-c", "-O0", "-fno-sanitize=undefined", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
+FLAGS = ["-std=c++17", "-O0", "-fno-sanitize=undefined", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 
 # Python's headers describe the machine they were installed on; this is what those for Windows say of the same things.
 WINDOWS = """
@@ -55,13 +55,15 @@ def python_headers(target, folder):
     return headers
 
 
-def compile_source(source, target, headers):
+def compiler(target, headers):
+    """The command that compiles for the target, up to the names of files."""
+    system = ["-isystem", nanobind.include_dir(), "-isystem", str(headers), "-I", str(CORE)]
+    return [sys.executable, "-m", "ziglang", "c++", "-target", target, *FLAGS, *system]
+
+
+def compile_source(source, command, made):
     """What the compiler says of one source; empty where it is content."""
-    made = headers / (source.stem + ".o")
-    system = ["-isystem", str(Path(nanobind.include_dir())), "-isystem", str(headers)]
-    command = [sys.executable, "-m", "ziglang", "c++", "-target", target, *FLAGS, *system, "-I", str(CORE)]
-    command += [str(source), "-o", str(made)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, str(source), "-o", str(made)], capture_output=True, text=True, check=False)
     return done.stderr if done.returncode else ""
 
 
@@ -73,7 +75,13 @@ def main():
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         for target in targets:
             headers = python_headers(target, folder)
-            said = list(pool.map(lambda source: compile_source(source, target, headers), sources))  # noqa: B023
+            command = compiler(target, headers)
+            known = headers / "precompiled.pch"
+            said = compile_source(CORE / "precompiled.hpp", [*command, "-x", "c++-header"], known)
+            assert not said, said
+            command += ["-c", "-include-pch", str(known)]
+            made = [headers / f"{number}.o" for number in range(len(sources))]
+            said = list(pool.map(compile_source, sources, [command] * len(sources), made))
             bad = {source: text for source, text in zip(sources, said, strict=True) if text}
             print(f"{target}: {len(sources) - len(bad)} of {len(sources)} sources compile", flush=True)
             for source, text in bad.items():

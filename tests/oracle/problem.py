@@ -53,6 +53,12 @@ class Problem:
     def weighted_costs(self) -> np.ndarray:
         return self.costs * self.weights[:, None]
 
+    @cached_property
+    def names_of_rows(self) -> np.ndarray:
+        """For each row a number that it shares with the rows equal to it, and with no others."""
+        numbers: dict[tuple[float, ...], int] = {}
+        return np.array([numbers.setdefault(tuple(row), len(numbers)) for row in self.values.tolist()], dtype=int)
+
     def with_costs(self, costs: np.ndarray) -> Problem:
         return Problem(self.values, self.coordinates, self.labels, costs, self.weights, self.is_integer)
 
@@ -143,7 +149,7 @@ def valid_cuts(problem: Problem, rows: np.ndarray, centers: np.ndarray) -> list[
     """The separating cuts after which each side has as many distinct rows as centers; all where there is none."""
 
     def has_enough(side: np.ndarray, n_centers: int) -> bool:
-        return len({tuple(problem.values[row]) for row in rows[side]}) >= n_centers
+        return len(set(problem.names_of_rows[rows[side]].tolist())) >= n_centers
 
     cuts = separating_cuts(problem, rows, centers)
     valid = []
