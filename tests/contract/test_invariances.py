@@ -39,6 +39,8 @@ MODELS = {
     **{f"kmeans {a}": ExplainableKMeans(K, algorithm=a, reference=CENTERS) for a in ("imm", "exgreedy", "exshallow")},
     "kmeans exkmc": ExplainableKMeans(K, algorithm="exkmc", max_leaves=7, reference=CENTERS),
     "kmeans imm, expand": ExplainableKMeans(K, algorithm="imm", max_leaves=7, expansion="expand", reference=CENTERS),
+    "kmeans search": ExplainableKMeans(K, max_leaves=7, reference=CENTERS),
+    "kmedians search": ExplainableKMedians(K, max_leaves=7, reference=CENTERS),
     "kmeans optimal": ExplainableKMeans(2, algorithm="optimal", reference=CENTERS[:2]),
     **{f"kmedians {a}": ExplainableKMedians(K, algorithm=a, reference=CENTERS) for a in ("imm", "exshallow", "exkmc")},
     "kmedians optimal": ExplainableKMedians(2, algorithm="optimal", reference=CENTERS[:2]),

@@ -7,7 +7,7 @@ import pytest
 
 from cutwise import core
 
-LEAF_COSTS = ("squares", "counts")
+LEAF_COSTS = ("squares", "counts", "least")
 
 
 class Tree:
@@ -70,6 +70,8 @@ def leaf_cost(rows, kind):
     n, sums = rows[:, 0].sum(), rows[:, 1:].sum(axis=0)
     if kind == "squares":
         return -(sums @ sums) / n
+    if kind == "least":
+        return sums.min()
     return n - sums.max() + 0.001 * (n - sums @ sums / n)
 
 
@@ -111,13 +113,15 @@ def best_by_trial(tree, make, cuts, present, judge):
 def problem(request):
     """Codes, payloads, a tree without empty leaves, a leaf cost and a price of conditions."""
     rng = np.random.default_rng(request.param)
-    kind = LEAF_COSTS[request.param % 2]
-    size_price = (0.0, 0.7)[request.param % 3 == 0]
+    kind = LEAF_COSTS[request.param % 3]
+    size_price = (0.0, 0.7)[request.param % 4 == 0]
     n, n_bins = int(rng.integers(30, 120)), rng.integers(2, 9, size=int(rng.integers(1, 6)))
     codes = np.column_stack([rng.integers(0, b, size=n) for b in n_bins]).astype(np.uint8)
-    width = (4, 8, 12)[request.param % 3]
+    width = (4, 8, 12)[request.param % 7 % 3]
     if kind == "squares":
         rows = np.round(rng.normal(size=(n, width)) * 50 + codes[:, :1] * 40)
+    elif kind == "least":
+        rows = np.round(50 * rng.random((n, width)) + 40 * rng.random((n_bins[0], width))[codes[:, 0]])
     else:
         rows = np.zeros((n, width))
         rows[np.arange(n), 1 + (codes[:, 0] + rng.integers(0, 2, size=n)) % (width - 1)] = 1

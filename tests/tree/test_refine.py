@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core import as_matrix, gather_rows
+from cutwise.core import as_matrix, gather_rows, row_hashes
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference.objective import KMEANS, KMEDIANS, fixed_costs
 from cutwise.table.intake import read_table
@@ -14,7 +14,7 @@ from cutwise.table.table import encode_table
 from cutwise.tree.descent import descend
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine import Effort, SearchCheaper
-from cutwise.tree.refine_sample import draw_more
+from cutwise.tree.refine_sample import NO_DEPTH, draw_more, draw_sample
 
 
 def lloyd(X, k, seed, weights=None):
@@ -278,27 +278,33 @@ def leaves_of(X, column, threshold, right, node=0):
 
 
 @pytest.mark.parametrize("objective", [KMEANS, KMEDIANS], ids=lambda objective: objective.name)
+@pytest.mark.parametrize("n_leaves", [5, 9])
 @pytest.mark.parametrize("seed", range(2))
-def test_a_descent_lowers_the_cost_until_no_cut_lowers_it_for_the_centers_as_they_are(objective, seed):
-    X = np.round(blobs(seed, n=200, d=3), 1)
-    matrix, each, start = as_matrix(X), np.arange(len(X)), Fit(X, lloyd(X, 5, seed)).starts[1].tree
-    tests = (start.feature, start.threshold, start.children_right)
-    ((column, threshold, right),) = descend(matrix, matrix, None, [tests], objective)
+def test_a_descent_lowers_the_cost_until_no_cut_lowers_it_for_the_centers_as_they_are(objective, n_leaves, seed):
+    X, k = np.round(blobs(seed, n=200, d=3), 1), 5
+    centers, matrix, each = lloyd(X, k, seed), as_matrix(X), np.arange(200)
+    table = encode_table(read_table(X))
+    labels, costs = KMEANS.assign(table.matrix, centers)[0], fixed_costs(table.matrix, centers)
+    start = grow_tree(table, labels, centers, costs, algorithm="imm", max_leaves=n_leaves).tree
+    tests = start.feature, start.threshold, start.children_right
+    rows = draw_sample(table, table.matrix, row_hashes(table.matrix, 1), centers, centers, [tests], 200)
+    given = None if n_leaves == k else start.cluster
+    (((column, threshold, right), cluster),) = descend(rows, [tests], [given], k, objective, (0.0, NO_DEPTH))
 
-    def costs(leaf):
-        labels = np.unique(leaf, return_inverse=True)[1].astype(np.int32)
-        return objective.costs(matrix, objective.centers(matrix, labels, 5, None, 1)[0]), labels
+    def costs_by_cluster(labels):
+        return objective.costs(matrix, objective.centers(matrix, labels, k, None, 1)[0])
 
-    every, labels = costs(leaves_of(X, *tests))
-    before = every[each, labels].sum()
-    every, labels = costs(leaves_of(X, column, threshold, right))
+    before = start.cluster[leaves_of(X, *tests)]
+    labels = cluster[leaves_of(X, column, threshold, right)]
+    every = costs_by_cluster(labels)
     own = every[each, labels].sum()
-    assert own < before
-    number = np.cumsum(column < 0) - 1
+    assert own < costs_by_cluster(before)[each, before].sum()
+    assert len(np.unique(labels)) == k
+    assert np.count_nonzero(column < 0) == n_leaves
     for node, feature in itertools.product(np.flatnonzero(column >= 0), range(3)):
         for cut in np.unique(X[:, feature])[:-1]:
             other = column.copy(), threshold.copy(), right
             other[0][node], other[1][node] = feature, cut
             leaf = leaves_of(X, *other)
-            if len(np.unique(leaf)) == 5:
-                assert every[each, number[leaf]].sum() >= own * (1 - 1e-6)
+            if len(np.unique(leaf)) == n_leaves:
+                assert every[each, cluster[leaf]].sum() >= own * (1 - 1e-6)

@@ -115,7 +115,7 @@ def search_tree(
             limits=limits,
             progress=stages.leaves,
         )
-        grown = replace(grown, others=papers)
+        grown = replace(grown, others=papers, improve=cheaper.cheaper_clusters if expansion == "exkmc" else None)
     return grown, record, judged
 
 

@@ -20,7 +20,7 @@ from cutwise.reference.objective import KMEANS, Objective, Reference, from_cente
 from cutwise.reference.search import find_reference
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs
 from cutwise.table.table import Table
-from cutwise.tree.growing import GrownTree, tree_size
+from cutwise.tree.growing import GrowingTree, GrownTree, tree_size
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.provider import GrowthProblem
 from cutwise.tree.recipes import fewest_empty, grow
@@ -227,9 +227,9 @@ class SearchByPasses(SearchCheaper):
         costs = rows.exact_sums("costs of trees", costs_of)
         return [Judgement(cost, *size) for cost, size in zip(costs, sizes, strict=True)]
 
-    def _grow_again(self, tests: Tests) -> GrownTree:
+    def _replay(self, tests: Tests, cluster: Int32 | None = None) -> GrowingTree:
         assert self.prepared is not None
-        return self._name_leaves(replay(KnownTree(self.prepared, *tests), *tests).finish(), anew=True)
+        return replay(KnownTree(self.prepared, *tests), *tests, cluster)
 
 
 def grow_by_passes(

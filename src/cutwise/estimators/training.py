@@ -426,6 +426,10 @@ Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
+_MOST_IMPROVED = 2
+"""Trees of a size that a search for a cheaper one with several leaves a cluster starts from: the cheapest."""
+_SizedTree = tuple[float, int, Callable[[], GrownTree]]
+"""Cost and leaves of a tree, and how to get it."""
 _ROUNDING = 1e-9
 """Costs that differ by less, relative to those of the reference, are compared exactly."""
 
@@ -560,18 +564,35 @@ class FitContext:
         growths = self._sizes_of_growths(grown)
         if len(growths) == len(growths[0][1]) == 1:
             return grown
-        growths = [(growth, self.of(growth)._nearly_cheapest(growth, sizes)) for growth, sizes in growths]
-        if len(growths) == len(growths[0][1]) == 1:
-            return truncate_growth(grown, growths[0][1][0])
-        return min(self._trees(growths), key=lambda tree: tree[:2])[2]()
+        near = [(growth, self.of(growth)._nearly_cheapest(growth, sizes)) for growth, sizes in growths]
+        if grown.improve is None and len(near) == len(near[0][1]) == 1:
+            return truncate_growth(grown, near[0][1][0])
+        trees = self._trees(near)
+        if grown.improve is not None:
+            most = max(sizes[0] for _, sizes in growths)
+            largest = self._trees([(growth, [most]) for growth, sizes in growths if sizes[0] == most])
+            trees += self._improved(grown, largest)
+        return min(trees, key=lambda tree: tree[:2])[2]()
 
-    def trees_by_size(self, grown: GrownTree) -> list[tuple[float, int, Callable[[], GrownTree]]]:
+    def trees_by_size(self, grown: GrownTree) -> list[_SizedTree]:
         """The cost and size of every tree of all growths of a fit, by size, and how to get it."""
         growths, trees = self._sizes_of_growths(grown), []
         for number, growth in enumerate(growths):
             tell(f"sizes: growth {number + 1} of {len(growths)}", 0.7 * number / len(growths))
             trees += self._trees([growth])
+        for size in sorted({tree[1] for tree in trees} if grown.improve is not None else ()):
+            trees += self._improved(grown, [tree for tree in trees if tree[1] == size])
         return sorted(trees, key=lambda tree: (tree[1], tree[0]))
+
+    def _improved(self, grown: GrownTree, trees: list[_SizedTree]) -> list[_SizedTree]:
+        """What a search makes of trees of one size, where that is more than the number of clusters."""
+        if grown.improve is None or trees[0][1] <= self.n_clusters:
+            return []
+        size, starts = trees[0][1], [tree[2]() for tree in sorted(trees, key=lambda tree: tree[0])[:_MOST_IMPROVED]]
+        return [
+            (self.of(found).cost_of_each([found.codes])[0], size, partial(truncate_growth, found, size))
+            for found in grown.improve(starts)
+        ]
 
     def _sizes_of_growths(self, grown: GrownTree) -> list[tuple[GrownTree, list[int]]]:
         """All growths of a fit, and the sizes, decreasing, of their trees."""
@@ -582,7 +603,7 @@ class FitContext:
         ]
         return [(growth, sizes) for growth, sizes in growths if sizes]  # some may have ended early
 
-    def _trees(self, growths: list[tuple[GrownTree, list[int]]]) -> list[tuple[float, int, Callable[[], GrownTree]]]:
+    def _trees(self, growths: list[tuple[GrownTree, list[int]]]) -> list[_SizedTree]:
         """The cost and size of trees of several growths, and how to get them."""
         return [
             (cost, size, partial(truncate_growth, growth, size))

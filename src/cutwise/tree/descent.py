@@ -11,100 +11,123 @@ import numpy.typing as npt
 from cutwise import core
 from cutwise.reference.objective import Objective, fixed_costs
 
-from .refine_sample import MOST_BINS, MOST_COLUMNS, Cuts, Tests, bin_rows, gather
+from .refine_sample import MOST_BINS, BinnedRows, Cuts, SampledRows, Tests, bin_rows
 
 Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
-Rows = npt.NDArray[np.intp]
 
-MOST_PASSES = 12
+N_SWAPPED, MOST_ROUNDS = 1, 4
+"""So many of the cheapest trees have leaves moved, so often with centers that follow."""
+N_DELETIONS, N_INSERTIONS, TOLERANCE = 5, 3, 0.006
+"""See ``Effort``."""
+MOST_WORK = 2**20
+SUM_BITS = 52
+"""Sums of costs are exact in float64."""
 
 
 def descend(
-    matrix: core.Matrix,
-    metric: core.Matrix,
-    weights: Int64 | None,
+    rows: SampledRows,
     trees: Sequence[Tests],
+    clusters: Sequence[Int32 | None],
+    n_clusters: int,
     objective: Objective,
+    room: tuple[float, int],
     n_jobs: int = 1,
-) -> list[Tests]:
-    """Lower what trees cost where every leaf has the center of its rows.
+) -> list[tuple[Tests, Int32]]:
+    """Lower what trees cost where every cluster has the center of its rows.
 
-    ``matrix``, ``metric``, ``weights``: the rows. ``trees``: tests in the matrix's columns; no leaf is empty. Every cut
-    in turn becomes the best one in few bins a column for the centers as they are, everything below and above it as it
-    is; then the centers follow. No step raises the cost. Neither the order of rows nor that of threads shows.
+    ``trees``: tests in the columns that are searched; no leaf is empty. ``clusters``: of every node, as far as it is a
+    leaf; None: a cluster of its own for every leaf. ``n_clusters``: how many there are. ``room``: what a leaf holds at
+    least, and how deep it may be. In few bins a column, cuts are chosen anew, then leaves are moved, with centers as
+    they are and every leaf served by the best; then the centers follow. No step raises the cost. Neither the order of
+    rows nor that of threads shows. Returns ``found``: the cheapest trees and the clusters of their nodes, the best one
+    first; all clusters have rows.
     """
-    columns = np.arange(matrix.n_cols)
-    if matrix.n_cols > MOST_COLUMNS:
-        columns = np.unique(np.concatenate([column[column >= 0] for column, _, _ in trees]))
-    values = gather(matrix, np.arange(matrix.n_rows), columns)
-    place = np.full(matrix.n_cols + 1, -1, dtype=np.int32)  # the last entry answers for leaves
-    place[columns] = np.arange(len(columns), dtype=np.int32)
-    tests = [(place[column], threshold, right) for column, threshold, right in trees]
-    own = np.ones(len(values)) if weights is None else weights.astype(np.float64)
-    bins, cuts = bin_rows(values, own, tests, MOST_BINS, n_jobs)
-    descent = _Descent(bins.codes.T.copy(), bins.n_bins, metric, weights, objective, n_jobs)
-    improved = [descent.improve(*cut) for cut in cuts]
-    return [(np.append(columns, -1)[cut[0]].astype(np.int32), bins.thresholds(cut), cut[2]) for cut in improved]
+    weights = rows.weights.astype(np.float64)
+    bins, cuts = bin_rows(rows.values, weights, trees, MOST_BINS, n_jobs)
+    descent = _Descent(rows, bins, core.as_matrix(bins.codes), n_clusters, objective, room, n_jobs)
+    starts = (descent.price(cut, cluster) for cut, cluster in zip(cuts, clusters, strict=True))
+    found = [descent.step(start, swaps=False) for start in starts if start is not None]
+    result = []
+    for tree in sorted(found, key=lambda tree: tree.cost)[:N_SWAPPED]:
+        for _ in range(MOST_ROUNDS):
+            before, tree = tree, descent.step(tree, swaps=True)
+            if tree is before:
+                break
+        result.append(tree)
+    result.sort(key=lambda tree: tree.cost)
+    return [((tree.cuts[0], bins.thresholds(tree.cuts), tree.cuts[2]), tree.cluster) for tree in result]
+
+
+@dataclass(frozen=True, eq=False)
+class _Priced:
+    """A tree on bins, the clusters of its nodes, its cost, and what its centers say of all rows: see ``TreeSearch``."""
+
+    cuts: Cuts
+    cluster: Int32
+    own: bool  # whether every leaf is a cluster of its own
+    cost: int | float
+    payload: npt.NDArray[np.float64]
+    unit: float  # the cost of the rows by their nearest centers, in units of the payload
 
 
 @dataclass(frozen=True, eq=False)
 class _Descent:
-    codes: npt.NDArray[np.uint8]  # (d, m)
-    n_bins: Int32
-    metric: core.Matrix
-    weights: Int64 | None
+    rows: SampledRows
+    bins: BinnedRows
+    codes: core.Matrix
+    n_clusters: int
     objective: Objective
+    room: tuple[float, int]
     n_jobs: int
 
-    def improve(self, column: Int32, last_bin: Int32, right: Int32) -> Cuts:
-        tree = column, last_bin, right = column.copy(), last_bin.copy(), right
-        inner, n_leaves = np.flatnonzero(column >= 0), int(np.count_nonzero(column < 0))
-        number = np.cumsum(column < 0, dtype=np.int32) - np.int32(1)  # of every leaf
-        end = np.arange(1, len(column) + 1)  # of every node's subtree
-        for node in inner[::-1].tolist():
-            end[node] = end[right[node]]
-        leaf = self._leaves(tree, np.arange(self.codes.shape[1]), 0)
-        for i in range(MOST_PASSES):
-            centers = self.objective.centers(self.metric, number[leaf], n_leaves, self.weights, self.n_jobs)[0]
-            if np.isnan(centers).any():  # a leaf has rows, but none among these
-                break
-            costs = fixed_costs(self.metric, centers, self.objective, weights=self.weights, n_jobs=self.n_jobs).excess
-            changed = False
-            for node in (inner if i % 2 == 0 else inner[::-1]).tolist():
-                rows = np.flatnonzero((leaf >= node) & (leaf < end[node]))
-                sides = [self._leaves(tree, rows, child) for child in (node + 1, int(right[node]))]
-                # What rows cost more when they are sent left, in whole numbers whose sums are exact.
-                more = costs[rows, number[sides[0]]].astype(np.int64) - costs[rows, number[sides[1]]]
-                more >>= max(0, int(np.abs(more).max()).bit_length() + len(rows).bit_length() - 53)
-                now = float(more[self.codes[column[node]][rows] <= last_bin[node]].sum())
-                best, feature, b = min(self._cheapest(feature, rows, more) for feature in range(len(self.codes)))
-                if not best < now:
-                    continue
-                moved = np.where(self.codes[feature][rows] <= b, *sides)
-                n_rows = np.bincount(moved - node, minlength=end[node] - node)
-                if (n_rows[column[node : end[node]] < 0] > 0).all():
-                    leaf[rows], column[node], last_bin[node], changed = moved, feature, b, True
-            if not changed:
-                break
-        return tree
+    def step(self, tree: _Priced, *, swaps: bool) -> _Priced:
+        """A cheaper tree by the centers of this one, and its own centers; the same tree where there is none."""
+        search = core.TreeSearch(
+            self.bins.codes, self.bins.n_bins, tree.payload, "least", max(1.0, 1e-9 * tree.unit), 0.0, *self.room
+        )
+        cuts = tree.cuts
+        for swap in (False, True)[: 1 + swaps]:
+            ((_, path),) = search.run(
+                [cuts],
+                n_leaves=int(np.count_nonzero(cuts[0] < 0)),
+                swaps=swap,
+                n_deletions=N_DELETIONS,
+                n_insertions=N_INSERTIONS,
+                tolerance=TOLERANCE * tree.unit,
+                work=0,
+                seed=0,
+                n_jobs=self.n_jobs,
+                progress=None,
+                most_work=MOST_WORK,
+            )
+            cuts = path[-1][2] if path else cuts
+        leaf = self._leaves(cuts)
+        by_node = [np.bincount(leaf, each, minlength=len(cuts[0])) for each in tree.payload.T[1:]]
+        found = self.price(cuts, None if tree.own else np.argmin(by_node, axis=0).astype(np.int32))
+        return tree if found is None or not found.cost < tree.cost * (1 - 1e-9) else found
 
-    def _leaves(self, tree: Cuts, rows: Rows, node: int) -> Rows:
-        """The leaf below a node that each row reaches."""
-        column, last_bin, right = tree
-        if column[node] < 0:
-            return np.full(len(rows), node)
-        goes_left = self.codes[column[node]][rows] <= last_bin[node]
-        reached = np.empty(len(rows), dtype=np.intp)
-        reached[goes_left] = self._leaves(tree, rows[goes_left], node + 1)
-        reached[~goes_left] = self._leaves(tree, rows[~goes_left], int(right[node]))
-        return reached
+    def price(self, cuts: Cuts, cluster: Int32 | None) -> _Priced | None:
+        """A tree by the centers of its clusters; None where one has no rows."""
+        rows, k, own = self.rows, self.n_clusters, cluster is None
+        if cluster is None:
+            cluster = np.cumsum(cuts[0] < 0, dtype=np.int32) - np.int32(1)
+        labels = cluster[self._leaves(cuts)]
+        centers = self.objective.centers(rows.metric, labels, k, rows.weights, self.n_jobs)[0]
+        if np.isnan(centers).any():
+            return None
+        fixed = fixed_costs(rows.metric, centers, self.objective, weights=rows.weights, n_jobs=self.n_jobs)
+        excess, nearest = fixed.excess.astype(np.int64), int(fixed.base.sum(dtype=np.int64))
+        shift = max(0, int(excess.sum(axis=0).max()).bit_length() - SUM_BITS)
+        payload = np.empty((len(excess), 4 * -(-(k + 1) // 4)))
+        payload[:, 0] = rows.weights
+        payload[:, 1 : k + 1] = excess >> shift
+        payload[:, k + 1 :] = payload[:, 1:2]  # what fills a row up is never less than all others
+        cost = (int(excess[np.arange(len(excess)), labels].sum()) + nearest) / fixed.scale
+        return _Priced(cuts, cluster, own, cost, payload, nearest / 2**shift)
 
-    def _cheapest(self, feature: int, rows: Rows, more: Int64) -> tuple[float, int, int]:
-        """What the rows cost more that the best cut of a column sends left, and that cut; rows are on both sides."""
-        codes, n_bins = self.codes[feature][rows], self.n_bins[feature]
-        n_left = np.bincount(codes, minlength=n_bins).cumsum()
-        cost = np.bincount(codes, more, minlength=n_bins).cumsum()
-        cost[(n_left == 0) | (n_left == len(rows))] = np.inf
-        b = int(cost.argmin())
-        return float(cost[b]), feature, b
+    def _leaves(self, cuts: Cuts) -> Int32:
+        """The leaf of every row."""
+        column, last_bin, right = cuts
+        left = np.where(column >= 0, np.arange(1, len(column) + 1), -1).astype(np.int32)
+        no_lower = np.full(len(column), -np.inf)
+        return core.apply(self.codes, left, right, column, last_bin.astype(np.float64), no_lower, n_jobs=self.n_jobs)

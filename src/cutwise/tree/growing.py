@@ -176,7 +176,8 @@ class GrownTree:
     at leaves, and for the lower end of one-sided tests. ``split_order`` (n_nodes,) int32: the order in which the nodes
     were made: 0 for the root, then two with every split. ``leaf_clusters`` (n_nodes,) int32: the cluster of every node
     while it was a leaf, -1 where it never was one of a complete tree. ``others``: other growths of the same fit, whose
-    trees may be cheaper at some sizes. ``rows``: what the m rows are where they stand for all that are not in memory.
+    trees may be cheaper at some sizes. ``improve``: makes cheaper trees of those of one size, the cheapest first.
+    ``rows``: what the m rows are where they stand for all that are not in memory.
     """
 
     tree: ThresholdTree
@@ -186,6 +187,7 @@ class GrownTree:
     split_order: Int32 | None = None
     leaf_clusters: Int32 | None = None
     others: tuple[GrownTree, ...] = ()
+    improve: Callable[[Sequence[GrownTree]], list[GrownTree]] | None = None
     rows: Any = None
 
     @property

@@ -216,7 +216,7 @@ class SearchCheaper:
             tests = [polished for polished, _ in found]
             tests += [each for each, grown in zip(given, starts, strict=True) if not grown.n_empty]
             whole = [each for each in tests if np.count_nonzero(each[0] < 0) == n_leaves]
-            found += [(each, []) for each in descend(*more_rows, whole, self.objective, n_jobs)] if whole else []
+            found += [(each, []) for each, _ in self._descend(whole, [None] * len(whole), hashes)] if whole else []
         tests = [(grown.tree.feature, grown.tree.threshold, grown.tree.children_right) for grown in starts]
         ways: list[tuple[Path, Callable[[], GrownTree]]] = [([], partial(self._name_leaves, grown)) for grown in starts]
         for (column, thresholds, right), path in found:
@@ -244,6 +244,31 @@ class SearchCheaper:
         inseparable = max((start.inseparable for start in starts), key=len) if short else []
         return replace(taken.grown, inseparable=inseparable), record, judged
 
+    def cheaper_clusters(self, starts: Sequence[GrownTree]) -> list[GrownTree]:
+        """What a search makes of trees whose clusters may have several leaves; columns are those of the table."""
+        given = [(start.tree.feature, start.tree.threshold, start.tree.children_right) for start in starts]
+        clusters = [start.tree.cluster for start in starts]
+        found = self._descend(given, clusters, core.row_hashes(self.table.matrix, self.n_jobs))
+        trees = [self._replay(*each).finish() for each in found]
+        return [each for each in trees if self.limits is None or self._allows(each)]
+
+    def _descend(
+        self, trees: Sequence[Tests], clusters: Sequence[Int32 | None], hashes: npt.NDArray[np.uint64]
+    ) -> list[tuple[Tests, Int32]]:
+        """See ``descend``; tests are of the table's columns."""
+        table, metric = self.table, self.metric
+        n_rows = sample_sizes(self.n_leaves, max(table.matrix.n_cols, metric.n_cols))[1]
+        rows = draw_sample(table, metric, hashes, self.centers, self.coordinates, trees, n_rows, self.limits)
+        placed = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in trees]
+        least = room(self.limits, float(rows.weights.sum()))
+        columns = np.append(rows.columns, -1).astype(np.int32)
+        return [
+            ((columns[column], thresholds, right), cluster)
+            for (column, thresholds, right), cluster in descend(
+                rows, placed, clusters, len(self.centers), self.objective, least, self.n_jobs
+            )
+        ]
+
     def _total_weight(self) -> int:
         """Of all rows."""
         return self.table.n_rows if self.table.weights is None else int(self.table.weights.sum())
@@ -267,7 +292,11 @@ class SearchCheaper:
 
     def _grow_again(self, tests: Tests) -> GrownTree:
         """The tree with these cuts, as if it had been grown: thresholds in their gaps, leaves named after clusters."""
-        return self._name_leaves(replay(MemoryProvider(self.table), *tests).finish(), anew=True)
+        return self._name_leaves(self._replay(tests).finish(), anew=True)
+
+    def _replay(self, tests: Tests, cluster: Int32 | None = None) -> GrowingTree:
+        """The splits of a tree, with all rows; see ``replay``."""
+        return replay(MemoryProvider(self.table), *tests, cluster)
 
     def _allows(self, grown: GrownTree) -> bool:
         assert self.limits is not None

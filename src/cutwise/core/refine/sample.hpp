@@ -17,6 +17,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 enum class LeafCostKind {
   squares,  // squared distances to the mean: -|S|^2 / n, up to a constant
   counts,   // rows not of the leaf's most frequent label, and a little of their Gini impurity
+  least,    // the least of the sums: what the rows cost by the center that serves them best
 };
 
 struct LeafCost {
@@ -29,6 +30,7 @@ struct LeafCost {
     const double n = sums[0];
     if (!(n >= least)) return kInfinite;
     if (kind == LeafCostKind::squares) return -squares(sums) / n;
+    if (kind == LeafCostKind::least) return *std::min_element(sums + 1, sums + width);
     // Without the small second term, whole plateaus of cuts would look alike.
     constexpr double kGini = 0.001;
     double most = 0.0;

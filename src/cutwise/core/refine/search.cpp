@@ -332,9 +332,12 @@ class TreeSearch {
     require(rows_.shape(0) == codes_.shape(0), "there are as many rows as codes");
     require(n_bins.size() == codes_.shape(1), "there is one number of bins a column");
     require(rows_.shape(1) > 0 && rows_.shape(1) % kLanes == 0, "a row has a multiple of four numbers");
-    require(leaf_cost == "squares" || leaf_cost == "counts", "the cost of a leaf is \"squares\" or \"counts\"");
-    sample_.cost = {leaf_cost == "squares" ? LeafCostKind::squares : LeafCostKind::counts,
-                    static_cast<int32_t>(rows_.shape(1))};
+    require(leaf_cost == "squares" || leaf_cost == "counts" || leaf_cost == "least",
+            "the cost of a leaf is \"squares\", \"counts\" or \"least\"");
+    const LeafCostKind kind = leaf_cost == "squares"  ? LeafCostKind::squares
+                              : leaf_cost == "counts" ? LeafCostKind::counts
+                                                      : LeafCostKind::least;
+    sample_.cost = {kind, static_cast<int32_t>(rows_.shape(1))};
     sample_.threshold = threshold;
     sample_.size_price = size_price;
     sample_.cost.least = std::max(least_weight, sample_.cost.least);
