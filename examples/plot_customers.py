@@ -7,20 +7,17 @@ Customers: segments a sales team can use
 """
 
 # %%
-# The table comes from OpenML, or from a folder named in the environment variable ``CUTWISE_DATA`` where there is no
+# The table comes from UCI, or from a folder named in the environment variable ``CUTWISE_DATA`` where there is no
 # network.
 
 import os
-from pathlib import Path
 
 import pandas as pd
-from sklearn.datasets import fetch_openml
 
-if folder := os.environ.get("CUTWISE_DATA"):
-    customers = pd.read_csv(Path(folder) / "wholesale_customers.csv.gz")
-else:
-    customers = fetch_openml("wholesale-customers", version=1).frame
-customers = customers.select_dtypes("number").drop(columns=["Channel", "Region"], errors="ignore")
+folder = os.environ.get("CUTWISE_DATA")
+there = "https://archive.ics.uci.edu/ml/machine-learning-databases/00292/Wholesale%20customers%20data.csv"
+customers = pd.read_csv(f"{folder}/wholesale_customers.csv.gz" if folder else there)
+customers = customers.drop(columns=["Channel", "Region"])
 print(customers.describe().round().astype(int))
 
 # %%
