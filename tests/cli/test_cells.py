@@ -2,7 +2,7 @@
 
 import io
 import zipfile
-from datetime import datetime
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -61,6 +61,13 @@ def read(tmp_path, capsys):
         (["1_000", "2"], ["1_000", "2"], ""),
         (["3 kg", "4"], ["3 kg", "4"], ""),
         (["2020-01-02", "2020-01-03 04:05"], [datetime(2020, 1, 2), datetime(2020, 1, 3, 4, 5)], "read as dates"),
+        (["2020/01/02", "2020/01/03 04:05:06"], [datetime(2020, 1, 2), datetime(2020, 1, 3, 4, 5, 6)], "read as dates"),
+        (
+            ["2020-01-02T03:04Z", "2020-01-02T03:04+01:00"],
+            [datetime(2020, 1, 2, 3, 4, tzinfo=UTC), datetime(2020, 1, 2, 2, 4, tzinfo=UTC)],
+            "read as instants, in UTC",
+        ),
+        (["2020-01-02T03:04Z", "2020-01-02T03:04"], ["2020-01-02T03:04Z", "2020-01-02T03:04"], ""),
         (["-", "-"], [NAN, NAN], "'-' in 2 cells is read as missing"),
     ],
 )
@@ -99,6 +106,8 @@ def test_a_code_is_seen_wherever_it_stands_in_a_large_file(read, shift):
         ([["1,234", "2,345"]], ","),
         ([["0,123"]], ","),
         ([["(1,5)"]], ","),
+        ([["1.234,50 €", "€ 3"]], ","),
+        ([["$1,234.50"], ["1,234"]], "."),
         ([["1.5"], ["1,5"]], "."),
         ([["word"], []], "."),
     ],

@@ -8,7 +8,8 @@ a cell such as                         is read, where all cells of its column ar
 ``$12``, ``12 EUR``                    a number and its currency, one a column; some cells may lack it
 ``12 %``                               a number of per cent: 12; every cell must say so
 ``(63)``                               -63, as in accounts
-``2024-03-01``, ``2024-03-01 08:00``   a date, or an instant
+``2024-03-01``, ``2024/03/01 08:00``   a date, or an instant
+``2024-03-01T08:00+01:00``             an instant, in UTC from here on
 ``yes``, ``no``                        True and False; also ``y`` and ``n``, ``true`` and ``false``, ``t`` and ``f``
 ``NA``, ``null``, blank, ...           a missing value, whatever the column holds
 ``?``, ``-``, ``#DIV/0!``, ...         a missing value among numbers, and a word among words
@@ -38,7 +39,7 @@ MISSING_AMONG_NUMBERS = MISSING | {
 PAIRS = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"))
 THOUSANDS = {".": ",'’ \u00a0\u202f", ",": ".'’ \u00a0\u202f"}
 CURRENCY = "[$€£¥₹₽₩]|(?:US|CA|AU)?[$]|(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL|Fr[.]|kr[.]?|zł)"
-_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d([.]\d+)?)?)?")
+_DATE = re.compile(r"\d{4}([-/])\d\d\1\d\d([ T]\d\d:\d\d(:\d\d([.]\d+)?)?(?P<zone>Z|[-+]\d\d:?\d\d)?)?")
 _CODE = re.compile(r"0\d\d+")
 
 
@@ -107,13 +108,14 @@ def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
     if values is None and (pair := _pair({cells[i].casefold() for i in others})):
         values, words = [cells[i].casefold() == pair[0] for i in others], column
         how = (f"{pair[0]} is 1, {pair[1]} is 0",)
-    if values is None and others and all(_DATE.fullmatch(cells[i]) for i in others):
-        dates = pd.to_datetime(pd.Series([cells[i] for i in others]), format="ISO8601", errors="coerce", utc=False)
-        if dates.dtype.kind == "M" and dates.notna().all():
-            instants = np.full(len(cells) + 1, np.datetime64("NaT", "us"))
-            instants[others] = dates.to_numpy().astype("datetime64[us]")
-            marked = {cell: sum(counts[i] for i, m in marks.items() if m == cell) for cell in marks.values() if cell}
-            return pd.Series(instants[codes], index=column.index, name=column.name), Reading(marked, ("read as dates",))
+    if values is None and (dates := _as_dates([cells[i] for i in others])) is not None:
+        instants = np.full(len(cells) + 1, np.datetime64("NaT", "us"))
+        instants[others] = dates.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
+        marked = {cell: sum(counts[i] for i, m in marks.items() if m == cell) for cell in marks.values() if cell}
+        read = pd.Series(instants[codes], index=column.index, name=column.name)
+        if dates.dt.tz is not None:
+            return read.dt.tz_localize("UTC"), Reading(marked, ("read as instants, in UTC",))
+        return read, Reading(marked, ("read as dates",))
     if values is None:
         gone = [i for i, cell in enumerate(cells) if cell.casefold() in MISSING]
         code = ("codes with leading zeros are kept as they are",) if holds_codes(cells) else ()
@@ -149,6 +151,19 @@ def _as_numbers(cells: Sequence[str], decimal: str) -> tuple[list[int | float] |
     return [number.value for number in numbers], tuple(how)
 
 
+def _as_dates(cells: Sequence[str]) -> pd.Series | None:
+    """The instants that cells stand for, all of them with a time zone (UTC then) or none; None unless all do."""
+    import pandas as pd
+
+    found = [_DATE.fullmatch(cell) for cell in cells]
+    zoned = {match is not None and match["zone"] is not None for match in found}
+    if not cells or None in found or len(zoned) > 1:
+        return None
+    texts = pd.Series([cell.replace("/", "-") for cell in cells])
+    dates = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=zoned == {True})
+    return dates if dates.dtype.kind == "M" and dates.notna().all() else None
+
+
 def _number(cell: str, decimal: str) -> _Number | None:
     """The number that a cell stands for; None where it stands for none."""
     found = _NUMBERS[decimal].fullmatch(cell)
@@ -172,18 +187,20 @@ def _pair(cells: set[str]) -> tuple[str, str] | None:
 
 def find_decimal(columns: Sequence[Sequence[str]]) -> str:
     """The decimal mark of a file, from the cells of its columns: a comma where only that explains them, or a point."""
-    cells = [cell.strip("-+()") for column in columns for cell in column]
-    if any(map(_DECIMAL["."].fullmatch, cells)):
+    bare = [_AROUND_NUMBER.sub("", cell) for column in columns for cell in column]
+    if any(map(_DECIMAL["."].fullmatch, bare)):
         return "."
-    if any(map(_DECIMAL[","].fullmatch, cells)):
+    if any(map(_DECIMAL[","].fullmatch, bare)):
         return ","
-    grouped = [cell for cell in cells if _GROUPED.fullmatch(cell)]
+    grouped = [cell for column in columns for cell in column if _GROUPED.fullmatch(cell.strip("-+()"))]
     if not grouped or any(cell.count(",") > 1 for cell in grouped):
         return "."
     # 1,234 is either: thousands where its column also has whole numbers without a comma.
     mixed = [column for column in columns if any(map(_GROUPED.fullmatch, column)) and any(map(str.isdecimal, column))]
     return "." if mixed else ","
 
+
+_AROUND_NUMBER = re.compile(rf"^[-+−(\s]*(?:{CURRENCY})?[-+−\s]*|\s*(?:%|{CURRENCY})?[)\s]*$", re.IGNORECASE)
 
 # Numbers that have this decimal mark for sure, and such as could be either: three digits after every comma.
 _GROUPED = re.compile(r"[1-9]\d{0,2}(,\d{3})+")

@@ -134,13 +134,11 @@ def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = Tru
                     f"Replace it by a finite number{or_drop}."
                 )
     for column in wrong:
-        rows = _rows_of_text(frame[column])
-        if 2 * len(rows) <= frame[column].notna().sum():
-            value = _short(frame[column].iloc[rows[0]])
-            more = f" and {len(rows) - 1:,} more cells" if len(rows) > 1 else ""
+        words = _words_among_numbers(source, frame[column])
+        if words:
             or_drop = f", or leave the column out with {_drop_option([column])}" if may_drop else ""
             raise InvalidInputError(
-                f"Column {column!r} holds numbers, but {value!r} in {source.row(int(rows[0]))}{more}. "
+                f"Column {column!r} holds {words}. "
                 f"Write numbers there, or nothing where the value is not known{or_drop}."
             )
     if wrong:
@@ -156,8 +154,7 @@ def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = Tru
 def columns_to_leave_out(source: Source, columns: Sequence[str], *, mixed: bool = False) -> dict[str, str]:
     """The columns that say nothing of what rows are like, or say it in words, each with the reason.
 
-    Those are left in of which most cells are numbers: what stands in the others is a mistake to be mended. With
-    ``mixed`` words that several rows share stay, too.
+    With ``mixed`` words that several rows share stay, but where most cells are numbers.
     """
     reasons = {column: _why_left_out(source, column, mixed=mixed) for column in columns}
     return {column: reason for column, reason in reasons.items() if reason is not None}
@@ -168,14 +165,15 @@ def _why_left_out(source: Source, column: str, *, mixed: bool = False) -> str | 
     known = values.dropna()
     if known.empty:
         return "no value"
+    if not (_is_numeric(values) or _is_code(source, column)) and (words := _words_among_numbers(source, values)):
+        return words
     if mixed and not _is_numeric(values):
         of_their_own = (values.astype(str).value_counts() == 1).sum() if _holds_text(values) else 0
         if 2 * of_their_own > len(values):
             return _text_kind(source, column)
         return "the same value in every row" if len(known) == len(values) > 1 and known.nunique() == 1 else None
     if not _is_numeric(values):
-        most_are_numbers = 2 * len(_rows_of_text(values)) <= len(known)
-        return None if most_are_numbers and not _is_code(source, column) else _text_kind(source, column)
+        return _text_kind(source, column)
     if len(known) == len(values) > 1 and known.nunique() == 1:
         return "the same value in every row"
     return "it numbers the rows" if _numbers_rows(values) else None
@@ -238,6 +236,15 @@ def _rows_of_text(values: pd.Series) -> npt.NDArray[np.intp]:
 
     numbers = pd.to_numeric(values.astype("object"), errors="coerce")
     return np.flatnonzero((numbers.isna() & values.notna()).to_numpy())
+
+
+def _words_among_numbers(source: Source, values: pd.Series) -> str:
+    """What is no number in a column that is not numeric, where most cells are numbers; nothing elsewhere."""
+    rows = _rows_of_text(values)
+    if values.dtype.kind in "mM" or len(rows) == 0 or 2 * len(rows) > values.notna().sum():
+        return ""
+    more = f" and {len(rows) - 1:,} more cells" if len(rows) > 1 else ""
+    return f"numbers, but {_short(values.iloc[rows[0]])!r} in {source.row(int(rows[0]))}{more}"
 
 
 def _short(value: object) -> str:
@@ -447,6 +454,8 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
             note(f"{column}: {source.readings[column]}")
     if left_out:
         note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
+    if mixed and (partly := ",".join(name for name, reason in left_out.items() if reason.startswith("numbers, but"))):
+        note(f"{partly}: --number takes such words as missing, --category all cells as levels")
     if mixed and (codes := [c for c in frame.columns if c not in by_name and _may_be_codes(frame[c])]):
         note(f"{', '.join(codes)}: taken as numbers; if they are codes, --category {','.join(codes)}")
     own = taken[list(frame.columns)]

@@ -393,7 +393,11 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _labeled(self, names: Mapping[Any, str | None] | None = None) -> LabeledTree:
         """The fitted tree as readouts take it, with these names of clusters on top."""
-        return LabeledTree(self.tree_, self._columns_of_fit(), self._leaf_counts, self.classes_, self._names(names))
+        return self._labeled_by(self._columns_of_fit(), self._names(names))
+
+    def _labeled_by(self, columns: Columns, names: Mapping[Any, str]) -> LabeledTree:
+        refuses = getattr(self, "handle_unknown", "outside") == "error"
+        return LabeledTree(self.tree_, columns, self._leaf_counts, self.classes_, names, refuses_unknown=refuses)
 
     def _read_rows_of_fit(self, X: Any, sample_weight: Any, stages: Stages) -> Table:
         """The table of a fit: numbers alone, or whatever columns where the estimator takes them."""
@@ -425,7 +429,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
                 names = tuple(name for name in names if name in columns.names)
             check_same_columns(columns, Columns(names, True), estimator=type(self).__name__, tested=tested)
             columns = columns if columns.has_names else Columns(names, True, columns.kinds)
-        labeled = LabeledTree(self.tree_, columns, self._leaf_counts, self.classes_, self.cluster_names_)
+        labeled = self._labeled_by(columns, self.cluster_names_)
         return TreeColumn(labeled, self.predict, lambda dialect: tree_sql(labeled, dialect=dialect, form="case"))
 
     # Limits, where the estimator has them.

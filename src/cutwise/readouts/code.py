@@ -56,6 +56,12 @@ def tree_python(labeled: LabeledTree, *, function: str = "cluster_of") -> str:
         lines.append("            return None")
     for feature in tested:
         lines += _read(spoken[feature], kinds[feature])
+        if feature in labeled.closed:
+            levels = ", ".join(map(_literal, kinds[feature].levels or ()))
+            lines += [
+                f"    if {spoken[feature]} not in ({levels},):  # a level that was never seen",
+                "        return None",
+            ]
     for leaf, regions, _ in walk_leaves(labeled.tree):
         if any(region.is_empty for region in regions.values()):
             continue  # no value reaches this leaf

@@ -30,7 +30,8 @@ class LabeledTree:
     those of fit, or held-out ones. Left out, the sizes are those that the tree was grown with, if it knows them, and
     purity is not known. ``classes`` (n_clusters,): the label that ``predict`` gives for every cluster code; the codes
     themselves when left out. ``cluster_names``: as ``read_cluster_names`` gives them. ``has_names``: whether the names
-    came with the table, to be asked of others; left out, whether there are any. Raises ``InvalidInputError``: names,
+    came with the table, to be asked of others; left out, whether there are any. ``refuses_unknown``: whether rows with
+    levels that fit never saw get no cluster. Raises ``InvalidInputError``: names,
     classes or counts that do not fit the tree.
     """
 
@@ -43,8 +44,10 @@ class LabeledTree:
         cluster_names: Mapping[Any, str] | None = None,
         *,
         has_names: bool | None = None,
+        refuses_unknown: bool = False,
     ) -> None:
         self.tree = tree
+        self.refuses_unknown = refuses_unknown
         if names is None:
             names = Columns(tuple(f"x{i}" for i in range(tree.n_features)), has_names=False)
         self.columns = names if isinstance(names, Columns) else Columns(tuple(names), has_names is None or has_names)
@@ -70,6 +73,12 @@ class LabeledTree:
                 "Give the label of every code."
             )
         self.cluster_names = dict(cluster_names or {})
+
+    @property
+    def closed(self) -> list[int]:
+        """The tested categories whose levels are all known: a row with another one gets no cluster."""
+        kinds = [(feature, self.columns.kinds[feature]) for feature in self.tested if self.refuses_unknown]
+        return [feature for feature, kind in kinds if kind.name == "category" and not kind.has_other]
 
     @property
     def names(self) -> tuple[str, ...]:

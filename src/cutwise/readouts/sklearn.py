@@ -19,7 +19,7 @@ from cutwise.exceptions import InvalidInputError
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import read_table
 from cutwise.table.table import Columns
-from cutwise.tree.threshold_tree import ThresholdTree, preorder
+from cutwise.tree.threshold_tree import NodeTest, ThresholdTree, preorder
 
 from .conditions import Condition
 from .labeled_tree import LabeledTree
@@ -35,18 +35,25 @@ Float64 = npt.NDArray[np.float64]
 Bounds = Mapping[int, tuple[float, float]]
 
 
+RuleTest = tuple[int, tuple[int, ...] | None, float | None]
+
+
 class RuleColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The columns that a tree asks about, as numbers: what a genuine scikit-learn tree of the same rules is grown on.
 
-    Numbers stay, missing ones are nan; dates, durations and ordered levels are whole numbers; every set of levels that
-    is asked for is a column of its own, 1 where the value is among them and 0 elsewhere, named after the rule.
+    Numbers stay, missing ones are nan, and ordered levels are whole numbers. Every set of levels that is asked for is a
+    column of its own, 1 where the value is among them and 0 elsewhere, named after the rule; and so is every boundary
+    of dates and durations, which float32 would blur: 0 before it, and 1 from it on.
 
-    ``columns``: those of fit. ``tests``: of the output's columns, each a column's position and levels or None.
+    ``columns``: those of fit. ``tests``: of the output's columns, each a column's position, levels or None, and the
+    threshold of such a boundary or None.
+    ``unknown``: what levels are that fit never saw, as ``handle_unknown`` of estimators.
     """
 
-    def __init__(self, columns: Columns, tests: tuple[tuple[int, tuple[int, ...] | None], ...]) -> None:
+    def __init__(self, columns: Columns, tests: tuple[RuleTest, ...], unknown: str = "outside") -> None:
         self.columns = columns
         self.tests = tests
+        self.unknown = unknown
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -57,20 +64,24 @@ class RuleColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: Any) -> Float64:
         """The columns of the rules, float64."""
-        asked = np.unique([column for column, _ in self.tests])
-        table = read_table(X, fitted=self.columns, tested=asked)
+        asked = np.unique([column for column, *_ in self.tests])
+        table = read_table(X, fitted=self.columns, tested=asked, unknown=self.unknown)
         values = np.asarray(as_dense(table.values), dtype=np.float64)
-        return np.column_stack(
-            [values[:, f] if levels is None else np.isin(values[:, f], levels) for f, levels in self.tests]
-        ).astype(np.float64)
+        found = []
+        for f, levels, end in self.tests:
+            x = values[:, f] if levels is None else np.isin(values[:, f], levels)
+            found.append(x if end is None else np.where(np.isnan(x), np.nan, x > end))
+        return np.column_stack(found).astype(np.float64)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """The columns' names, and the rules of the sets."""
         names, kinds = self.columns.names, self.columns.kinds
         return np.array(
             [
-                names[f] if levels is None else str(Condition(f, names[f], levels=levels, kind=kinds[f]))
-                for f, levels in self.tests
+                names[f]
+                if levels is None and end is None
+                else str(Condition(f, names[f], lower=-np.inf if end is None else end, levels=levels, kind=kinds[f]))
+                for f, levels, end in self.tests
             ],
             dtype=object,
         )
@@ -82,18 +93,28 @@ def to_sklearn(
     """The tree as ``to_decision_tree`` gives it; behind a step that makes numbers of columns of other kinds."""
     tree, columns = labeled.tree, labeled.columns
     asked = [tree.test(node) for node in np.flatnonzero(tree.feature >= 0).tolist()]
-    if all(columns.kinds[test.feature].name in ("number", "integer", "bool") for test in asked):
+    if not asked or all(kind.name in ("number", "integer", "bool") for kind in columns.kinds):
         return to_decision_tree(labeled, gaps, middle=middle)
-    tests = sorted({(test.feature, test.levels or None) for test in asked}, key=lambda t: (t[0], t[1] or ()))
+
+    def rule(test: NodeTest) -> RuleTest:
+        is_end = test.levels is None and columns.kinds[test.feature].name in ("date", "duration")
+        return test.feature, test.levels or None, test.threshold if is_end else None
+
+    tests = sorted(set(map(rule, asked)), key=lambda t: (t[0], t[1] or (), -np.inf if t[2] is None else t[2]))
     position = {test: i for i, test in enumerate(tests)}
     feature, threshold = tree.feature.copy(), tree.threshold.copy()
     left, right = tree.children_left.copy(), tree.children_right.copy()
     levels: list[tuple[int, ...] | None] = [None] * tree.n_nodes
+    gaps = None if gaps is None else gaps.copy()
     for node, test in zip(np.flatnonzero(tree.feature >= 0).tolist(), asked, strict=True):
-        feature[node] = position[test.feature, test.levels or None]
+        feature[node] = position[rule(test)]
         levels[node] = None if test.levels else test.levels
         if test.levels:  # 1 lies right of the cut
             threshold[node], left[node], right[node] = 0.5, right[node], left[node]
+        elif rule(test)[2] is not None:
+            threshold[node] = 0.5
+            if gaps is not None:
+                gaps[node] = np.nan
     flat = ThresholdTree.from_unordered(
         children_left=left,
         children_right=right,
@@ -106,7 +127,7 @@ def to_sklearn(
         levels=levels,
         unknown=tree.unknown,
     )
-    step = RuleColumns(columns, tuple(tests))
+    step = RuleColumns(columns, tuple(tests), "error" if labeled.refuses_unknown else "outside")
     names = Columns(tuple(step.get_feature_names_out().tolist()), has_names=False)
     order = preorder(left, right)
     placed = None if gaps is None else gaps[order]

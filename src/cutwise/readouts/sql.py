@@ -112,7 +112,8 @@ def tree_sql(
     statement = writer.statement(case, form, source, column, target)
     known_as = labeled.cluster_names if values == "labels" else {}
     placed = [labeled.columns.kinds[feature].places_missing for feature in labeled.tested]
-    return "\n".join([*_comments(dialect, nulls, form, column, known_as, placed), writer.text(statement)])
+    comments = _comments(dialect, nulls, form, column, known_as, placed, bool(labeled.closed))
+    return "\n".join([*comments, writer.text(statement)])
 
 
 class _Writer:
@@ -169,6 +170,9 @@ class _Writer:
         # Where missing values were there at fit, the conditions say where they go.
         asked = [feature for feature in tested if not kinds[feature].places_missing]
         absent = [test for feature in asked for test in self.absence(names[feature], kinds[feature])]
+        for f in labeled.closed:
+            levels = tuple(range(len(kinds[f].levels or ())))
+            absent.append(self.membership(Condition(f, names[f], levels=levels, outside=True, kind=kinds[f]), levels))
         branches = [
             exp.If(this=self.chain(absent[i : i + _LONGEST_CHAIN], exp.Or), true=self.label(nulls))
             for i in range(0, len(absent), _LONGEST_CHAIN)
@@ -418,17 +422,27 @@ def _check_nulls(nulls: Any, labels: Sequence[Any]) -> None:
 
 
 def _comments(
-    dialect: str, nulls: Any, form: str, column: str, known_as: Mapping[Any, str], placed: Sequence[bool]
+    dialect: str,
+    nulls: Any,
+    form: str,
+    column: str,
+    known_as: Mapping[Any, str],
+    placed: Sequence[bool],
+    refuses_unknown: bool,
 ) -> list[str]:
     """What a reader of the SQL has to know. Without semicolons and quotes: simple-minded drivers look for them.
 
-    ``placed``: of every tested column, whether the rules place rows without a value in it.
+    ``placed``: of every tested column, whether the rules place rows without a value in it. ``refuses_unknown``: whether
+    they place no rows with levels that fit never saw.
     """
     missing = "NULL or text that is no number" if dialect == "sqlite" else "NULL or NaN"
     where = "a tested column that had no gaps at fit" if any(placed) else "a tested column"
     lines = ["Clusters by cutwise, for every row the one that predict gives. Comparisons are in double precision."]
+    given = "NULL" if nulls is None else quoted(nulls)
     if not placed or not all(placed):
-        lines.append(f"A row with {missing} in {where} gets {'NULL' if nulls is None else quoted(nulls)}.")
+        lines.append(f"A row with {missing} in {where} gets {given}.")
+    if refuses_unknown:
+        lines.append(f"A row with a level that was never seen at fit gets {given}.")
     if form == "update":
         lines.append(f"The column {quoted(column)} has to be there already.")
     lines += [f"{quoted(label)} = {quoted(name)}" for label, name in known_as.items()]
