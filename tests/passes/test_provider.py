@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cutwise import core
 from cutwise.passes import provider
-from cutwise.passes.provider import PassProvider, Rows
+from cutwise.passes.provider import PassProvider
 from cutwise.reference.objective import fixed_costs
 from cutwise.table.intake import read_table
 from cutwise.table.table import INTEGER, NUMBER, encode_table
@@ -20,10 +20,26 @@ ALGORITHMS = ("exkmc", "imm", "exgreedy", "exshallow", "expand")
 
 
 @dataclass
+class AllRows:
+    """A table, and what its rows add; where they are in trees is seen anew by each pass."""
+
+    values: np.ndarray
+    labels: np.ndarray
+    base: np.ndarray
+    excess: np.ndarray
+    weights: np.ndarray | None
+    nodes: np.ndarray
+    codes: np.ndarray | None = None
+
+    def read(self, name):
+        return getattr(self, name)
+
+
+@dataclass
 class Parts:
     """A table in parts, and the bins that are given."""
 
-    rows: Rows
+    rows: AllRows
     edges: list
     parts: list
     kinds: tuple
@@ -34,13 +50,16 @@ class Parts:
     def begin(self):
         return np.cumsum([0, *(len(e) + 1 for e in self.edges)])
 
-    def passed(self, what):
+    def __post_init__(self):
+        self.low, self.high = np.full((2, self.begin[-1]), [[np.inf], [-np.inf]])
+        matrix = core.as_matrix(self.rows.values)
+        self.rows.codes = core.bin_codes(matrix, np.concatenate(self.edges), self.begin, self.low, self.high)
+
+    def passed(self, what, owner):
         self.passes.append(what)
         for part in self.parts:
-            r = self.rows
-            codes = core.bin_codes(core.as_matrix(r.values[part]), np.concatenate(self.edges), self.begin)
-            weights = None if r.weights is None else r.weights[part]
-            yield Rows(r.values[part], codes, r.labels[part], r.base[part], r.excess[part], weights)
+            taken = (None if own is None else own[part] for own in vars(self.rows).values())
+            yield AllRows(*taken)
 
 
 def both(X, centers, weights, edges, parts, algorithm, **options):
@@ -58,7 +77,7 @@ def both(X, centers, weights, edges, parts, algorithm, **options):
     in_memory = grow_tree(rows, nearest(values), centers, costs, depth_penalty=0.1, gini=True, **options)
     own = fixed_costs(core.as_matrix(X), centers, weights=weights)
     source = Parts(
-        Rows(X, np.empty((0, 0), np.uint8), nearest(X), own.base.astype(np.int64), own.excess, weights),
+        AllRows(X, nearest(X), own.base, own.excess, weights, np.zeros(len(X), dtype=np.int32)),
         edges,
         parts,
         (INTEGER if X.dtype.kind == "i" else NUMBER,) * X.shape[1],
@@ -126,4 +145,4 @@ def test_nodes_share_passes(algorithm):
     centers = X[rng.choice(len(X), 8, replace=False)]
     in_memory, passed, passes = both(X, centers, None, edges, [np.arange(3000)], algorithm, max_leaves=16)
     same(in_memory, passed)
-    assert len(passes) <= 20  # 15 splits, each of which needs two alone
+    assert len(passes) <= 21  # 15 splits, each of which needs two alone; cuts that tie are settled by one of their own

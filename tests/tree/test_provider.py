@@ -46,6 +46,7 @@ class Batches:
     batches: list[Batch]
     integer_columns: np.ndarray
     cuts: dict[int, tuple[NodeTest, int]] = field(default_factory=dict)
+    gap_of: dict[int, tuple[float, float]] = field(default_factory=dict)
     has_costs: bool = True
     searched: None = None
 
@@ -86,7 +87,7 @@ class Batches:
     def follow(self, separation: Any, node: Any, children: Sequence[Any]) -> None:
         """Survivors come with every question."""
 
-    def partition(self, node: int, test: NodeTest) -> tuple[tuple[float, float], tuple[float, float]]:
+    def partition(self, node: int, test: NodeTest) -> None:
         assert not test.is_interval
         left, right = -np.inf, np.inf
         for batch in self.passed(node):
@@ -94,7 +95,10 @@ class Batches:
             left = max(left, x[x <= test.threshold].max(initial=-np.inf))
             right = min(right, x[x > test.threshold].min(initial=np.inf))
         self.cuts[node] = (test, 2 * len(self.cuts) + 1)
-        return (left, right), (np.nan, np.nan)
+        self.gap_of[node] = (left, right)
+
+    def gaps(self, node: int) -> tuple[tuple[float, float], tuple[float, float]]:
+        return self.gap_of[node], (np.nan, np.nan)
 
     def number_of_row(self, numbers: Mapping[int, int]) -> np.ndarray:
         nodes = np.concatenate([self.node_of(batch) for batch in self.batches])

@@ -851,56 +851,81 @@ def partition_interval(
     row is.
     """
 
-def bin_codes(matrix: Matrix, edges: NDArray[numpy.float64], begin: NDArray[numpy.int64]) -> NDArray[numpy.uint8]:
+def bin_codes(
+    matrix: Matrix,
+    edges: NDArray[numpy.float64],
+    begin: NDArray[numpy.int64],
+    low: NDArray[numpy.float64],
+    high: NDArray[numpy.float64],
+) -> NDArray[numpy.uint8]:
     """
     The bin of every value, (n_rows, d): how many of its column's edges are below it.
 
-    edges: sorted, column after column; begin (d + 1,): the first bin of each column, where a column has one bin more than edges.
+    edges: sorted, column after column; begin (d + 1,): the first bin of each column, where a column has one bin more than edges. low, high
+    (begin[d],): the least and the largest value of each bin, kept along.
     """
 
 @overload
 def add_to_tallies(
-    matrix: Matrix,
     codes: NDArray[numpy.uint8],
     begin: NDArray[numpy.int64],
     node: NDArray[numpy.int32],
-    labels: NDArray[numpy.int32],
     weights: NDArray[numpy.int64] | None,
-    base: NDArray[numpy.int64],
-    excess: NDArray[numpy.int32],
-    order: NDArray[numpy.int32],
+    payload: NDArray[numpy.int32],
+    order: NDArray[numpy.int32] | None,
     n_survivors: NDArray[numpy.int32],
     sums: NDArray[numpy.int64],
-    sides: NDArray[numpy.int64] | None,
-    low: NDArray[numpy.float64],
-    high: NDArray[numpy.float64],
 ) -> None:
     """
     Add a batch of rows to the sums of their nodes, by column and bin.
 
-    codes (n, d), begin: as bin_codes gives and takes them. node (n,): of each row, -1 for none. sums (n_nodes, n_bins, 2 + 2 k): rows,
-    base, weight by label, costs by cluster. sides (n_nodes, n_bins, 2 k - 1) or None: what rows cost by the best of all survivors; of the
-    first s along the column, s = 1 .. m - 1, at s; of the others at k - 1 + s. order (n_nodes, d, k): survivors by coordinate, n_survivors
-    (n_nodes,): how many there are. low, high (n_nodes, n_bins): the least and the largest value, kept along.
+    codes (n, d), begin: as bin_codes gives and takes them. node (n,): of each row, -1 for none. payload (n, k): what each row adds, beside 1
+    and its weight; sums is of shape (n_nodes, n_bins, 2 + k). With order (n_nodes, d, k), clusters by coordinate, and n_survivors
+    (n_nodes,), how many of them a node has: payload is costs, and what is added are those by the best of all; of the first s along the
+    column, s = 1 .. n_survivors - 1, at s; of the others at k - 1 + s; sums is of shape (n_nodes, n_bins, 2 k + 1).
     """
 
 @overload
 def add_to_tallies(
-    matrix: Matrix,
     codes: NDArray[numpy.uint8],
     begin: NDArray[numpy.int64],
     node: NDArray[numpy.int32],
-    labels: NDArray[numpy.int32],
     weights: NDArray[numpy.int64] | None,
-    base: NDArray[numpy.int64],
-    excess: NDArray[numpy.int64],
-    order: NDArray[numpy.int32],
+    payload: NDArray[numpy.int64],
+    order: NDArray[numpy.int32] | None,
     n_survivors: NDArray[numpy.int32],
     sums: NDArray[numpy.int64],
-    sides: NDArray[numpy.int64] | None,
+) -> None: ...
+
+def rows_in_ranges(
+    matrix: Matrix,
+    node: NDArray[numpy.int32],
+    first: NDArray[numpy.int64],
+    column: NDArray[numpy.int32],
     low: NDArray[numpy.float64],
     high: NDArray[numpy.float64],
-) -> None: ...
+) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+    """
+    The rows of a batch whose values lie in ranges of their nodes: number of the row, number of the range, and value.
+
+    node (n,): of each row, -1 for none. first (n_nodes + 1,): where the ranges of each node start; column, low, high: of every range.
+    """
+
+def step_down(
+    matrix: Matrix,
+    node: NDArray[numpy.int32],
+    column: NDArray[numpy.int32],
+    threshold: NDArray[numpy.float64],
+    left: NDArray[numpy.int32],
+    right: NDArray[numpy.int32],
+    gaps: NDArray[numpy.float64],
+) -> None:
+    """
+    Bring rows from the node that each is in, (n,), to the leaf below it.
+
+    column (n_nodes,): -1 at leaves; threshold, left, right (n_nodes,): children come after their parents. gaps (n_nodes, 2): the largest value
+    that went left, and the least that went right, kept along.
+    """
 
 class Ranks:
     """

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError, UnsupportedInputError
-from cutwise.passes.provider import KnownTree, LeafRows, PassProvider
+from cutwise.passes.provider import LeafRows, PassProvider
 from cutwise.passes.rows import BatchedRows, Copies, PreparedRows
 from cutwise.passes.sources import LazyTable, as_lazy, check_column_name
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
@@ -229,7 +229,7 @@ class SearchByPasses(SearchCheaper):
 
     def _replay(self, tests: Tests, cluster: Int32 | None = None) -> GrowingTree:
         assert self.prepared is not None
-        return replay(KnownTree(self.prepared, *tests), *tests, cluster)
+        return replay(PassProvider(self.prepared), *tests, cluster)
 
 
 def grow_by_passes(

@@ -12,9 +12,10 @@ stay closed by a bound: Alsabti, Ranka, Singh (1998), *CLOUDS*.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import pairwise
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -36,47 +37,60 @@ Int64 = npt.NDArray[np.int64]
 
 Float64 = npt.NDArray[np.float64]
 
-TALLIED = 1 << 17
+TALLIED = 1 << 14
 """A range of so many rows is looked into value by value; one of more is split in parts first."""
 
 PARTS = 256
 
-MOST_BYTES = 1 << 28
+OPENED = 1 << 18
+"""Rows whose values are looked into by one pass: those of the ranges that promise most."""
+
+MOST_BYTES = 1 << 26
 """Sums that one pass adds up: of as many nodes as there is room for."""
 
 
-Wish = tuple[int, float, float]
-"""A range of a column that is to be looked into."""
+@dataclass(frozen=True, order=True)
+class Wish:
+    """A range of a column that is to be looked into.
 
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """A batch, and what every row adds: nothing of where it is in a tree.
-
-    ``values`` (n, d). ``codes`` (n, d) uint8: bins. ``labels`` (n,). ``base`` (n,), ``excess`` (n, k): fixed-point
-    costs, the row's least and what is above it. ``weights`` (n,): None where each row counts once.
+    ``bound``: no cut inside is better. ``n``: rows in it.
     """
 
-    values: npt.NDArray[np.generic]
-    codes: npt.NDArray[np.uint8]
-    labels: Int32
-    base: Int64
-    excess: npt.NDArray[Any]
-    weights: Int64 | None
+    bound: float
+    column: int
+    low: float
+    high: float
+    n: int
+
+
+class Rows(Protocol):
+    """A batch, and what every row adds, by name; read when it is asked for.
+
+    ``"values"`` (n, d). ``"codes"`` (n, d) uint8: bins. ``"labels"`` (n,). ``"base"`` (n,), ``"excess"`` (n, k):
+    fixed-point costs, the row's least and what is above it. ``"weights"`` (n,): None where each row counts once.
+    ``"nodes"`` (n,): that each row was in when it was last seen, 0 at first: kept or forgotten, as the source likes.
+    """
+
+    def read(self, name: str) -> Any:
+        """One of these, the same array every time."""
+        ...
 
 
 class Source(Protocol):
     """Rows that can be gone over as often as wanted.
 
-    ``kinds``: of the d columns. ``begin`` (d + 1,): the first bin of each. ``n_clusters``: k.
+    ``kinds``: of the d columns. ``begin`` (d + 1,): the first bin of each. ``low``, ``high`` (begin[d],): the least
+    and the largest value of every bin. ``n_clusters``: k.
     """
 
     kinds: tuple[ColumnKind, ...]
     begin: Int64
+    low: Float64
+    high: Float64
     n_clusters: int
 
-    def passed(self, what: str) -> Iterator[Rows]:
-        """All rows once; ``what`` the pass is for."""
+    def passed(self, what: str, owner: object) -> Iterator[Rows]:
+        """All rows once; ``what`` the pass is for, ``owner``: whose nodes they are in."""
         ...
 
 
@@ -84,48 +98,57 @@ class Source(Protocol):
 class Pieces:
     """The values of a node in one column, in order: single ones, and closed ranges, where ``low`` is below ``high``.
 
-    ``low``, ``high`` (p,): both occur. ``sums`` (p, 2 + 2 k): rows, base, weight by label, costs by cluster. ``sides``
-    (p, 2 k - 1), where centers are separated: see ``core.add_to_tallies``.
+    ``low``, ``high`` (p,): no row of the node is in between. ``sums`` (p, 2 + w): rows, weight, and what rows add.
     """
 
     low: Float64
     high: Float64
     sums: Int64
-    sides: Int64 | None
 
     @property
     def is_closed(self) -> npt.NDArray[np.bool_]:
         """By piece."""
         return self.low < self.high
 
-    def wish(self, column: int, i: int) -> Wish:
+    @property
+    def added(self) -> Int64:
+        """What the rows of every piece add, (p, w)."""
+        return self.sums[:, 2:]
+
+    def wish(self, column: int, i: int, bound: float = -math.inf) -> Wish:
         """The range of a piece of a column."""
-        return column, float(self.low[i]), float(self.high[i])
+        return Wish(bound, column, float(self.low[i]), float(self.high[i]), int(self.sums[i, 0]))
 
     def look_into(self, low: float, opened: Pieces) -> None:
         """Put what a closed range holds in its place."""
         i = int(np.searchsorted(self.low, low))
-        for name in ("low", "high", "sums", "sides"):
+        for name in ("low", "high", "sums"):
             own = getattr(self, name)
-            if own is not None:
-                setattr(self, name, np.concatenate([own[:i], getattr(opened, name), own[i + 1 :]]))
+            setattr(self, name, np.concatenate([own[:i], getattr(opened, name), own[i + 1 :]]))
+
+
+LABELS, COSTS, SIDES, BASE = "labels", "costs", "sides", "base"
+"""What rows add: their weight at their label, their costs by cluster, by the clusters of each side, and at least."""
 
 
 class Node:
     """A node: the rows that pass the tests above it, by what they add up to.
 
-    ``sums``: of all its rows, None before it is known. ``order`` (d, k): of its survivors, along every column, where
-    these are to be separated by what rows lose.
+    ``totals``: by kind, the sums over all rows; ``pieces``: the same by column and piece. ``order`` (d, k): its
+    survivors along every column, the last repeated, where these are to be separated by what rows lose. ``gap``: the
+    neighboring values of its test, once rows were seen to part there.
     """
 
-    def __init__(self, sums: Int64 | None = None) -> None:
-        self.sums = sums
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.totals: dict[str, Int64] = {}
+        self.pieces: dict[str, list[Pieces]] = {}
         self.survivors: Int32 | None = None
         self.order: Int32 | None = None
         self.test: NodeTest | None = None
         self.children: tuple[Node, Node] | None = None
         self.is_split = False  # in the tree, not only ahead of it
-        self.columns: list[Pieces] | None = None
+        self.gap: Gap | None = None
         self.contents: dict[int, list[set[int]]] = {}  # by column and piece: what tells apart its rows
 
 
@@ -159,7 +182,9 @@ class PassProvider:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._k = source.n_clusters
-        self._root = Node()
+        self._owner = object()  # of what the source keeps of rows
+        self._made: list[Node] = []
+        self._root = self._new_node()
         self._nodes: list[Node] = [self._root]
 
     # What a tree asks -------------------------------------------------------------------------------------------------
@@ -179,7 +204,9 @@ class PassProvider:
 
     def size(self, node: int) -> int:
         """See :class:`Provider`."""
-        return int(self._sums(self._nodes[node])[0])
+        own = self._nodes[node]
+        known = next(iter(own.totals.values()), None)
+        return int((self._total(own, LABELS) if known is None else known)[0])
 
     def n_samples(self, node: int) -> int:
         """See :class:`Provider`."""
@@ -187,12 +214,14 @@ class PassProvider:
 
     def sums(self, node: int, payload: Any) -> NodeSums:
         """See :class:`Provider`; bin by bin they stay here."""
+        own, kind = self._nodes[node], COSTS if isinstance(payload, CostPayload) else LABELS
+        if kind not in own.totals:
+            self._columns(own, kind)
         return NodeSums(self.totals(node, payload), None)
 
     def totals(self, node: int, payload: Any) -> Int64:
         """See :class:`Provider`."""
-        sums = self._sums(self._nodes[node])
-        return (sums[2 + self._k :] if isinstance(payload, CostPayload) else sums[2 : 2 + self._k]).copy()
+        return self._total(self._nodes[node], COSTS if isinstance(payload, CostPayload) else LABELS)[2:].copy()
 
     def follow(self, separation: Any, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
         """See :class:`Provider`."""
@@ -200,225 +229,259 @@ class PassProvider:
             own = self._nodes[child.number]
             own.survivors = child.survivors
             if isinstance(separation, NearestTwo) and len(child.survivors) > 1:
-                own.order = np.zeros((self.n_columns, self._k), dtype=np.int32)
-                for f in range(self.n_columns):
-                    along = np.argsort(separation.coordinates[child.survivors, f], kind="stable")
-                    own.order[f, : len(along)] = child.survivors[along]
+                along = np.argsort(separation.coordinates[child.survivors], axis=0, kind="stable").T
+                order = child.survivors[np.pad(along, ((0, 0), (0, self._k - along.shape[1])), mode="edge")]
+                own.order = np.ascontiguousarray(order, dtype=np.int32)
 
-    def partition(self, node: int, test: NodeTest) -> tuple[Gap, Gap]:
+    def partition(self, node: int, test: NodeTest) -> None:
         """See :class:`Provider`."""
         own = self._nodes[node]
-        pieces = self._columns(own)[test.feature]
-        while (through := pieces.is_closed & (pieces.low <= test.threshold) & (test.threshold < pieces.high)).any():
-            i = int(through.argmax())
-            self._look_into({own: [pieces.wish(test.feature, i)]})
         self._split(own, test)
-        own.is_split, own.contents = True, {}
+        own.is_split, own.pieces, own.contents = True, {}, {}
         assert own.children is not None
         self._nodes += own.children
-        left = pieces.high <= test.threshold
-        gap = (float(pieces.high[left].max(initial=-math.inf)), float(pieces.low[~left].min(initial=math.inf)))
-        own.columns = None
-        return gap, (math.nan, math.nan)
+
+    def gaps(self, node: int) -> tuple[Gap, Gap]:
+        """See :class:`Provider`."""
+        own = self._nodes[node]
+        if own.gap is None:
+            self._add_up("gaps of the tree", (), None, LABELS)
+        assert own.gap is not None
+        return own.gap, (math.nan, math.nan)
 
     def number_of_row(self, numbers: Mapping[int, int]) -> Int32:
         """See :class:`Provider`: of what leaves hold by label, k a leaf, as ``leaf_sums`` has it."""
         return np.repeat(np.array(list(numbers.values()), dtype=np.int32), self._k)
 
-    def leaf_weights(self) -> Int64:
-        """Weight of the rows of every leaf by label, (n_leaves, k), leaves in the order they were made."""
-        return np.array([self._sums(node)[2 : 2 + self._k] for node in self._nodes if not node.is_split])
-
     def leaf_rows(self, tree: ThresholdTree, leaf_of_row: Int32) -> LeafRows:
         """See :class:`Provider`."""
-        return LeafRows(self._source, tree, leaf_of_row[:: self._k].copy(), self.leaf_weights())
+        weights = np.array([self._total(node, LABELS)[2:] for node in self._nodes if not node.is_split])
+        return LeafRows(self._source, tree, leaf_of_row[:: self._k].copy(), weights)
 
     def search(self, node: int, search: Any) -> Any:
         """See :class:`Provider`."""
         own = self._nodes[node]
         if isinstance(search, FewestByModes):  # there are no categories
             return search.cut
+        kind = _KINDS[type(search)]
         while True:
-            self._columns(own)
+            self._columns(own, kind)
             found, wishes = self._look(own, search)
             if not wishes:
                 break
             # Others will ask alike: what is known of them says which ranges.
             asked = {own: wishes}
             for other in self._open():
-                if other is not own and other.columns is not None and (like := _of_node(search, other)) is not None:
+                if other is not own and kind in other.pieces and (like := _of_node(search, other)) is not None:
                     asked[other] = self._look(other, like)[1]
-            self._look_into(asked)
+            self._look_into(kind, asked)
         if isinstance(found, LeafCut) and own.children is None:
             self._split(own, found.test)
         return found
 
     # Passes -----------------------------------------------------------------------------------------------------------
 
+    def _new_node(self) -> Node:
+        self._made.append(Node(len(self._made)))
+        return self._made[-1]
+
     def _open(self) -> list[Node]:
         """The leaves, and the children of splits that are likely to come."""
         leaves = [node for node in self._nodes if not node.is_split]
         return leaves + [child for leaf in leaves for child in leaf.children or ()]
 
-    def _sums(self, node: Node) -> Int64:
-        if node.sums is None:
-            self._columns(node)
-        assert node.sums is not None
-        return node.sums
+    def _total(self, node: Node, kind: str) -> Int64:
+        """The sums over all rows of a node, and by the same pass those of all that are open."""
+        if kind not in node.totals:
+            for other in self._open() if kind == COSTS else ():
+                if other.survivors is not None and len(other.survivors) > 1 and LABELS not in other.pieces:
+                    self._columns(other, LABELS)  # its cuts will be asked for next
+                    return node.totals[kind]
+            self._add_up("sums of nodes", (), None, kind)
+        return node.totals[kind]
 
-    def _columns(self, node: Node) -> list[Pieces]:
+    def _columns(self, node: Node, kind: str) -> list[Pieces]:
         """The columns of a node, and by the same pass those of all that are open."""
-        if node.columns is None:
-            k, n_bins = self._k, int(self._source.begin[-1])
-            others = [n for n in self._open() if n.columns is None and n is not node]
-            # A leaf that keeps its only center has nothing to be asked before it is expanded.
-            others = [n for n in others if n.survivors is None or len(n.survivors) > 1 or node.survivors is None
-                      or len(node.survivors) < 2]  # fmt: skip
-            room = max(1, MOST_BYTES // (8 * n_bins * (4 * k + 3)))
-            self._add_up([node, *others[: room - 1]])
-        assert node.columns is not None
-        return node.columns
+        if kind not in node.pieces:
+            others = [n for n in self._open() if kind not in n.pieces and n is not node]
+            if kind == SIDES:
+                others = [n for n in others if n.order is not None]
+            elif node.survivors is not None and len(node.survivors) > 1:
+                # A leaf that keeps its only center has nothing to be asked before it is expanded.
+                others = [n for n in others if n.survivors is None or len(n.survivors) > 1]
+            room = max(1, MOST_BYTES // (8 * int(self._source.begin[-1]) * _width(kind, self._k)))
+            # Of nodes that are separated by labels, costs of all rows settle ties.
+            more = {SIDES: BASE, LABELS: None if node.survivors is None else COSTS}.get(kind)
+            self._add_up("sums of nodes", [node, *others[: room - 1]], kind, more)
+        return node.pieces[kind]
 
     def _split(self, node: Node, test: NodeTest) -> None:
         """Make the children of a node, unless they were made ahead."""
-        if node.children is None or node.test != test:
-            pieces = self._columns(node)[test.feature]
+        if node.children is not None and node.test == test:
+            return
+        if node.children is not None:
+            self._owner = object()  # rows went to other children
+        node.test, node.children, node.gap = test, (self._new_node(), self._new_node()), None
+        for kind, columns in node.pieces.items():
+            pieces = columns[test.feature]
+            if (pieces.is_closed & (pieces.low <= test.threshold) & (test.threshold < pieces.high)).any():
+                continue
             left = pieces.high <= test.threshold
-            node.test, node.children = test, (Node(pieces.sums[left].sum(axis=0)), Node(pieces.sums[~left].sum(axis=0)))
+            for child, side in zip(node.children, (left, ~left), strict=True):
+                child.totals[kind] = pieces.sums[side].sum(axis=0)
 
-    def _routed(self, rows: Rows) -> Iterator[tuple[Node, npt.NDArray[np.intp]]]:
-        """The rows of a batch that every node holds, of all that are no inner node, and of those split ahead."""
-        nodes, right, column, threshold = list[Node](), list[int](), list[int](), list[float]()
-        pending = [(self._root, -1)]  # in preorder; a node, and that of which it is the right child
-        while pending:
-            node, parent = pending.pop()
-            i, test = len(nodes), node.test
-            if parent >= 0:
-                right[parent] = i
-            nodes.append(node)
-            right.append(-1)
-            column.append(-1 if test is None else test.feature)
-            threshold.append(math.nan if test is None else test.threshold)
-            if node.children is not None:
-                pending += [(node.children[1], i), (node.children[0], -1)]
-        links = np.array(right, dtype=np.int32)
-        found = core.apply(
-            core.as_matrix(rows.values), np.where(links < 0, -1, np.arange(1, len(nodes) + 1)).astype(np.int32), links,
-            np.array(column, dtype=np.int32), np.array(threshold), np.full(len(nodes), -math.inf),
-        )  # fmt: skip
-        for i, node in enumerate(nodes):
-            if not node.is_split:
-                yield node, np.flatnonzero((found == i) if right[i] < 0 else (found == i + 1) | (found == right[i]))
+    def _passed(self, what: str) -> Iterator[tuple[Rows, Int32]]:
+        """All rows once, and the number of the node that each is in."""
+        inner = [node for node in self._made if node.children is not None]
+        column, left, right = np.full((3, len(self._made)), -1, dtype=np.int32)
+        threshold, gaps = np.full(len(self._made), np.nan), np.tile([-math.inf, math.inf], (len(self._made), 1))
+        for node in inner:
+            assert node.test is not None
+            assert node.children is not None
+            i = node.number
+            column[i], threshold[i] = node.test.feature, node.test.threshold
+            left[i], right[i] = node.children[0].number, node.children[1].number
+        for rows in self._source.passed(what, self._owner):
+            nodes: Int32 = rows.read("nodes")
+            if inner and (column[nodes] >= 0).any():
+                core.step_down(core.as_matrix(rows.read("values")), nodes, column, threshold, left, right, gaps)
+            yield rows, nodes
+        for node in inner:
+            if node.gap is None:
+                node.gap = (float(gaps[node.number, 0]), float(gaps[node.number, 1]))
 
-    def _add_up(self, nodes: list[Node]) -> None:
-        """Sums of nodes by column and bin."""
-        k, begin, d = self._k, self._source.begin, self.n_columns
-        # Rows of a node whose children are wanted too count for each of them.
-        depths = {node: int(any(node in (leaf.children or ()) for leaf in self._nodes)) for node in nodes}
-        n_bins, m = int(begin[-1]), len(nodes)
-        sums = np.zeros((m, n_bins, 2 + 2 * k), dtype=np.int64)
-        order = np.zeros((m, d, k), dtype=np.int32)
-        n_survivors = np.zeros(m, dtype=np.int32)
+    def _layers(self, nodes: Iterable[Node]) -> list[Int32]:
+        """By number of a node, its place among some, -1: none; rows of a node split ahead are with its children."""
+        own, above = np.full((2, len(self._made)), -1, dtype=np.int32)
         for i, node in enumerate(nodes):
-            if node.order is not None and node.survivors is not None:
-                order[i], n_survivors[i] = node.order, len(node.survivors)
-        sides = np.zeros((m, n_bins, 2 * k - 1), dtype=np.int64) if n_survivors.any() else None
-        low, high = np.full((m, n_bins), math.inf), np.full((m, n_bins), -math.inf)
-        number = {node: i for i, node in enumerate(nodes)}
-        for rows in self._source.passed("sums of nodes"):
-            matrix = core.as_matrix(rows.values)
-            layers = [np.full(len(rows.labels), -1, dtype=np.int32) for _ in range(1 + max(depths.values()))]
-            for node, at in self._routed(rows):
-                if node in number:
-                    layers[depths[node]][at] = number[node]
-            for layer in layers:
-                if (layer >= 0).any():
+            own[node.number] = i
+            for child in node.children or ():
+                above[child.number] = i
+        return [layer for layer in (own, above) if (layer >= 0).any()]
+
+    def _payload(self, rows: Rows, kind: str | None) -> npt.NDArray[Any]:
+        """What every row of a batch adds."""
+        if kind != LABELS:
+            payload: npt.NDArray[Any] = rows.read("base")[:, None] if kind == BASE else rows.read("excess")
+            return payload
+        labels: Int32 = rows.read("labels")
+        weights: Int64 | None = rows.read("weights")
+        payload = np.zeros((len(labels), self._k), dtype=np.int32 if weights is None else np.int64)
+        payload[np.arange(len(labels)), labels] = 1 if weights is None else weights
+        return payload
+
+    def _add_up(self, what: str, nodes: Sequence[Node], by_bin: str | None, in_all: str | None) -> None:
+        """Sums of nodes: one kind by column and bin, another over all rows of each that is open."""
+        source, k, m = self._source, self._k, len(nodes)
+        order, n_survivors = np.zeros((m, self.n_columns, k), dtype=np.int32), np.ones(m, dtype=np.int32)
+        for i, node in enumerate(nodes if by_bin == SIDES else ()):
+            assert node.order is not None
+            assert node.survivors is not None
+            order[i], n_survivors[i] = node.order, len(node.survivors)
+        whole = [node for node in self._open() if in_all is not None and in_all not in node.totals]
+        bins = np.zeros((m, int(source.begin[-1]), _width(by_bin, k)), dtype=np.int64)
+        totals = np.zeros((len(whole), 1, _width(in_all, k)), dtype=np.int64)
+        one_bin, layers, of_whole = np.array([0, 1]), self._layers(nodes), self._layers(whole)
+        for rows, numbers in self._passed(what):
+            for places, kind, sums in ((layers, by_bin, bins), (of_whole, in_all, totals)):
+                for place in (layer[numbers] for layer in places):
+                    if not (place >= 0).any():
+                        continue
+                    begin, codes = one_bin, np.zeros((len(place), 1), dtype=np.uint8)
+                    if sums is bins:
+                        begin, codes = source.begin, rows.read("codes")
                     core.add_to_tallies(
-                        matrix, rows.codes, begin, layer, rows.labels, rows.weights, rows.base, rows.excess, order,
-                        n_survivors, sums, sides, low, high,
+                        codes, begin, place, rows.read("weights"), self._payload(rows, kind),
+                        order if kind == SIDES else None, n_survivors, sums,
                     )  # fmt: skip
-        for i, node in enumerate(nodes):
-            node.columns = []
-            for f in range(d):
-                bins = slice(begin[f], begin[f + 1])
-                held = sums[i, bins, 0] > 0
-                of_sides = sides[i, bins][held] if sides is not None and n_survivors[i] else None
-                node.columns.append(Pieces(low[i, bins][held], high[i, bins][held], sums[i, bins][held], of_sides))
-            node.sums = node.columns[0].sums.sum(axis=0)
+        for node, total in zip(whole, totals, strict=True):
+            node.totals[str(in_all)] = total[0]
+        for node, of_node in zip(nodes, bins, strict=True):
+            pieces = []
+            for start, end in pairwise(source.begin.tolist()):
+                held = start + np.flatnonzero(of_node[start:end, 0])
+                pieces.append(Pieces(source.low[held], source.high[held], of_node[held]))
+            node.pieces[str(by_bin)], node.totals[str(by_bin)] = pieces, pieces[0].sums.sum(axis=0)
 
-    def _look_into(self, wishes: Mapping[Node, Sequence[Wish]]) -> None:
-        """Tally closed ranges of nodes by value."""
-        found: dict[tuple[Node, Wish], list[Pieces]] = {}
-        for rows in self._source.passed("ranges of values"):
-            for node, at in self._routed(rows):
-                for wish in wishes.get(node, ()):
-                    column, low, high = wish
-                    x = rows.values[at, column].astype(np.float64) + 0.0
-                    inside = (x >= low) & (x <= high)
-                    if inside.any():
-                        assert node.columns is not None
-                        pieces = node.columns[column]
-                        n = int(pieces.sums[np.searchsorted(pieces.low, low), 0])
-                        own = found.setdefault((node, wish), [])
-                        own.append(self._tally(rows, at[inside], x[inside], node, wish, n))
-                        while len(own) > 1 and 2 * len(own[-1].low) >= len(
-                            own[-2].low
-                        ):  # what is large is merged rarely
-                            own[-2:] = [_merged(own[-2], own[-1], *_parts(wish, n))]
-        for (node, wish), own in found.items():
-            assert node.columns is not None
-            pieces = node.columns[column := wish[0]]
-            n = int(pieces.sums[np.searchsorted(pieces.low, wish[1]), 0])
-            pieces.look_into(wish[1], reduce(lambda one, more: _merged(one, more, *_parts(wish, n)), own[::-1]))
-            node.contents.pop(column, None)
-
-    def _tally(self, rows: Rows, at: npt.NDArray[np.intp], x: Float64, node: Node, wish: Wish, n: int) -> Pieces:
-        k, excess = self._k, rows.excess[at].astype(np.int64)
-        sums = np.zeros((len(at), 2 + 2 * k), dtype=np.int64)
-        sums[:, 0], sums[:, 1], sums[:, 2 + k :] = 1, rows.base[at], excess
-        sums[np.arange(len(at)), 2 + rows.labels[at]] = 1 if rows.weights is None else rows.weights[at]
-        sides = None
-        if node.order is not None and node.survivors is not None and len(node.survivors) > 1:
-            m = len(node.survivors)
-            along = excess[:, node.order[wish[0], :m]]
-            sides = np.zeros((len(at), 2 * k - 1), dtype=np.int64)
-            sides[:, 0] = along.min(axis=1)
-            sides[:, 1:m] = np.minimum.accumulate(along, axis=1)[:, :-1]
-            sides[:, k : k + m - 1] = np.minimum.accumulate(along[:, ::-1], axis=1)[:, ::-1][:, 1:]
-        return _merged(Pieces(x, x, sums, sides), None, *_parts(wish, n))
+    def _look_into(self, kind: str, asked: Mapping[Node, Sequence[Wish]]) -> None:
+        """Tally closed ranges of nodes by value, those of many rows by parts, even in the order of float64."""
+        nodes, wishes, first, room = list(asked), list[Wish](), [0], OPENED
+        for node in nodes:
+            for wish in sorted(asked[node]):
+                cells = wish.n if wish.n <= TALLIED else PARTS
+                if cells <= room or not wishes:
+                    wishes.append(wish)
+                    room -= cells
+            first.append(len(wishes))
+        column = np.array([wish.column for wish in wishes], dtype=np.int32)
+        low, high = (np.array([getattr(wish, end) for wish in wishes]) for end in ("low", "high"))
+        parts = np.where([wish.n > TALLIED for wish in wishes], PARTS, 0).astype(np.uint64)
+        step = np.maximum((_place(high) - _place(low)) // np.maximum(parts, 1), 1)
+        step[parts == 0] = 1
+        layers, found = self._layers(nodes), list[_Opened]()
+        for rows, numbers in self._passed("ranges of values"):
+            for layer in layers:
+                at, which, x = core.rows_in_ranges(
+                    core.as_matrix(rows.read("values")), layer[numbers], np.array(first), column, low, high
+                )
+                if not len(at):
+                    continue
+                place = np.searchsorted(first, which, side="right") - 1
+                sums = np.empty((len(at), _width(kind, self._k)), dtype=np.int64)
+                sums[:, 0] = 1
+                sums[:, 1] = 1 if rows.read("weights") is None else rows.read("weights")[at]
+                if kind == SIDES:
+                    order = np.array([node.order for node in nodes])
+                    along = np.take_along_axis(rows.read("excess")[at], order[place, column[which]], axis=1)
+                    sums[:, 2] = along.min(axis=1)
+                    sums[:, 3 : 2 + self._k] = np.minimum.accumulate(along, axis=1)[:, :-1]
+                    sums[:, 2 + self._k :] = np.minimum.accumulate(along[:, ::-1], axis=1)[:, -2::-1]
+                else:
+                    sums[:, 2:] = self._payload(rows, kind)[at]
+                part = (_place(x) - _place(low)[which]) // step[which]
+                found.append(_Opened(which, part, x, x, sums).merged())
+                while len(found) > 1 and 2 * len(found[-1].low) >= len(found[-2].low):  # what is large is merged rarely
+                    found[-2:] = [found[-2].merged(found[-1])]
+        opened = reduce(_Opened.merged, found[::-1])
+        for i, wish in enumerate(wishes):
+            node = nodes[int(np.searchsorted(first, i, side="right")) - 1]
+            own = slice(*np.searchsorted(opened.which, [i, i + 1]))
+            node.pieces[kind][wish.column].look_into(
+                wish.low, Pieces(opened.low[own], opened.high[own], opened.sums[own])
+            )
+            node.contents.pop(wish.column, None)
 
     def _tell_rows_apart(self, node: Node, column: int, n: int) -> list[set[int]]:
         """Up to n hashes of what the rows of every piece of a column hold."""
         if column not in node.contents:
-            assert node.columns is not None
-            pieces = node.columns[column]
+            pieces = node.pieces[SIDES][column]
             found: list[set[int]] = [set() for _ in pieces.low]
-            for rows in self._source.passed("distinct rows"):
-                for other, at in self._routed(rows):
-                    if other is not node or not len(at):
-                        continue
-                    hashes = core.row_hashes(core.as_matrix(np.ascontiguousarray(rows.values[at])), 1)
-                    piece = np.searchsorted(pieces.high, rows.values[at, column].astype(np.float64))
-                    for i in np.unique(piece).tolist():
-                        if len(found[i]) < n:
-                            found[i] |= set(np.unique(hashes[piece == i])[:n].tolist())
+            layers = self._layers([node])
+            for rows, numbers in self._passed("distinct rows"):
+                at = np.flatnonzero(np.any([layer[numbers] >= 0 for layer in layers], axis=0))
+                if not len(at):
+                    continue
+                hashes = core.row_hashes(core.as_matrix(np.ascontiguousarray(rows.read("values")[at])), 1)
+                piece = np.searchsorted(pieces.high, rows.read("values")[at, column].astype(np.float64))
+                for i in np.unique(piece).tolist():
+                    if len(found[i]) < n:
+                        found[i] |= set(np.unique(hashes[piece == i])[:n].tolist())
             node.contents[column] = found
         return node.contents[column]
 
-    def _allowed(self, node: Node, limits: Limits | None) -> list[tuple[int, Pieces]]:
+    def _allowed(self, node: Node, kind: str, limits: Limits | None) -> list[tuple[int, Pieces]]:
         """The columns of a node that may be cut."""
-        assert node.columns is not None
         mask = None if limits is None else limits.columns
-        return [(f, pieces) for f, pieces in enumerate(node.columns) if mask is None or mask[f]]
+        return [(f, pieces) for f, pieces in enumerate(node.pieces[kind]) if mask is None or mask[f]]
 
     # Searches ---------------------------------------------------------------------------------------------------------
 
     def _look(self, node: Node, search: Any) -> tuple[Any, list[Wish]]:
         """What is found as far as is known, and the ranges that may hold something better."""
         if isinstance(search, CheapestCut):
-            return self._cheapest(node, slice(2 + self._k, None), _CostOfSides(), search.limits)
+            return self._cheapest(node, COSTS, _CostOfSides(), search.limits)
         if isinstance(search, FewestDisagree):
-            return self._cheapest(node, slice(2, 2 + self._k), _Disagreement(search.gini), search.limits)
+            return self._cheapest(node, LABELS, _Disagreement(search.gini), search.limits)
         if isinstance(search, FewestMistakes):
             return self._fewest_mistakes(node, search)
         if isinstance(search, CheapestTie):
@@ -427,16 +490,16 @@ class PassProvider:
         return self._least_induced(node, search)
 
     def _cheapest(
-        self, node: Node, payload: slice, score: _CostOfSides | _Disagreement, limits: Limits | None
+        self, node: Node, kind: str, score: _CostOfSides | _Disagreement, limits: Limits | None
     ) -> tuple[Any, list[Wish]]:
         """The cut whose sides cost least; see ``cuts/surrogate.cpp``."""
-        assert node.columns is not None
         best: tuple[Any, ...] | None = None
         closed: list[tuple[Int64, int, Pieces, npt.NDArray[np.intp]]] = []  # bounds, column, its pieces, which of them
         first: dict[int, Wish | None] = {}  # by column: the range that its lowest cut is in
-        for f, pieces in self._allowed(node, limits):
-            sums = pieces.sums[:, payload]
-            upto, total = np.cumsum(sums, axis=0), sums.sum(axis=0)
+        total = node.totals[kind][2:]
+        for f, pieces in self._allowed(node, kind, limits):
+            sums = pieces.added
+            upto = np.cumsum(sums, axis=0)
             counts = _counted(pieces, limits)
             cuts = np.flatnonzero(_are_allowed(limits, counts[1:-1], counts[-1], 1, 1))
             if len(cuts):
@@ -451,13 +514,15 @@ class PassProvider:
             if len(at):
                 closed.append((score.bounds(upto[at] - sums[at], total - upto[at]), f, pieces, at))
             first[f] = pieces.wish(f, 0) if len(at) and at[0] == 0 else None
-        uncut = int(
-            score.cut(node.columns[0].sums[:, payload].sum(axis=0)[None], np.zeros((1, self._k), np.int64))[0][0]
-        )
+        uncut = int(score.cut(total[None], np.zeros((1, self._k), np.int64))[0][0])
         limit = math.inf if best is None else best[0]
         if not score.has_second and limit >= uncut:
             limit = uncut - 1
-        wishes = [pieces.wish(f, i) for bounds, f, pieces, at in closed for i in at[bounds <= limit].tolist()]
+        wishes = [
+            pieces.wish(f, i, bound)
+            for bounds, f, pieces, at in closed
+            for i, bound in zip(at[bounds <= limit].tolist(), bounds[bounds <= limit].tolist(), strict=True)
+        ]
         if not wishes and not score.has_second and (best is None or best[0] >= uncut):
             # All cuts cost the same: the lowest of the lowest column is wanted.
             for f, lowest in first.items():
@@ -470,15 +535,14 @@ class PassProvider:
 
     def _fewest_mistakes(self, node: Node, search: FewestMistakes) -> tuple[Any, list[Wish]]:
         """All cuts that part the fewest rows from their centers; see ``cuts/mistakes.cpp``."""
-        assert node.columns is not None
         survivors, fewest, limits = search.node.survivors, -1, search.node.limits
         tied: list[tuple[int, Float64]] = []
-        closed: list[tuple[int, Wish]] = []
-        for f, pieces in self._allowed(node, limits):
+        closed: list[Wish] = []
+        for f, pieces in self._allowed(node, LABELS, limits):
             center = search.mistakes.coordinates[survivors, f]
             if center.min() == center.max():
                 continue
-            sums = pieces.sums[:, 2 + survivors]
+            sums = pieces.added[:, survivors]
             upto = np.vstack([np.zeros(len(survivors), dtype=np.int64), np.cumsum(sums, axis=0)])
             total, is_closed = upto[-1], pieces.is_closed
             # Cuts lie behind values of rows, and behind centers that are in no closed range.
@@ -504,36 +568,45 @@ class PassProvider:
             low, high = pieces.low[through, None], pieces.high[through, None]
             inside = (center > low) & (center < high)
             bounds = np.where(inside, np.minimum(left, right), np.where(center <= low, left, right)).sum(axis=1)
-            closed += [(bound, pieces.wish(f, i)) for bound, i in zip(bounds.tolist(), through.tolist(), strict=True)]
-        wishes = [wish for bound, wish in closed if fewest < 0 or bound <= fewest]
+            closed += [pieces.wish(f, i, bound) for bound, i in zip(bounds.tolist(), through.tolist(), strict=True)]
+        wishes = [wish for wish in closed if fewest < 0 or wish.bound <= fewest]
         features = np.repeat(np.array([f for f, _ in tied], dtype=np.int32), [len(x) for _, x in tied])
         found = (fewest, features, np.concatenate([x for _, x in tied]) if tied else np.empty(0))
         return found, wishes
 
     def _cheapest_tie(self, node: Node, search: CheapestTie) -> int:
-        assert node.columns is not None
-        survivors, costs = search.node.survivors, []
-        for f, x in zip(search.features.tolist(), search.thresholds.tolist(), strict=True):
-            pieces = node.columns[f]
-            left = pieces.sums[pieces.high <= x, 2 + self._k :].sum(axis=0)
-            goes_left = search.mistakes.coordinates[survivors, f] <= x
-            right = search.cost_totals - left
-            costs.append(int(left[survivors[goes_left]].min()) + int(right[survivors[~goes_left]].min()))
+        """Which of some cuts has sides that cost least, by a pass of its own."""
+        survivors, costs = search.node.survivors, list[int]()
+        starts = [0, *np.flatnonzero(np.diff(search.features)) + 1, len(search.features)]
+        groups = [slice(i, min(i + 255, end)) for start, end in pairwise(starts) for i in range(start, end, 255)]
+        begin = np.cumsum([0, *(group.stop - group.start + 1 for group in groups)])
+        columns, ends = search.features[[group.start for group in groups]], np.zeros((2, begin[-1]))
+        sums = np.zeros((1, begin[-1], 2 + self._k), dtype=np.int64)
+        for rows, numbers in self._passed("cuts that tie"):
+            matrix = core.as_matrix(np.ascontiguousarray(rows.read("values")[:, columns]))
+            codes = core.bin_codes(matrix, search.thresholds, begin, *ends)
+            weights, excess, n_survivors = rows.read("weights"), rows.read("excess"), np.ones(1, dtype=np.int32)
+            for layer in self._layers([node]):
+                core.add_to_tallies(codes, begin, layer[numbers], weights, excess, None, n_survivors, sums)
+        for group, first in zip(groups, begin.tolist(), strict=False):
+            upto = np.cumsum(sums[0, first : first + group.stop - group.start, 2:], axis=0)
+            for x, left in zip(search.thresholds[group].tolist(), upto, strict=True):
+                goes_left = search.mistakes.coordinates[survivors, search.features[group.start]] <= x
+                right = search.cost_totals - left
+                costs.append(int(left[survivors[goes_left]].min()) + int(right[survivors[~goes_left]].min()))
         return costs.index(min(costs))
 
     def _least_induced(self, node: Node, search: LeastInduced) -> tuple[SeparatingCut | None, list[Wish]]:
         """The cut after which the centers of each side serve their rows best; see ``cuts/induced.cpp``."""
-        assert node.columns is not None
         survivors, coordinates, k = search.node.survivors, search.nearest.coordinates, self._k
         m, limits = len(survivors), search.node.limits
         cuts: list[tuple[Int64, ...]] = []
-        closed: list[tuple[int, int, int, int, int, int]] = []
-        for f, pieces in self._allowed(node, limits):
+        closed: list[tuple[Int64, ...]] = []
+        for f, pieces in self._allowed(node, SIDES, limits):
             counts = _counted(pieces, limits)
             center = np.sort(coordinates[survivors, f])
-            assert pieces.sides is not None
-            weight = np.append(0, np.cumsum(pieces.sums[:, 2 : 2 + k].sum(axis=1)))
-            sides = np.vstack([np.zeros(2 * k - 1, dtype=np.int64), np.cumsum(pieces.sides, axis=0)])
+            weight = np.append(0, np.cumsum(pieces.sums[:, 1]))
+            sides = np.vstack([np.zeros(2 * k - 1, dtype=np.int64), np.cumsum(pieces.added, axis=0)])
             for s in range(1, m):
                 begin, end = center[s - 1], center[s]
                 if begin == end:
@@ -544,19 +617,19 @@ class PassProvider:
                     thresholds, at = thresholds[1:], at[1:]
                 within = _are_allowed(limits, counts[at], counts[-1], s, m - s)
                 thresholds, at = thresholds[within], at[within]
-                induced = sides[at, s] + (sides[-1, k - 1 + s] - sides[at, k - 1 + s])
-                cuts.append((induced, weight[at], np.full(len(at), s), np.full(len(at), f), thresholds, at))
+                right = sides[-1, k - 1 + s] - sides[:, k - 1 + s]
+                cuts.append((sides[at, s] + right[at], weight[at], np.full(len(at), s), np.full(len(at), f),
+                             thresholds, at))  # fmt: skip
                 inside = pieces.is_closed & (pieces.low < end) & (pieces.high > begin)
-                for i in np.flatnonzero(inside & _may_hold(limits, counts, s, m - s)).tolist():
-                    least = sides[i, s] + (sides[-1, k - 1 + s] - sides[i + 1, k - 1 + s]) + pieces.sides[i, 0]
-                    closed.append((int(least), int(weight[i]), int(weight[i + 1]), s, f, i))
+                i = np.flatnonzero(inside & _may_hold(limits, counts, s, m - s))
+                least = sides[i, s] + right[i + 1] + pieces.added[i, 0]
+                closed.append((least, weight[i], weight[i + 1], np.full(len(i), s), np.full(len(i), f), i))
         if not cuts:
             return None, []
-        of_all = node.columns[0]
-        assert of_all.sides is not None
-        base = int(of_all.sums[:, 1].sum())
-        current = base + int(of_all.sides[:, 0].sum())
+        base = int(node.totals[BASE][2])
+        current = base + int(node.totals[SIDES][2])
         induced, left, n_left, feature, threshold, at = (np.concatenate(each) for each in zip(*cuts, strict=True))
+        least, low, high, n_below, column, piece = (np.concatenate(each) for each in zip(*closed, strict=True))
         rank = _Ranking(search, current, int(weight[-1]), m)
         chosen, scores = rank.best(induced + base, left, left, n_left, feature, threshold)
         if self._has_distinct(node, m):
@@ -568,77 +641,35 @@ class PassProvider:
                 allowed = np.flatnonzero(is_allowed)
                 i = rank.best(*(each[allowed] for each in (induced + base, left, left, n_left, feature, threshold)))[0]
                 chosen = int(allowed[i]) if i >= 0 else -1
-            if chosen < 0 and not closed:
+            if chosen < 0 and not len(least):
                 chosen = rank.best(induced + base, left, left, n_left, feature, threshold)[0]
-        wishes: list[Wish] = []
-        if closed:
-            bounds = [np.array(each, dtype=np.int64) for each in zip(*closed, strict=True)]
-            bound = rank.best(bounds[0] + base, bounds[1], bounds[2], bounds[3], bounds[4], np.zeros(len(closed)))[1]
-            limit = math.inf if chosen < 0 else scores[chosen] + 2.0**-40 * abs(scores[chosen])
-            for j in np.flatnonzero(bound <= limit).tolist():
-                f, i = closed[j][4], closed[j][5]
-                wishes.append(node.columns[f].wish(f, i))
+        bounds = rank.best(least + base, low, high, n_below, column, np.zeros(len(least)))[1]
+        limit = math.inf if chosen < 0 else scores[chosen] + 2.0**-40 * abs(scores[chosen])
+        promising = np.flatnonzero(bounds <= limit)
+        wishes: dict[tuple[int, int], Wish] = {}
+        for j in promising[np.argsort(-bounds[promising], kind="stable")].tolist():
+            f, at_piece = int(column[j]), int(piece[j])
+            wishes[f, at_piece] = node.pieces[SIDES][f].wish(f, at_piece, float(bounds[j]))
         if chosen < 0:
-            return None, list(dict.fromkeys(wishes))
+            return None, list(wishes.values())
         cut = SeparatingCut.at(int(feature[chosen]), float(threshold[chosen]), coordinates, survivors)
-        return cut, list(dict.fromkeys(wishes))
+        return cut, list(wishes.values())
 
     def _has_distinct(self, node: Node, n: int) -> bool:
         """Whether a node has so many distinct rows."""
-        assert node.columns is not None
-        if any(len(p.low) + int(p.is_closed.sum()) >= n for p in node.columns):
+        if any(len(pieces.low) >= n for pieces in node.pieces[SIDES]):
             return True
         return len(set().union(*self._tell_rows_apart(node, 0, n))) >= n
 
     def _is_valid(self, node: Node, column: int, at: int, n_left: int, n: int) -> bool:
         """Whether so many distinct rows lie among the first pieces of a column, and the rest of n among the others."""
-        assert node.columns is not None
-        n_values = 1 + node.columns[column].is_closed
-        for part, wanted in ((slice(0, at), n_left), (slice(at, None), n - n_left)):
-            if n_values[part].sum() >= wanted:
+        n_pieces = len(node.pieces[SIDES][column].low)
+        for part, n_there, wanted in ((slice(0, at), at, n_left), (slice(at, None), n_pieces - at, n - n_left)):
+            if n_there >= wanted:
                 continue
             if len(set().union(*self._tell_rows_apart(node, column, n)[part])) < wanted:
                 return False
         return True
-
-
-class KnownTree(PassProvider):
-    """The provider of a tree whose tests are known: one pass finds all gaps, and what the leaves hold."""
-
-    def __init__(self, source: Source, column: Int32, thresholds: Float64, right: Int32) -> None:
-        super().__init__(source)
-        self._right, self._is_leaf, n_nodes = right, column < 0, len(column)
-        self._place = [0]  # of every node among those of the tests
-        self._gaps = np.tile([-math.inf, math.inf], (n_nodes, 1))
-        self._n_rows, self._weights = np.zeros(n_nodes, dtype=np.int64), np.zeros((n_nodes, self._k), dtype=np.int64)
-        for rows in source.passed("gaps of the tree"):
-            reaching = {0: np.arange(len(rows.labels))}
-            for node in range(n_nodes):
-                at = reaching.pop(node)
-                self._n_rows[node] += len(at)
-                if self._is_leaf[node]:
-                    weights = None if rows.weights is None else rows.weights[at]
-                    self._weights[node] += np.bincount(rows.labels[at], weights, self._k).astype(np.int64)
-                    continue
-                x = rows.values[at, column[node]].astype(np.float64)
-                left = x <= thresholds[node]
-                reaching[node + 1], reaching[int(right[node])] = at[left], at[~left]
-                low, high = self._gaps[node]
-                self._gaps[node] = x[left].max(initial=low), x[~left].min(initial=high)
-
-    def partition(self, node: int, test: NodeTest) -> tuple[Gap, Gap]:
-        """See :class:`Provider`."""
-        place = self._place[node]
-        self._place += [place + 1, int(self._right[place])]
-        return (float(self._gaps[place, 0]), float(self._gaps[place, 1])), (math.nan, math.nan)
-
-    def n_samples(self, node: int) -> int:
-        """See :class:`Provider`."""
-        return int(self._n_rows[self._place[node]])
-
-    def leaf_weights(self) -> Int64:
-        """See :class:`PassProvider`."""
-        return self._weights[[place for place in self._place if self._is_leaf[place]]]
 
 
 @dataclass(frozen=True)
@@ -716,20 +747,32 @@ def _two_least(sums: Int64) -> tuple[Int64, Int64, npt.NDArray[np.intp]]:
     return two[:, 0], two[:, 1], sums.argmin(axis=1)
 
 
+_KINDS = {
+    CheapestCut: COSTS,
+    CheapestTie: LABELS,
+    FewestDisagree: LABELS,
+    FewestMistakes: LABELS,
+    LeastInduced: SIDES,
+}
+
+
+def _width(kind: str | None, k: int) -> int:
+    """Of the sums of a kind: rows, weight, and what rows add."""
+    return 2 + {SIDES: 2 * k - 1, BASE: 1}.get(str(kind), k)
+
+
 def _of_node(search: Any, node: Node) -> Any:
     """The same search at another node; None where that has nothing to find."""
     if isinstance(search, CheapestCut | FewestDisagree):
         return search
-    if node.survivors is None or len(node.survivors) < 2:
+    if node.survivors is None or len(node.survivors) < 2 or isinstance(search, CheapestTie):
         return None
     return replace(search, node=SeparationNode(-1, node.survivors, search.node.limits))
 
 
 def _counted(pieces: Pieces, limits: Limits | None) -> Int64:
     """What the rows before every piece count, and all of them: rows, or their weight."""
-    k = (pieces.sums.shape[1] - 2) // 2
-    by_weight = limits is not None and limits.by_weight
-    return np.append(0, np.cumsum(pieces.sums[:, 2 : 2 + k].sum(axis=1) if by_weight else pieces.sums[:, 0]))
+    return np.append(0, np.cumsum(pieces.sums[:, int(limits is not None and limits.by_weight)]))
 
 
 def _are_allowed(limits: Limits | None, left: Int64, total: int, n_left: Any, n_right: Any) -> npt.NDArray[np.bool_]:
@@ -753,34 +796,36 @@ def _may_hold(limits: Limits | None, counts: Int64, n_left: Any, n_right: Any) -
     return may
 
 
-def _parts(wish: Wish, n: int) -> tuple[Float64 | None]:
-    """Where a range of many rows is split: evenly in the order of the float64 numbers; None: at every value."""
-    if n <= TALLIED:
-        return (None,)
-    ends = np.array(wish[1:])
-    bits = ends.view(np.int64)
-    first, last = (int(b) if b >= 0 else -(b & 0x7FFFFFFFFFFFFFFF) for b in bits.tolist())
-    steps = np.array([first + (last - first) * i // PARTS for i in range(1, PARTS)], dtype=object)
-    unsigned = [s if s >= 0 else (-s) - 2**63 for s in steps]
-    return (np.unique(np.array(unsigned, dtype=np.int64).view(np.float64)),)
+def _place(values: Float64) -> npt.NDArray[np.uint64]:
+    """Where numbers stand in the order of all float64."""
+    bits = np.ascontiguousarray(values).view(np.int64)
+    return np.where(bits >= 0, bits, -(bits & np.iinfo(np.int64).max)).view(np.uint64) ^ np.uint64(1 << 63)
 
 
-def _merged(pieces: Pieces, more: Pieces | None, edges: Float64 | None) -> Pieces:
-    """Pieces of the same value, or between the same edges, as one."""
-    if more is not None:
-        pieces = Pieces(
-            np.concatenate([pieces.low, more.low]),
-            np.concatenate([pieces.high, more.high]),
-            np.concatenate([pieces.sums, more.sums]),
-            None if pieces.sides is None or more.sides is None else np.concatenate([pieces.sides, more.sides]),
+@dataclass(eq=False)
+class _Opened:
+    """What ranges hold, by part: number of the range, number of the part, its ends, its sums; in this order."""
+
+    which: Int32
+    part: npt.NDArray[np.uint64]
+    low: Float64
+    high: Float64
+    sums: Int64
+
+    def merged(self, more: _Opened | None = None) -> _Opened:
+        """The same parts as one."""
+        names = ("which", "part", "low", "high", "sums")
+        which, part, low, high, sums = (
+            getattr(self, name) if more is None else np.concatenate([getattr(self, name), getattr(more, name)])
+            for name in names
         )
-    order = np.argsort(pieces.low, kind="stable")
-    low = pieces.low[order]
-    group = low if edges is None else np.searchsorted(edges, low)
-    first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
-    return Pieces(
-        low[first],
-        np.maximum.reduceat(pieces.high[order], first),
-        np.add.reduceat(pieces.sums[order], first, axis=0),
-        None if pieces.sides is None else np.add.reduceat(pieces.sides[order], first, axis=0),
-    )
+        order = np.lexsort((part, which))
+        which, part = which[order], part[order]
+        first = np.flatnonzero(np.append(True, (which[1:] != which[:-1]) | (part[1:] != part[:-1])))
+        return _Opened(
+            which[first],
+            part[first],
+            np.minimum.reduceat(low[order], first),
+            np.maximum.reduceat(high[order], first),
+            np.add.reduceat(sums[order], first, axis=0),
+        )

@@ -96,6 +96,15 @@ class _Column:
                 "table's values and about 4 k + d + 12 bytes a row, and is removed. Set TMPDIR to a folder with room."
             ) from error
 
+    def write(self, first: int, values: npt.NDArray[Any]) -> None:
+        """Put values in the place of what is there, or behind it."""
+        if first >= self.n:
+            self.append(values)
+            return
+        with self.path.open("r+b") as file:
+            file.seek(first * values.itemsize)
+            file.write(values.data)
+
     def read(self, first: int, n: int) -> npt.NDArray[Any]:
         items = math.prod(self.width)
         with self.path.open("rb") as file:
@@ -367,7 +376,11 @@ class PreparedRows:
         self.rows, self.centers, self.objective = rows, centers, objective
         self.kinds, self.n_clusters = rows.columns.kinds, len(centers)
         self._edges, self.begin = _plan_bins(rows.sample, centers)
-        self._codes, self._excess, self._base = (_Column(rows.folder / name) for name in ("codes", "excess", "base"))
+        self.low, self.high = np.full((2, self.begin[-1]), [[math.inf], [-math.inf]])
+        self._codes, self._excess, self._base, self._nodes = (
+            _Column(rows.folder / name) for name in ("codes", "excess", "base", "nodes")
+        )
+        self._owner: object = None
         self._measure()
 
     def _measure(self) -> None:
@@ -381,7 +394,7 @@ class PreparedRows:
             if is_new and rows.classes is None:
                 rows.labels.append(labels)
             if is_new:
-                self._codes.append(core.bin_codes(matrix, self._edges, self.begin))
+                self._codes.append(core.bin_codes(matrix, self._edges, self.begin, self.low, self.high))
             largest, largest_own = float(np.maximum(largest, excess)), max(largest_own, float(own.max()))
 
         def kernel(*, scale: float, wide: bool, wide_base: bool) -> tuple[Int64, Int64, Int64, int]:
@@ -443,18 +456,33 @@ class PreparedRows:
         labels = self.rows.labels.read(first, table.n_rows)
         return [self.objective.label_costs(table.matrix, self.centers, labels)]
 
-    def passed(self, what: str) -> Iterator[Rows]:
+    def passed(self, what: str, owner: object) -> Iterator[Rows]:
         """See :class:`cutwise.passes.provider.Source`."""
-        rows = self.rows
+        rows, is_known, self._owner = self.rows, self._owner is owner, owner
+        columns = {
+            "values": rows.values, "codes": self._codes, "labels": rows.labels, "base": self._base,
+            "excess": self._excess, "weights": rows.weights, "nodes": self._nodes,
+        }  # fmt: skip
         for first, n in rows.slices(what):
-            yield Rows(
-                rows.values.read(first, n),
-                self._codes.read(first, n),
-                rows.labels.read(first, n),
-                self._base.read(first, n).astype(np.int64),
-                self._excess.read(first, n),
-                rows.weight(first, n),
-            )
+            batch = _Batch(columns, first, n, {} if is_known else {"nodes": np.zeros(n, dtype=np.int32)})
+            yield batch
+            self._nodes.write(first, batch.read("nodes"))
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """See :class:`cutwise.passes.provider.Rows`."""
+
+    columns: dict[str, _Column | None]
+    first: int
+    n: int
+    known: dict[str, Any]
+
+    def read(self, name: str) -> Any:
+        if name not in self.known:
+            column = self.columns[name]
+            self.known[name] = None if column is None else column.read(self.first, self.n)
+        return self.known[name]
 
 
 def _plan_bins(sample: Float64, centers: Float64) -> tuple[Float64, Int64]:

@@ -235,18 +235,23 @@ class GrowingTree:
         self._children: list[tuple[int, int]] = [(-1, -1)]
         self._test: list[NodeTest | None] = [None]
         self._gaps: list[tuple[Gap, Gap]] = [(_NO_GAP, _NO_GAP)]
+        self._centers: dict[int, npt.NDArray[np.float64] | None] = {}  # of nodes whose thresholds are not placed yet
         self._cluster: list[int] = [-1]
         self._mistakes: list[int] = [0]
         self._parent: list[int] = [-1]
 
     def depth(self, node: int) -> int:
         """How many tests are above a node."""
-        return len(self.path(node))
+        depth = 0
+        while (node := self._parent[node]) >= 0:
+            depth += 1
+        return depth
 
     def path(self, node: int) -> list[tuple[NodeTest, bool]]:
         """The tests above a node, the root's first, and whether it is inside of each."""
         tests: list[tuple[NodeTest, bool]] = []
         while (parent := self._parent[node]) >= 0:
+            self._place(parent)
             test = self._test[parent]
             assert test is not None
             tests.append((test, self._children[parent][0] == node))
@@ -275,19 +280,9 @@ class GrowingTree:
         if provider.searched is not None:
             source = test.feature if test.levels is not None else int(provider.searched.source[test.feature])
             cut, test, is_swapped = ask(provider.searched, test, *provider.values(node, source), centers)
-        (left_max, right_min), lower_gap = provider.partition(node, cut)
-        if test.levels is None:
-            kind = provider.kind(test.feature)
-            if centers is not None:
-                left_max = max(left_max, float(centers[centers <= cut.threshold].max(initial=-np.inf)))
-                right_min = min(right_min, float(centers[centers > cut.threshold].min(initial=np.inf)))
-            test = replace(
-                test,
-                threshold=place_threshold(left_max, right_min, kind),
-                lower=place_threshold(*lower_gap, kind) if test.is_interval else test.lower,
-            )
-        self._test[node] = test
-        self._gaps[node] = ((left_max, right_min), lower_gap)
+        provider.partition(node, cut)
+        self._test[node] = test if test.levels is not None else replace(test, threshold=cut.threshold)
+        self._centers[node] = centers
         self._mistakes[node] = mistakes
         left, right = len(self._test), len(self._test) + 1
         self._children[node] = (left, right)
@@ -300,6 +295,25 @@ class GrowingTree:
             self._parent.append(node)
         return (right, left) if is_swapped else (left, right)
 
+    def _place(self, node: int) -> None:
+        """Place the ends of a test between neighboring values, which a provider may know long after the split."""
+        test = self._test[node]
+        if test is None or node not in self._centers:
+            return
+        (left_max, right_min), lower_gap = self.provider.gaps(node)
+        centers = self._centers.pop(node)
+        if test.levels is None:
+            kind = self.provider.kind(test.feature)
+            if centers is not None:
+                left_max = max(left_max, float(centers[centers <= test.threshold].max(initial=-np.inf)))
+                right_min = min(right_min, float(centers[centers > test.threshold].min(initial=np.inf)))
+            self._test[node] = replace(
+                test,
+                threshold=place_threshold(left_max, right_min, kind),
+                lower=place_threshold(*lower_gap, kind) if test.is_interval else test.lower,
+            )
+        self._gaps[node] = ((left_max, right_min), lower_gap)
+
     def leaves(self) -> Iterable[int]:
         """Numbers of the leaves, in the order they were made."""
         return [node for node, (left, _) in enumerate(self._children) if left < 0]
@@ -311,6 +325,8 @@ class GrowingTree:
         order = preorder(children[:, 0], children[:, 1])
         number = np.empty(n_nodes, dtype=np.int32)
         number[order] = np.arange(n_nodes, dtype=np.int32)
+        for node in range(n_nodes):
+            self._place(node)
         samples = np.zeros(n_nodes, dtype=np.int64)
         for leaf in self.leaves():
             samples[leaf] = self.provider.n_samples(leaf)

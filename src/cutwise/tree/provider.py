@@ -186,11 +186,17 @@ class Provider(Protocol):
         """What is found among the cuts of a node."""
         ...
 
-    def partition(self, node: int, test: NodeTest) -> tuple[Gap, Gap]:
+    def partition(self, node: int, test: NodeTest) -> None:
         """Split a node's rows in two, those that pass the test first; its children are the next two nodes.
 
-        ``test``: a threshold in a searched column, or levels of a column of the table. Returns ``gap``, ``lower_gap``:
-        the neighboring values that the two ends lie between; infinite where no row is, nan without that end.
+        ``test``: a threshold in a searched column, or levels of a column of the table.
+        """
+        ...
+
+    def gaps(self, node: int) -> tuple[Gap, Gap]:
+        """The neighboring values that the two ends of a split node's test lie between, those of the lower end last.
+
+        Infinite where no row is, nan without that end.
         """
         ...
 
@@ -344,6 +350,7 @@ class MemoryProvider:
         self._costs = costs
         self._order = np.arange(table.n_rows, dtype=np.int32)
         self._slices: list[tuple[int, int]] = [(0, table.n_rows)]
+        self._gaps: dict[int, tuple[Gap, Gap]] = {}
         self._states: dict[Separation[Any], Any] = {}
 
     def anew(self) -> MemoryProvider:
@@ -481,7 +488,7 @@ class MemoryProvider:
         """See :class:`Provider`."""
         return search.among(self, self.rows(node))
 
-    def partition(self, node: int, test: NodeTest) -> tuple[Gap, Gap]:
+    def partition(self, node: int, test: NodeTest) -> None:
         """See :class:`Provider`."""
         table, rows = self.table, self.rows(node)
         left_max, right_min, lower_gap = *_NO_GAP, list(_NO_GAP)
@@ -499,7 +506,11 @@ class MemoryProvider:
             )
         start, stop = self._slices[node]
         self._slices += [(start, start + n_left), (start + n_left, stop)]
-        return (left_max, right_min), (lower_gap[0], lower_gap[1])
+        self._gaps[node] = (left_max, right_min), (lower_gap[0], lower_gap[1])
+
+    def gaps(self, node: int) -> tuple[Gap, Gap]:
+        """See :class:`Provider`."""
+        return self._gaps[node]
 
     def number_of_row(self, numbers: Mapping[int, int]) -> Int32:
         """See :class:`Provider`."""

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "base/arrays.hpp"
@@ -25,73 +26,115 @@ CUTWISE_INLINE uint8_t bin_of(const double *edges, int64_t n, double value) {
 }
 
 struct Cells {
-  const uint8_t *codes;  // (n, d)
-  const int64_t *begin;  // (d + 1,): where each column's bins start
-  const int32_t *node;   // (n,): -1: of none
+  const uint8_t *codes;    // (n, d)
+  const int64_t *begin;    // (d + 1,): where each column's bins start
+  const int32_t *node;     // (n,): -1: of none
+  const int64_t *weights;  // (n,), null: each row counts once
   int64_t n, d, n_bins;
 };
 
-// Every row of a node with its cell in every column: a tile of rows column by column, so that few cells are visited at a time.
-template <class Visit>
-CUTWISE_INLINE void for_each_cell(const Cells &at, Visit visit) {
-  constexpr int64_t kTile = 4096;
-  for (int64_t first = 0; first < at.n; first += kTile)
-    for (int64_t f = 0; f < at.d; ++f)
-      for (int64_t i = first; i < std::min(at.n, first + kTile); ++i)
-        if (at.node[i] >= 0) visit(i, f, at.node[i] * at.n_bins + at.begin[f] + at.codes[i * at.d + f]);
+constexpr int64_t kTile = 8192;  // rows that are listed by node: of one node and column, cells stay in the nearest cache
+
+// The rows of a tile by node: where those of each node begin, and their numbers.
+void list_by_node(const Cells &at, int64_t first, std::vector<int64_t> &begin, std::vector<int64_t> &rows) {
+  const int64_t last = std::min(at.n, first + kTile);
+  std::fill(begin.begin(), begin.end(), 0);
+  for (int64_t i = first; i < last; ++i)
+    if (at.node[i] >= 0) ++begin[at.node[i] + 1];
+  for (size_t j = 1; j < begin.size(); ++j) begin[j] += begin[j - 1];
+  for (int64_t i = first; i < last; ++i)
+    if (at.node[i] >= 0) rows[begin[at.node[i]]++] = i;
+  for (size_t j = begin.size() - 1; j > 0; --j) begin[j] = begin[j - 1];
+  begin[0] = 0;
 }
 
-template <class Cost>
-CUTWISE_INLINE void add(const Cost *from, int64_t k, int64_t *to) {
-  for (int64_t j = 0; j < k; ++j) to[j] += from[j];
-}
-
-template <class Cost>
-CUTWISE_CLONES void add_rows(const Cells &at, const int32_t *labels, const int64_t *weights, const int64_t *base,
-                             const Cost *excess, int64_t k, int64_t *sums) {
-  const int64_t width = 2 + 2 * k;
-  for_each_cell(at, [&](int64_t i, int64_t, int64_t of_cell) {
-    int64_t *cell = sums + of_cell * width;
+// Every row adds 1, its weight and its own k numbers. cells: of one node and column.
+template <class Number>
+CUTWISE_CLONES void add_rows(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const Number *payload, int64_t k,
+                             int64_t *cells) {
+  for (int64_t j = 0; j < m; ++j) {
+    const int64_t i = rows[j];
+    int64_t *cell = cells + at.codes[i * at.d + f] * (2 + k);
+    const Number *own = payload + i * k;
     cell[0] += 1;
-    cell[1] += base[i];
-    cell[2 + labels[i]] += weights ? weights[i] : 1;
-    add(excess + i * k, k, cell + 2 + k);
-  });
+    cell[1] += at.weights ? at.weights[i] : 1;
+    for (int64_t c = 0; c < k; ++c) cell[2 + c] += own[c];
+  }
 }
 
-// Of the survivors of a node, in order along each column: what a row costs by the best of the first s, and of the others.
-template <class Cost>
-void add_sides(const Cells &at, const Cost *excess, int64_t k, const int32_t *order, const int32_t *n_survivors,
-               int64_t *sums) {
-  const int64_t width = 2 * k - 1;
-  for_each_cell(at, [&](int64_t i, int64_t f, int64_t of_cell) {
-    const int64_t m = n_survivors[at.node[i]];
-    if (m < 2) return;
-    const Cost *cost = excess + i * k;
-    const int32_t *along = order + (at.node[i] * at.d + f) * k;
-    int64_t *cell = sums + of_cell * width;
-    int64_t least = cost[along[0]];
-    for (int64_t s = 1; s < m; ++s) {
-      cell[s] += least;
-      least = std::min<int64_t>(least, cost[along[s]]);
-    }
-    cell[0] += least;
-    least = cost[along[m - 1]];
-    for (int64_t s = m - 1; s > 0; --s) {
-      cell[k - 1 + s] += least;
-      least = std::min<int64_t>(least, cost[along[s - 1]]);
-    }
-  });
+constexpr int64_t kFew = 8;  // clusters, of which loops are unrolled
+
+// Every row adds 1, its weight, what it costs by the best of n clusters, and by the best of the first s, and of the others.
+// few: n, or 0 where it is above kFew.
+template <int64_t few, class Number>
+CUTWISE_CLONES void add_sides(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const Number *costs, int64_t k,
+                              const int32_t *along, int64_t many, Number *first, int64_t *cells) {
+  const int64_t n = few ? few : many;
+  Number few_first[kFew], few_order[kFew];
+  Number *least = few ? few_first : first;
+  for (int64_t s = 0; s < few; ++s) few_order[s] = along[s];
+  for (int64_t j = 0; j < m; ++j) {
+    const int64_t i = rows[j];
+    int64_t *cell = cells + at.codes[i * at.d + f] * (2 * k + 1);
+    const Number *cost = costs + i * k;
+    const auto of = [&](int64_t s) { return cost[few ? few_order[s] : along[s]]; };
+    cell[0] += 1;
+    cell[1] += at.weights ? at.weights[i] : 1;
+    // Without a branch on costs, which come in no order.
+    least[0] = of(0);
+    for (int64_t s = 1; s < n; ++s) least[s] = of(s) < least[s - 1] ? of(s) : least[s - 1];
+    cell[2] += least[n - 1];
+    for (int64_t s = 1; s < n; ++s) cell[2 + s] += least[s - 1];
+    least[n - 1] = of(n - 1);
+    for (int64_t s = n - 1; s > 0; --s) least[s - 1] = of(s - 1) < least[s] ? of(s - 1) : least[s];
+    for (int64_t s = 1; s < n; ++s) cell[1 + k + s] += least[s];
+  }
 }
 
-void keep_ranges(const Matrix &matrix, const Cells &at, double *low, double *high) {
-  matrix.visit([&](auto values) {
-    for_each_cell(at, [&](int64_t i, int64_t f, int64_t cell) {
-      const double value = values(i, f) + 0.0;
-      low[cell] = std::min(low[cell], value);
-      high[cell] = std::max(high[cell], value);
-    });
-  });
+template <class Number>
+void add_some_sides(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const Number *costs, int64_t k,
+                    const int32_t *along, int64_t n, Number *first, int64_t *cells) {
+  const auto add = [&](auto few) { add_sides<few()>(at, f, rows, m, costs, k, along, n, first, cells); };
+  switch (n) {
+    case 1:
+      return add(std::integral_constant<int64_t, 1>{});
+    case 2:
+      return add(std::integral_constant<int64_t, 2>{});
+    case 3:
+      return add(std::integral_constant<int64_t, 3>{});
+    case 4:
+      return add(std::integral_constant<int64_t, 4>{});
+    case 5:
+      return add(std::integral_constant<int64_t, 5>{});
+    case 6:
+      return add(std::integral_constant<int64_t, 6>{});
+    case 7:
+      return add(std::integral_constant<int64_t, 7>{});
+    case 8:
+      return add(std::integral_constant<int64_t, 8>{});
+    default:
+      return add(std::integral_constant<int64_t, 0>{});
+  }
+}
+
+template <class Number>
+void add_all(const Cells &at, const Number *payload, int64_t k, const int32_t *order, const int32_t *n_survivors,
+             int64_t n_nodes, int64_t *sums) {
+  const int64_t width = order ? 2 * k + 1 : 2 + k;
+  std::vector<int64_t> begin(n_nodes + 1), rows(kTile);
+  std::vector<Number> least(k);
+  for (int64_t tile = 0; tile < at.n; tile += kTile) {
+    list_by_node(at, tile, begin, rows);
+    for (int64_t node = 0; node < n_nodes; ++node) {
+      const int64_t *own = rows.data() + begin[node], m = begin[node + 1] - begin[node];
+      for (int64_t f = 0; m > 0 && f < at.d; ++f) {
+        int64_t *cells = sums + (node * at.n_bins + at.begin[f]) * width;
+        if (order)
+          add_some_sides(at, f, own, m, payload, k, order + (node * at.d + f) * k, n_survivors[node], least.data(), cells);
+        else add_rows(at, f, own, m, payload, k, cells);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -102,81 +145,147 @@ using namespace cutwise;
 void bind_tallies(nb::module_ &m) {
   m.def(
       "bin_codes",
-      [](const Matrix &matrix, In1<double> edges, In1<int64_t> begin) {
+      [](const Matrix &matrix, In1<double> edges, In1<int64_t> begin, Out1<double> low, Out1<double> high) {
         const int64_t n = matrix.n_rows(), d = matrix.n_cols();
         require(
             static_cast<int64_t>(begin.size()) == d + 1 && begin(0) == 0 && begin(d) == static_cast<int64_t>(edges.size()) + d,
             "a column has one bin more than edges");
         for (int64_t f = 0; f < d; ++f) require(begin(f + 1) > begin(f) && begin(f + 1) <= begin(f) + 256, "at most 256 bins");
+        require(static_cast<int64_t>(low.size()) == begin(d) && high.size() == low.size(),
+                "low and high have one entry per bin");
         NewArray<uint8_t, 2> codes(n, d);
         {
           nb::gil_scoped_release release;
           matrix.visit([&](auto values) {
-            constexpr int64_t kTile = 256;  // rows of which values and codes stay in the nearest cache
-            for (int64_t first = 0; first < n; first += kTile)
+            constexpr int64_t kRows = 256;  // of which values and codes stay in the nearest cache
+            for (int64_t first = 0; first < n; first += kRows)
               for (int64_t f = 0; f < d; ++f) {
                 const double *of_column = edges.data() + begin(f) - f;
                 const int64_t n_edges = begin(f + 1) - begin(f) - 1;
-                for (int64_t i = first; i < std::min(n, first + kTile); ++i)
-                  codes.data()[i * d + f] = bin_of(of_column, n_edges, values(i, f));
+                double *least = low.data() + begin(f), *most = high.data() + begin(f);
+                for (int64_t i = first; i < std::min(n, first + kRows); ++i) {
+                  const double value = values(i, f) + 0.0;
+                  const uint8_t code = bin_of(of_column, n_edges, value);
+                  codes.data()[i * d + f] = code;
+                  least[code] = std::min(least[code], value);
+                  most[code] = std::max(most[code], value);
+                }
               }
           });
         }
         return codes.to_numpy();
       },
-      nb::arg("matrix"), nb::arg("edges"), nb::arg("begin"),
+      nb::arg("matrix"), nb::arg("edges"), nb::arg("begin"), nb::arg("low").noconvert(), nb::arg("high").noconvert(),
       R"(The bin of every value, (n_rows, d): how many of its column's edges are below it.
 
-edges: sorted, column after column; begin (d + 1,): the first bin of each column, where a column has one bin more than edges.)");
-  auto for_costs = [&](auto zero, const char *doc) {
-    using Cost = decltype(zero);
+edges: sorted, column after column; begin (d + 1,): the first bin of each column, where a column has one bin more than edges. low, high
+(begin[d],): the least and the largest value of each bin, kept along.)");
+  auto for_numbers = [&](auto zero, const char *doc) {
+    using Number = decltype(zero);
     m.def(
         "add_to_tallies",
-        [](const Matrix &matrix, In2<uint8_t> codes, In1<int64_t> begin, In1<int32_t> node, In1<int32_t> labels,
-           const Weights &weights, In1<int64_t> base, In2<Cost> excess, In3<int32_t> order, In1<int32_t> n_survivors,
-           Out3<int64_t> sums, std::optional<Out3<int64_t>> sides, Out2<double> low, Out2<double> high) {
+        [](In2<uint8_t> codes, In1<int64_t> begin, In1<int32_t> node, const Weights &weights, In2<Number> payload,
+           std::optional<In3<int32_t>> order, In1<int32_t> n_survivors, Out3<int64_t> sums) {
+          const int64_t k = static_cast<int64_t>(payload.shape(1)), n_nodes = static_cast<int64_t>(sums.shape(0));
           const Cells at{codes.data(),
                          begin.data(),
                          node.data(),
+                         checked(weights, static_cast<int64_t>(codes.shape(0))),
                          static_cast<int64_t>(codes.shape(0)),
                          static_cast<int64_t>(codes.shape(1)),
                          static_cast<int64_t>(sums.shape(1))};
-          const int64_t k = static_cast<int64_t>(excess.shape(1)), n_nodes = static_cast<int64_t>(sums.shape(0));
-          const auto rows = static_cast<size_t>(at.n);
-          require(matrix.n_rows() == at.n && matrix.n_cols() == at.d && node.size() == rows && labels.size() == rows &&
-                      base.size() == rows && excess.shape(0) == rows,
-                  "there is one of everything for each row");
+          require(node.size() == codes.shape(0) && payload.shape(0) == node.size(), "there is one of everything for each row");
           require(static_cast<int64_t>(begin.size()) == at.d + 1 && begin(at.d) == at.n_bins, "begin says where bins start");
-          require(static_cast<int64_t>(sums.shape(2)) == 2 + 2 * k && low.shape(0) == sums.shape(0) &&
-                      low.shape(1) == sums.shape(1) && high.shape(0) == sums.shape(0) && high.shape(1) == sums.shape(1),
-                  "sums is of shape (n_nodes, n_bins, 2 + 2 k)");
-          require(!sides || (static_cast<int64_t>(sides->shape(2)) == 2 * k - 1 && sides->shape(0) == sums.shape(0) &&
-                             sides->shape(1) == sums.shape(1)),
-                  "sides is of shape (n_nodes, n_bins, 2 k - 1)");
-          require(order.shape(0) == sums.shape(0) && static_cast<int64_t>(order.shape(1)) == at.d &&
-                      static_cast<int64_t>(order.shape(2)) == k && n_survivors.size() == sums.shape(0),
-                  "order is of shape (n_nodes, d, k)");
-          for (size_t j = 0; j < order.size(); ++j)
-            require(order.data()[j] >= 0 && order.data()[j] < k, "survivors are clusters");
-          for (size_t i = 0; i < rows; ++i) {
-            require(node(i) < n_nodes, "nodes are those that sums has");
-            require(labels(i) >= 0 && labels(i) < k, "labels are clusters");
-          }
-          const int64_t *weight = checked(weights, at.n);
+          require(static_cast<int64_t>(sums.shape(2)) == (order ? 2 * k + 1 : 2 + k), "sums has a cell for each number");
+          require(
+              !order || (static_cast<int64_t>(order->shape(0)) == n_nodes && static_cast<int64_t>(order->shape(1)) == at.d &&
+                         static_cast<int64_t>(order->shape(2)) == k && n_survivors.size() == order->shape(0)),
+              "order is of shape (n_nodes, d, k)");
+          for (size_t j = 0; order && j < order->size(); ++j)
+            require(order->data()[j] >= 0 && order->data()[j] < k, "survivors are clusters");
+          for (size_t j = 0; order && j < n_survivors.size(); ++j)
+            require(n_survivors(j) > 0 && n_survivors(j) <= k, "survivors are clusters");
+          for (size_t i = 0; i < node.size(); ++i) require(node(i) < n_nodes, "nodes are those that sums has");
           nb::gil_scoped_release release;
-          add_rows(at, labels.data(), weight, base.data(), excess.data(), k, sums.data());
-          if (sides) add_sides(at, excess.data(), k, order.data(), n_survivors.data(), sides->data());
-          keep_ranges(matrix, at, low.data(), high.data());
+          add_all(at, payload.data(), k, order ? order->data() : nullptr, n_survivors.data(), n_nodes, sums.data());
         },
-        nb::arg("matrix"), nb::arg("codes"), nb::arg("begin"), nb::arg("node"), nb::arg("labels"), nb::arg("weights").none(),
-        nb::arg("base"), nb::arg("excess").noconvert(), nb::arg("order"), nb::arg("n_survivors"), nb::arg("sums"),
-        nb::arg("sides").none(), nb::arg("low"), nb::arg("high"), doc);
+        nb::arg("codes"), nb::arg("begin"), nb::arg("node"), nb::arg("weights").none(), nb::arg("payload").noconvert(),
+        nb::arg("order").none(), nb::arg("n_survivors"), nb::arg("sums").noconvert(), doc);
   };
-  for_costs(int32_t{}, R"(Add a batch of rows to the sums of their nodes, by column and bin.
+  for_numbers(int32_t{}, R"(Add a batch of rows to the sums of their nodes, by column and bin.
 
-codes (n, d), begin: as bin_codes gives and takes them. node (n,): of each row, -1 for none. sums (n_nodes, n_bins, 2 + 2 k): rows,
-base, weight by label, costs by cluster. sides (n_nodes, n_bins, 2 k - 1) or None: what rows cost by the best of all survivors; of the
-first s along the column, s = 1 .. m - 1, at s; of the others at k - 1 + s. order (n_nodes, d, k): survivors by coordinate, n_survivors
-(n_nodes,): how many there are. low, high (n_nodes, n_bins): the least and the largest value, kept along.)");
-  for_costs(int64_t{}, "");
+codes (n, d), begin: as bin_codes gives and takes them. node (n,): of each row, -1 for none. payload (n, k): what each row adds, beside 1
+and its weight; sums is of shape (n_nodes, n_bins, 2 + k). With order (n_nodes, d, k), clusters by coordinate, and n_survivors
+(n_nodes,), how many of them a node has: payload is costs, and what is added are those by the best of all; of the first s along the
+column, s = 1 .. n_survivors - 1, at s; of the others at k - 1 + s; sums is of shape (n_nodes, n_bins, 2 k + 1).)");
+  for_numbers(int64_t{}, "");
+  m.def(
+      "rows_in_ranges",
+      [](const Matrix &matrix, In1<int32_t> node, In1<int64_t> first, In1<int32_t> column, In1<double> low, In1<double> high) {
+        const int64_t n_nodes = static_cast<int64_t>(first.size()) - 1, n_ranges = static_cast<int64_t>(column.size());
+        require(static_cast<int64_t>(node.size()) == matrix.n_rows(), "node has one entry per row");
+        require(n_nodes >= 0 && first(0) == 0 && first(n_nodes) == n_ranges, "first says where the ranges of a node start");
+        for (int64_t j = 0; j < n_nodes; ++j) require(first(j) <= first(j + 1), "first increases");
+        for (int64_t r = 0; r < n_ranges; ++r)
+          require(column(r) >= 0 && column(r) < matrix.n_cols(), "columns are of the table");
+        require(low.size() == column.size() && high.size() == column.size(), "a range has two ends");
+        std::vector<int32_t> row, range;
+        std::vector<double> value;
+        {
+          nb::gil_scoped_release release;
+          matrix.visit([&](auto values) {
+            for (size_t i = 0; i < node.size(); ++i) {
+              if (node(i) < 0 || node(i) >= n_nodes) continue;
+              for (int64_t r = first(node(i)); r < first(node(i) + 1); ++r) {
+                const double x = values(i, column(r)) + 0.0;
+                if (x < low(r) || x > high(r)) continue;
+                row.push_back(static_cast<int32_t>(i));
+                range.push_back(static_cast<int32_t>(r));
+                value.push_back(x);
+              }
+            }
+          });
+        }
+        return std::make_tuple(to_numpy(std::move(row)), to_numpy(std::move(range)), to_numpy(std::move(value)));
+      },
+      nb::arg("matrix"), nb::arg("node"), nb::arg("first"), nb::arg("column"), nb::arg("low"), nb::arg("high"),
+      R"(The rows of a batch whose values lie in ranges of their nodes: number of the row, number of the range, and value.
+
+node (n,): of each row, -1 for none. first (n_nodes + 1,): where the ranges of each node start; column, low, high: of every range.)");
+  m.def(
+      "step_down",
+      [](const Matrix &matrix, Out1<int32_t> node, In1<int32_t> column, In1<double> threshold, In1<int32_t> left,
+         In1<int32_t> right, Out2<double> gaps) {
+        const auto n_nodes = static_cast<int32_t>(column.size());
+        require(static_cast<int64_t>(node.size()) == matrix.n_rows(), "node has one entry per row");
+        require(threshold.size() == column.size() && left.size() == column.size() && right.size() == column.size() &&
+                    gaps.shape(0) == column.size() && gaps.shape(1) == 2,
+                "there is one of everything for each node");
+        for (int32_t j = 0; j < n_nodes; ++j)
+          require(column(j) < 0 ||
+                      (column(j) < matrix.n_cols() && left(j) > j && right(j) > j && left(j) < n_nodes && right(j) < n_nodes),
+                  "children come after their parents");
+        for (size_t i = 0; i < node.size(); ++i) require(node(i) >= 0 && node(i) < n_nodes, "rows are in nodes");
+        nb::gil_scoped_release release;
+        matrix.visit([&](auto values) {
+          for (size_t i = 0; i < node.size(); ++i) {
+            int32_t at = node(i);
+            while (column(at) >= 0) {
+              const double value = values(i, column(at)) + 0.0;
+              double &low = gaps.data()[2 * at], &high = gaps.data()[2 * at + 1];
+              const bool is_left = value <= threshold(at);
+              if (is_left) low = std::max(low, value);
+              else high = std::min(high, value);
+              at = is_left ? left(at) : right(at);
+            }
+            node.data()[i] = at;
+          }
+        });
+      },
+      nb::arg("matrix"), nb::arg("node").noconvert(), nb::arg("column"), nb::arg("threshold"), nb::arg("left"),
+      nb::arg("right"), nb::arg("gaps").noconvert(),
+      R"(Bring rows from the node that each is in, (n,), to the leaf below it.
+
+column (n_nodes,): -1 at leaves; threshold, left, right (n_nodes,): children come after their parents. gaps (n_nodes, 2): the largest value
+that went left, and the least that went right, kept along.)");
 }
