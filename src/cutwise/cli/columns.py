@@ -24,7 +24,6 @@ from cutwise.cli.tables import (
     bytes_of,
     clusters_of_example,
     find_files,
-    memory_at_hand,
     read_example,
     read_source,
     scan_source,
@@ -401,7 +400,7 @@ def _check_given(table: TableOptions, command: str) -> None:
 
 def _read(table: TableOptions, max_memory: str | None = None) -> Source:
     """The table; without ``max_memory`` it is read into memory, whatever its size."""
-    limit = math.inf if max_memory is None else memory_at_hand() if max_memory == "" else bytes_of(max_memory)
+    limit = math.inf if max_memory is None else bytes_of(max_memory)
     if not table.files:
         return read_example(str(table.example))
     if limit < math.inf and (size := size_in_memory(files := find_files(table.files))) > limit:

@@ -18,6 +18,8 @@ from functools import partial
 from glob import escape, glob, has_magic
 from typing import IO, TYPE_CHECKING, Any
 
+import psutil
+
 from cutwise.cli.cells import MISSING, Reading, with_columns
 from cutwise.cli.text import check_names_differ, find_layout, first_lines, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
@@ -127,20 +129,14 @@ def check_same_columns(first: str, columns: Sequence[str], other: str, found: Se
 
 
 def bytes_of(size: str) -> float:
-    """How many bytes ``2GiB``, ``500 MB`` or a plain number are."""
+    """How many bytes ``2GiB``, ``500 MB`` or a plain number are; half of this machine's memory where none is given."""
+    if not size:
+        return psutil.virtual_memory().total / 2.0  # type: ignore[no-any-return]
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*(?:([KMGT])(i?)B?|B)?\s*", size, re.IGNORECASE)
     if found is None or float(found[1]) == 0:
         raise InvalidInputError(f"--max-memory {size} is no size. Say it such as 2GiB or 500MB.")
     power = 0 if found[2] is None else "KMGT".index(found[2].upper()) + 1
     return float(found[1]) * float(1024 if found[3] else 1000) ** power
-
-
-def memory_at_hand() -> float:
-    """Half of this machine's memory, in bytes; infinite where the system does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) / 2
-    except (AttributeError, ValueError, OSError):
-        return float("inf")
 
 
 def size_in_memory(files: Sequence[str]) -> float:

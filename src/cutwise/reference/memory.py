@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
+
+import psutil
 
 from cutwise.exceptions import InvalidInputError
 
@@ -12,14 +12,13 @@ _SHARE = 0.9
 """Of what is available: the rest is for everything else."""
 
 
-def available_memory() -> int | None:
-    """Bytes that can still be taken without swapping, as far as the system says; None where it does not.
+def available_memory() -> int:
+    """Bytes that can still be taken without swapping.
 
     The smallest of what the machine, the process's control group and its own limits leave.
     """
-    candidates = [_of_machine(), _of_group(), _of_process()]
-    known = [candidate for candidate in candidates if candidate is not None]
-    return min(known) if known else None
+    candidates: list[int | None] = [psutil.virtual_memory().available, _of_group(), _of_process()]
+    return min(candidate for candidate in candidates if candidate is not None)
 
 
 def check_fits(n_bytes: int, what: str, instead: str) -> None:
@@ -29,7 +28,7 @@ def check_fits(n_bytes: int, what: str, instead: str) -> None:
     Raises ``InvalidInputError``: gives both sizes.
     """
     available = available_memory()
-    if available is not None and n_bytes > _SHARE * available:
+    if n_bytes > _SHARE * available:
         raise InvalidInputError(
             f"{what} takes {in_words(n_bytes)} of memory, and {in_words(available)} are available.\n{instead}"
         )
@@ -42,33 +41,6 @@ def in_words(n_bytes: int) -> str:
         size /= 1024
         del units[0]
     return f"{size:,.0f} {units[0]}" if size >= 100 or units[0] == "bytes" else f"{size:.1f} {units[0]}"
-
-
-def _of_machine() -> int | None:
-    try:
-        # Pages that the system holds as file cache count as available: MemAvailable knows them, sysconf does not.
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    if sys.platform == "win32":
-        return _of_windows()
-    try:
-        # Where nothing tells what is free, what the machine has at all is still a bound.
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _of_windows() -> int | None:
-    import ctypes
-
-    # MEMORYSTATUSEX: length and load, then seven 64-bit numbers, of which the second is what is available.
-    status = (ctypes.c_uint64 * 8)()
-    status[0] = ctypes.sizeof(status)
-    succeeded = getattr(ctypes, "windll").kernel32.GlobalMemoryStatusEx(ctypes.byref(status))  # noqa: B009
-    return int(status[2]) if succeeded else None
 
 
 def _of_group() -> int | None:
@@ -91,8 +63,4 @@ def _of_process() -> int | None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return None
-    try:
-        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        used = 0
-    return max(0, limit - used)
+    return max(0, limit - int(psutil.Process().memory_info().vms))
