@@ -908,7 +908,8 @@ def rows_in_ranges(
     """
     The rows of a batch whose values lie in ranges of their nodes: number of the row, number of the range, and value.
 
-    node (n,): of each row, -1 for none. first (n_nodes + 1,): where the ranges of each node start; column, low, high: of every range.
+    node (n,): of each row, -1 for none. first (n_nodes + 1,): where the ranges of each node start; column, low, high: of every range, in order
+    of column and value.
     """
 
 def step_down(

@@ -107,7 +107,8 @@ class SummedRows(TrainingRows):
         for first, n in rows.slices("deviations"):
             weights = rows.weight(first, n)
             with np.errstate(over="ignore", invalid="ignore"):
-                apart = (rows.values.read(first, n) - mean) ** 2
+                apart = rows.values.read(first, n) - mean
+                np.square(apart, out=apart)
                 squares += apart.sum(axis=0) if weights is None else weights @ apart
         found = np.full(len(mean), np.nan)
         for column in columns:

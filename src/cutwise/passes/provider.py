@@ -407,11 +407,13 @@ class PassProvider:
         """Tally closed ranges of nodes by value, those of many rows by parts, even in the order of float64."""
         nodes, wishes, first, room = list(asked), list[Wish](), [0], OPENED
         for node in nodes:
+            taken = list[Wish]()
             for wish in sorted(asked[node]):
                 cells = wish.n if wish.n <= TALLIED else PARTS
-                if cells <= room or not wishes:
-                    wishes.append(wish)
+                if cells <= room or not (wishes or taken):
+                    taken.append(wish)
                     room -= cells
+            wishes += sorted(taken, key=lambda wish: (wish.column, wish.low))
             first.append(len(wishes))
         column = np.array([wish.column for wish in wishes], dtype=np.int32)
         low, high = (np.array([getattr(wish, end) for wish in wishes]) for end in ("low", "high"))

@@ -165,8 +165,7 @@ class BatchedRows:
         first: Table | None = None
         n_rows = total = 0
         extents, is_one = np.zeros((2, 0)), True
-        sample, hashes, sample_weights = np.empty((0, 0)), np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
-        n_sampled = 0
+        sample = _Sample(n_clusters)
         for batch in lazy.batches():
             tell(f"reading the table: {n_rows:,} rows")
             given: Any = None
@@ -174,15 +173,13 @@ class BatchedRows:
                 batch, given = pop_column(batch, y, "y")
             table, own = _checked(batch, weights)
             if first is None:
-                first, sample = table, np.empty((0, table.n_columns))
-                extents = np.outer([np.inf, -np.inf], np.ones(table.n_columns))
-                n_sampled = sample_sizes(n_clusters, table.n_columns)[1] + 1  # one more says that these are not all
+                first, extents = table, np.outer([np.inf, -np.inf], np.ones(table.n_columns))
             if (table.names, table.kinds, table.values.dtype) != (first.names, first.kinds, first.values.dtype):
                 raise InvalidInputError(
                     f"The batches of X differ: the first has columns {first.names} of {first.values.dtype}, another "
                     f"{table.names} of {table.values.dtype}. Give all the same names and types."
                 )
-            x = np.ascontiguousarray(table.values)
+            x = table.values
             counts = np.ones(len(x), dtype=np.int64) if own is None else own.astype(np.int64)
             taken = counts > 0
             if y is not None:
@@ -195,22 +192,15 @@ class BatchedRows:
                 x, counts = x[taken], counts[taken]
             if not len(x):
                 continue
+            extents = np.array([np.minimum(extents[0], x.min(axis=0)), np.maximum(extents[1], x.max(axis=0))])
+            x = np.ascontiguousarray(x)
             values.append(x)
             if own is not None:
                 weight.append(counts)
                 is_one = is_one and bool((counts == 1).all())
             total += int(counts.sum())
             n_rows += len(x)
-            extents = np.array([np.minimum(extents[0], x.min(axis=0)), np.maximum(extents[1], x.max(axis=0))])
-            # Equal rows have equal hashes: those that are among the smallest in the end were so all along.
-            own_hashes = core.row_hashes(core.as_matrix(x), 1)
-            drawn = slice(None) if len(hashes) < n_sampled else own_hashes <= hashes[-1]
-            hashes, chosen, group = np.unique(
-                np.append(hashes, own_hashes[drawn]), return_index=True, return_inverse=True
-            )
-            counts = np.bincount(group.ravel(), np.append(sample_weights, counts[drawn])).astype(np.int64)
-            hashes, chosen, sample_weights = hashes[:n_sampled], chosen[:n_sampled], counts[:n_sampled]
-            sample = np.concatenate([sample, x[drawn].astype(np.float64)])[chosen]
+            sample.add(x, counts)
         if y is not None and first is not None and not labels.column.n:
             raise InvalidInputError(
                 f"Every label in y={y!r} is -1, which means noise, or of a row without weight: there is no cluster. "
@@ -234,8 +224,7 @@ class BatchedRows:
             labels.finish() if y is not None else None,
             total,
             extents,
-            sample,
-            sample_weights,
+            *sample.finish(),
             say,
         )
 
@@ -316,6 +305,36 @@ class BatchedRows:
         return [scale.total(*part) for scale, part in zip(scales, parts, strict=True)]
 
 
+class _Sample:
+    """The distinct rows of the smallest hashes, and what they weigh, from batches."""
+
+    def __init__(self, n_clusters: int) -> None:
+        self._n_clusters, self._size = n_clusters, 0
+        self._parts: list[tuple[npt.NDArray[np.uint64], Float64, Int64]] = []  # the first one merged, in order
+        self._n_waiting = 0
+
+    def add(self, x: npt.NDArray[Any], counts: Int64) -> None:
+        """See a batch."""
+        self._size = sample_sizes(self._n_clusters, x.shape[1])[1] + 1  # one more says that these are not all
+        # Equal rows have equal hashes: those that are among the smallest in the end were so all along.
+        hashes = core.row_hashes(core.as_matrix(x), 1)
+        if self._parts and len(self._parts[0][0]) == self._size:
+            drawn = hashes <= self._parts[0][0][-1]
+            hashes, x, counts = hashes[drawn], x[drawn], counts[drawn]
+        self._parts.append((hashes, x.astype(np.float64), counts))
+        self._n_waiting += len(hashes)
+        if self._n_waiting > self._size // 2:
+            self.finish()
+
+    def finish(self) -> tuple[Float64, Int64]:
+        """The rows, in order of their hashes, and their weights."""
+        hashes, x, counts = (np.concatenate(each) for each in zip(*self._parts, strict=True))
+        hashes, chosen, group = np.unique(hashes, return_index=True, return_inverse=True)
+        weights = np.bincount(group.ravel(), counts).astype(np.int64)[: self._size]
+        self._parts, self._n_waiting = [(hashes[: self._size], x[chosen[: self._size]], weights)], 0
+        return self._parts[0][1:]
+
+
 class _Labels:
     """Codes of labels, in the order in which these are met until all are known."""
 
@@ -377,14 +396,16 @@ class PreparedRows:
         self.kinds, self.n_clusters = rows.columns.kinds, len(centers)
         self._edges, self.begin = _plan_bins(rows.sample, centers)
         self.low, self.high = np.full((2, self.begin[-1]), [[math.inf], [-math.inf]])
-        self._codes, self._excess, self._base, self._nodes = (
-            _Column(rows.folder / name) for name in ("codes", "excess", "base", "nodes")
-        )
-        self._owner: object = None
-        self._measure()
+        self._codes = _Column(rows.folder / "codes")
+        self._measure("")
 
-    def _measure(self) -> None:
-        """Label all rows, and work out their costs in fixed point."""
+    def _measure(self, prefix: str) -> None:
+        """Label all rows, and work out their costs in fixed point; ``prefix``: of what is kept of them."""
+        self._excess, self._base, self._nodes = (
+            _Column(self.rows.folder / f"{prefix}{name}") for name in ("excess", "base", "nodes")
+        )
+        self._nodes.path.unlink(missing_ok=True)
+        self._owner: object = None  # of the nodes that rows were in
         rows, centers, objective = self.rows, self.centers, self.objective
         largest = largest_own = 0.0
         is_new = not self._codes.path.exists()
@@ -420,8 +441,7 @@ class PreparedRows:
         """The same rows and labels with costs by other centers, for as long as none others are asked for."""
         other = copy(self)
         other.centers = centers
-        other._excess, other._base = (_Column(self.rows.folder / f"other_{name}") for name in ("excess", "base"))
-        other._measure()
+        other._measure("other_")
         return other
 
     @property

@@ -14,15 +14,15 @@
 namespace cutwise {
 namespace {
 
-// The number of edges below a value, among at most 255 sorted ones.
-CUTWISE_INLINE uint8_t bin_of(const double *edges, int64_t n, double value) {
-  const double *base = edges;
-  while (n > 1) {
-    const int64_t half = n / 2;
-    base += half * static_cast<int64_t>(base[half - 1] < value);  // a branch would be mispredicted every second time
+// The numbers of edges below some values, among at most 255 sorted ones: step by step for all, so that none waits for another.
+CUTWISE_CLONES void find_bins(const double *edges, int64_t n_edges, const double *values, int64_t m, int32_t *bins) {
+  for (int64_t i = 0; i < m; ++i) bins[i] = 0;
+  for (int64_t n = n_edges; n > 0;) {
+    const int64_t half = (n + 1) / 2;  // of the n edges from here on, so many are compared at once
+    const double *last = edges + half - 1;
+    for (int64_t i = 0; i < m; ++i) bins[i] += last[bins[i]] < values[i] ? static_cast<int32_t>(half) : 0;
     n -= half;
   }
-  return static_cast<uint8_t>((base - edges) + (n == 1 && *base < value));
 }
 
 struct Cells {
@@ -163,12 +163,15 @@ void bind_tallies(nb::module_ &m) {
                 const double *of_column = edges.data() + begin(f) - f;
                 const int64_t n_edges = begin(f + 1) - begin(f) - 1;
                 double *least = low.data() + begin(f), *most = high.data() + begin(f);
-                for (int64_t i = first; i < std::min(n, first + kRows); ++i) {
-                  const double value = values(i, f) + 0.0;
-                  const uint8_t code = bin_of(of_column, n_edges, value);
-                  codes.data()[i * d + f] = code;
-                  least[code] = std::min(least[code], value);
-                  most[code] = std::max(most[code], value);
+                double column[kRows] = {};
+                int32_t bins[kRows] = {};
+                const int64_t n_here = std::min(n - first, kRows);
+                for (int64_t i = 0; i < n_here; ++i) column[i] = values(first + i, f) + 0.0;
+                find_bins(of_column, n_edges, column, n_here, bins);
+                for (int64_t i = 0; i < n_here; ++i) {
+                  codes.data()[(first + i) * d + f] = static_cast<uint8_t>(bins[i]);
+                  least[bins[i]] = std::min(least[bins[i]], column[i]);
+                  most[bins[i]] = std::max(most[bins[i]], column[i]);
                 }
               }
           });
@@ -233,14 +236,20 @@ column, s = 1 .. n_survivors - 1, at s; of the others at k - 1 + s; sums is of s
         std::vector<double> value;
         {
           nb::gil_scoped_release release;
+          std::vector<int64_t> end(n_ranges);  // of the ranges in the same column of the same node
+          for (int64_t j = 0; j < n_nodes; ++j)
+            for (int64_t r = first(j + 1) - 1; r >= first(j); --r)
+              end[r] = r + 1 < first(j + 1) && column(r + 1) == column(r) ? end[r + 1] : r + 1;
           matrix.visit([&](auto values) {
             for (size_t i = 0; i < node.size(); ++i) {
               if (node(i) < 0 || node(i) >= n_nodes) continue;
-              for (int64_t r = first(node(i)); r < first(node(i) + 1); ++r) {
+              for (int64_t r = first(node(i)), last = first(node(i) + 1); r < last; r = end[r]) {
                 const double x = values(i, column(r)) + 0.0;
-                if (x < low(r) || x > high(r)) continue;
+                if (x < low(r) || x > high(end[r] - 1)) continue;
+                const int64_t found = std::lower_bound(high.data() + r, high.data() + end[r], x) - high.data();
+                if (x < low(found)) continue;
                 row.push_back(static_cast<int32_t>(i));
-                range.push_back(static_cast<int32_t>(r));
+                range.push_back(static_cast<int32_t>(found));
                 value.push_back(x);
               }
             }
@@ -251,7 +260,8 @@ column, s = 1 .. n_survivors - 1, at s; of the others at k - 1 + s; sums is of s
       nb::arg("matrix"), nb::arg("node"), nb::arg("first"), nb::arg("column"), nb::arg("low"), nb::arg("high"),
       R"(The rows of a batch whose values lie in ranges of their nodes: number of the row, number of the range, and value.
 
-node (n,): of each row, -1 for none. first (n_nodes + 1,): where the ranges of each node start; column, low, high: of every range.)");
+node (n,): of each row, -1 for none. first (n_nodes + 1,): where the ranges of each node start; column, low, high: of every range, in order
+of column and value.)");
   m.def(
       "step_down",
       [](const Matrix &matrix, Out1<int32_t> node, In1<int32_t> column, In1<double> threshold, In1<int32_t> left,
