@@ -562,6 +562,25 @@ def level_weights(
     Weight of the given rows by level; codes (n_rows,): level of every row.
     """
 
+@overload
+def level_costs(
+    codes: NDArray[numpy.int32],
+    rows: NDArray[numpy.int32],
+    excess: NDArray[numpy.int32],
+    n_levels: int,
+) -> NDArray[numpy.int64]:
+    """
+    What the given rows cost by level and cluster, (n_levels, k); codes (n,): the level of each of them.
+    """
+
+@overload
+def level_costs(
+    codes: NDArray[numpy.int32],
+    rows: NDArray[numpy.int32],
+    excess: NDArray[numpy.int64],
+    n_levels: int,
+) -> NDArray[numpy.int64]: ...
+
 def fewest_mode_mistakes(
     held: NDArray[numpy.int64],
     weight: NDArray[numpy.int64],
@@ -585,7 +604,8 @@ def least_induced_modes(
     rows: NDArray[numpy.int32],
     codes: NDArray[numpy.int32],
     excess: NDArray[numpy.int32],
-    weight: NDArray[numpy.int64],
+    weights: NDArray[numpy.int64] | None,
+    n_levels: int,
     losses: NDArray[numpy.int64] | None,
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
@@ -612,7 +632,8 @@ def least_induced_modes(
     rows: NDArray[numpy.int32],
     codes: NDArray[numpy.int32],
     excess: NDArray[numpy.int64],
-    weight: NDArray[numpy.int64],
+    weights: NDArray[numpy.int64] | None,
+    n_levels: int,
     losses: NDArray[numpy.int64] | None,
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],

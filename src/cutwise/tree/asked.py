@@ -76,8 +76,8 @@ def _ask_levels(
     ``is_left``: whether the levels were the left side of the cut.
     """
     codes = values.astype(np.intp)
-    weight = np.bincount(codes, weights=weights)
-    present = np.unique(codes).tolist()
+    n_rows = np.bincount(codes)
+    weight, present = np.bincount(codes, weights=weights), np.flatnonzero(n_rows).tolist()
     ours, others = ([code for code in present if (code in levels) == is_ours] for is_ours in (True, False))
     other = len(searched.kinds[source].levels or ())  # what is rare, or was never seen, is not named
 

@@ -60,15 +60,9 @@ class Category:
             sums[0] = totals - own[0]
         return sums
 
-    def of_rows(self, rows: Int32, values: npt.NDArray[np.integer]) -> Int64:
-        """The same from what every given row adds, (n_rows, k)."""
-        sums = np.zeros((self.n_levels, values.shape[1]), dtype=np.int64)
-        if len(rows):
-            codes = self.codes[rows]
-            order = np.argsort(codes, kind="stable")
-            present, first = np.unique(codes[order], return_index=True)
-            sums[present] = np.add.reduceat(values[order].astype(np.int64, copy=False), first, axis=0)
-        return sums
+    def of_rows(self, rows: Int32, excess: npt.NDArray[Any]) -> Int64:
+        """What the given rows cost by level and cluster, (n_levels, k), of the costs of all rows, (m, k)."""
+        return core.level_costs(self.codes[rows], rows, excess, self.n_levels)
 
     def weights(self, rows: Int32, weights: Int64 | None) -> Int64:
         """Weight of the given rows by level."""

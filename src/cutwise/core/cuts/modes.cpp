@@ -25,6 +25,13 @@ namespace {
 
 constexpr int32_t kMostGroups = 16;
 
+std::vector<int64_t> level_weights(const int32_t *codes, const int32_t *rows, int64_t n, const int64_t *weights,
+                                   int64_t n_levels) {
+  std::vector<int64_t> of_level(n_levels, 0);
+  for (int64_t i = 0; i < n; ++i) of_level[codes[rows[i]]] += weights ? weights[rows[i]] : 1;
+  return of_level;
+}
+
 // The surviving centers by mode. The lightest modes share a group where there are too many to enumerate.
 struct ModeGroups {
   std::vector<int32_t> survivors, group;  // of every survivor
@@ -165,7 +172,8 @@ struct InducedModes {
   int64_t n;
   const Cost *excess;
   int64_t k, base;
-  const std::vector<int64_t> &weight;  // of every level
+  const int64_t *row_weights;   // null: 1 each
+  std::vector<int64_t> weight;  // of every level, from the first partition on that is looked at
   DepthScore depth;
   const int64_t *losses;  // (n_levels, k): what rows lose without their nearest center, by it; null: nobody knows yet
   const Limits *limits;
@@ -269,10 +277,13 @@ struct InducedModes {
 
   // known_score: of a cut that is as valid as a cut can be, so that nothing worse is wanted.
   void run(std::optional<double> known_score) {
+    bool knows_weights = false;
     for (const Candidate &candidate : bounds()) {
       const double limit = std::min(best.is_valid ? best.score : std::numeric_limits<double>::infinity(),
                                     known_score ? *known_score : std::numeric_limits<double>::infinity());
       if (candidate.score > limit) break;
+      if (!knows_weights) weight = level_weights(codes, rows, n, row_weights, static_cast<int64_t>(weight.size()));
+      knows_weights = true;
       evaluate(candidate.mask);
     }
   }
@@ -290,16 +301,32 @@ void bind_modes(nb::module_ &m) {
       "level_weights",
       [](In1<int32_t> codes, In1<int32_t> rows, const Weights &weights, int64_t n_levels) {
         const int64_t *weight = checked(weights, static_cast<int64_t>(codes.size()));
-        std::vector<int64_t> of_level(n_levels, 0);
-        for (size_t i = 0; i < rows.size(); ++i) {
-          const int32_t code = codes(rows(i));
-          require(code >= 0 && code < n_levels, "codes are levels");
-          of_level[code] += weight ? weight[rows(i)] : 1;
-        }
-        return to_numpy(std::move(of_level));
+        for (size_t i = 0; i < rows.size(); ++i) require(codes(rows(i)) >= 0 && codes(rows(i)) < n_levels, "codes are levels");
+        return to_numpy(level_weights(codes.data(), rows.data(), static_cast<int64_t>(rows.size()), weight, n_levels));
       },
       nb::arg("codes"), nb::arg("rows"), nb::arg("weights").none(), nb::arg("n_levels"),
       "Weight of the given rows by level; codes (n_rows,): level of every row.");
+  const auto for_sums = [&](auto zero, const char *doc) {
+    using Cost = decltype(zero);
+    m.def(
+        "level_costs",
+        [](In1<int32_t> codes, In1<int32_t> rows, In2<Cost> excess, int64_t n_levels) {
+          require(codes.size() == rows.size(), "codes has one entry for each of the rows");
+          const int64_t k = static_cast<int64_t>(excess.shape(1));
+          NewArray<int64_t, 2> sums(n_levels, k);
+          std::fill(sums.data(), sums.data() + n_levels * k, int64_t{0});
+          for (size_t i = 0; i < rows.size(); ++i) {
+            require(codes(i) >= 0 && codes(i) < n_levels, "codes are levels");
+            const Cost *cost = excess.data() + static_cast<int64_t>(rows(i)) * k;
+            int64_t *sum = sums.data() + codes(i) * k;
+            for (int64_t j = 0; j < k; ++j) sum[j] += cost[j];
+          }
+          return sums.to_numpy();
+        },
+        nb::arg("codes"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("n_levels"), doc);
+  };
+  for_sums(int32_t{}, "What the given rows cost by level and cluster, (n_levels, k); codes (n,): the level of each of them.");
+  for_sums(int64_t{}, "");
   m.def(
       "fewest_mode_mistakes",
       [](In2<int64_t> held, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes, std::optional<In2<int64_t>> costs,
@@ -327,23 +354,25 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when no al
     using Cost = decltype(zero);
     m.def(
         "least_induced_modes",
-        [](const Matrix &matrix, In1<int32_t> rows, In1<int32_t> codes, In2<Cost> excess, In1<int64_t> weight,
-           std::optional<In2<int64_t>> losses, In1<int32_t> survivors, In1<int32_t> modes, In2<int64_t> nearest_costs,
-           double penalty, bool kills_left, bool kills_right, std::optional<double> known_score,
+        [](const Matrix &matrix, In1<int32_t> rows, In1<int32_t> codes, In2<Cost> excess, const Weights &weights,
+           int64_t n_levels, std::optional<In2<int64_t>> losses, In1<int32_t> survivors, In1<int32_t> modes,
+           In2<int64_t> nearest_costs, double penalty, bool kills_left, bool kills_right, std::optional<double> known_score,
            std::optional<In1<int64_t>> counts,
            const Limits *limits) -> std::optional<std::tuple<bool, double, int64_t, std::vector<int32_t>>> {
           const int64_t k = static_cast<int64_t>(excess.shape(1));
           require(static_cast<int64_t>(excess.shape(0)) == matrix.n_rows() && codes.size() == excess.shape(0),
                   "costs and codes have one line per row");
-          for (size_t i = 0; i < rows.size(); ++i)
-            require(codes(rows(i)) >= 0 && codes(rows(i)) < static_cast<int32_t>(weight.size()), "codes are levels");
-          for (size_t i = 0; i < modes.size(); ++i)
-            require(modes(i) >= 0 && modes(i) < static_cast<int32_t>(weight.size()), "modes are levels");
+          const int64_t *row_weights = checked(weights, matrix.n_rows()), n = static_cast<int64_t>(rows.size());
+          for (size_t i = 0; i < modes.size(); ++i) require(modes(i) >= 0 && modes(i) < n_levels, "modes are levels");
           require(modes.size() == survivors.size(), "one mode a survivor");
-          require(!losses || (losses->shape(0) == weight.size() && static_cast<int64_t>(losses->shape(1)) == k),
-                  "losses is of shape (n_levels, k)");
-          require(!limits || (counts && counts->size() == weight.size()), "with limits there is one count a level");
-          const std::vector<int64_t> of_level = copied(weight);
+          require(
+              !losses || (static_cast<int64_t>(losses->shape(0)) == n_levels && static_cast<int64_t>(losses->shape(1)) == k),
+              "losses is of shape (n_levels, k)");
+          require(!limits || (counts && static_cast<int64_t>(counts->size()) == n_levels),
+                  "with limits there is one count a level");
+          // Weights settle ties, and which modes share a group where there are too many: most columns need none.
+          std::vector<int64_t> of_level(n_levels, 0);
+          if (modes.size() > kMostGroups) of_level = level_weights(codes.data(), rows.data(), n, row_weights, n_levels);
           const ModeGroups groups(survivors_of(survivors, k), modes, of_level);
           if (groups.n_groups < 2) return std::nullopt;
           int64_t base = 0, current = 0;
@@ -351,35 +380,26 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when no al
             base += nearest_costs(c, 0);
             current += nearest_costs(c, 0) + nearest_costs(c, 1);
           }
+          int64_t points = n;
+          for (int64_t i = 0; i < n && row_weights; ++i) points += row_weights[rows(i)] - 1;
           const uint8_t kills[2] = {kills_left, kills_right};
-          const DepthScore depth{current,
-                                 std::accumulate(of_level.begin(), of_level.end(), int64_t{0}),
-                                 static_cast<int64_t>(groups.survivors.size()),
-                                 penalty,
-                                 kills,
-                                 kills + 1};
+          const DepthScore depth{current, points, static_cast<int64_t>(groups.survivors.size()), penalty, kills, kills + 1};
           nb::gil_scoped_release release;
-          InducedModes<Cost> search{groups,
-                                    matrix,
-                                    rows.data(),
-                                    codes.data(),
-                                    static_cast<int64_t>(rows.size()),
-                                    excess.data(),
-                                    k,
-                                    base,
-                                    of_level,
-                                    depth,
-                                    losses ? losses->data() : nullptr,
-                                    limits,
-                                    counts ? counts->data() : nullptr,
+          InducedModes<Cost> search{groups,      matrix,
+                                    rows.data(), codes.data(),
+                                    n,           excess.data(),
+                                    k,           base,
+                                    row_weights, of_level,
+                                    depth,       losses ? losses->data() : nullptr,
+                                    limits,      counts ? counts->data() : nullptr,
                                     {}};
           search.run(known_score);
           if (search.best.is_none()) return std::nullopt;
           return std::make_tuple(search.best.is_valid, search.best.score, search.best.induced, search.best.levels);
         },
-        nb::arg("matrix"), nb::arg("rows"), nb::arg("codes"), nb::arg("excess").noconvert(), nb::arg("weight"),
-        nb::arg("losses").none(), nb::arg("survivors"), nb::arg("modes"), nb::arg("nearest_costs"), nb::arg("penalty"),
-        nb::arg("kills_left"), nb::arg("kills_right"), nb::arg("known_score").none() = nb::none(),
+        nb::arg("matrix"), nb::arg("rows"), nb::arg("codes"), nb::arg("excess").noconvert(), nb::arg("weights").none(),
+        nb::arg("n_levels"), nb::arg("losses").none(), nb::arg("survivors"), nb::arg("modes"), nb::arg("nearest_costs"),
+        nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"), nb::arg("known_score").none() = nb::none(),
         nb::arg("counts").none() = nb::none(), nb::arg("limits").none() = nb::none(), doc);
   };
   for_costs(int32_t{}, R"(The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.

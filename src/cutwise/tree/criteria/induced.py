@@ -120,7 +120,7 @@ class NearestTwoRows:
             if self._histogram is not None:
                 losses = category.of_histogram(self._histogram[:, :, 0], self._totals[:, 0])
             by_modes = core.least_induced_modes(
-                table.matrix, rows, category.codes, self._excess, category.weights(rows, table.weights), losses,
+                table.matrix, rows, category.codes, self._excess, table.weights, category.n_levels, losses,
                 search.node.survivors, modes, self._nearest_costs, nearest.depth_penalty,
                 bool(search.kills_left[first]), bool(search.kills_right[first]),
                 None if best is None or best[0] else best[1], counts, limits,

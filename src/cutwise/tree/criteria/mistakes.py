@@ -147,14 +147,15 @@ class FewestByModes:
         for category, allowed_counts, limits in allowed_categories(memory.categories, rows, self.node.limits):
             modes = category.modes(self.mistakes.coordinates)[survivors]
             counts = clusters_of_rows.by_level(category, rows)
-            weight = category.weights(rows, memory.weights)
+            # Weights of levels settle ties alone, and there are none to settle before a set is as good as the best.
+            weight = counts.sum(axis=1) if limits is None else category.weights(rows, memory.weights)
             found = core.fewest_mode_mistakes(counts, weight, survivors, modes, None, allowed_counts, limits)
             if found is None or (best is not None and found[0] > best.mistakes):
                 continue
-            if memory.has_costs:
-                costs = category.of_rows(rows, memory.costs.excess[rows])
-                found = core.fewest_mode_mistakes(counts, weight, survivors, modes, costs, allowed_counts, limits)
-                assert found is not None
+            costs = category.of_rows(rows, memory.costs.excess) if memory.has_costs else None
+            weight = category.weights(rows, memory.weights)
+            found = core.fewest_mode_mistakes(counts, weight, survivors, modes, costs, allowed_counts, limits)
+            assert found is not None
             if best is not None and found[0] == best.mistakes:
                 if best_second is None:
                     best_second = _cost_of_sides(memory, rows, best, survivors) if memory.has_costs else 0
@@ -174,11 +175,8 @@ def _cost_of_sides(memory: MemoryProvider, rows: Int32, cut: SeparatingCut, surv
     assert searched is not None
     assert values is not None
     is_left = searched.column(values[rows], cut.test.feature) <= cut.test.threshold
-    excess = memory.costs.excess[rows][:, survivors]
-    return sum(
-        int(excess[side][:, own].sum(axis=0, dtype=np.int64).min())
-        for side, own in ((is_left, cut.goes_left), (~is_left, ~cut.goes_left))
-    )
+    costs = core.level_costs(is_left.astype(np.int32), rows, memory.costs.excess, 2)[:, survivors]
+    return int(costs[0, ~cut.goes_left].min() + costs[1, cut.goes_left].min())
 
 
 class MistakeRows:

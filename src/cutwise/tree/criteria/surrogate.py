@@ -81,7 +81,7 @@ class CheapestCut:
         ))  # fmt: skip
         for category, counts, limits in allowed_categories(memory.categories, rows, self.limits):
             of_level = (
-                category.of_rows(rows, excess[rows])
+                category.of_rows(rows, excess)
                 if sums.histogram is None
                 else category.of_histogram(sums.histogram, sums.totals)
             )
