@@ -308,7 +308,7 @@ def explain_lazily(
             middles = rows.label_means()
             middles = middles if centers is None else read_centers(centers, *middles.shape)
             prepared = PreparedRows(rows, middles, KMEANS)
-            cost = rows.exact_sums("cost of the clusters", prepared.costs_of)[0]
+            cost = prepared.cost
         with stages.stage("tree"):
             nobody: Any = None  # rows, labels and costs are those of each tree
             problem = LazyLabelProblem(
@@ -397,7 +397,7 @@ def fit_lazily(
         with stages.stage("reference clustering"):
             centers = _reference_centers(model, rows, first)
             prepared = PreparedRows(rows, centers, objective)
-            cost = rows.exact_sums("cost of the reference", prepared.costs_of)[0]
+            cost = prepared.cost
         with stages.stage("tree"):
             nobody: Any = None
             context, table = _context(rows, centers, cost), prepared.sample

@@ -148,6 +148,7 @@ class Node:
         self.test: NodeTest | None = None
         self.children: tuple[Node, Node] | None = None
         self.is_split = False  # in the tree, not only ahead of it
+        self.gain = 0  # of a split that was made ahead
         self.gap: Gap | None = None
         self.contents: dict[int, list[set[int]]] = {}  # by column and piece: what tells apart its rows
 
@@ -277,6 +278,8 @@ class PassProvider:
             self._look_into(kind, asked)
         if isinstance(found, LeafCut) and own.children is None:
             self._split(own, found.test)
+            total = own.totals[kind][2:]
+            own.gain = int(total.min() if kind == COSTS else total.sum() - total.max()) - int(found.cost)
         return found
 
     # Passes -----------------------------------------------------------------------------------------------------------
@@ -286,9 +289,10 @@ class PassProvider:
         return self._made[-1]
 
     def _open(self) -> list[Node]:
-        """The leaves, and the children of splits that are likely to come."""
+        """The leaves, and the children of splits that are likely to come: the half of them that gain most."""
         leaves = [node for node in self._nodes if not node.is_split]
-        return leaves + [child for leaf in leaves for child in leaf.children or ()]
+        ahead = sorted((leaf for leaf in leaves if leaf.children is not None), key=lambda leaf: -leaf.gain)
+        return leaves + [child for leaf in ahead[: (len(ahead) + 1) // 2] for child in leaf.children or ()]
 
     def _total(self, node: Node, kind: str) -> Int64:
         """The sums over all rows of a node, and by the same pass those of all that are open."""

@@ -289,10 +289,14 @@ class BatchedRows:
         """The means of groups; nan where one weighs nothing."""
         return core.means_of_sums(*sums, self.column_sizes, float(self.total_weight))
 
-    def exact_sums(self, what: str, costs_of: Callable[[Table, int], list[Float64]]) -> list[float]:
-        """The weighted sums of some costs a row, by two passes; ``costs_of`` takes rows and the number of the first."""
-        largest: list[float] = []
-        for first, n in self.slices(f"{what}, the largest"):
+    def exact_sums(
+        self, what: str, costs_of: Callable[[Table, int], list[Float64]], largest: Sequence[float] = ()
+    ) -> list[float]:
+        """The weighted sums of some costs a row, by two passes, or one where the largest of each are known.
+
+        ``costs_of``: takes rows and the number of the first.
+        """
+        for first, n in () if largest else self.slices(f"{what}, the largest"):
             own = [float(costs.max(initial=0.0)) for costs in costs_of(self.table(first, n), first)]
             largest = [max(pair) for pair in zip(largest or own, own, strict=True)]
         scales = [Scale.of(size, float(self.total_weight)) for size in largest]
@@ -407,16 +411,18 @@ class PreparedRows:
         self._nodes.path.unlink(missing_ok=True)
         self._owner: object = None  # of the nodes that rows were in
         rows, centers, objective = self.rows, self.centers, self.objective
-        largest = largest_own = 0.0
+        largest = largest_own = self._largest_cost = 0.0
         is_new = not self._codes.path.exists()
         for first, n in rows.slices("nearest centers"):
-            matrix = rows.table(first, n).matrix
+            table = rows.table(first, n)
+            matrix = table.matrix
             labels, own, excess, _ = objective.assign(matrix, centers)
             if is_new and rows.classes is None:
                 rows.labels.append(labels)
             if is_new:
                 self._codes.append(core.bin_codes(matrix, self._edges, self.begin, self.low, self.high))
             largest, largest_own = float(np.maximum(largest, excess)), max(largest_own, float(own.max()))
+            self._largest_cost = max(self._largest_cost, float(self._label_costs(table, first)[0].max()))
 
         def kernel(*, scale: float, wide: bool, wide_base: bool) -> tuple[Int64, Int64, Int64, int]:
             sums, of_base, magnitude = np.zeros(len(centers), dtype=np.int64), 0, 0
@@ -471,8 +477,12 @@ class PreparedRows:
             self._excess.append(costs.excess)
             self._base.append(costs.base)
 
-    def costs_of(self, table: Table, first: int) -> list[Float64]:
-        """What some rows cost by their nearest centers."""
+    @property
+    def cost(self) -> float:
+        """What all rows cost by the centers of their labels, by a pass."""
+        return self.rows.exact_sums("cost of the clusters", self._label_costs, [self._largest_cost])[0]
+
+    def _label_costs(self, table: Table, first: int) -> list[Float64]:
         labels = self.rows.labels.read(first, table.n_rows)
         return [self.objective.label_costs(table.matrix, self.centers, labels)]
 
