@@ -144,6 +144,17 @@ def test_no_cut_between_centers_makes_fewer_mistakes_than_that_of_imm(seed):
             assert mistakes(p, *root_sides(p, tree)) == min(every)
 
 
+def ties_outside(p: Problem, column: int, cheapest: list[np.ndarray]) -> np.ndarray:
+    """Of sets that cost as much, the one that has the levels in which they differ on the side that is not named."""
+    x, first = p.values[:, column], cheapest[0]
+    tied = np.isin(x, np.unique(x[np.any([rows != first for rows in cheapest], axis=0)]))
+    ranks = []
+    for side in (first & ~tied, ~first & ~tied):
+        has_lowest = bool(side.any()) and x[side].min() == x[~tied].min()
+        ranks.append((len(np.unique(x[side])), p.weights[side].sum(), has_lowest))
+    return np.where(tied, ranks[0] > ranks[1], first)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_cut_between_centers_costs_less_than_that_of_exgreedy(seed):
     p = shapes(seed)
@@ -152,10 +163,19 @@ def test_no_cut_between_centers_costs_less_than_that_of_exgreedy(seed):
     assert (tree.n_leaves > 1) == bool(every)
     if every and tree.n_leaves == p.k:
         # Of the sets that part the centers alike the cheapest is taken: the others count for nothing.
-        costs = [(induced(p, *s), is_valid(p, *s), is_set, tuple(s[1])) for s, is_set in tagged(p)]
-        least = {key: min(c for c, *_, a, b in costs if (a, b) == key) for key in {(a, b) for *_, a, b in costs}}
-        taken = [(c, v) for c, v, a, b in costs if a < 0 or c == least[a, b]]
-        valid = [c for c, v in taken if v] or [c for c, _ in taken]
+        sets: dict[tuple[int, tuple[bool, ...]], list[tuple[np.ndarray, np.ndarray]]] = {}
+        taken = []
+        for (rows, centers), by in tagged(p):
+            if by < 0:
+                taken.append((rows, centers))
+            else:
+                sets.setdefault((by, tuple(centers)), []).append((rows, centers))
+        for (by, _), alike in sets.items():
+            costs = [induced(p, *s) for s in alike]
+            cheapest = [rows for (rows, _), cost in zip(alike, costs, strict=True) if cost == min(costs)]
+            taken.append((ties_outside(p, by, cheapest), alike[0][1]))
+        costs = [(induced(p, *s), is_valid(p, *s)) for s in taken]
+        valid = [cost for cost, is_one in costs if is_one] or [cost for cost, _ in costs]
         assert induced(p, *root_sides(p, tree)) == min(valid)
 
 
