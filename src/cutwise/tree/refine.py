@@ -30,7 +30,10 @@ from .limits import Limits
 from .provider import GrowthProblem, MemoryProvider, Provider
 from .recipes import RECIPES, grow_tree
 from .refine_sample import (
+    GROWN_ROWS,
+    GROWN_ROWS_A_CLUSTER,
     MOST_COLUMNS,
+    BinnedRows,
     Cuts,
     SampledRows,
     SearchSample,
@@ -189,11 +192,14 @@ class SearchCheaper:
         rows = draw_sample(table, metric, hashes, self.centers, self.coordinates, given, n_sampled, self.limits)
         trees = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in given]
         n_further = max(0, self.effort.n_starts - len(trees))
-        runs = [self.centers, *_cluster_sample(rows, self.centers, n_further, self.objective, n_jobs)]
+        n_grown = n_sampled if rows.is_whole else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
+        runs = [self.centers, *_cluster_sample(rows.first(n_grown), self.centers, n_further, self.objective, n_jobs)]
         total_weight = self._total_weight()
         sample, cuts = encode_sample(rows, runs, trees, total_weight, n_jobs)
         first = 1 if len(given) == len(starts) else 0  # trees with sets of levels start anew, with single ones
-        cuts += _grow_on_sample(sample, runs[first:], self.objective, self.depth_penalty, n_jobs)
+        cuts += _grow_on_sample(
+            *sample.first(n_grown), sample.bins, runs[first:], self.objective, self.depth_penalty, n_jobs
+        )
         least = room(self.limits, sample.weight)
         paths = _search(sample, cuts, n_leaves, self.effort, self.size_penalty, least, n_jobs, self.progress)
         if max_size is not None:
@@ -388,10 +394,16 @@ def _cluster_sample(
 
 
 def _grow_on_sample(
-    sample: SearchSample, runs: Sequence[Float64], objective: Objective, depth_penalty: float, n_jobs: int
+    rows: SampledRows,
+    table: EncodedTable,
+    bins: BinnedRows,
+    runs: Sequence[Float64],
+    objective: Objective,
+    depth_penalty: float,
+    n_jobs: int,
 ) -> list[Cuts]:
     """The trees of "exshallow" on the bins of the sample, against the centers of other clusterings."""
-    rows, trees = sample.rows, list[Cuts]()
+    trees = list[Cuts]()
     seen: list[Int32] = []
     for run in runs:
         centers = np.ascontiguousarray(run[:, rows.metric_columns])
@@ -404,9 +416,9 @@ def _grow_on_sample(
             means, _ = objective.centers(core.as_matrix(rows.values), labels, len(centers), rows.weights, n_jobs)
             coordinates = np.where(np.isnan(means), rows.values[0], means)
         tree = grow_tree(
-            sample.table,
+            table,
             labels,
-            sample.bins.bins_of(coordinates),
+            bins.bins_of(coordinates),
             fixed_costs(rows.metric, centers, objective, weights=rows.weights, n_jobs=n_jobs),
             algorithm="exshallow",
             max_leaves=len(centers),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ Tests = tuple[Int32, Float64, Int32]
 
 SAMPLED_ROWS = 4_000
 ROWS_A_CLUSTER = 150
+GROWN_ROWS, GROWN_ROWS_A_CLUSTER = 2_000, 80
 POLISHED_ROWS, POLISHED_VALUES = 24_000, 2**22
 """Most rows and values by which the thresholds of a searched tree are chosen in the end."""
 MOST_BINS = 96
@@ -83,6 +83,18 @@ class SampledRows:
     weights: Int64
     is_whole: bool
     metric: core.Matrix
+
+    def first(self, n_rows: int) -> SampledRows:
+        """So many of them, in their order."""
+        coordinates = self.coordinates[:n_rows]
+        is_same = self.coordinates is self.values
+        return replace(
+            self,
+            values=coordinates if is_same else self.values[:n_rows],
+            coordinates=coordinates,
+            weights=self.weights[:n_rows],
+            metric=core.as_matrix(coordinates),
+        )
 
 
 def tests_of(tree: ThresholdTree, searched: SearchedColumns | None) -> Tests | None:
@@ -323,15 +335,15 @@ class SearchSample:
         """The cost of a tree from the value that a search gives it; too much where directions leave something out."""
         return self.scatter + value / self.grid.scale**2
 
-    @cached_property
-    def table(self) -> EncodedTable:
-        """The bins, as the growers of trees want their rows."""
-        matrix = core.as_matrix(self.bins.codes)
-        return EncodedTable(
+    def first(self, n_rows: int) -> tuple[SampledRows, EncodedTable]:
+        """So many of the rows, a sample in turn, and their bins as the growers of trees want them."""
+        rows = self.rows.first(n_rows)
+        matrix = core.as_matrix(self.bins.codes[:n_rows])
+        return rows, EncodedTable(
             encoded=core.encode(matrix),
             matrix=matrix,
             kinds=(number_kind(self.bins.codes.dtype),) * matrix.n_cols,
-            weights=self.rows.weights,
+            weights=rows.weights,
             copies=None,
             row_of=None,
             position=None,
