@@ -75,8 +75,8 @@ def leaf_cost(rows, kind):
     return n - sums.max() + 0.001 * (n - sums @ sums / n)
 
 
-def value(tree, codes, rows, kind, size_price=0.0):
-    """What the leaves cost, and their rules; infinite with a leaf without weight."""
+def value(tree, codes, rows, kind, price=(0.0, 0.0)):
+    """What the leaves cost, and their rules beyond what is free; infinite with a leaf without weight."""
     paths = [route(tree.root, code) for code in codes]
     leaf_of = np.array([leaf for leaf, _ in paths])
     total = 0.0
@@ -86,7 +86,7 @@ def value(tree, codes, rows, kind, size_price=0.0):
             return np.inf
         total += leaf_cost(rows[here], kind)
     sizes = np.array([len(set(path)) + 0.25 * len(path) for _, path in paths])
-    return total + size_price * float(rows[:, 0] @ sizes)
+    return total + price[0] * max(0.0, float(rows[:, 0] @ sizes) - price[1])
 
 
 def copy(node):
@@ -134,12 +134,14 @@ def problem(request):
             break
     else:
         tree = Tree([0, int(np.sort(codes[:, 0])[0]), 0, 1])
-    return codes, n_bins.astype(np.int32), rows, tree, kind, size_price
+    present = value(tree, codes, rows, "squares", (1.0, 0.0)) - value(tree, codes, rows, "squares")
+    free = (0.0, 0.98 * present, 1.01 * present)[request.param % 5 % 3]
+    return codes, n_bins.astype(np.int32), rows, tree, kind, (size_price, free)
 
 
 def search_of(problem):
-    codes, n_bins, rows, _, kind, size_price = problem
-    return core.TreeSearch(codes, n_bins, rows, kind, 1e-9, size_price)
+    codes, n_bins, rows, _, kind, (size_price, free_size) = problem
+    return core.TreeSearch(codes, n_bins, rows, kind, 1e-9, size_price, free_size=free_size)
 
 
 def test_a_trees_value_is_what_its_leaves_and_rules_cost(problem):

@@ -1172,9 +1172,9 @@ class TreeSearch:
     Searches for better trees on rows in few bins.
 
     rows (n, w) are whole numbers, w a multiple of four: the weight, then what leaf_cost needs ("squares": coordinates, "counts":
-    a weight in the entry of the row's label). Trees are (column, bin, right) in preorder: a row goes left, to the next node, when
+    a weight in the entry of the row's label, "least": what it costs by each center). Trees are (column, bin, right) in preorder: a row goes left, to the next node, when
     its code is at most bin; column is -1 at leaves. Changes by less than threshold do not count; a condition in the rule of
-    weight 1 costs size_price, a level of depth a quarter of it. Leaves weigh at least least_weight and are no deeper than max_depth.
+    weight 1 costs size_price, a level of depth a quarter of it, as far as all of them exceed free_size. Leaves weigh at least least_weight and are no deeper than max_depth.
     """
 
     def __init__(
@@ -1187,6 +1187,7 @@ class TreeSearch:
         size_price: float,
         least_weight: float = 0.0,
         max_depth: int = 2147483647,
+        free_size: float = 0.0,
     ) -> None: ...
 
     def run(

@@ -55,6 +55,8 @@ Path = list[tuple[int, float, Cuts]]
 
 SIZE_PRICES = (0.005, 0.01, 0.02, 0.04, 0.08)
 """Prices of a condition, as shares of the reference's cost, at which trees are searched where their size is bounded."""
+BOUNDED_PRICE, BOUNDED_SHARES = 0.3, (1.0, 0.98)
+"""The price of what is beyond the bound, and shares of it: the sample's rules may be shorter than those of all rows."""
 MOST_ITERATIONS, ORDERING_COLUMNS = 30, 8
 """Of the clusterings of the sample that further trees start from: iterations, and columns that rows are sorted by."""
 LEAST_WORK = 100_000
@@ -201,19 +203,16 @@ class SearchCheaper:
             *sample.first(n_grown), sample.bins, runs[first:], self.objective, self.depth_penalty, n_jobs
         )
         least = room(self.limits, sample.weight)
-        paths = _search(sample, cuts, n_leaves, self.effort, self.size_penalty, least, n_jobs, self.progress)
+        paths = _search(sample, cuts, n_leaves, self.effort, (self.size_penalty, 0.0), least, n_jobs, self.progress)
         if max_size is not None:
+            unpriced = paths[-1:]
             for price in (price for price in SIZE_PRICES if price > self.size_penalty):
-                paths += _search(
-                    sample,
-                    [path[-1][2] for path in paths[-1:]],
-                    n_leaves,
-                    self.effort,
-                    price,
-                    least,
-                    n_jobs,
-                    self.progress,
-                )
+                longer = [path[-1][2] for path in paths[-1:]]
+                paths += _search(sample, longer, n_leaves, self.effort, (price, 0.0), least, n_jobs, self.progress)
+            near = [*cuts, *(path[-1][2] for path in (*unpriced, *paths[-1:]))]
+            for share in BOUNDED_SHARES if max_size[0] < n_leaves else ():  # no rule has more conditions
+                beyond = max(BOUNDED_PRICE, self.size_penalty), share * (max_size[0] + max_size[1] / 4)
+                paths += _search(sample, near, n_leaves, self.effort, beyond, least, n_jobs, self.progress)
 
         more_rows = draw_more(table, metric, hashes, n_polished)
         found = [(_polish(*more_rows, sample, path[-1][2], n_jobs), path) for path in paths]
@@ -232,7 +231,8 @@ class SearchCheaper:
                 if self.limits is None or self._allows(grow()):  # a threshold that moved may leave a leaf too small
                     tests.append(tree)
                     ways.append((path, grow))
-                    break
+                    if max_size is None:  # a threshold that moved may make rules longer than bounds allow
+                        break
         judged = [Judged(each, *way) for each, way in zip(self._judge(starts, tests), ways, strict=True)]
         price = self.size_penalty * sample.cost / sample.weight * total_weight
 
@@ -328,12 +328,12 @@ def _search(
     starts: Sequence[Cuts],
     n_leaves: int,
     effort: Effort,
-    size_penalty: float,
+    size_penalty: tuple[float, float],
     least: tuple[float, int],
     n_jobs: int,
     progress: Callable[[float], None] | None,
 ) -> list[Path]:
-    """The ways to the best trees of the sample, the best one last."""
+    """The ways to the best trees of the sample, the best one last; ``size_penalty``, and the size that is free."""
     unit = sample.grid.scale**2
     search = core.TreeSearch(
         sample.bins.codes,
@@ -341,8 +341,9 @@ def _search(
         sample.payload,
         "squares",
         sample.least_gain * unit,
-        size_penalty * sample.cost * unit / sample.weight,
+        size_penalty[0] * sample.cost * unit / sample.weight,
         *least,
+        size_penalty[1] * sample.weight,
     )
 
     def run(trees: Sequence[Cuts], *, swaps: bool, work: int = 0) -> tuple[int, list[Path]]:

@@ -143,12 +143,15 @@ const LeafTable &CutTree::table_with_costs(int32_t leaf, int64_t &work) const {
 double CutTree::value() const { return value_below(root_); }
 
 double CutTree::value_below(int32_t id) const {
-  double value = 0.0, size = 0.0;
-  for (int32_t leaf : leaves_below(id)) {
-    value += cost_[leaf];
-    if (sample_->size_price > 0.0) size += sums(leaf)[0] * (conditions(leaf, -1, true, nullptr) + 0.25 * depth(leaf));
-  }
-  return value + sample_->size_price * size;
+  double value = 0.0;
+  for (int32_t leaf : leaves_below(id)) value += cost_[leaf];
+  return sample_->size_price > 0.0 ? value + sample_->price_of(size_below(root_)) : value;
+}
+
+double CutTree::size_below(int32_t id) const {
+  double size = 0.0;
+  for (int32_t leaf : leaves_below(id)) size += sums(leaf)[0] * (conditions(leaf, -1, true, nullptr) + 0.25 * depth(leaf));
+  return size;
 }
 
 int32_t CutTree::depth(int32_t id) const {

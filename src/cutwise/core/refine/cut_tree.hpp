@@ -52,9 +52,11 @@ class CutTree {
   const LeafTable &table(int32_t leaf, int64_t &work) const;
   const LeafTable &table_with_costs(int32_t leaf, int64_t &work) const;
 
-  // The leaves' costs, added up in tree order, and what the length of rules costs.
+  // The leaves' costs, added up in tree order, and what the length of all rules costs.
   double value() const;
   double value_below(int32_t id) const;
+  // Conditions and levels of depth, a quarter each, of the rules of the leaves below, times their weight.
+  double size_below(int32_t id) const;
   int32_t depth(int32_t id) const;
   // Conditions on the path to a node, the tests of one node left out. Marks in has[column] the columns that are
   // tested with the row on the left (or on the right); has may be null.

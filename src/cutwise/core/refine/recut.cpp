@@ -23,12 +23,14 @@ struct Sides {
 struct Sizes {
   std::vector<double> size;  // per leaf, with one condition for the node
   std::vector<uint8_t> has;  // (n_leaves, n_cols): columns for which the node adds no condition
+  double elsewhere = 0.0;    // of all other rules
 };
 
 Sizes sizes_below(const CutTree &tree, int32_t node, const Sides &sides) {
   const Sample &sample = tree.sample();
   Sizes sizes;
   sizes.has.assign(sides.leaves.size() * sample.n_cols, 0);
+  sizes.elsewhere = tree.size_below(tree.root()) - tree.size_below(node);
   for (size_t i = 0; i < sides.leaves.size(); ++i) {
     const int32_t leaf = sides.leaves[i];
     const int32_t n = tree.conditions(leaf, node, i < sides.n_left, sizes.has.data() + i * sample.n_cols);
@@ -94,9 +96,9 @@ CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, const Sizes 
     double value = 0.0;
     for (size_t l = 0; l < n_leaves; ++l) value += cost[l];
     if (sizes != nullptr && value < kInfinite) {
-      double size = 0.0;
+      double size = sizes->elsewhere;
       for (size_t l = 0; l < n_leaves; ++l) size += sums[l * width] * (sizes->size[l] - sizes->has[l * sample.n_cols + column]);
-      value += sample.size_price * size;
+      value += sample.price_of(size);
     }
     if (value < best.value) best = {value, column, bin};
   }

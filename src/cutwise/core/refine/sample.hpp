@@ -69,11 +69,13 @@ struct Sample {
   LeafCost cost;
   double threshold = 0.0;   // changes by less do not count
   double size_price = 0.0;  // what one condition in the rule of weight 1 costs; a level of depth costs a quarter
+  double free_size = 0.0;   // of all rules together; what goes beyond it has that price
   int32_t max_depth = 0;    // of a leaf
 
   int32_t width() const { return cost.width; }
   int32_t n_bins() const { return bin_begin.back(); }
   int32_t n_bins(int32_t column) const { return bin_begin[column + 1] - bin_begin[column]; }
+  double price_of(double size) const { return size_price * std::max(0.0, size - free_size); }
   uint8_t code(int64_t row, int32_t column) const { return codes[row * n_cols + column]; }
   const double *row(int64_t at) const { return rows + at * width(); }
 };

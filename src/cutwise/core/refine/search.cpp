@@ -323,7 +323,7 @@ StepTaken to_python(Step step) {
 class TreeSearch {
  public:
   TreeSearch(In2<uint8_t> codes, In1<int32_t> n_bins, In2<double> rows, const std::string &leaf_cost, double threshold,
-             double size_price, double least_weight, int32_t max_depth)
+             double size_price, double least_weight, int32_t max_depth, double free_size)
       : codes_(std::move(codes)), rows_(std::move(rows)) {
     sample_.n_rows = static_cast<int64_t>(codes_.shape(0));
     sample_.n_cols = static_cast<int32_t>(codes_.shape(1));
@@ -340,6 +340,7 @@ class TreeSearch {
     sample_.cost = {kind, static_cast<int32_t>(rows_.shape(1))};
     sample_.threshold = threshold;
     sample_.size_price = size_price;
+    sample_.free_size = free_size;
     sample_.cost.least = std::max(least_weight, sample_.cost.least);
     sample_.max_depth = max_depth;
     sample_.bin_begin.push_back(0);
@@ -438,12 +439,13 @@ void bind_tree_search(nb::module_ &m) {
   nb::class_<TreeSearch>(m, "TreeSearch", R"(Searches for better trees on rows in few bins.
 
 rows (n, w) are whole numbers, w a multiple of four: the weight, then what leaf_cost needs ("squares": coordinates, "counts":
-a weight in the entry of the row's label). Trees are (column, bin, right) in preorder: a row goes left, to the next node, when
+a weight in the entry of the row's label, "least": what it costs by each center). Trees are (column, bin, right) in preorder: a row goes left, to the next node, when
 its code is at most bin; column is -1 at leaves. Changes by less than threshold do not count; a condition in the rule of
-weight 1 costs size_price, a level of depth a quarter of it. Leaves weigh at least least_weight and are no deeper than max_depth.)")
-      .def(nb::init<In2<uint8_t>, In1<int32_t>, In2<double>, const std::string &, double, double, double, int32_t>(),
+weight 1 costs size_price, a level of depth a quarter of it, as far as all of them exceed free_size. Leaves weigh at least least_weight and are no deeper than max_depth.)")
+      .def(nb::init<In2<uint8_t>, In1<int32_t>, In2<double>, const std::string &, double, double, double, int32_t, double>(),
            nb::arg("codes"), nb::arg("n_bins"), nb::arg("rows"), nb::arg("leaf_cost"), nb::arg("threshold"),
-           nb::arg("size_price"), nb::arg("least_weight") = 0.0, nb::arg("max_depth") = std::numeric_limits<int32_t>::max())
+           nb::arg("size_price"), nb::arg("least_weight") = 0.0, nb::arg("max_depth") = std::numeric_limits<int32_t>::max(),
+           nb::arg("free_size") = 0.0)
       .def("run", &TreeSearch::run, nb::arg("starts"), nb::arg("n_leaves"), nb::arg("swaps"), nb::arg("n_deletions"),
            nb::arg("n_insertions"), nb::arg("tolerance"), nb::arg("work"), nb::arg("seed"), nb::arg("n_jobs"),
            nb::arg("progress").none(), nb::arg("most_work") = std::numeric_limits<int64_t>::max(),

@@ -15,11 +15,13 @@ struct NewSizes {
   std::vector<uint8_t> has_left, has_right;  // (n_leaves, n_cols): conditions that are there with the rows on that side
   double new_size;
   std::vector<uint8_t> new_has_left, new_has_right;  // (n_cols,)
+  double elsewhere;                                  // of all other rules
 };
 
 NewSizes sizes_with_new_test(const CutTree &tree, int32_t above, const std::vector<int32_t> &leaves) {
   const size_t n_cols = tree.sample().n_cols;
   NewSizes sizes;
+  sizes.elsewhere = tree.size_below(tree.root()) - tree.size_below(above);
   sizes.has_left.assign(leaves.size() * n_cols, 0);
   sizes.has_right.assign(leaves.size() * n_cols, 0);
   sizes.new_has_left.assign(n_cols, 0);
@@ -63,15 +65,15 @@ CUTWISE_CLONES void scan(const Sample &sample, int32_t above, const std::vector<
       subtract_row(rest, sums + static_cast<size_t>(b) * width, width);
       double left = above_value[b] + sample.cost(below), right = below_value[b] + sample.cost(rest);
       if (sizes != nullptr) {
-        double left_size = below[0] * (sizes->new_size - sizes->new_has_left[column]);
-        double right_size = rest[0] * (sizes->new_size - sizes->new_has_right[column]);
+        double left_size = sizes->elsewhere + below[0] * (sizes->new_size - sizes->new_has_left[column]);
+        double right_size = sizes->elsewhere + rest[0] * (sizes->new_size - sizes->new_has_right[column]);
         for (size_t l = 0; l < n_leaves; ++l) {
           const size_t at = l * sample.n_cols + column;
           left_size += (scratch.cost[l] - scratch.weight[l]) * (sizes->size[l] - sizes->has_right[at]);
           right_size += scratch.weight[l] * (sizes->size[l] - sizes->has_left[at]);
         }
-        left += sample.size_price * left_size;
-        right += sample.size_price * right_size;
+        left += sample.price_of(left_size);
+        right += sample.price_of(right_size);
       }
       if (left < best.change) best = {left, above, column, b, true};
       if (right < best.change) best = {right, above, column, b, false};
