@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cutwise import ExplainableKMeans
+from cutwise import ExplainableKMeans, cost_curve
 from cutwise.tree.refine_sample import tests_of as searched_tests
 from tests.tree.test_mixed_cuts import shapes
 
@@ -48,6 +48,14 @@ def test_the_search_finds_levels_that_no_greedy_tree_looks_at_first():
         costs.append(searched.search_.cost / searched.search_.start_cost)
     assert min(costs) < 0.999
     assert max(costs) <= 1 + 1e-12
+
+
+def test_more_leaves_and_curves_start_at_the_tree_that_was_found():
+    X = planted(1)
+    model = ExplainableKMeans(6, random_state=0).fit(X)
+    curve = cost_curve(model, X)
+    assert curve.cost[0] == pytest.approx(model.cost_, rel=1e-9)
+    assert ExplainableKMeans(6, max_leaves=7, random_state=0).fit(X).cost_ <= model.cost_ * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exkmc"])

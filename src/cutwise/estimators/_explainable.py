@@ -101,8 +101,8 @@ def search_tree(
     grown, record, judged = cheaper.search(starts)
     has_empty_leaf = (grown.tree.n_node_samples[grown.tree.leaves] == 0).any()
     goes_on = not has_empty_leaf and cheaper.table.searched is None  # expansions go on from thresholds
-    if max_leaves > k and not goes_on:  # one of the papers' trees, then; these have been expanded
-        grown = replace(papers[0], others=papers[1:])
+    if max_leaves > k and not goes_on:  # the papers' trees have been expanded; this one stays as it is
+        grown = replace(papers[0], others=papers[1:] if has_empty_leaf else (*papers[1:], grown))
     elif max_leaves > k:
         centers, weight = context.of(grown).rows.centers(context.objective, grown.codes, k)
         centers[weight == 0] = reference.centers[weight == 0]
