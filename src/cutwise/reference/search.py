@@ -264,7 +264,7 @@ CLEAR_ROWS = 40
 """So many times as many rows as a restart has need no second sample where restarts agree."""
 
 RESTARTS_PER_INIT, ROUND, FINALISTS, MOST_SAMPLES = 0.6, 2, 4, 4
-"""Restarts, whose swaps are worth more than further starts; at a time; those that go on; samples at most."""
+"""Restarts on a large table, which has better uses of the time; at a time; those that go on; samples at most."""
 
 AGREED, AGREEING, HOPELESS = 1.0003, 3, 1.05
 """Relative to the best restart, the cost of those that agree with it, how many are enough, and what ends one."""
@@ -412,7 +412,7 @@ class _Search:
         """The best run after all stages."""
         points, n_jobs = self.distinct.points, self.n_jobs
         far, _ = self.distinct.importance(points.best_center(n_jobs), n_jobs)
-        if len(self.distinct) <= max(WHOLE_ROWS, self._final_rows):
+        if self._is_searched_whole:
             best, _ = self._best_of_sample(far, [])
             return points.iterate(best.centers, Stop(0.0, self.max_iter), n_jobs)
 
@@ -440,6 +440,10 @@ class _Search:
         return len(self.distinct) <= SMALL_ROWS
 
     @property
+    def _is_searched_whole(self) -> bool:
+        return len(self.distinct) <= max(WHOLE_ROWS, self._final_rows)
+
+    @property
     def _final_rows(self) -> int:
         return max(FINAL_ROWS, FINAL_ROWS_OF_CLUSTER * self.n_clusters)
 
@@ -450,28 +454,22 @@ class _Search:
     def _sample(self, size: int, scores: npt.NDArray[np.float64]) -> Points:
         return self.distinct.sample(size, scores, int(self.rng.integers(2**63)))
 
-    def _restart(self, sample: Points, rng: np.random.Generator, *, swaps: bool = True) -> Run:
-        seeds = self.seeds(sample, self.n_clusters, rng)
-        if swaps:
-            seeds = sample.swap(seeds, self.n_clusters, rng)
+    def _restart(self, sample: Points, rng: np.random.Generator) -> Run:
+        seeds = sample.swap(self.seeds(sample, self.n_clusters, rng), self.n_clusters, rng)
         return sample.iterate(seeds, Stop(COARSE, self.max_iter), 1)
 
     def _restarts(self, sample: Points, known: list[Centers]) -> list[Run]:
-        """Known centers and restarts on a small sample, cheapest first; on a large table no more once some agree.
-
-        Swaps lead to few optima, and further restarts do without.
-        """
+        """Known centers and restarts on a small sample, cheapest first; on a large table no more once some agree."""
         streams = self.rng.spawn(self.n_init)
         runs = [sample.iterate(centers, Stop(COARSE, self.max_iter), self.n_jobs) for centers in known]
+        most = self.n_init if self._is_searched_whole else math.ceil(self.n_init * RESTARTS_PER_INIT)
         made = 0
-        while made < math.ceil(self.n_init * RESTARTS_PER_INIT) and (self._is_small or not _agree(runs)):
+        while made < most and (self._is_small or not _agree(runs)):
             # Restarts are independent: one thread each, instead of many threads on one small sample.
             new = streams[made : made + ROUND]
             tell(f"reference clustering: start {made + 1} of at most {len(streams)}", made / len(streams))
             runs += each(lambda rng: self._restart(sample, rng), new, self.n_jobs)
             made += len(new)
-        if self._is_small:
-            runs += each(lambda rng: self._restart(sample, rng, swaps=False), streams[made:], self.n_jobs)
         for i, run in enumerate(runs):
             self._say(f"restart {i + 1} of {len(runs)} on {sample.n_rows} rows: {run.cost:.6g} a row")
         return sorted(runs, key=operator.attrgetter("cost"))
