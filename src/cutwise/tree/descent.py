@@ -19,7 +19,7 @@ N_SWAPPED, MOST_ROUNDS = 1, 4
 """So many of the cheapest trees have leaves moved, so often with centers that follow."""
 N_DELETIONS, N_INSERTIONS, TOLERANCE = 5, 3, 0.006
 """See ``Effort``."""
-MOST_WORK = 2**20
+MOST_WORK = 2**21
 SUM_BITS = 52
 """Sums of costs are exact in float64."""
 
