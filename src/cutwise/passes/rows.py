@@ -43,6 +43,9 @@ MAX_WEIGHT = 2**31
 
 MOST_BINS = 256
 
+MOST_NODES = 1 << 16
+"""Nodes in which rows are remembered to be."""
+
 
 class Copies:
     """A folder with a copy of the rows as plain numbers, gone with the fit.
@@ -93,7 +96,7 @@ class _Column:
         except OSError as error:
             raise InvalidInputError(
                 f"The copy of the rows could not be written to {self.path.parent}: {error.strerror}. It takes the "
-                "table's values and about 4 k + d + 12 bytes a row, and is removed. Set TMPDIR to a folder with room."
+                "table's values and about 4 k + d + 7 bytes a row, and is removed. Set TMPDIR to a folder with room."
             ) from error
 
     def write(self, first: int, values: npt.NDArray[Any]) -> None:
@@ -405,10 +408,9 @@ class PreparedRows:
 
     def _measure(self, prefix: str) -> None:
         """Label all rows, and work out their costs in fixed point; ``prefix``: of what is kept of them."""
-        self._excess, self._base, self._nodes = (
-            _Column(self.rows.folder / f"{prefix}{name}") for name in ("excess", "base", "nodes")
-        )
-        self._nodes.path.unlink(missing_ok=True)
+        self._excess, self._base = (_Column(self.rows.folder / f"{prefix}{name}") for name in ("excess", "base"))
+        self._nodes = _Column(self.rows.folder / f"nodes-{self.rows.n_passes}")  # shared with no other costs
+        self._nodes.renamed = np.arange(MOST_NODES, dtype=np.int32)
         self._owner: object = None  # of the nodes that rows were in
         rows, centers, objective = self.rows, self.centers, self.objective
         largest = largest_own = self._largest_cost = 0.0
@@ -418,7 +420,8 @@ class PreparedRows:
             matrix = table.matrix
             labels, own, excess, _ = objective.assign(matrix, centers)
             if is_new and rows.classes is None:
-                rows.labels.append(labels)
+                rows.labels.append(labels.astype(np.min_scalar_type(len(centers))))
+                rows.labels.renamed = np.arange(len(centers), dtype=np.int32)
             if is_new:
                 self._codes.append(core.bin_codes(matrix, self._edges, self.begin, self.low, self.high))
             largest, largest_own = float(np.maximum(largest, excess)), max(largest_own, float(own.max()))
@@ -496,7 +499,10 @@ class PreparedRows:
         for first, n in rows.slices(what):
             batch = _Batch(columns, first, n, {} if is_known else {"nodes": np.zeros(n, dtype=np.int32)})
             yield batch
-            self._nodes.write(first, batch.read("nodes"))
+            if batch.read("nodes").max() < MOST_NODES:
+                self._nodes.write(first, batch.read("nodes").astype(np.uint16))
+            else:
+                self._owner = None  # forgotten
 
 
 @dataclass(frozen=True)
