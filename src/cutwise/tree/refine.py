@@ -251,7 +251,13 @@ class SearchCheaper:
         return replace(taken.grown, inseparable=inseparable), record, judged
 
     def cheaper_clusters(self, starts: Sequence[GrownTree]) -> list[GrownTree]:
-        """What a search makes of trees whose clusters may have several leaves; columns are those of the table."""
+        """What a search makes of trees whose clusters may have several leaves; columns are those of the table.
+
+        Trees with leaves without rows are left out: no values say where their thresholds may lie.
+        """
+        starts = [start for start in starts if not start.n_empty]
+        if not starts:
+            return []
         given = [(start.tree.feature, start.tree.threshold, start.tree.children_right) for start in starts]
         clusters = [start.tree.cluster for start in starts]
         found = self._descend(given, clusters, core.row_hashes(self.table.matrix, self.n_jobs))
