@@ -84,6 +84,23 @@ def test_a_growth_that_ends_early_is_no_hindrance():
         assert ExplainableKMeans(3, max_leaves=5, reference=centers).fit(X).n_leaves_ >= 3
 
 
+@pytest.mark.parametrize(
+    ("rows", "centers"),
+    [
+        ("32 01 01 01 31 10 20 33 00 32 23 02", [[0.0, 1.0], [2.5, 0.5], [0.5, 3.5]]),
+        ("20 13 32 01 11 23 12 11 13 01", [[1.5, 1.0], [3.0, 1.0], [2.0, 0.0], [0.0, 3.0], [1.0, 0.0]]),
+    ],
+)
+def test_more_leaves_are_searched_where_a_grown_tree_has_leaves_without_rows(rows, centers):
+    X, params = np.array([list(row) for row in rows.split()], dtype=float), {"reference": np.array(centers)}
+    params["max_leaves"] = len(centers) + 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyClusterWarning)
+        searched = ExplainableKMeans(len(centers), **params).fit(X)
+        papers = [ExplainableKMeans(len(centers), algorithm=name, **params).fit(X) for name in PAPERS]
+    assert searched.cost_ <= min(paper.cost_ for paper in papers) * (1 + 1e-12)
+
+
 def test_every_point_of_a_curve_is_the_fit_of_its_size():
     def model(max_leaves=None):
         return ExplainableKMeans(6, max_leaves=max_leaves, random_state=0)
