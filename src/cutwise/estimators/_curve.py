@@ -189,6 +189,9 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     has a few points: the sizes of one leaf a cluster, of the fitted model, of ``max_leaves``, and for
     ``ClusterExplainer``, whose trees come from one growth, some between them.
 
+    With ``algorithm="search"`` a search goes on from the grown trees of a few sizes only: of the fitted model, of
+    ``max_leaves``, and some below. There a fit gives the tree of the curve; at other sizes it may give a cheaper one.
+
     References
     ----------
     Frost, Moshkovitz, Rashtchian (2020), *ExKMC: Expanding Explainable k-Means Clustering*: trees of k' > k leaves.
@@ -230,7 +233,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     by_size: dict[int, Callable[[], GrownTree]] = {}
     if nested and probe._takes_cheapest:
         lowest = math.inf
-        for cost, size, tree in context.trees_by_size(grown):
+        for cost, size, tree in context.trees_by_size(grown, _N_SEARCHED, getattr(model, "n_leaves_", None)):
             if cost < lowest:
                 lowest, by_size[size] = cost, tree
 
@@ -260,6 +263,9 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         warnings.simplefilter("ignore", CutwiseWarning)
         return _curve_of(points(), most)
 
+
+_N_SEARCHED = 3
+"""Sizes that a search goes on from, beside that of a fitted model: they take about as long as the fit."""
 
 _MOST_POINTS = 4
 """Sizes that are fitted where a smaller tree is no part of a larger one, but all come from one growth."""

@@ -574,14 +574,22 @@ class FitContext:
             trees += self._improved(grown, largest)
         return min(trees, key=lambda tree: tree[:2])[2]()
 
-    def trees_by_size(self, grown: GrownTree) -> list[_SizedTree]:
-        """The cost and size of every tree of all growths of a fit, by size, and how to get it."""
+    def trees_by_size(
+        self, grown: GrownTree, n_searched: int | None = None, also: int | None = None
+    ) -> list[_SizedTree]:
+        """The cost and size of every tree of all growths of a fit, by size, and how to get it.
+
+        A search goes on from those of all sizes; or of ``n_searched``, the largest among them, and of ``also`` leaves.
+        """
         growths, trees = self._sizes_of_growths(grown), []
         for number, growth in enumerate(growths):
             tell(f"sizes: growth {number + 1} of {len(growths)}", 0.7 * number / len(growths))
             trees += self._trees([growth])
-        for size in sorted({tree[1] for tree in trees} if grown.improve is not None else ()):
-            trees += self._improved(grown, [tree for tree in trees if tree[1] == size])
+        if grown.improve is not None:
+            sizes = sorted({size for _, size, _ in trees if size > self.n_clusters}, reverse=True)
+            step = max(1, math.ceil(len(sizes) / n_searched)) if n_searched else 1
+            for size in {*sizes[::step], also}.intersection(sizes):
+                trees += self._improved(grown, [tree for tree in trees if tree[1] == size])
         return sorted(trees, key=lambda tree: (tree[1], tree[0]))
 
     def _improved(self, grown: GrownTree, trees: list[_SizedTree]) -> list[_SizedTree]:
