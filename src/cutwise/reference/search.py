@@ -249,7 +249,7 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
 
 
 SMALL_ROWS = 1_000
-"""Distinct rows of a table that takes next to no time: all restarts are made."""
+"""Distinct rows of a table that takes next to no time: restarts go on where some agree."""
 
 RESTART_ROWS, RESTART_ROWS_OF_CLUSTER = 2_500, 50
 """Distinct rows of a restart: so many, and so many for each cluster at least."""
@@ -259,6 +259,9 @@ FINAL_ROWS, FINAL_ROWS_OF_CLUSTER = 5_000, 100
 
 WHOLE_ROWS = 12_000
 """Distinct rows of a table that is searched to the end, without a second sample."""
+
+QUICK_VALUES = 2**20
+"""Values of such a table, zeros among them, that take little time: all restarts are made."""
 
 CLEAR_ROWS = 40
 """So many times as many rows as a restart has need no second sample where restarts agree."""
@@ -462,7 +465,8 @@ class _Search:
         """Known centers and restarts on a small sample, cheapest first; on a large table no more once some agree."""
         streams = self.rng.spawn(self.n_init)
         runs = [sample.iterate(centers, Stop(COARSE, self.max_iter), self.n_jobs) for centers in known]
-        most = self.n_init if self._is_searched_whole else math.ceil(self.n_init * RESTARTS_PER_INIT)
+        is_quick = self._is_searched_whole and len(self.distinct) * sample.values.shape[1] <= QUICK_VALUES
+        most = self.n_init if is_quick else math.ceil(self.n_init * RESTARTS_PER_INIT)
         made = 0
         while made < most and (self._is_small or not _agree(runs)):
             # Restarts are independent: one thread each, instead of many threads on one small sample.
