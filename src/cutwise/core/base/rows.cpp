@@ -136,6 +136,14 @@ std::unique_ptr<RowReader> reader_of(const Csr<T> &x) {
 
 }  // namespace
 
+void RowReader::read(int64_t row, double *to) const {
+  if (!sparse_) return gather(&row, 1, to);
+  std::vector<double> scratch;
+  const StoredRow from = stored(row, scratch);
+  std::fill_n(to, n_cols_, 0.0);
+  for (int64_t p = 0; p < from.n; ++p) to[from.columns[p]] = from.values[p];
+}
+
 std::unique_ptr<RowReader> RowReader::of(const Matrix &x) {
   return x.visit([](const auto &table) { return reader_of(table); });
 }

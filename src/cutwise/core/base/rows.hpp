@@ -56,6 +56,7 @@ class RowReader {
   virtual StoredRow stored(int64_t row, std::vector<double> &scratch) const = 0;
   // Either.
   virtual double value(int64_t row, int64_t col) const = 0;
+  void read(int64_t row, double *to) const;  // n_cols() values
 
  protected:
   RowReader(int64_t n_rows, int64_t n_cols, bool sparse) : n_rows_(n_rows), n_cols_(n_cols), sparse_(sparse) {}

@@ -64,36 +64,33 @@ CUTWISE_CLONES void dense_distances(const Tile &tile, int64_t n, int64_t d, cons
 }
 
 template <bool squares, int V>
-CUTWISE_INLINE void sparse_panel(const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
-                                 const double *absent, const double *start, double *costs) {
+CUTWISE_INLINE void sparse_panel(const StoredRow &row, const double *panel, const double *start, double *costs) {
   Lanes sum[V];
   for (int v = 0; v < V; ++v) load(sum[v], start + v * kLanes);
-  for (int64_t p = 0; p < n_stored; ++p) {
-    const double x = values[p];
-    const int64_t at = static_cast<int64_t>(columns[p]) * V * kLanes;
+  for (int64_t p = 0; p < row.n; ++p) {
+    const double x = row.values[p];
+    const double *centers = panel + static_cast<int64_t>(row.columns[p]) * V * kLanes;
     for (int v = 0; v < V; ++v) {
-      Lanes center, without, term;
-      load(center, panel + at + v * kLanes);
-      load(without, absent + at + v * kLanes);
-      subtract_from(term, x, center);
+      Lanes absent, term;
+      load(absent, centers + v * kLanes);
+      subtract_from(term, x, absent);
       make_term<squares>(term);
-      subtract(term, without);
+      make_term<squares>(absent);
+      subtract(term, absent);
       add(sum[v], term);
     }
   }
   for (int v = 0; v < V; ++v) store(costs + v * kLanes, sum[v]);
 }
 
-CUTWISE_CLONES void sparse_squares(const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
-                                   const double *absent, bool wide, const double *start, double *costs) {
-  if (wide) sparse_panel<true, 2>(values, columns, n_stored, panel, absent, start, costs);
-  else sparse_panel<true, 1>(values, columns, n_stored, panel, absent, start, costs);
+CUTWISE_CLONES void sparse_squares(const StoredRow &row, const double *panel, bool wide, const double *start, double *costs) {
+  if (wide) sparse_panel<true, 2>(row, panel, start, costs);
+  else sparse_panel<true, 1>(row, panel, start, costs);
 }
 
-CUTWISE_CLONES void sparse_distances(const double *values, const int32_t *columns, int64_t n_stored, const double *panel,
-                                     const double *absent, bool wide, const double *start, double *costs) {
-  if (wide) sparse_panel<false, 2>(values, columns, n_stored, panel, absent, start, costs);
-  else sparse_panel<false, 1>(values, columns, n_stored, panel, absent, start, costs);
+CUTWISE_CLONES void sparse_distances(const StoredRow &row, const double *panel, bool wide, const double *start, double *costs) {
+  if (wide) sparse_panel<false, 2>(row, panel, start, costs);
+  else sparse_panel<false, 1>(row, panel, start, costs);
 }
 
 }  // namespace
@@ -149,11 +146,29 @@ const double *CostTile::compute(const Tile &tile, int64_t n) {
 void CostTile::sparse_row(int64_t row, double *costs) {
   const auto kernel = c_.objective() == Objective::kmeans ? sparse_squares : sparse_distances;
   stored_ = x_.stored(row, scratch_);
+  const StoredRow corrected = c_.direct().empty() ? stored_ : take_direct();
   for (int64_t lane = 0; lane < c_.padded(); lane += CenterPanels::kPanel)
-    kernel(stored_.values, stored_.columns, stored_.n, c_.panel(lane), c_.absent(lane),
-           lane + CenterPanels::kPanel <= c_.padded(), c_.start() + lane, costs + lane);
-  if (!c_.direct().empty()) add_absent_direct(costs);
+    kernel(corrected, c_.panel(lane), lane + CenterPanels::kPanel <= c_.padded(), c_.start() + lane, costs + lane);
+  for (size_t place = 0; place < c_.direct().size(); ++place)
+    for (int64_t j = 0; j < c_.k(); ++j) costs[j] += c_.term(direct_values_[place] - c_.center(j)[c_.direct()[place]]);
   sum_cancelled(costs);
+}
+
+// The stored values of the other columns; those of the columns summed directly are put aside.
+StoredRow CostTile::take_direct() {
+  direct_values_.assign(c_.direct().size(), 0.0);
+  other_columns_.clear();
+  other_values_.clear();
+  for (int64_t p = 0; p < stored_.n; ++p) {
+    const int8_t place = c_.direct_place()[stored_.columns[p]];
+    if (place >= 0) {
+      direct_values_[place] = stored_.values[p];
+    } else {
+      other_columns_.push_back(stored_.columns[p]);
+      other_values_.push_back(stored_.values[p]);
+    }
+  }
+  return {other_columns_.data(), other_values_.data(), static_cast<int64_t>(other_values_.size())};
 }
 
 // Where a cost is small beside the terms that were added and taken away again, their rounding is what is left of it: such a
@@ -177,17 +192,6 @@ void CostTile::sum_cancelled(double *costs) {
   }
   if (spread)
     for (int64_t p = 0; p < stored_.n; ++p) dense_[stored_.columns[p]] = 0.0;
-}
-
-void CostTile::add_absent_direct(double *costs) const {
-  uint32_t seen = 0;
-  for (int64_t p = 0; p < stored_.n; ++p) {
-    const int8_t place = c_.direct_place()[stored_.columns[p]];
-    if (place >= 0) seen |= uint32_t{1} << place;
-  }
-  for (size_t place = 0; place < c_.direct().size(); ++place)
-    if (!(seen >> place & 1))
-      for (int64_t j = 0; j < c_.k(); ++j) costs[j] += c_.term(c_.center(j)[c_.direct()[place]]);
 }
 
 bool CostTile::equals(const double *center) const {

@@ -37,7 +37,11 @@ class CenterPanels {
   // centers: k x d, row-major.
   CenterPanels(const double *centers, int64_t k, int64_t d, Objective objective, bool sparse)
       : k_(k), d_(d), padded_((k + kLanes - 1) / kLanes * kLanes), objective_(objective), centers_(centers, centers + k * d) {
-    pack(panels_, [&](int64_t j, int64_t f) { return centers[j * d + f]; });
+    panels_.assign(padded_ * d, 0.0);
+    for (int64_t j = 0; j < k; ++j) {
+      const int64_t lane = j / kPanel * kPanel, width = std::min(kPanel, padded_ - lane);
+      for (int64_t f = 0; f < d; ++f) panels_[lane * d + f * width + (j - lane)] = centers[j * d + f];
+    }
     // The lanes beyond the last center start at infinity, so that none of them is ever the nearest.
     start_.assign(padded_, std::numeric_limits<double>::infinity());
     std::fill(start_.begin(), start_.begin() + k, 0.0);
@@ -54,7 +58,6 @@ class CenterPanels {
   // Panels hold eight centers side by side, column after column; the last may hold four.
   static constexpr int64_t kPanel = 2 * kLanes;
   const double *panel(int64_t lane) const { return panels_.data() + lane * d_; }
-  const double *absent(int64_t lane) const { return absent_.data() + lane * d_; }
 
   // Sparse: the columns summed directly, and for every column its place among them or -1.
   const std::vector<int32_t> &direct() const { return direct_; }
@@ -66,18 +69,8 @@ class CenterPanels {
   }
 
  private:
-  template <class Value>
-  void pack(std::vector<double> &to, Value &&value) {
-    to.assign(padded_ * d_, 0.0);
-    for (int64_t j = 0; j < k_; ++j) {
-      const int64_t lane = j / kPanel * kPanel, width = std::min(kPanel, padded_ - lane);
-      for (int64_t f = 0; f < d_; ++f) to[lane * d_ + f * width + (j - lane)] = value(j, f);
-    }
-  }
-
   void prepare_sparse() {
     choose_direct();
-    pack(absent_, [&](int64_t j, int64_t f) { return direct_place_[f] >= 0 ? 0.0 : term(center(j)[f]); });
     n_stored_.assign(k_, 0);
     for (int64_t j = 0; j < k_; ++j)
       for (int64_t f = 0; f < d_; ++f) {
@@ -111,7 +104,7 @@ class CenterPanels {
 
   int64_t k_, d_, padded_;
   Objective objective_;
-  std::vector<double> centers_, panels_, start_, absent_;
+  std::vector<double> centers_, panels_, start_;
   std::vector<int32_t> direct_;
   std::vector<int8_t> direct_place_;
   std::vector<int64_t> n_stored_;
@@ -163,7 +156,7 @@ class CostTile {
 
  private:
   void sparse_row(int64_t row, double *costs);
-  void add_absent_direct(double *costs) const;
+  StoredRow take_direct();
   void sum_cancelled(double *costs);
   bool equals(const double *center) const;
 
@@ -172,7 +165,8 @@ class CostTile {
   int64_t capacity_;
   Tile tile_{nullptr, 0};
   StoredRow stored_{nullptr, nullptr, 0};
-  std::vector<double> scratch_, costs_, dense_;
+  std::vector<double> scratch_, costs_, dense_, other_values_, direct_values_;
+  std::vector<int32_t> other_columns_;
 };
 
 // Runs work(first row, number of rows, costs, tile) over all rows on up to n_jobs threads.

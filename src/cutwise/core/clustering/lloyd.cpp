@@ -219,7 +219,7 @@ class Lloyd {
       const int64_t row = farthest(nearest);
       if (!(nearest[row] > 0.0)) break;
       any = true;
-      for (int64_t f = 0; f < d_; ++f) centers_[j * d_ + f] = x_.value(row, f);
+      x_.read(row, centers_.data() + j * d_);
       lower_to(nearest, std::vector<double>(centers_.begin() + j * d_, centers_.begin() + (j + 1) * d_));
     }
     return any;

@@ -63,10 +63,10 @@ Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const W
     for (int64_t s = 0; s < k; ++s) {
       const int64_t trials = s == 0 ? 1 : n_trials;
       drawn.clear();
-      candidates.clear();
+      candidates.resize(trials * d);
       for (int64_t t = 0; t < trials; ++t) {
         drawn.push_back(draw(uniforms(s, t)));
-        for (int64_t f = 0; f < d; ++f) candidates.push_back(reader->value(drawn.back(), f));
+        reader->read(drawn.back(), candidates.data() + t * d);
       }
       const CenterPanels panels(candidates.data(), trials, d, objective, x.is_sparse());
       const int64_t padded = panels.padded();
@@ -120,11 +120,11 @@ class Swaps {
       swapped_ = false;
     }
     if (!(cost > 0.0) || cost > std::numeric_limits<double>::max()) return false;
-    candidates_.clear();
+    candidates_.resize(n_trials * d_);
     for (int64_t t = 0; t < n_trials; ++t) {
       int64_t row = std::upper_bound(running_.begin(), running_.end(), uniforms[t] * cost) - running_.begin();
       if (row == n_) row = std::lower_bound(running_.begin(), running_.end(), cost) - running_.begin();
-      for (int64_t f = 0; f < d_; ++f) candidates_.push_back(x_.value(row, f));
+      x_.read(row, candidates_.data() + t * d_);
     }
     const CenterPanels panels(candidates_.data(), n_trials, d_, objective_, x_.is_sparse());
     const int64_t padded = panels.padded();
