@@ -201,7 +201,6 @@ void CutTree::change_cut(int32_t id, int32_t column, int32_t bin) {
   }
   place_rows(id, nodes_[id].begin, leaf_of);
   mark_above(id);
-  nodes_[id].changed = false;
 }
 
 void CutTree::remove_leaf(int32_t leaf) {

@@ -108,9 +108,9 @@ struct Recut {
   double value;  // of the node's leaves; infinite where no cut leaves every leaf a row
   int32_t column, bin;
 };
-Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch);
+Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch, bool own_column = false);
 // Makes it, if it gains more than the sample's threshold.
-bool recut(CutTree &tree, int32_t node, Scratch &scratch);
+bool recut(CutTree &tree, int32_t node, Scratch &scratch, bool own_column = false);
 
 // A new inner node above a node, with a new leaf as its other child.
 struct Insertion {

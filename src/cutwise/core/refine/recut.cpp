@@ -49,7 +49,7 @@ struct Arrivals {
 };
 
 void find_arrivals(const CutTree &tree, const Sides &sides, const std::vector<int32_t> &place, size_t first, size_t last,
-                   int32_t other_side, std::vector<Arrivals> &arrivals) {
+                   int32_t other_side, bool may_join, std::vector<Arrivals> &arrivals) {
   const int64_t n_cols = tree.sample().n_cols, n_bins = tree.sample().n_bins();
   std::vector<int32_t> goes_to, count;
   for (; first < last; ++first) {
@@ -58,7 +58,7 @@ void find_arrivals(const CutTree &tree, const Sides &sides, const std::vector<in
     count.assign(sides.leaves.size(), 0);
     for (int32_t i = 0; i < n; ++i) ++count[goes_to[i] = place[tree.route(row[i], other_side)]];
     const int32_t most = static_cast<int32_t>(std::max_element(count.begin(), count.end()) - count.begin());
-    const bool as_one = n_bins + 2 * (n - count[most]) * n_cols < n * n_cols;
+    const bool as_one = may_join && n_bins + 2 * (n - count[most]) * n_cols < n * n_cols;
     if (as_one) arrivals[most].leaves.push_back(first);
     for (int32_t i = 0; i < n; ++i) {
       if (as_one && goes_to[i] == most) continue;
@@ -106,7 +106,7 @@ CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, const Sizes 
 
 }  // namespace
 
-Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch) {
+Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch, bool own_column) {
   const Sample &sample = tree.sample();
   const int32_t width = sample.width();
   const int32_t left = tree.node(node).left, right = tree.node(node).right;
@@ -119,8 +119,8 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch) {
   std::vector<int32_t> place(n_leaves ? *std::max_element(sides.leaves.begin(), sides.leaves.end()) + 1 : 0);
   for (size_t l = 0; l < n_leaves; ++l) place[sides.leaves[l]] = static_cast<int32_t>(l);
   std::vector<Arrivals> arrivals(n_leaves);
-  find_arrivals(tree, sides, place, 0, sides.n_left, right, arrivals);
-  find_arrivals(tree, sides, place, sides.n_left, n_leaves, left, arrivals);
+  find_arrivals(tree, sides, place, 0, sides.n_left, right, !own_column, arrivals);
+  find_arrivals(tree, sides, place, sides.n_left, n_leaves, left, !own_column, arrivals);
 
   int64_t n_added = 0;
   sides.total.assign(n_leaves * width, 0.0);
@@ -137,23 +137,30 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch) {
   Sizes sizes;
   if (sample.size_price > 0.0) sizes = sizes_below(tree, node, sides);
   std::vector<const double *> own(n_leaves), tables(n_leaves);
-  for (size_t l = 0; l < n_leaves; ++l) own[l] = tree.table(sides.leaves[l], scratch.work).sums.data();
+  for (size_t l = 0; l < n_leaves && !own_column; ++l) own[l] = tree.table(sides.leaves[l], scratch.work).sums.data();
   scratch.sums.resize(n_leaves * width);
   scratch.cost.resize(n_leaves);
   Recut best{kInfinite, -1, -1};
-  for (int32_t first = 0, last; first < sample.n_cols; first = last) {
+  const int32_t end = own_column ? tree.node(node).column + 1 : sample.n_cols;
+  for (int32_t first = own_column ? end - 1 : 0, last; first < end; first = last) {
     const int32_t begin = sample.bin_begin[first];
     const int64_t bytes_a_bin = static_cast<int64_t>(n_leaves) * width * static_cast<int64_t>(sizeof(double));
-    for (last = first + 1; last < sample.n_cols; ++last)
+    for (last = first + 1; last < end; ++last)
       if ((sample.bin_begin[last + 1] - begin) * bytes_a_bin > kBlockBytes) break;
     const int64_t stride = static_cast<int64_t>(sample.bin_begin[last] - begin) * width;
     scratch.tables.resize(std::max<size_t>(scratch.tables.size(), n_leaves * stride));
     for (size_t l = 0; l < n_leaves; ++l) {
-      tables[l] = own[l] + static_cast<int64_t>(begin) * width;
-      if (!arrivals[l].any()) continue;
       double *table = scratch.tables.data() + static_cast<int64_t>(l) * stride;
-      std::copy(tables[l], tables[l] + stride, table);
       tables[l] = table;
+      if (own_column) {
+        std::fill(table, table + stride, 0.0);
+        add_to_table(sample, tree.rows(sides.leaves[l]), tree.n_rows(sides.leaves[l]), table, first, last);
+      } else {
+        const double *own_table = own[l] + static_cast<int64_t>(begin) * width;
+        if (!arrivals[l].any()) tables[l] = own_table;
+        if (!arrivals[l].any()) continue;
+        std::copy(own_table, own_table + stride, table);
+      }
       for (size_t from : arrivals[l].leaves) add_numbers(table, own[from] + static_cast<int64_t>(begin) * width, stride);
       const std::vector<int32_t> &added = arrivals[l].added, &removed = arrivals[l].removed;
       add_to_table(sample, added.data(), static_cast<int64_t>(added.size()), table, first, last);
@@ -162,16 +169,16 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch) {
     for (int32_t column = first; column < last; ++column)
       sweep(sample, sides, sample.size_price > 0.0 ? &sizes : nullptr, tables, first, column, scratch, best);
   }
-  scratch.work += n_added * sample.n_cols + static_cast<int64_t>(n_leaves) * sample.n_bins();
+  scratch.work += own_column ? n_added + tree.n_rows(node) : n_added * sample.n_cols + static_cast<int64_t>(n_leaves) * sample.n_bins();
   return best;
 }
 
-bool recut(CutTree &tree, int32_t node, Scratch &scratch) {
-  const Recut best = best_recut(tree, node, scratch);
-  tree.mark_done(node);
-  if (!(best.value < tree.value_below(node) - tree.sample().threshold)) return false;
-  tree.change_cut(node, best.column, best.bin);
-  return true;
+bool recut(CutTree &tree, int32_t node, Scratch &scratch, bool own_column) {
+  const Recut best = best_recut(tree, node, scratch, own_column);
+  const bool gains = best.value < tree.value_below(node) - tree.sample().threshold;
+  if (gains) tree.change_cut(node, best.column, best.bin);
+  if (!own_column) tree.mark_done(node);
+  return gains;
 }
 
 }  // namespace cutwise

@@ -117,7 +117,7 @@ class Search {
   // Chooses every cut anew, from the root down and back up, until nothing changes.
   //
   // Gives up, and returns false, once the value is above a limit after a pass.
-  bool reoptimize(CutTree &tree, double limit = kInfinite) {
+  bool reoptimize(CutTree &tree) {
     for (bool down = true, changed = true; changed && has_work(); down = !down) {
       changed = false;
       std::vector<int32_t> nodes = tree.nodes_below(tree.root());
@@ -127,9 +127,19 @@ class Search {
         interrupt_.check();
         changed |= recut(tree, node, scratch_);
       }
-      if (limit < kInfinite && tree.value() > limit) return false;
     }
     return true;
+  }
+
+  // Chooses the thresholds of the cuts that changed anew, from the root down and back up.
+  void adjust(CutTree &tree) {
+    std::vector<int32_t> nodes = tree.nodes_below(tree.root());
+    bool changed = true;
+    for (int pass = 0; changed && pass < 4; ++pass, std::reverse(nodes.begin(), nodes.end())) {
+      changed = false;
+      for (int32_t node : nodes)
+        if (!tree.is_leaf(node) && tree.node(node).changed) changed |= recut(tree, node, scratch_, true);
+    }
   }
 
   // Moves leaves elsewhere as long as that gains.
@@ -226,15 +236,19 @@ class Search {
       }
     }
     std::stable_sort(pairs.begin(), pairs.end(), [](const Pair &a, const Pair &b) { return a.estimate < b.estimate; });
+    double tried = -kInfinite;
     for (const Pair &pair : pairs) {
       if (!has_work()) break;
+      if (pair.estimate - tried < threshold) continue;  // the same tree by another way
+      tried = pair.estimate;
       CutTree other = shorter[pair.deletion];
       other.insert_leaf(pair.insertion.above, pair.insertion.column, pair.insertion.bin, pair.insertion.new_on_left);
-      if (!reoptimize(other, value + limits_.tolerance)) continue;
-      const double other_value = other.value();
-      if (!(other_value < value - threshold)) continue;
+      // Thresholds alone tell almost always whether a pair gains, at a tenth of the time.
+      adjust(other);
+      if (!(other.value() < value - threshold)) continue;
+      reoptimize(other);
       tree = std::move(other);
-      value = other_value;
+      value = tree.value();
       return true;
     }
     return false;
