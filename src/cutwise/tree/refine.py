@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from operator import attrgetter
+from itertools import islice
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,15 +51,19 @@ from .threshold_tree import NodeTest
 
 Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
-Path = list[tuple[int, float, Cuts]]
+Step = tuple[int, float, Cuts]
+Path = list[Step]
 """Every better tree that a search found: the work done by then, its value, and the tree."""
 
 SIZE_PRICES = (0.005, 0.01, 0.02, 0.04, 0.08)
 """Prices of a condition, as shares of the reference's cost, at which trees are searched where their size is bounded."""
 BOUNDED_PRICE, BOUNDED_SHARES = 0.3, (1.0, 0.98)
 """The price of what is beyond the bound, and shares of it: the sample's rules may be shorter than those of all rows."""
-MOST_ITERATIONS, ORDERING_COLUMNS = 30, 8
-"""Of the clusterings of the sample that further trees start from: iterations, and columns that rows are sorted by."""
+FURTHER_STARTS = 2
+"""See ``Effort``."""
+RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 30, 8
+"""Of the clusterings of the sample that further trees start from: how many are kept, the better half of those that are
+made together; iterations; columns that rows are sorted by."""
 LEAST_WORK = 100_000
 """What repeated searches count the work before as, at least: a millisecond on the smallest tables."""
 
@@ -67,16 +72,19 @@ LEAST_WORK = 100_000
 class Effort:
     """How long to search: counted in things done, never in seconds, so it ends at the same tree everywhere.
 
-    ``n_starts``: trees that are looked at. ``n_kept``: the best of these, whose cuts are chosen anew. ``n_swapped``:
-    the best of these, in which leaves are moved. ``n_deletions``, ``n_insertions``: leaves that may go, and places
-    where a new one may come, of which every pair is tried. ``tolerance``: a pair is tried where it is estimated to
-    raise the cost by less than this share of the reference's. ``repeated``: searches from the best tree with some
-    leaves moved at random, as a multiple of the work done before.
+    More effort does the same, and then more: all trees that less effort measures are measured again. ``n_starts``:
+    trees that are looked at. ``n_kept``: the best of these, whose cuts are chosen anew. ``n_swapped``: the best of
+    these, in which leaves are moved. ``n_further``: how often that goes on with two more starts, and with the best tree
+    in which no leaves were moved. ``n_deletions``, ``n_insertions``: leaves that may go, and places where a new one may
+    come, of which every pair is tried. ``tolerance``: a pair is tried where it is estimated to raise the cost by less
+    than this share of the reference's. ``repeated``: searches from the best tree with some leaves moved at random, as a
+    multiple of the work done before.
     """
 
     n_starts: int = 8
     n_kept: int = 6
     n_swapped: int = 3
+    n_further: int = 0
     n_deletions: int = 5
     n_insertions: int = 3
     tolerance: float = 0.006
@@ -84,9 +92,9 @@ class Effort:
 
     @classmethod
     def of(cls, effort: float) -> Effort:
-        """The effort of a number: 1 is the default, 0.3 about a third of its time; from 2 on time is in proportion."""
-        share = min(effort, 2.0)
-        return cls(4 + round(4 * share), 2 + round(4 * share), 1 + round(2 * share), repeated=max(0.0, effort - 2.0))
+        """The effort of a number: 1 is the default, 0.3 about half of its time; from 1 on time is in proportion."""
+        swapped, further = max(1, round(3 * min(effort, 1.0))), round(3 * min(max(effort - 1.0, 0.0), 2.0))
+        return cls(n_swapped=swapped, n_further=further, repeated=max(0.0, effort - 3.0))
 
 
 @dataclass(frozen=True)
@@ -193,26 +201,31 @@ class SearchCheaper:
         given = [tests for tests in (tests_of(grown.tree, table.searched) for grown in starts) if tests is not None]
         rows = draw_sample(table, metric, hashes, self.centers, self.coordinates, given, n_sampled, self.limits)
         trees = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in given]
-        n_further = max(0, self.effort.n_starts - len(trees))
+        n_runs, n_further = max(0, self.effort.n_starts - len(starts)), FURTHER_STARTS * self.effort.n_further
         n_grown = n_sampled if rows.is_whole else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
-        runs = [self.centers, *_cluster_sample(rows.first(n_grown), self.centers, n_further, self.objective, n_jobs)]
+        grown_rows = rows.first(n_grown)
+        runs = [self.centers, *_cluster_sample(grown_rows, self.centers, n_runs + n_further, self.objective, n_jobs)]
         total_weight = self._total_weight()
-        sample, cuts = encode_sample(rows, runs, trees, total_weight, n_jobs)
+        sample, cuts = encode_sample(rows, runs[: 1 + n_runs], trees, total_weight, n_jobs)
         first = 1 if len(given) == len(starts) else 0  # trees with sets of levels start anew, with single ones
-        cuts += _grow_on_sample(
+        further = _grow_on_sample(
             *sample.first(n_grown), sample.bins, runs[first:], self.objective, self.depth_penalty, n_jobs
         )
+        n_first = len(further) - n_further
+        levels = [[*cuts, *further[:n_first]]]
+        levels += [further[i : i + FURTHER_STARTS] for i in range(n_first, len(further), FURTHER_STARTS)]
+        cuts = [tree for level in levels for tree in level if tree is not None]
         least = room(self.limits, sample.weight)
-        paths = _search(sample, cuts, n_leaves, self.effort, (self.size_penalty, 0.0), least, n_jobs, self.progress)
+        paths = _search(sample, levels, n_leaves, self.effort, (self.size_penalty, 0.0), least, n_jobs, self.progress)
         if max_size is not None:
             unpriced = paths[-1:]
             for price in (price for price in SIZE_PRICES if price > self.size_penalty):
                 longer = [path[-1][2] for path in paths[-1:]]
-                paths += _search(sample, longer, n_leaves, self.effort, (price, 0.0), least, n_jobs, self.progress)
+                paths += _search(sample, [longer], n_leaves, self.effort, (price, 0.0), least, n_jobs, self.progress)
             near = [*cuts, *(path[-1][2] for path in (*unpriced, *paths[-1:]))]
             for share in BOUNDED_SHARES if max_size[0] < n_leaves else ():  # no rule has more conditions
                 beyond = max(BOUNDED_PRICE, self.size_penalty), share * (max_size[0] + max_size[1] / 4)
-                paths += _search(sample, near, n_leaves, self.effort, beyond, least, n_jobs, self.progress)
+                paths += _search(sample, [near], n_leaves, self.effort, beyond, least, n_jobs, self.progress)
 
         more_rows = draw_more(table, metric, hashes, n_polished)
         found = [(_polish(*more_rows, sample, path[-1][2], n_jobs), path) for path in paths]
@@ -331,7 +344,7 @@ class SearchCheaper:
 
 def _search(
     sample: SearchSample,
-    starts: Sequence[Cuts],
+    levels: Sequence[Sequence[Cuts | None]],
     n_leaves: int,
     effort: Effort,
     size_penalty: tuple[float, float],
@@ -365,39 +378,51 @@ def _search(
             n_jobs=n_jobs,
             progress=None if progress is None else lambda value: progress(sample.cost_of(value) / sample.cost),
         )
-        return sum(done for done, _ in found), [path for _, path in found if path]
+        return sum(done for done, _ in found), [path for _, path in found]
 
     # Starts that cost much end as trees that cost much.
-    starts = sorted(starts, key=search.value)[: effort.n_kept]
-    done, paths = run(starts, swaps=False)
-    ranked = sorted((path[-1] for path in paths), key=lambda step: step[1])
+    kept, waiting = list[list[Cuts]](), list[Cuts]()
+    for level in levels:
+        waiting = sorted([*waiting, *(tree for tree in level if tree is not None)], key=search.value)
+        n_kept = FURTHER_STARTS if kept else effort.n_kept
+        kept.append(waiting[:n_kept])
+        waiting = waiting[n_kept:]
+    done, paths = run([tree for level in kept for tree in level], swaps=False)
     # Starts often end in the same tree.
-    distinct = [s for i, s in enumerate(ranked) if i == 0 or s[1] - ranked[i - 1][1] > sample.least_gain * unit]
-    further, paths = run([cuts for _, _, cuts in distinct[: effort.n_swapped]], swaps=True)
-    found = {path[-1][1]: path for path in paths}  # of paths to the same value one
+    swapped, ends = list[Step](), list[Step]()
+    reached = iter(paths)
+    for i, level in enumerate(kept):
+        ends += [path[-1] for path in islice(reached, len(level)) if path]
+        for step in sorted(ends, key=itemgetter(1)):
+            is_new = all(abs(step[1] - other[1]) > sample.least_gain * unit for other in swapped)
+            if is_new and len(swapped) < effort.n_swapped + i:
+                swapped.append(step)
+    further, paths = run([cuts for _, _, cuts in swapped], swaps=True)
+    found = {path[-1][1]: path for path in reversed(paths) if path}  # of paths to the same value the first
     paths = [found[value] for value in sorted(found, reverse=True)]
     if effort.repeated > 0.0 and paths:
         work = int(effort.repeated * max(done + further, LEAST_WORK))
-        paths += run([paths[-1][-1][2]], swaps=True, work=work)[1]
+        ((longest,),) = run([paths[-1][-1][2]], swaps=True, work=work)[1:]
+        paths += [longest[: n + 1] for n in range(1, len(longest))]
     return paths
 
 
 def _cluster_sample(
     rows: SampledRows, centers: Float64, n_runs: int, objective: Objective, n_jobs: int
 ) -> list[Float64]:
-    """Centers of the cheapest of twice as many clusterings of the sample; zeros in columns that are not searched."""
+    """Centers of so many clusterings of the sample; zeros in columns that are not searched."""
     # In an order that an offset of the table leaves as it is; rows that are equal here stay in that of their hashes.
     order = np.lexsort(rows.coordinates.T[:ORDERING_COLUMNS][::-1])
     points = Points(rows.coordinates[order], rows.weights[order], objective)
-    found = []
-    for seed in range(2 * n_runs):
-        seeds = costly_rows(points, len(centers), np.random.default_rng(seed))
-        found.append(points.iterate(seeds, Stop(COARSE, MOST_ITERATIONS), n_jobs))
-    runs = []
-    for run in sorted(found, key=attrgetter("cost"))[:n_runs]:
-        runs.append(np.zeros_like(centers))
-        runs[-1][:, rows.metric_columns] = run.centers
-    return runs
+    runs = list[Float64]()
+    while len(runs) < n_runs:
+        seeds = range(2 * len(runs), 2 * (len(runs) + RUNS_AT_A_TIME))
+        rows_of = [costly_rows(points, len(centers), np.random.default_rng(seed)) for seed in seeds]
+        found = [points.iterate(each, Stop(COARSE, MOST_ITERATIONS), n_jobs) for each in rows_of]
+        for run in sorted(found, key=attrgetter("cost"))[:RUNS_AT_A_TIME]:
+            runs.append(np.zeros_like(centers))
+            runs[-1][:, rows.metric_columns] = run.centers
+    return runs[:n_runs]
 
 
 def _grow_on_sample(
@@ -408,14 +433,15 @@ def _grow_on_sample(
     objective: Objective,
     depth_penalty: float,
     n_jobs: int,
-) -> list[Cuts]:
-    """The trees of "exshallow" on the bins of the sample, against the centers of other clusterings."""
-    trees = list[Cuts]()
+) -> list[Cuts | None]:
+    """The trees of "exshallow" on the bins of the sample, by the centers of clusterings; None for one seen before."""
+    trees = list[Cuts | None]()
     seen: list[Int32] = []
     for run in runs:
         centers = np.ascontiguousarray(run[:, rows.metric_columns])
         labels = objective.assign(rows.metric, centers, n_jobs)[0]
         if any(np.array_equal(labels, others) for others in seen):
+            trees.append(None)
             continue
         seen.append(labels)
         coordinates = centers

@@ -169,7 +169,8 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch, bool own_c
     for (int32_t column = first; column < last; ++column)
       sweep(sample, sides, sample.size_price > 0.0 ? &sizes : nullptr, tables, first, column, scratch, best);
   }
-  scratch.work += own_column ? n_added + tree.n_rows(node) : n_added * sample.n_cols + static_cast<int64_t>(n_leaves) * sample.n_bins();
+  scratch.work +=
+      own_column ? n_added + tree.n_rows(node) : n_added * sample.n_cols + static_cast<int64_t>(n_leaves) * sample.n_bins();
   return best;
 }
 
