@@ -1124,8 +1124,20 @@ def row_hashes(matrix: Matrix, n_jobs: int) -> NDArray[numpy.uint64]:
     A number for every row, the same for equal rows of any dtype and layout.
     """
 
-def gather_rows(matrix: Matrix, rows: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
-    """Some rows of a matrix, dense, as float64."""
+def gather_rows(
+    matrix: Matrix,
+    rows: NDArray[numpy.int64],
+    columns: NDArray[numpy.int64] | None = None,
+) -> NDArray[numpy.float64]:
+    """Some rows of a matrix, in some columns or all, dense, as float64."""
+
+def gather_stored(
+    matrix: Matrix,
+    rows: NDArray[numpy.int64],
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.float64]]:
+    """
+    Some rows of a CSR matrix, as float64: row pointers, column indices, values.
+    """
 
 def grid_rows(
     matrix: Matrix,

@@ -448,7 +448,7 @@ class PlannedCriterion:
         cuts: list[SeparatingCut | None] | None = None
         if memory.table.n_rows * memory.n_columns <= _MOST_TRIED and problem.n_clusters <= _MOST_PLANNED:
             rows = np.arange(memory.table.n_rows, dtype=np.int64)
-            self._values = core.gather_rows(memory.table.matrix, rows)[:, columns]
+            self._values = core.gather_rows(memory.table.matrix, rows, columns)
             self._costs = (self._labels[:, np.newaxis] != self.clusters) * self._weights[:, np.newaxis]
             if memory.has_costs:
                 self._costs = memory.costs.excess.astype(np.int64)

@@ -15,7 +15,7 @@ from .limits import Limits
 from .provider import MemoryProvider
 from .prune import prune_to_agreement
 from .refine import replay
-from .refine_sample import Cuts, bin_rows, distinct_rows, gather, place_tests, room, searched_columns
+from .refine_sample import Cuts, bin_rows, distinct_rows, place_tests, room, searched_columns
 
 Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
@@ -64,7 +64,7 @@ def refine_agreement(
     payload[:, 1 : k + 1] = np.bincount(group * k + labels[drawn], weights=own, minlength=len(first) * k).reshape(-1, k)
     whole = [(g.tree.feature, g.tree.threshold, g.tree.children_right) for g in starts]
     trees = [place_tests(tests, columns, table.matrix.n_cols) for tests in whole]
-    rows, cuts = bin_rows(gather(table.matrix, first, columns), payload[:, 0].copy(), trees, n_bins, n_jobs)
+    rows, cuts = bin_rows(core.gather_rows(table.matrix, first, columns), payload[:, 0].copy(), trees, n_bins, n_jobs)
     total = payload[:, 0].sum()
     least, depth = room(limits, total)
     most_work = MOST_ADDITIONS // width + MOST_PASSES * rows.codes.size

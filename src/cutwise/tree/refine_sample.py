@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from cutwise import core
 from cutwise.reference.objective import KMEANS
@@ -171,8 +170,8 @@ def draw_sample(
     metric_columns = columns if is_same else searched_columns(centers, np.empty(0, dtype=np.int32))
     if limits is not None and limits.columns is not None:
         is_same, columns = False, columns[limits.columns[columns] > 0]
-    values = _finite(gather(table.matrix, first, columns))
-    in_metric = values if is_same else gather(metric, first, metric_columns)
+    values = _finite(core.gather_rows(table.matrix, first, columns))
+    in_metric = values if is_same else core.gather_rows(metric, first, metric_columns)
     return SampledRows(
         columns=columns,
         metric_columns=metric_columns,
@@ -200,8 +199,7 @@ def _rows_of(matrix: core.Matrix, rows: Int64) -> core.Matrix:
     """Some rows, sparse where they are wide and sparse."""
     if not matrix.is_sparse or matrix.n_cols <= MOST_COLUMNS:
         return core.as_matrix(core.gather_rows(matrix, rows))
-    blocks = [sparse.csr_array(core.gather_rows(matrix, rows[i : i + 256])) for i in range(0, len(rows), 256)]
-    return core.as_matrix(sparse.vstack(blocks, format="csr"))
+    return core.Matrix.csr(*core.gather_stored(matrix, rows), matrix.n_cols)
 
 
 def distinct_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> tuple[Int64, Int64, Int64]:
@@ -248,14 +246,6 @@ def searched_columns(centers: Float64, needed: Int32) -> Int64:
     spread = ((centers - centers.mean(axis=0)) ** 2).sum(axis=0)
     spread[needed[needed >= 0]] = np.inf
     return np.sort(np.argsort(-spread, kind="stable")[:MOST_COLUMNS])
-
-
-def gather(matrix: core.Matrix, rows: Int64, columns: Int64) -> Float64:
-    """Some rows and columns, without all columns of all these rows at a time."""
-    if len(columns) == matrix.n_cols:
-        return core.gather_rows(matrix, rows)
-    blocks = [core.gather_rows(matrix, rows[i : i + 256])[:, columns] for i in range(0, len(rows), 256)]
-    return np.concatenate(blocks)
 
 
 @dataclass(frozen=True, eq=False)

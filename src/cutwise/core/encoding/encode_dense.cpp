@@ -33,6 +33,7 @@ constexpr int64_t kMinSampled = 4096, kMaxSampled = 8192;
 constexpr int64_t kSampleBytes = 2 << 20;  // of the columns sampled together, so that a row is visited once
 constexpr int64_t kTileBytes = 128 << 10;  // with the next one: a share of the second cache
 constexpr int64_t kMaxTileRows = 1024;
+constexpr int64_t kBlockColumns = 256;  // what finds their bins and the bins' ends stay in the second cache
 constexpr int64_t kPieceRows = 16384;
 constexpr int64_t kMinUnseen = 1024;                // allowed in a column, or a row in 64
 constexpr int kMaxBundledCodes = 64;                // codes of one bundled column
@@ -248,31 +249,44 @@ class DenseEncoder {
   }
 
   void encode_piece(int64_t first, int64_t last, Pass<V> &pass) {
-    const int64_t n_groups = out_.n_groups;
+    if (!bundled_.empty())
+      std::memset(out_.codes.data() + first * out_.n_groups, 0, static_cast<size_t>((last - first) * out_.n_groups));
+    auto begin = alone_.cbegin();
+    for (int64_t column = 0; column < x_.n_cols; column += kBlockColumns) {
+      const auto end = std::lower_bound(begin, alone_.cend(), column + kBlockColumns);
+      encode_block(first, last, begin, end, column + kBlockColumns >= x_.n_cols && !bundled_.empty(), pass);
+      begin = end;
+    }
+  }
+
+  using Columns = std::vector<int32_t>::const_iterator;
+
+  // Some columns of a piece, and what is bundled.
+  void encode_block(int64_t first, int64_t last, Columns begin, Columns end, bool with_bundles, Pass<V> &pass) {
+    const int64_t n_groups = out_.n_groups, width = std::min(x_.n_cols, kBlockColumns);
     const bool by_column = std::abs(x_.row_stride) < std::abs(x_.col_stride);
-    const int64_t row_bytes = by_column ? n_groups : x_.n_cols * static_cast<int64_t>(sizeof(T));
+    const int64_t row_bytes = by_column ? std::min(n_groups, width) : width * static_cast<int64_t>(sizeof(T));
     const int64_t tile_rows = std::clamp<int64_t>(kTileBytes / row_bytes, 16, kMaxTileRows);
     for (; first < last; first += tile_rows) {
       const int64_t n = std::min(tile_rows, last - first);
       const T *tile = x_.data + first * x_.row_stride;
       uint8_t *codes = out_.codes.data() + first * n_groups;
       // The next tile's share of the memory that one column's turn may ask for.
-      const int64_t next_bytes =
-          x_.col_stride != 1 || x_.row_stride < x_.n_cols || x_.row_stride > 2 * x_.n_cols || first + n >= last
-              ? 0
-              : std::min(n, last - first - n) * x_.row_stride * static_cast<int64_t>(sizeof(T));
-      const int64_t share = alone_.empty() ? 0 : next_bytes / static_cast<int64_t>(alone_.size());
+      const int64_t next_bytes = x_.col_stride != 1 || x_.row_stride < x_.n_cols || x_.row_stride > 2 * x_.n_cols ||
+                                         width < x_.n_cols || first + n >= last
+                                     ? 0
+                                     : std::min(n, last - first - n) * x_.row_stride * static_cast<int64_t>(sizeof(T));
+      const int64_t share = begin == end ? 0 : next_bytes / (end - begin);
       const char *next = reinterpret_cast<const char *>(tile + n * x_.row_stride);
-      if (!bundled_.empty()) std::memset(codes, 0, static_cast<size_t>(n * n_groups));
-      for (const int32_t c : alone_) {
+      for (auto c = begin; c != end; ++c) {
         prefetch(next, share);
         next += share;
-        const T *values = tile + c * x_.col_stride;
-        uint8_t *of_group = codes + out_.columns[c].group;
-        if (finders_[c].find(values, x_.row_stride, n, pass.ends.data() + ends_begin_[c], of_group, n_groups))
-          note_unseen(c, first, values, n, of_group, pass);
+        const T *values = tile + *c * x_.col_stride;
+        uint8_t *of_group = codes + out_.columns[*c].group;
+        if (finders_[*c].find(values, x_.row_stride, n, pass.ends.data() + ends_begin_[*c], of_group, n_groups))
+          note_unseen(*c, first, values, n, of_group, pass);
       }
-      if (!bundled_.empty())
+      if (with_bundles)
         bundled_.encode(x_, first, tile, n, n_groups, codes,
                         [&](int32_t column, int64_t row, V value) { note(column, row, value, pass); });
     }

@@ -254,8 +254,7 @@ static_assert(sizeof(SmallState) == 8 && sizeof(MiddleState) == 12 && sizeof(Lar
 // a count most often ends after a handful.
 class ValidCuts {
  public:
-  ValidCuts(const Encoded &encoded, const Matrix &matrix, const int32_t *rows, int64_t n)
-      : encoded_(encoded), matrix_(matrix), rows_(rows), n_(n) {}
+  ValidCuts(const Encoded &encoded, const Matrix &matrix, const int32_t *rows, int64_t n);
 
   bool has_distinct(size_t wanted) const;
   // Of the cuts begin <= threshold < end of a column, those with at least so many distinct rows on either side.
@@ -268,6 +267,7 @@ class ValidCuts {
   const Matrix &matrix_;
   const int32_t *rows_;
   int64_t n_;
+  int64_t n_unlike_ = 0;  // so many of the first rows, no two of them alike
 };
 
 }  // namespace cutwise

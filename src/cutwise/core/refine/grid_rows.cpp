@@ -2,31 +2,57 @@
 
 using namespace cutwise;
 
+static void check_rows(const Matrix &matrix, const In1<int64_t> &rows) {
+  for (size_t i = 0; i < rows.size(); ++i) require(rows(i) >= 0 && rows(i) < matrix.n_rows(), "rows are numbered from 0");
+}
+
 void bind_grid_rows(nb::module_ &m) {
   m.def(
       "gather_rows",
-      [](const Matrix &matrix, In1<int64_t> rows) {
-        const int64_t n = static_cast<int64_t>(rows.size()), d = matrix.n_cols();
-        for (int64_t i = 0; i < n; ++i) require(rows(i) >= 0 && rows(i) < matrix.n_rows(), "rows are numbered from 0");
-        NewArray<double, 2> values(n, d);
+      [](const Matrix &matrix, In1<int64_t> rows, const std::optional<In1<int64_t>> &columns) {
+        check_rows(matrix, rows);
+        const int64_t n = static_cast<int64_t>(rows.size()), d = matrix.n_cols(),
+                      width = columns ? static_cast<int64_t>(columns->size()) : d;
+        for (int64_t j = 0; columns && j < width; ++j)
+          require((*columns)(j) >= 0 && (*columns)(j) < d, "columns are numbered from 0");
+        NewArray<double, 2> values(n, width);
         double *to = values.data();
         {
           nb::gil_scoped_release release;
           const auto reader = RowReader::of(matrix);
-          if (reader->is_sparse()) {
-            std::vector<double> scratch;
-            std::fill(to, to + n * d, 0.0);
+          std::vector<double> whole(columns ? d : 0);
+          if (!columns && !reader->is_sparse()) reader->gather(rows.data(), n, to);
+          else
             for (int64_t i = 0; i < n; ++i) {
-              const StoredRow row = reader->stored(rows(i), scratch);
-              for (int64_t j = 0; j < row.n; ++j) to[i * d + row.columns[j]] = row.values[j];
+              reader->read(rows(i), columns ? whole.data() : to + i * d);
+              for (int64_t j = 0; columns && j < width; ++j) to[i * width + j] = whole[(*columns)(j)];
             }
-          } else {
-            reader->gather(rows.data(), n, to);
-          }
         }
         return values.to_numpy();
       },
-      nb::arg("matrix"), nb::arg("rows"), "Some rows of a matrix, dense, as float64.");
+      nb::arg("matrix"), nb::arg("rows"), nb::arg("columns").none() = nb::none(),
+      "Some rows of a matrix, in some columns or all, dense, as float64.");
+  m.def(
+      "gather_stored",
+      [](const Matrix &matrix, In1<int64_t> rows) {
+        check_rows(matrix, rows);
+        require(matrix.is_sparse(), "the matrix is sparse");
+        const auto reader = RowReader::of(matrix);
+        std::vector<double> scratch;
+        const int64_t n = static_cast<int64_t>(rows.size());
+        NewArray<int64_t, 1> begin(n + 1);
+        begin.data()[0] = 0;
+        for (int64_t i = 0; i < n; ++i) begin.data()[i + 1] = begin.data()[i] + reader->stored(rows(i), scratch).n;
+        NewArray<int32_t, 1> columns(begin.data()[n]);
+        NewArray<double, 1> values(begin.data()[n]);
+        for (int64_t i = 0; i < n; ++i) {
+          const StoredRow row = reader->stored(rows(i), scratch);
+          std::copy_n(row.columns, row.n, columns.data() + begin.data()[i]);
+          std::copy_n(row.values, row.n, values.data() + begin.data()[i]);
+        }
+        return std::make_tuple(begin.to_numpy(), columns.to_numpy(), values.to_numpy());
+      },
+      nb::arg("matrix"), nb::arg("rows"), "Some rows of a CSR matrix, as float64: row pointers, column indices, values.");
   m.def(
       "grid_rows",
       [](const Matrix &matrix, const Weights &weights, In1<double> origin, double reach, double scale, bool weigh_first,
