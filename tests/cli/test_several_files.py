@@ -115,7 +115,7 @@ def test_predict_writes_a_file_of_clusters_for_each(cutwise, table, tmp_path, en
         (["fit", "a.csv", "-k", 2, "--max-memory", "much"], "such as 2GiB"),
         (["fit", "[at].csv", "-k", 2, "--max-memory", 9], "lacks 'x'"),
         (["fit", "t.csv", "-k", 2, "--max-memory", 9, "--scale", "none"], "--drop word"),
-        (["fit", "a.csv", "-k", 2, "--max-memory", 9], "--scale none"),
+        (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "robust"], "--scale standard"),
         (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--labels", "l.csv"], "cutwise predict"),
         (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--category", "x"], "--category"),
         (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--objective", "kmedians"], "medians"),

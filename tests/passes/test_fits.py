@@ -16,6 +16,8 @@ import pyarrow.dataset as ds
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from cutwise import (
     Batches,
@@ -78,7 +80,7 @@ def test_every_door_partition_and_order_gives_the_bytes_of_memory(data):
     frame = pl.DataFrame(np.ascontiguousarray(X), schema=[f"c{i}" for i in range(d)])
     k = data.draw(st.integers(1, max(1, min(5, len(np.unique(X, axis=0))))))
     reference = None
-    if data.draw(st.booleans()):
+    if data.draw(st.booleans()):  # also where distances are measured in other units
         reference = X[rng.choice(n, k, replace=False)].astype(float) + rng.choice([0.0, 0.25], (k, d))
     options = {
         "algorithm": data.draw(st.sampled_from(RECIPES)),
@@ -91,11 +93,24 @@ def test_every_door_partition_and_order_gives_the_bytes_of_memory(data):
         "cut_features": data.draw(st.sampled_from([None, None, ["c0"]])),
         "max_depth": data.draw(st.sampled_from([None, None, 3, 5])),
         "min_samples_leaf": data.draw(st.sampled_from([1, 1, 3, 0.05])),
+        "preprocessor": data.draw(
+            st.sampled_from(
+                [
+                    "auto",
+                    "auto",
+                    StandardScaler(),
+                    StandardScaler(with_mean=False),
+                    MinMaxScaler((-1, 2)),
+                    MaxAbsScaler(),
+                ]
+            )
+        ),
     }
     weights = data.draw(st.sampled_from([None, "ones", "whole"]))
     given_frame, name = frame, None
     if weights is not None:
         w = np.ones(n, dtype=int) if weights == "ones" else rng.integers(rng.integers(2), 5, n)
+        w = w.astype(np.result_type(X.dtype, np.int8))  # an array of both keeps the dtype
         given_frame, name = frame.with_columns(pl.Series("w", w)), "w"
     rows = rng.permutation(n)
     parts = np.array_split(rows, data.draw(st.sampled_from([1, 2, 7, n])))
@@ -165,13 +180,23 @@ def test_a_column_of_labels_is_explained_as_in_memory(frame, algorithm, labels, 
     segments = {"text": np.array(["d", "b", "-1", "a"])[groups], "integers": groups * 3 - 1, "bools": groups > 1}
     columns["segment"] = segments[labels]
     given = frame.with_columns(**{name: pl.Series(x) for name, x in columns.items() if name in ("segment", weights)})
-    limits = {} if weights is None else {"max_depth": 4, "min_samples_leaf": 0.02}
+    limits = {} if weights is None else {"max_depth": 4, "min_samples_leaf": 0.02, "preprocessor": StandardScaler()}
     in_memory = ClusterExplainer(9, algorithm, **limits).fit(given, "segment", sample_weight=weights)
     door = door_of("frames", given, np.array_split(np.argsort(frame["c"]), 7))
     in_batches = ClusterExplainer(9, algorithm, **limits).fit(door, "segment", sample_weight=weights)
     assert export_json(in_batches) == export_json(in_memory)
     assert in_batches.classes_.tolist() == in_memory.classes_.tolist()
     assert in_batches.agreement_ == in_memory.agreement_
+
+
+def test_a_fitted_preprocessor_is_taken_as_it_is(frame):
+    fitted = PCA(3, random_state=0).fit(frame[:500])
+    model = ExplainableKMeans(4, algorithm="exkmc", random_state=0, preprocessor=fitted).fit(frame.lazy())
+    scores = fitted.transform(frame)
+    _, labels = np.unique(model.predict(frame), return_inverse=True)
+    means = np.array([scores[labels == label].mean(axis=0) for label in range(4)])
+    assert model.cluster_centers_ == pytest.approx(means, rel=1e-5)
+    assert -model.score(frame.lazy()) == pytest.approx(((scores - means[labels]) ** 2).sum(), rel=1e-5)
 
 
 def test_the_best_of_several_explanations_is_taken(frame):
@@ -240,6 +265,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
         (lambda X: ExplainableKMeans(3).fit(X.lazy(), sample_weight="b"), "Negative|fractions"),
         (lambda X: ExplainableKMeans(2, algorithm="optimal").fit(X.lazy()), "a sample"),
         (lambda X: ExplainableKMeans(5, max_depth=2).fit(X.lazy()), "at most 4 leaves"),
+        (lambda X: ExplainableKMeans(3, preprocessor=RobustScaler()).fit(X.lazy()), r"RobustScaler.*fit\(sample\)"),
         (lambda X: ClusterExplainer().fit(X.lazy(), np.zeros(len(X))), 'y="w"'),
         (lambda X: ClusterExplainer().fit(X.lazy(), "segments"), "no column of X"),
         (lambda X: ClusterExplainer(algorithm="cart").fit(X.lazy(), "a"), "a sample"),

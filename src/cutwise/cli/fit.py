@@ -43,7 +43,7 @@ EXAMPLES = (
     "cutwise fit incomes.csv -k 4 --objective kmedians --scale robust",
     "cutwise fit rings.csv -k 3 --kernel rbf --gamma 0.5 --max-leaves 6",
     "cutwise fit measured.parquet --labels-from species",
-    "cutwise fit 'part-*.parquet' -k 8 --scale none --max-memory 2GiB --out segments.json",
+    "cutwise fit 'part-*.parquet' -k 8 --max-memory 2GiB --out segments.json",
 )
 
 
@@ -137,10 +137,10 @@ def command(
 def _check_batches(name: str, scale: str, kernel: KernelOptions, labels: str | None) -> None:
     """Refuse options that need the rows in memory."""
     what = "--kernel" if kernel.kernel is not None else "--labels" if labels is not None else None
-    if scale != "none":
+    if scale == "robust":
         raise InvalidInputError(
-            f"{name} is read in batches, whose columns are clustered as they are, and --scale is {scale}. "
-            "Say --scale none, or raise --max-memory."
+            f"{name} is read in batches, and --scale robust takes tables in memory. Say --scale standard, minmax or "
+            "none, or raise --max-memory."
         )
     if what is not None:
         instead = "cutwise predict writes the clusters" if what == "--labels" else "Leave it out"

@@ -57,6 +57,7 @@ from ._entries import UnserializableParam
 from ._model_file import ModelFileMixin
 from .table_scaler import TableScaler
 from .training import (
+    MEASURED,
     FitContext,
     MetricSpace,
     ReferenceRecipe,
@@ -792,8 +793,8 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         with stages.stage("preprocessor"):
             space = fit_metric_space(self._preprocessor_for(table), X, table, weights)
             if space.preprocessor is not None:
-                what, instead = "the preprocessor's output", "a preprocessor that keeps more rows apart"
-                check_n_clusters(n_clusters, space.table, weights, what=what, instead=instead)
+                instead = "a preprocessor that keeps more rows apart"
+                check_n_clusters(n_clusters, space.table, weights, what=MEASURED, instead=instead)
         return table, weights, space
 
     def _remember_input(self, table: Table, space: MetricSpace, classes: npt.NDArray[Any]) -> None:

@@ -10,16 +10,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
 
 from cutwise import core
-from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError, UnsupportedInputError
+from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError, UnsupportedInputError, shown
 from cutwise.passes.provider import LeafRows, PassProvider
-from cutwise.passes.rows import BatchedRows, Copies, PreparedRows
+from cutwise.passes.rows import BatchedRows, Copies, PreparedRows, Slice
 from cutwise.passes.sources import LazyTable, as_lazy, check_column_name
+from cutwise.reference.fitted import copying_clone
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
 from cutwise.reference.search import find_reference
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs
-from cutwise.table.table import Table
 from cutwise.tree.growing import GrowingTree, GrownTree, tree_size
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.provider import GrowthProblem
@@ -34,7 +37,9 @@ from ._growth import (
     best_candidate,
     grow_candidate,
 )
+from .table_scaler import EXACT_SCALERS, standardize
 from .training import (
+    MEASURED,
     FitContext,
     Stages,
     TrainingRows,
@@ -42,6 +47,7 @@ from .training import (
     cost_around_mean,
     is_clusterer,
     read_centers,
+    transform_rows,
     with_values,
 )
 
@@ -57,14 +63,13 @@ class SummedRows(TrainingRows):
 
     def __init__(self, rows: BatchedRows, of_tree: LeafRows) -> None:
         self._rows, self._of_tree = rows, of_tree
-        first = rows.table(0, 1)
         fields = {
-            "table": replace(first, library=rows.library),
-            "metric": first,
+            "table": replace(rows.first.table, library=rows.library),
+            "metric": rows.first.metric,
             "sample_weight": self.weights.astype(np.float64),
             "weight_scale": 1.0,
             "n_jobs": 1,
-            "same_columns": True,
+            "same_columns": rows.measured is None,
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -102,17 +107,12 @@ class SummedRows(TrainingRows):
     def deviations(self, columns: Sequence[int]) -> Float64:
         """See :class:`TrainingRows`."""
         rows = self._rows
-        mean = self.centers(KMEANS, np.zeros(self.n_rows, dtype=np.int32), 1)[0][0]
-        squares = np.zeros(len(mean))
-        for first, n in rows.slices("deviations"):
-            weights = rows.weight(first, n)
-            with np.errstate(over="ignore", invalid="ignore"):
-                apart = rows.values.read(first, n) - mean
-                np.square(apart, out=apart)
-                squares += apart.sum(axis=0) if weights is None else weights @ apart
-        found = np.full(len(mean), np.nan)
+        same = rows.measured is None
+        mean = self.centers(KMEANS, np.zeros(self.n_rows, dtype=np.int32), 1)[0][0] if same else None
+        variances = rows.moments(mean)[2]
+        found = np.full(len(variances), np.nan)
         for column in columns:
-            value = np.sqrt(squares[column] / rows.total_weight)
+            value = np.sqrt(variances[column])
             found[column] = float(f"{value:.6g}") if np.isfinite(value) else np.nan
         return found
 
@@ -126,7 +126,7 @@ class SummedRows(TrainingRows):
             number[of_tree.leaves] = np.arange(len(of_tree.leaves), dtype=np.int32)
             of_tree.sums = self._rows.grouped_sums(
                 "sums of leaves",
-                lambda rows, _: [(number[of_tree.tree.apply(rows.matrix)], len(of_tree.leaves))],
+                lambda rows: [(number[of_tree.tree.apply(rows.table.matrix)], len(of_tree.leaves))],
             )[0]
         total = []
         for sums in of_tree.sums:
@@ -142,10 +142,10 @@ class SummedRows(TrainingRows):
             of_node.append(np.full(of_tree.tree.n_nodes, -1, dtype=np.int32))
             of_node[-1][of_tree.leaves] = codes[:: of_tree.weights.shape[1]]
 
-        def costs_of(table: Table, first: int) -> list[Float64]:
-            leaf = of_tree.tree.apply(table.matrix)
+        def costs_of(rows: Slice) -> list[Float64]:
+            leaf = of_tree.tree.apply(rows.table.matrix)
             return [
-                objective.label_costs(table.matrix, centers, codes[leaf])
+                objective.label_costs(rows.metric.matrix, centers, codes[leaf])
                 for codes, (_, centers) in zip(of_node, ways, strict=True)
             ]
 
@@ -170,8 +170,8 @@ class LazyContext(FitContext):
         """See :class:`FitContext`."""
         assert self.batches is not None
         found = np.zeros(tree.n_nodes, dtype=np.int64)
-        for values, is_noise in self.batches.left_out_rows():
-            found += np.bincount(tree.apply(core.as_matrix(values[is_noise])), minlength=tree.n_nodes)
+        for values, weights in self.batches.left_out_rows():
+            found += np.bincount(tree.apply(core.as_matrix(values[weights > 0])), minlength=tree.n_nodes)
         return found
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
@@ -208,18 +208,17 @@ class SearchByPasses(SearchCheaper):
         rows = self.prepared.rows
         leaves = [np.flatnonzero(column < 0).astype(np.int32) for column, _, _ in trees]
 
-        def leaves_of(table: Table, _: int) -> list[tuple[Int32, int]]:
-            found = (
-                np.searchsorted(own, self._leaves(table.matrix, tree)) for own, tree in zip(leaves, trees, strict=True)
-            )
+        def leaves_of(rows: Slice) -> list[tuple[Int32, int]]:
+            matrix = rows.table.matrix
+            found = (np.searchsorted(own, self._leaves(matrix, tree)) for own, tree in zip(leaves, trees, strict=True))
             return [(leaf.astype(np.int32), len(own)) for leaf, own in zip(found, leaves, strict=True)]
 
         sums = rows.grouped_sums("sums of trees", leaves_of)
         centers = [np.nan_to_num(rows.means(own)) for own in sums]
 
-        def costs_of(table: Table, first: int) -> list[Float64]:
-            found = zip(leaves_of(table, first), centers, strict=True)
-            return [self.objective.label_costs(table.matrix, own, leaf) for (leaf, _), own in found]
+        def costs_of(rows: Slice) -> list[Float64]:
+            found = zip(leaves_of(rows), centers, strict=True)
+            return [self.objective.label_costs(rows.metric.matrix, own, leaf) for (leaf, _), own in found]
 
         sizes = (
             tree_size(column, right, own, weight)
@@ -248,7 +247,7 @@ def grow_by_passes(
 
     def grown_with(penalty: float) -> GrownTree:
         problem = GrowthProblem(
-            PassProvider(prepared), prepared.centers, depth_penalty=penalty, gini=gini, limits=limits
+            PassProvider(prepared), prepared.coordinates, depth_penalty=penalty, gini=gini, limits=limits
         )
         return grow(problem, algorithm, max_leaves, expansion, progress)
 
@@ -304,16 +303,18 @@ def explain_lazily(
             k = len(rows.classes)
             max_leaves = check_max_leaves(model.max_leaves, k)
             model._check_limits(k, may_leave_out)
+        fitted = measure_by_passes(model.preprocessor, rows, stages)
         with stages.stage("costs of the clusters"):
             middles = rows.label_means()
             middles = middles if centers is None else read_centers(centers, *middles.shape)
-            prepared = PreparedRows(rows, middles, KMEANS)
+            coordinates = middles if fitted is None else rows.label_means(raw=True)
+            prepared = PreparedRows(rows, middles, coordinates, KMEANS)
             cost = prepared.cost
         with stages.stage("tree"):
             nobody: Any = None  # rows, labels and costs are those of each tree
             problem = LazyLabelProblem(
-                nobody, nobody, middles, nobody, max_leaves, model.expansion, depth_penalty, stages.leaves,
-                _limits(model, rows, middles, rows.classes.tolist(), may_leave_out), prepared=prepared,
+                nobody, nobody, coordinates, nobody, max_leaves, model.expansion, depth_penalty, stages.leaves,
+                _limits(model, rows, coordinates, rows.classes.tolist(), may_leave_out), prepared=prepared,
             )  # fmt: skip
             free = replace(problem, limits=None)
             try:
@@ -326,7 +327,7 @@ def explain_lazily(
             model.growth_ = chosen.growth
             model.candidates_ = {name: each.agreement / rows.total_weight for name, each in tried.items()}
             context = _context(rows, middles, cost)
-            _finish(model, context, chosen.grown, rows.classes)
+            _finish(model, context, chosen.grown, rows.classes, fitted)
             if problem.limits is not None:
                 _price_limits(model, context, best_candidate(model._grow(free)).grown)
 
@@ -361,10 +362,10 @@ def _context(rows: BatchedRows, centers: Float64, cost: float) -> LazyContext:
     return LazyContext(nobody, Reference(nobody, centers, cost, KMEANS.name), nobody, None, KMEANS, batches=rows)
 
 
-def _finish(model: Any, context: LazyContext, grown: GrownTree, classes: npt.NDArray[Any]) -> None:
+def _finish(model: Any, context: LazyContext, grown: GrownTree, classes: npt.NDArray[Any], preprocessor: Any) -> None:
     """Set what is fitted, but for what has an entry for each row."""
     model._remember_columns(context.of(grown).rows.table)
-    model.preprocessor_, model.classes_ = None, classes
+    model.preprocessor_, model.classes_ = preprocessor, classes
     model._finish(context, grown)
     model.limits_price_ = math.nan
     model.reference_ = replace(model.reference_, labels=np.empty(0, dtype=np.int32))
@@ -392,20 +393,23 @@ def fit_lazily(
     with Copies() as folder:
         with stages.stage("reading the table"):
             rows = BatchedRows.read(lazy, folder, weights, stages.say, n_clusters=k)
-            first = rows.table(0, 1)
-            check_n_clusters(k, replace(first, values=rows.sample))
+            check_n_clusters(k, replace(rows.first.table, values=rows.sample))
+        fitted = measure_by_passes(model.preprocessor, rows, stages)
+        if rows.measured is not None:
+            check_n_clusters(k, rows.measured, what=MEASURED, instead="a preprocessor that keeps more rows apart")
         with stages.stage("reference clustering"):
-            centers = _reference_centers(model, rows, first)
-            prepared = PreparedRows(rows, centers, objective)
+            centers = _reference_centers(model, rows)
+            coordinates = centers if fitted is None else _cut_coordinates(rows, centers, objective)
+            prepared = PreparedRows(rows, centers, coordinates, objective)
             cost = prepared.cost
         with stages.stage("tree"):
             nobody: Any = None
-            context, table = _context(rows, centers, cost), prepared.sample
+            context = _context(rows, centers, cost)
             search = partial(
-                SearchByPasses, table, table.matrix, centers, nobody, centers, nobody,
+                SearchByPasses, *prepared.sample, centers, nobody, coordinates, nobody,
                 prepared=prepared, n_jobs=check_n_jobs(model.n_jobs),
             )  # fmt: skip
-            limits = _limits(model, rows, centers, range(k), ("exkmc",))
+            limits = _limits(model, rows, coordinates, range(k), ("exkmc",))
 
             def grown_within(model: Any, limits: Limits | None) -> GrownTree:
                 tree: GrownTree = model._grow_by(
@@ -426,7 +430,7 @@ def fit_lazily(
                 free = grow_by_passes(prepared, stages.leaves, algorithm="exgreedy", max_leaves=max_leaves)
                 raise _infeasible(model, error, rows, range(k), free) from None
         with stages.stage("costs"):
-            _finish(model, context, grown, np.arange(k, dtype=np.int32))
+            _finish(model, context, grown, np.arange(k, dtype=np.int32), fitted)
         if limits is not None:
             with stages.stage("the same without limits"):
                 _price_limits(model, context, context.cheapest_tree(grown_within(unlimited(model), None)))
@@ -436,11 +440,6 @@ def _check_in_batches(model: Any, given: str | None) -> None:
     """Refuse what needs all rows in memory, with what to do instead; ``given``: an option that does."""
     if given is not None:
         raise UnsupportedInputError(f"{given} takes tables in memory alone: fit a sample, or leave it out.")
-    if model.preprocessor is not None and model.preprocessor != "auto":
-        raise UnsupportedInputError(
-            "Tables in batches are clustered in their own columns, and a preprocessor was given. Scale the columns in "
-            "the engine, or fit a sample."
-        )
 
 
 def _check_options(model: Any) -> None:
@@ -459,11 +458,57 @@ def _check_options(model: Any) -> None:
         )
 
 
-def _reference_centers(model: Any, rows: BatchedRows, first: Table) -> Float64:
+def _cut_coordinates(rows: BatchedRows, centers: Float64, objective: Objective) -> Float64:
+    """As ``cut_coordinates``: the means of the raw rows of each cluster, or the row nearest to one without rows."""
+    k = len(centers)
+    sums = rows.grouped_sums(
+        "coordinates of the centers", lambda rows: [(objective.assign(rows.metric.matrix, centers)[0], k)], raw=True
+    )[0]
+    coordinates = rows.means(sums, raw=True)
+    for cluster in np.flatnonzero(sums[2] == 0):
+        least = math.inf
+        for batch in rows.slices("nearest rows"):
+            costs = objective.costs(batch.metric.matrix, centers[[cluster]])[:, 0]
+            if costs.min() < least:
+                least, coordinates[cluster] = costs.min(), batch.table.values[costs.argmin()]
+    return coordinates
+
+
+def measure_by_passes(preprocessor: Any, rows: BatchedRows, stages: Stages) -> Any:
+    """Measure distances in the output of a preprocessor, and give it fitted; None where there is none.
+
+    Scalers that sums and extents decide are fitted to all rows, as in memory. Others are taken as they were fitted.
+    """
+    if preprocessor is None or isinstance(preprocessor, str):
+        return None
+    first = rows.first.table
+    with stages.stage("preprocessor"):
+        if type(preprocessor) in EXACT_SCALERS:
+            fitted = copying_clone(preprocessor).fit(rows.extents_with_noise.astype(first.values.dtype))
+            fitted.n_samples_seen_ = rows.n_rows
+            if isinstance(fitted, StandardScaler) and (fitted.with_mean or fitted.with_std):
+                standardize(fitted, *rows.moments(with_noise=True))
+            if first.has_names:
+                fitted.feature_names_in_ = np.array(first.names, dtype=object)
+        else:
+            fitted = preprocessor
+            try:
+                check_is_fitted(fitted)
+            except (NotFittedError, TypeError) as error:
+                raise UnsupportedInputError(
+                    f"preprocessor={shown(preprocessor)} is not fitted. With a table in batches StandardScaler, "
+                    "MinMaxScaler and MaxAbsScaler are fitted to all rows, and others are taken fitted: "
+                    "preprocessor=transformer.fit(sample)."
+                ) from error
+        rows.measure_in(lambda table: transform_rows(fitted, table.values, table)[1])
+    return fitted
+
+
+def _reference_centers(model: Any, rows: BatchedRows) -> Float64:
     """The centers given, or those of our own search, which goes over the copied rows where they lie."""
     k = model.n_clusters
     if model.reference is not None:
-        return from_centers(first, model.reference, k, objective=model._objective).centers
+        return from_centers(rows.first.metric, model.reference, k, objective=model._objective).centers
     table, weights = rows.whole()
     return find_reference(
         table,

@@ -9,10 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
+from cutwise import core
 from cutwise._docs import fill_doc
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.exceptions import UnsupportedInputError
+from cutwise.reference.objective import KMEANS, sum_weights
 from cutwise.table.intake import MixedOptions, check_option, read_table, read_weights
 from cutwise.table.table import ColumnKind, Table
 
@@ -23,6 +26,12 @@ DISTANCES = ("squared", "absolute")
 
 _WIDE = 256
 """More columns than these are sparse where fewer than a tenth of their entries are not 0."""
+
+_MOVED_VALUES = 1 << 22
+"""Values that are copied at a time for a variance."""
+
+EXACT_SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler)
+"""Scalers that exact sums and extents decide: the same for any order of rows, in memory and by passes."""
 
 
 @fill_doc
@@ -241,3 +250,39 @@ def _quantile(x: Float64, w: Float64, share: float) -> float:
     first = int(np.searchsorted(running, at))
     last = int(np.searchsorted(running, at, side="right"))
     return float((x[min(first, len(x) - 1)] + x[min(last, len(x) - 1)]) / 2)
+
+
+def standardize(scaler: Any, total_weight: float, means: Float64, variances: Float64) -> None:
+    """Let a fitted ``StandardScaler`` have means and variances that do not depend on the order of rows."""
+    scaler.mean_ = means
+    if not scaler.with_std:
+        return
+    scaler.var_ = variances
+    # What scikit-learn takes for a constant column, whose variance is its sums' rounding.
+    eps = np.finfo(np.float64).eps
+    is_constant = scaler.var_ <= total_weight * eps * scaler.var_ + (total_weight * means * eps) ** 2
+    scaler.scale_ = np.where(is_constant, 1.0, np.sqrt(scaler.var_))
+
+
+def standardize_table(scaler: Any, table: Table, sample_weight: Float64 | None) -> None:
+    """The same by the exact sums of a table, a few columns at a time."""
+    if not (scaler.with_mean or scaler.with_std):
+        return
+    values: Any = table.values
+    if sample_weight is not None and not sample_weight.all():
+        values, sample_weight = values[sample_weight > 0], sample_weight[sample_weight > 0]
+    weights = sum_weights(sample_weight)
+    total = float(len(values)) if weights is None else float(weights.sum())
+    one, step = np.zeros(len(values), dtype=np.int32), max(1, _MOVED_VALUES // max(1, len(values)))
+
+    def means_of(apart_from: Float64 | None) -> Float64:
+        found = []
+        for first in range(0, table.n_columns, step):
+            part = values[:, first : first + step]
+            if apart_from is not None:
+                part = np.square(part - apart_from[first : first + step])
+            found.append(KMEANS.centers(core.as_matrix(part), one, 1, weights, 1)[0][0])
+        return np.concatenate(found)
+
+    means = means_of(None)
+    standardize(scaler, total, means, means_of(means))

@@ -6,6 +6,7 @@ import math
 import re
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from cutwise import core
@@ -33,16 +35,18 @@ from cutwise.reference.objective import (
 from cutwise.reference.search import find_reference
 from cutwise.table.convert import as_dense, bare_matrix
 from cutwise.table.intake import Seed, check_integer, read_table, take_rows
-from cutwise.table.table import EncodedTable, SearchedColumns, Table, encode_table
+from cutwise.table.table import EncodedTable, SearchedColumns, Table, are_plain, encode_table
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .table_scaler import TableScaler
+from .table_scaler import EXACT_SCALERS, TableScaler, standardize_table
 
 _DOMINANT = 0.95
 """Share of the cost from which on one column is the clustering."""
 _BLOCK = 1 << 13
+"""Rows at a time: few enough that they stay in the processor's caches."""
+MEASURED = "the preprocessor's output"
 
 
 def check_verbose(verbose: object) -> int:
@@ -86,10 +90,6 @@ class Stages:
         """Print a line when asked to."""
         if self._verbose:
             print(f"[{self._owner}] {line}", file=sys.stderr, flush=True)
-
-
-# Rows at a time: few enough that they stay in the processor's caches.
-_BLOCK = 1 << 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -369,17 +369,26 @@ def fit_metric_space(
             fitted.fit(own, sample_weight=sample_weight)
         elif sample_weight is not None and not sample_weight.all():
             fitted.fit(take_rows(own, np.flatnonzero(sample_weight)))
-        elif hasattr(fitted, "fit_transform"):
+        elif hasattr(fitted, "fit_transform") and type(fitted) not in EXACT_SCALERS:
             Z = fitted.fit_transform(own)
             return MetricSpace(fitted, Z, _read_metric(Z, table.n_rows))
         else:
             fitted.fit(own)
+        if type(fitted) in EXACT_SCALERS and table.has_names:
+            fitted.feature_names_in_ = np.array(table.names, dtype=object)
+        if type(fitted) is StandardScaler and not table.is_sparse and are_plain(table.kinds):
+            standardize_table(fitted, table, sample_weight)
     return MetricSpace(fitted, *transform_rows(fitted, X, table))
 
 
 def _rows_for(fitted: Any, X: Any, table: Table) -> Any:
-    """What a preprocessor is given: the table as it was passed, or as our own read it already."""
-    return table if isinstance(fitted, TableScaler) else unshared(X, fitted)
+    """What a preprocessor is given: the table as it was passed, or as it was read already.
+
+    Frames of some libraries are float64 to scikit-learn whatever they hold, and those of others are not.
+    """
+    if isinstance(fitted, TableScaler):
+        return table
+    return unshared(table.values if type(fitted) in EXACT_SCALERS else X, fitted)
 
 
 @contextmanager
@@ -399,7 +408,8 @@ def _refusing_y(preprocessor: Any) -> Iterator[None]:
 def transform_rows(fitted: Any, X: Any, table: Table) -> tuple[Any, Table]:
     """The output of a fitted preprocessor, as it gives it and as a table; nothing is written into ``X``."""
     X = bare_matrix(X)
-    with np.errstate(all="ignore"):  # as when it was fitted
+    with np.errstate(all="ignore"), warnings.catch_warnings():  # as when it was fitted
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")  # they were compared before
         Z = fitted.transform(_rows_for(fitted, X, table))
     return Z, _read_metric(Z, table.n_rows)
 
@@ -407,7 +417,7 @@ def transform_rows(fitted: Any, X: Any, table: Table) -> tuple[Any, Table]:
 def _read_metric(Z: Any, n_rows: int) -> Table:
     """The preprocessor's output as a table of as many rows as went in."""
     try:
-        metric = read_table(Z, what="the preprocessor's output")
+        metric = read_table(Z, what=MEASURED)
     except NotFiniteError as error:
         raise error.with_next_step(
             "What went in is finite, so the preprocessor made it: of the logarithm of a negative number, for instance, "

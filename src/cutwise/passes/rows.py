@@ -10,7 +10,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -116,21 +118,60 @@ class _Column:
         values = values if self.renamed is None else self.renamed[values]
         return values.reshape(n, *self.width)
 
-    def mapped(self, n: int) -> npt.NDArray[Any]:
+    def mapped(self) -> npt.NDArray[Any]:
         """All of it, as pages that the system reads and drops as it likes."""
-        return np.memmap(self.path, self.dtype, "r", shape=(n, *self.width))
+        if self.n == 0:
+            return np.empty(0, dtype=np.int64)
+        return np.memmap(self.path, self.dtype, "r", shape=(self.n, *self.width))
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """The rows ``first`` to ``first + n`` of a fit; each of their arrays is read when it is asked for, once."""
+
+    rows: BatchedRows
+    first: int
+    n: int
+
+    def read(self, column: _Column) -> npt.NDArray[Any]:
+        """Their part of a column."""
+        return column.read(self.first, self.n)
+
+    @cached_property
+    def table(self) -> Table:
+        """In the columns that are cut."""
+        columns = self.rows.columns
+        return Table(self.read(self.rows.values), columns.names, columns.has_names, columns.kinds)
+
+    @cached_property
+    def metric(self) -> Table:
+        """Where distances are measured."""
+        rows = self.rows
+        return self.table if rows.measured is None else replace(rows.measured, values=self.read(rows.metric))
+
+    @cached_property
+    def weights(self) -> Int64 | None:
+        """None where each counts once."""
+        return None if self.rows.weights is None else self.read(self.rows.weights)
+
+    @cached_property
+    def labels(self) -> Int32:
+        """Their reference clusters."""
+        return self.read(self.rows.labels)
 
 
 @dataclass(eq=False)
 class BatchedRows:
     """The n rows of positive weight of a fit.
 
-    ``values``, ``weights``: where they lie. ``left_out``, ``is_noise``: rows without weight, and those that are noise.
-    ``columns``: of the table, ``library``: of its batches. ``total_weight``:
-    of all rows. ``labels``, ``classes``: codes, and what they stand for where a column of labels was given.
-    ``extents`` (2, d): the least and the largest values. ``sample``, ``sample_weights``: the distinct rows of the
-    smallest hashes of what they hold, in that order, and what they weigh: by these bins are planned, and better trees
-    are searched. ``n_passes``: how often rows were gone over.
+    ``values``, ``weights``: where they lie; ``metric``: the same rows where distances are measured. ``left_out``,
+    ``left_weights``: rows without weight, and those that are noise, with theirs. ``columns``: of the table,
+    ``library``: of its batches. ``total_weight``: of all rows. ``labels``, ``classes``: codes, and what they stand
+    for where a column of labels was given. ``extents`` (2, d): the least and the largest values; ``metric_sizes``:
+    the largest absolute ones of ``metric``. ``sample``, ``sample_weights``: the distinct rows of the smallest hashes
+    of what they hold, in that order, and what they weigh: by these bins are planned, and better trees are searched;
+    ``measured``: the sample where distances are measured, if that is another place. ``n_passes``: how often rows were
+    gone over.
     """
 
     folder: Path
@@ -138,17 +179,21 @@ class BatchedRows:
     library: str | None
     n_rows: int
     values: _Column
+    metric: _Column
+    metric_sizes: Float64
     left_out: _Column
-    is_noise: _Column
+    left_weights: _Column
     weights: _Column | None
     labels: _Column
     classes: npt.NDArray[np.generic] | None
     total_weight: int
     extents: Float64
+    extents_with_noise: Float64
     sample: Float64
     sample_weights: Int64
     say: Callable[[str], None]
     n_passes: int = 1
+    measured: Table | None = None
 
     @classmethod
     def read(
@@ -161,13 +206,14 @@ class BatchedRows:
         n_clusters: int = 1,
     ) -> BatchedRows:
         """Copy the rows of a source; errors as of tables in memory. ``weights``, ``y``: columns of it."""
-        values, weight, left_out, is_noise = (
-            _Column(folder / name) for name in ("values", "weights", "left_out", "is_noise")
+        values, weight, left_out, left_weights = (
+            _Column(folder / name) for name in ("values", "weights", "left_out", "left_weights")
         )
+        noisy = list[Float64]()
         labels = _Labels(_Column(folder / "labels"))
         first: Table | None = None
         n_rows = total = 0
-        extents, is_one = np.zeros((2, 0)), True
+        extents, is_one = np.empty((0, 0)), True
         sample = _Sample(n_clusters)
         for batch in lazy.batches():
             tell(f"reading the table: {n_rows:,} rows")
@@ -176,7 +222,7 @@ class BatchedRows:
                 batch, given = pop_column(batch, y, "y")
             table, own = _checked(batch, weights)
             if first is None:
-                first, extents = table, np.outer([np.inf, -np.inf], np.ones(table.n_columns))
+                first, extents = table, np.empty((0, table.n_columns))
             if (table.names, table.kinds, table.values.dtype) != (first.names, first.kinds, first.values.dtype):
                 raise InvalidInputError(
                     f"The batches of X differ: the first has columns {first.names} of {first.values.dtype}, another "
@@ -191,11 +237,13 @@ class BatchedRows:
                 labels.column.append(codes[taken])
             if not taken.all():
                 left_out.append(x[~taken])
-                is_noise.append(counts[~taken] > 0)
+                left_weights.append(counts[~taken])
+                if (noise := counts[~taken] > 0).any():
+                    noisy.append(_extents(x[~taken][noise]))
                 x, counts = x[taken], counts[taken]
             if not len(x):
                 continue
-            extents = np.array([np.minimum(extents[0], x.min(axis=0)), np.maximum(extents[1], x.max(axis=0))])
+            extents = _extents(np.concatenate([extents, _extents(x)]))
             x = np.ascontiguousarray(x)
             values.append(x)
             if own is not None:
@@ -220,94 +268,119 @@ class BatchedRows:
             first.library,
             n_rows,
             values,
+            values,
+            np.abs(extents).max(axis=0),
             left_out,
-            is_noise,
+            left_weights,
             None if weights is None or is_one else weight,
             labels.column,
             labels.finish() if y is not None else None,
             total,
             extents,
+            _extents(np.concatenate([extents, *noisy])),
             *sample.finish(),
             say,
         )
 
-    @property
-    def column_sizes(self) -> Float64:
-        """The largest absolute values, shape (d,)."""
-        return np.asarray(np.abs(self.extents).max(axis=0))
+    def measure_in(self, transform: Callable[[Table], Table]) -> None:
+        """Measure distances in what a transformer makes of rows."""
+        sample = replace(self.first.table, values=self.sample.astype(self.values.dtype))
+        self.measured = transform(sample)  # until all rows are
+        self.metric, self.metric_sizes = _Column(self.folder / "metric"), np.zeros(self.measured.n_columns)
+        for rows in self.slices("the preprocessor's output"):
+            made = np.ascontiguousarray(transform(rows.table).values)
+            self.metric.append(made)
+            self.metric_sizes = np.maximum(self.metric_sizes, np.abs(made.astype(np.float64)).max(axis=0))
 
-    def slices(self, what: str) -> Iterator[tuple[int, int]]:
-        """Where batches start, and how many rows they have, of one pass."""
+    @property
+    def first(self) -> Slice:
+        """The first row."""
+        return Slice(self, 0, 1)
+
+    def slices(self, what: str) -> Iterator[Slice]:
+        """All rows, in batches, by one pass."""
         self.n_passes += 1
         start, name = time.perf_counter(), f"pass {self.n_passes}, {what}"
         for first in range(0, self.n_rows, BATCH_ROWS):
             tell(f"{name}: {first:,} of {self.n_rows:,} rows")
-            yield first, min(BATCH_ROWS, self.n_rows - first)
+            yield Slice(self, first, min(BATCH_ROWS, self.n_rows - first))
         self.say(f"{name}: {self.n_rows:,} rows, {time.perf_counter() - start:.2f} s")
 
-    def left_out_rows(self) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]]:
-        """The rows that take no part, batch by batch, and which of them are noise."""
+    def left_out_rows(self) -> Iterator[tuple[npt.NDArray[Any], Int64]]:
+        """The rows that take no part, batch by batch, and their weights: those of noise are not 0."""
         for first in range(0, self.left_out.n, BATCH_ROWS):
             n = min(BATCH_ROWS, self.left_out.n - first)
-            yield self.left_out.read(first, n), self.is_noise.read(first, n)
-
-    def table(self, first: int, n: int) -> Table:
-        """Some rows."""
-        return Table(self.values.read(first, n), self.columns.names, self.columns.has_names, self.columns.kinds)
-
-    def weight(self, first: int, n: int) -> Int64 | None:
-        """The weights of some rows."""
-        return None if self.weights is None else self.weights.read(first, n)
+            yield self.left_out.read(first, n), self.left_weights.read(first, n)
 
     def whole(self) -> tuple[Table, Float64 | None]:
-        """All rows where they lie, and their weights, for what goes over them in its own way."""
-        table = Table(self.values.mapped(self.n_rows), self.columns.names, self.columns.has_names, self.columns.kinds)
-        return table, None if self.weights is None else np.array(self.weights.mapped(self.n_rows), dtype=np.float64)
+        """All rows where distances are measured, left where they lie, and their weights."""
+        table = replace(self.first.metric, values=self.metric.mapped())
+        return table, None if self.weights is None else np.array(self.weights.mapped(), dtype=np.float64)
 
-    def label_means(self) -> Float64:
-        """The means of the rows of every label."""
+    def label_means(self, *, raw: bool = False) -> Float64:
+        """The means of the rows of every label, where distances are measured or in the columns that are cut."""
         assert self.classes is not None
         k = len(self.classes)
-        return self.means(
-            self.grouped_sums("means", lambda rows, first: [(self.labels.read(first, rows.n_rows), k)])[0]
-        )
+        return self.means(self.grouped_sums("means", lambda rows: [(rows.labels, k)], raw=raw)[0], raw=raw)
 
-    def grouped_sums(self, what: str, groups_of: Callable[[Table, int], Sequence[tuple[Int32, int]]]) -> list[Sums]:
+    def grouped_sums(
+        self, what: str, groups_of: Callable[[Slice], Sequence[tuple[Int32, int]]], *, raw: bool = False
+    ) -> list[Sums]:
         """Exact sums of the values of groups of rows, high and low parts, and weights; for several ways to group.
 
-        ``groups_of``: takes rows and the number of the first; gives the group of each and how many groups there are.
+        ``groups_of``: the group of each row and how many groups there are. ``raw``: of the columns that are cut.
         """
         total: list[Sums] = []
-        for first, n in self.slices(what):
-            rows, weights = self.table(first, n), self.weight(first, n)
+        for rows in self.slices(what):
+            matrix = (rows.table if raw else rows.metric).matrix
             own = [
-                core.cluster_sums(rows.matrix, groups, n_groups, weights, self.column_sizes, float(self.total_weight))
-                for groups, n_groups in groups_of(rows, first)
+                core.cluster_sums(matrix, groups, n_groups, rows.weights, self._sizes(raw), float(self.total_weight))
+                for groups, n_groups in groups_of(rows)
             ]
             added = (tuple(a + b for a, b in zip(*pair, strict=True)) for pair in zip(total, own, strict=True))
             total = cast("list[Sums]", list(added)) if total else own
         return total
 
-    def means(self, sums: Sums) -> Float64:
+    def moments(self, means: Float64 | None = None, *, with_noise: bool = False) -> tuple[float, Float64, Float64]:
+        """The weight of the rows, and mean and variance of every column that may be cut, from exact sums.
+
+        ``means``: where they are known.
+        """
+        extents, found = self.extents_with_noise if with_noise else self.extents, [] if means is None else [means]
+        weight = self.total_weight + (int(self.left_weights.mapped().sum()) if with_noise else 0)
+        total = float(weight)
+        for what in ("means", "variances")[len(found) :]:
+            sizes = np.abs(np.square(extents - found[0]) if found else extents).max(axis=0)
+            parts: list[Sums] = []
+            own = ((rows.read(self.values), rows.weights) for rows in self.slices(what))
+            for values, weights in chain(own, self.left_out_rows() if with_noise else ()):
+                apart = np.square(values - found[0]) if found else np.ascontiguousarray(values)
+                one = np.zeros(len(values), dtype=np.int32)
+                parts.append(core.cluster_sums(core.as_matrix(apart), one, 1, weights, sizes, total))
+            high, low, of_all = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
+            found.append(core.means_of_sums(high, low, of_all, sizes, total)[0])
+        return total, found[0], found[1]
+
+    def means(self, sums: Sums, *, raw: bool = False) -> Float64:
         """The means of groups; nan where one weighs nothing."""
-        return core.means_of_sums(*sums, self.column_sizes, float(self.total_weight))
+        return core.means_of_sums(*sums, self._sizes(raw), float(self.total_weight))
+
+    def _sizes(self, raw: bool) -> Float64:
+        """The largest absolute values, shape (d,)."""
+        return np.abs(self.extents).max(axis=0) if raw else self.metric_sizes
 
     def exact_sums(
-        self, what: str, costs_of: Callable[[Table, int], list[Float64]], largest: Sequence[float] = ()
+        self, what: str, costs_of: Callable[[Slice], list[Float64]], largest: Sequence[float] = ()
     ) -> list[float]:
-        """The weighted sums of some costs a row, by two passes, or one where the largest of each are known.
-
-        ``costs_of``: takes rows and the number of the first.
-        """
-        for first, n in () if largest else self.slices(f"{what}, the largest"):
-            own = [float(costs.max(initial=0.0)) for costs in costs_of(self.table(first, n), first)]
+        """The weighted sums of some costs a row, by two passes, or one where the largest of each are known."""
+        for rows in () if largest else self.slices(f"{what}, the largest"):
+            own = [float(costs.max(initial=0.0)) for costs in costs_of(rows)]
             largest = [max(pair) for pair in zip(largest or own, own, strict=True)]
         scales = [Scale.of(size, float(self.total_weight)) for size in largest]
         parts = [(0, 0)] * len(scales)
-        for first, n in self.slices(what):
-            weights = self.weight(first, n)
-            for i, (scale, costs) in enumerate(zip(scales, costs_of(self.table(first, n), first), strict=True)):
-                high, low = scale.split(costs, weights)
+        for rows in self.slices(what):
+            for i, (scale, costs) in enumerate(zip(scales, costs_of(rows), strict=True)):
+                high, low = scale.split(costs, rows.weights)
                 parts[i] = parts[i][0] + high, parts[i][1] + low
         return [scale.total(*part) for scale, part in zip(scales, parts, strict=True)]
 
@@ -340,6 +413,11 @@ class _Sample:
         weights = np.bincount(group.ravel(), counts).astype(np.int64)[: self._size]
         self._parts, self._n_waiting = [(hashes[: self._size], x[chosen[: self._size]], weights)], 0
         return self._parts[0][1:]
+
+
+def _extents(x: npt.NDArray[Any]) -> Float64:
+    """The least and the largest value of every column, (2, d)."""
+    return np.array([x.min(axis=0), x.max(axis=0)], dtype=np.float64)
 
 
 class _Labels:
@@ -395,13 +473,14 @@ def _checked(batch: Any, weights: str | None) -> tuple[Table, Float64 | None]:
 class PreparedRows:
     """Rows with their bins, labels and costs by given centers: what trees are grown from, as a provider's ``Source``.
 
-    Labels are those of the nearest center, where the rows have none.
+    Labels are those of the nearest center, where the rows have none. ``coordinates``: of the centers, in the columns
+    that are cut.
     """
 
-    def __init__(self, rows: BatchedRows, centers: Float64, objective: Objective) -> None:
-        self.rows, self.centers, self.objective = rows, centers, objective
+    def __init__(self, rows: BatchedRows, centers: Float64, coordinates: Float64, objective: Objective) -> None:
+        self.rows, self.centers, self.coordinates, self.objective = rows, centers, coordinates, objective
         self.kinds, self.n_clusters = rows.columns.kinds, len(centers)
-        self._edges, self.begin = _plan_bins(rows.sample, centers)
+        self._edges, self.begin = _plan_bins(rows.sample, coordinates)
         self.low, self.high = np.full((2, self.begin[-1]), [[math.inf], [-math.inf]])
         self._codes = _Column(rows.folder / "codes")
         self._measure("")
@@ -412,28 +491,25 @@ class PreparedRows:
         self._nodes = _Column(self.rows.folder / f"nodes-{self.rows.n_passes}")  # shared with no other costs
         self._nodes.renamed = np.arange(MOST_NODES, dtype=np.int32)
         self._owner: object = None  # of the nodes that rows were in
-        rows, centers, objective = self.rows, self.centers, self.objective
+        all_rows, centers, objective = self.rows, self.centers, self.objective
         largest = largest_own = self._largest_cost = 0.0
         is_new = not self._codes.path.exists()
-        for first, n in rows.slices("nearest centers"):
-            table = rows.table(first, n)
-            matrix = table.matrix
-            labels, own, excess, _ = objective.assign(matrix, centers)
-            if is_new and rows.classes is None:
-                rows.labels.append(labels.astype(np.min_scalar_type(len(centers))))
-                rows.labels.renamed = np.arange(len(centers), dtype=np.int32)
+        for rows in all_rows.slices("nearest centers"):
+            labels, own, excess, _ = objective.assign(rows.metric.matrix, centers)
+            if is_new and all_rows.classes is None:
+                all_rows.labels.append(labels.astype(np.min_scalar_type(len(centers))))
+                all_rows.labels.renamed = np.arange(len(centers), dtype=np.int32)
             if is_new:
-                self._codes.append(core.bin_codes(matrix, self._edges, self.begin, self.low, self.high))
+                self._codes.append(core.bin_codes(rows.table.matrix, self._edges, self.begin, self.low, self.high))
             largest, largest_own = float(np.maximum(largest, excess)), max(largest_own, float(own.max()))
-            self._largest_cost = max(self._largest_cost, float(self._label_costs(table, first)[0].max()))
+            self._largest_cost = max(self._largest_cost, float(self._label_costs(rows)[0].max()))
 
         def kernel(*, scale: float, wide: bool, wide_base: bool) -> tuple[Int64, Int64, Int64, int]:
             sums, of_base, magnitude = np.zeros(len(centers), dtype=np.int64), 0, 0
             self._forget_costs()
-            for first, n in rows.slices("costs"):
-                matrix = rows.table(first, n).matrix
+            for rows in all_rows.slices("costs"):
                 excess, base, own_sums, own_magnitude = core.fixed_costs(
-                    matrix, centers, objective.name, scale, rows.weight(first, n), wide, wide_base
+                    rows.metric.matrix, centers, objective.name, scale, rows.weights, wide, wide_base
                 )
                 self._excess.append(excess)
                 self._base.append(base)
@@ -441,7 +517,7 @@ class PreparedRows:
                 magnitude += own_magnitude
             return np.empty(0, dtype=np.int64), np.array([of_base]), sums, magnitude
 
-        total, is_weighted = rows.total_weight, rows.weights is not None
+        total, is_weighted = all_rows.total_weight, all_rows.weights is not None
         costs, magnitude = fixed_costs_by(kernel, largest_own, largest, total, len(centers), is_weighted)
         if len(centers) > 1 and magnitude < ENOUGH_BITS:
             self._cap(costs.scale)
@@ -454,29 +530,31 @@ class PreparedRows:
         return other
 
     @property
-    def sample(self) -> EncodedTable:
-        """What a search looks at, as a table of its own."""
-        matrix, weights = core.as_matrix(self.rows.sample), self.rows.sample_weights
-        return EncodedTable(core.encode(matrix), matrix, self.kinds, weights, copies=None, row_of=None, position=None)
+    def sample(self) -> tuple[EncodedTable, core.Matrix]:
+        """What a search looks at, as a table of its own, and the same rows where distances are measured."""
+        rows = self.rows
+        matrix, weights = core.as_matrix(rows.sample), rows.sample_weights
+        table = EncodedTable(core.encode(matrix), matrix, self.kinds, weights, copies=None, row_of=None, position=None)
+        return table, matrix if rows.measured is None else rows.measured.matrix
 
     def _forget_costs(self) -> None:
         for column in (self._excess, self._base):
             column.path.unlink(missing_ok=True)
 
-    def _exact(self, first: int, n: int) -> Float64:
-        return self.objective.costs(self.rows.table(first, n).matrix, self.centers)
+    def _exact(self, rows: Slice) -> Float64:
+        return self.objective.costs(rows.metric.matrix, self.centers)
 
     def _cap(self, scale: float) -> None:
         """Cap the costs where far rows would take all digits: 8 bytes a row, for a median of all rows."""
-        rows = self.rows
-        second = np.concatenate([second_excess(self._exact(*batch)) for batch in rows.slices("second nearest centers")])
-        weights = None if rows.weights is None else rows.weights.read(0, rows.n_rows)
-        cap = find_cap(second, scale, rows.total_weight, weights)
+        slices = self.rows.slices
+        second = np.concatenate([second_excess(self._exact(rows)) for rows in slices("second nearest centers")])
+        weights = None if self.rows.weights is None else self.rows.weights.read(0, self.rows.n_rows)
+        cap = find_cap(second, scale, self.rows.total_weight, weights)
         if cap is None:
             return
         self._forget_costs()
-        for first, n in rows.slices("costs, capped"):
-            costs = cap.costs(self._exact(first, n), rows.weight(first, n))
+        for rows in slices("costs, capped"):
+            costs = cap.costs(self._exact(rows), rows.weights)
             self._excess.append(costs.excess)
             self._base.append(costs.base)
 
@@ -485,22 +563,21 @@ class PreparedRows:
         """What all rows cost by the centers of their labels, by a pass."""
         return self.rows.exact_sums("cost of the clusters", self._label_costs, [self._largest_cost])[0]
 
-    def _label_costs(self, table: Table, first: int) -> list[Float64]:
-        labels = self.rows.labels.read(first, table.n_rows)
-        return [self.objective.label_costs(table.matrix, self.centers, labels)]
+    def _label_costs(self, rows: Slice) -> list[Float64]:
+        return [self.objective.label_costs(rows.metric.matrix, self.centers, rows.labels)]
 
     def passed(self, what: str, owner: object) -> Iterator[Rows]:
         """See :class:`cutwise.passes.provider.Source`."""
-        rows, is_known, self._owner = self.rows, self._owner is owner, owner
+        is_known, self._owner = self._owner is owner, owner
         columns = {
-            "values": rows.values, "codes": self._codes, "labels": rows.labels, "base": self._base,
-            "excess": self._excess, "weights": rows.weights, "nodes": self._nodes,
+            "values": self.rows.values, "codes": self._codes, "labels": self.rows.labels, "base": self._base,
+            "excess": self._excess, "weights": self.rows.weights, "nodes": self._nodes,
         }  # fmt: skip
-        for first, n in rows.slices(what):
-            batch = _Batch(columns, first, n, {} if is_known else {"nodes": np.zeros(n, dtype=np.int32)})
+        for rows in self.rows.slices(what):
+            batch = _Batch(columns, rows, {} if is_known else {"nodes": np.zeros(rows.n, dtype=np.int32)})
             yield batch
             if batch.read("nodes").max() < MOST_NODES:
-                self._nodes.write(first, batch.read("nodes").astype(np.uint16))
+                self._nodes.write(rows.first, batch.read("nodes").astype(np.uint16))
             else:
                 self._owner = None  # forgotten
 
@@ -510,14 +587,13 @@ class _Batch:
     """See :class:`cutwise.passes.provider.Rows`."""
 
     columns: dict[str, _Column | None]
-    first: int
-    n: int
+    rows: Slice
     known: dict[str, Any]
 
     def read(self, name: str) -> Any:
         if name not in self.known:
             column = self.columns[name]
-            self.known[name] = None if column is None else column.read(self.first, self.n)
+            self.known[name] = None if column is None else self.rows.read(column)
         return self.known[name]
 
 
