@@ -1,5 +1,6 @@
 """The contract of tables that are not in memory: the bytes of the same rows in memory, whatever brings the rows."""
 
+import gc
 import os
 import re
 import subprocess
@@ -27,6 +28,7 @@ from cutwise import (
     cost_curve,
     export_json,
     load_model,
+    report,
 )
 from cutwise.exceptions import CutwiseError, InfeasibleLimitsError
 
@@ -221,6 +223,33 @@ def test_what_is_fitted_answers_as_ever_but_for_its_rows(frame, tmp_path):
     assert not hasattr(model, "n_passes_")
 
 
+@pytest.mark.parametrize("algorithm", ["exkmc", "search"])
+def test_curves_fronts_and_reports_of_batches_are_those_of_memory(frame, algorithm):
+    door = door_of("frames", frame, np.array_split(np.argsort(frame["c"]), 5))
+    options = {"algorithm": algorithm, "random_state": 0, "preprocessor": StandardScaler()}
+    made = []
+    for X in (frame, door):
+        model = ExplainableKMeans(4, **options).fit(X)
+        curve, front = cost_curve(model, X, max_leaves=8), model.front(X)
+        models = [*map(curve.model, curve.n_leaves.tolist()), *map(front.model, range(len(front)))]
+        described = report(model, X).summary
+        described["headline"].pop("cart")  # wants the rows in memory
+        made.append((curve.to_dict(), front.to_dict(), list(map(export_json, models)), described))
+    assert made[1][:3] == made[0][:3]
+    assert same_but_for_rounding(made[1][3], made[0][3])
+    del model, curve, front, models
+    gc.collect()
+    assert not folders()
+
+
+def same_but_for_rounding(one, other):
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same_but_for_rounding(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same_but_for_rounding, one, other))
+    return one == other or one == pytest.approx(other, rel=1e-9, abs=1e-12)
+
+
 def folders():
     return set(Path(tempfile.gettempdir()).glob(f"cutwise-{os.getpid()}-rows-*"))
 
@@ -271,8 +300,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
         (lambda X: ClusterExplainer(algorithm="cart").fit(X.lazy(), "a"), "a sample"),
         (lambda X: ClusterExplainer().fit(X.lazy().with_columns(y=pl.lit(-1)), "y"), "Every label.*noise"),
         (lambda X: ExplainableKMedians(3).fit(X.lazy()), "ExplainableKMeans"),
-        (lambda X: ExplainableKMeans(3).front(X.lazy()), "front takes a table in memory"),
-        (lambda X: cost_curve(ExplainableKMeans(3), X.lazy()), "cost_curve takes a table in memory"),
+        (lambda X: cost_curve(ClusterExplainer(), X.lazy(), "a"), "give max_leaves"),
         (lambda X: ExplainableKMeans(3, reference=ExplainableKMeans(3)).fit(X.lazy()), "cluster_centers_"),
         (lambda X: ExplainableKMeans(3, reference=np.ones((2, 4))).fit(X.lazy()), "n_clusters=3"),
         (lambda X: ExplainableKMeans(9).fit(X[[0, 1, 1, 0]].lazy()), "distinct"),

@@ -17,11 +17,10 @@ from cutwise._docs import table_html
 from cutwise._progress import tell
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._entries import UnserializableParam
-from cutwise.estimators._lazy import need_memory
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
-from cutwise.passes.sources import pop_labels
+from cutwise.passes.sources import as_lazy, pop_labels
 from cutwise.readouts.words import finite
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.table.intake import check_integer, check_max_leaves, check_n_clusters, check_number
@@ -162,7 +161,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     model : estimator of cutwise
         Says how to fit; it is not changed. Where it is fitted with a k-means reference of its own, the curve keeps that
         reference.
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    X : array-like, sparse matrix, data frame or lazy table of shape (n_samples, n_features)
         The rows to fit.
     y : array-like of shape (n_samples,), default=None
         The clusters, for ``ClusterExplainer``.
@@ -208,14 +207,13 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     """
     if not isinstance(model, TreeEstimator):
         raise UnsupportedInputError(f"cost_curve takes a model of cutwise, fitted or not, not {type(model).__name__}.")
-    need_memory(X, "cost_curve")
     if max_leaves is not None:
         check_integer("max_leaves", max_leaves, minimum=1)
     fit = fit if y is None else {**fit, "y": y}
     probe, growths = unfitted(model), list[tuple[FitContext, GrownTree]]()
     probe.set_params(max_leaves=_most_leaves(model, X, y) if max_leaves is None else max_leaves)
     most = probe.get_params()["max_leaves"]
-    if isinstance(probe, ClusterExplainer) and probe.algorithm == "auto":
+    if isinstance(probe, ClusterExplainer) and probe.algorithm == "auto" and as_lazy(X) is None:
         sizes = _shared_sizes(_n_clusters(model, X, fit.get("y")), most, model, _MOST_POINTS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CutwiseWarning)  # what a fit of one of these sizes says
@@ -317,6 +315,10 @@ def _n_clusters(model: Any, X: Any, y: Any) -> int:
     """Clusters that a fit has, or at least that the labels name."""
     if "n_clusters" in model.get_params(deep=False):
         return check_n_clusters(model.n_clusters)
+    if as_lazy(X) is not None:
+        if not hasattr(model, "classes_"):
+            raise UnsupportedInputError("How many clusters X has is known when it was read: give max_leaves, or fit.")
+        return len(model.classes_)
     X, y = pop_labels(X, y)
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     return read_labels(y, n_rows, estimator=type(model).__name__).n_clusters

@@ -33,7 +33,7 @@ from cutwise.tree.threshold_tree import NodeTest
 from ._base import TreeClusterer, unlimited
 from ._entries import Entries, pack_float
 from ._front import TreeFront, tree_front
-from ._lazy import fit_lazily, need_memory
+from ._lazy import fit_lazily
 from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
 from .training import FitContext, MetricSpace, Stages, cut_coordinates
 
@@ -300,7 +300,6 @@ class ExplainableClusterer(TreeClusterer):
         >>> bool(short.cost_ratio_ <= 1.2)
         True
         """
-        need_memory(X, "front")
         return tree_front(self, X, max_leaves, fit)
 
     def _grow(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> GrownTree:

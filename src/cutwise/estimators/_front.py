@@ -144,12 +144,11 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
     finally:
         del probe._after_growth, probe._after_search
     context, grown = growths[-1]
-    weights = context.rows.weights
     found = [Found(*tree.judgement[1:], tree.judgement.cost, partial(getattr, tree, "grown")) for tree in judged]
     # What ends with more leaves; without a search (of one cluster, say) all there is.
     for cost, size, get in context.trees_by_size(grown):
         if size > k or not judged:
-            found.append(Found(*get().size(weights), cost, get))
+            found.append(Found(*(tree := get()).size(context.of(tree).rows.weights), cost, get))
     front: list[Found] = []
     for one in sorted(found, key=lambda one: (one.waes, one.cost, one.wad)):
         if not front or one.cost < front[-1].cost:

@@ -18,7 +18,7 @@ from cutwise import core
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError, UnsupportedInputError, shown
 from cutwise.passes.provider import LeafRows, PassProvider
 from cutwise.passes.rows import BatchedRows, Copies, PreparedRows, Slice
-from cutwise.passes.sources import LazyTable, as_lazy, check_column_name
+from cutwise.passes.sources import LazyTable, check_column_name
 from cutwise.reference.fitted import copying_clone
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
 from cutwise.reference.search import find_reference
@@ -187,6 +187,13 @@ class LazyContext(FitContext):
         ways = [(codes, np.nan_to_num(self._centers(codes))) for codes in partitions]
         return self.rows.cost_sums("costs of trees", ways, self.objective)
 
+    def forget_rows(self, model: Any) -> None:
+        """See :class:`FitContext`."""
+        model.reference_ = replace(model.reference_, labels=np.empty(0, dtype=np.int32))
+        del model.labels_  # predict gives them
+        assert self.batches is not None
+        model.n_passes_ = self.batches.n_passes
+
     def _centers(self, codes: Int32) -> Float64:
         centers, weight = self.rows.centers(self.objective, codes, self.n_clusters)
         centers[weight == 0] = self.reference.centers[weight == 0]
@@ -296,9 +303,9 @@ def explain_lazily(
     name, weights = check_column_name(y, "y"), check_column_name(sample_weight, "sample_weight")
     if name is None:
         raise InvalidInputError('y is the name of the column of labels: fit(X, "segment").')
-    with Copies() as folder:
+    with Copies(keeps=model._after_growth is not None) as copies:
         with stages.stage("reading the table"):
-            rows = BatchedRows.read(lazy, folder, weights, stages.say, name)
+            rows = BatchedRows.read(lazy, copies, weights, stages.say, name)
             assert rows.classes is not None
             k = len(rows.classes)
             max_leaves = check_max_leaves(model.max_leaves, k)
@@ -328,7 +335,7 @@ def explain_lazily(
             model.candidates_ = {name: each.agreement / rows.total_weight for name, each in tried.items()}
             context = _context(rows, middles, cost)
             _finish(model, context, chosen.grown, rows.classes, fitted)
-            if problem.limits is not None:
+            if problem.limits is not None and model._after_growth is None:
                 _price_limits(model, context, best_candidate(model._grow(free)).grown)
 
 
@@ -368,20 +375,6 @@ def _finish(model: Any, context: LazyContext, grown: GrownTree, classes: npt.NDA
     model.preprocessor_, model.classes_ = preprocessor, classes
     model._finish(context, grown)
     model.limits_price_ = math.nan
-    model.reference_ = replace(model.reference_, labels=np.empty(0, dtype=np.int32))
-    del model.labels_  # predict gives them
-    assert context.batches is not None
-    model.n_passes_ = context.batches.n_passes
-
-
-def need_memory(X: Any, what: str) -> None:
-    """Raise where the rows come in batches and ``what`` needs them at hand."""
-    if as_lazy(X) is not None:
-        raise UnsupportedInputError(
-            f"{what} takes a table in memory, and X is of type {type(X).__name__}. "
-            "Give it a sample, or all rows where they fit: X.collect() in polars, X.compute() in Dask, X.toPandas() in "
-            "Spark."
-        )
 
 
 def fit_lazily(
@@ -390,9 +383,9 @@ def fit_lazily(
     """Fit an estimator of clusters with centers to a table that comes in batches."""
     _check_options(model)
     weights, k, objective = check_column_name(sample_weight, "sample_weight"), model.n_clusters, model._objective
-    with Copies() as folder:
+    with Copies(keeps=model._after_growth is not None) as copies:
         with stages.stage("reading the table"):
-            rows = BatchedRows.read(lazy, folder, weights, stages.say, n_clusters=k)
+            rows = BatchedRows.read(lazy, copies, weights, stages.say, n_clusters=k)
             check_n_clusters(k, replace(rows.first.table, values=rows.sample))
         fitted = measure_by_passes(model.preprocessor, rows, stages)
         if rows.measured is not None:
@@ -431,7 +424,7 @@ def fit_lazily(
                 raise _infeasible(model, error, rows, range(k), free) from None
         with stages.stage("costs"):
             _finish(model, context, grown, np.arange(k, dtype=np.int32), fitted)
-        if limits is not None:
+        if limits is not None and model._after_growth is None:
             with stages.stage("the same without limits"):
                 _price_limits(model, context, context.cheapest_tree(grown_within(unlimited(model), None)))
 

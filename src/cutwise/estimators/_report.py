@@ -6,7 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import chain, count
 from pathlib import Path
@@ -30,13 +30,22 @@ from cutwise.exceptions import (
     NotFiniteError,
     NotNumericError,
 )
+from cutwise.passes.rows import BatchedRows, Copies
+from cutwise.passes.sources import as_lazy
+from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.metrics import tree_cost
-from cutwise.readouts.report import ReportContext, build_summary, report_html, report_json, report_markdown
+from cutwise.readouts.report import (
+    DescribedRows,
+    ReportContext,
+    build_summary,
+    report_html,
+    report_json,
+    report_markdown,
+)
 from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.readouts.words import finite
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.table.intake import check_option
-from cutwise.table.table import Table
 
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that no result depends on
@@ -129,7 +138,7 @@ def report(
     ----------
     model : estimator of cutwise
         Fitted, or loaded from a file.
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    X : array-like, sparse matrix, data frame or lazy table of shape (n_samples, n_features)
         The rows to describe, most often those of fit.
     path : str or path-like, default=None
         Where to write it, as ``.html``, ``.md`` or ``.json``.
@@ -174,10 +183,9 @@ def report(
     if path is not None:
         check_form(path)
     notes: list[str] = []
-    rows = _rows(model, X, notes)
-    if rows.n_rows == 0:
-        raise InvalidInputError("X has no rows, so there is nothing to report on. Give at least one row.")
-    found = _curve(model, X, y, rows, notes, fit) if curve else None
+    labeled = model._labeled()
+    described = _described(model, X, labeled, notes)
+    found = _curve(model, X, y, described, notes, fit) if curve else None
     if reproduce is None:
         reproduce = f"{_code(model)}.fit({'X' if y is None else 'X, y'})"
     own, cost_words = words_of(model)
@@ -198,37 +206,43 @@ def report(
         settings=_settings(model),
         reproduce=[reproduce] if isinstance(reproduce, str) else list(reproduce),
         curve=None if found is None else found.to_dict(),
-        cart=None if found is None else _plain_cart(found, model.n_leaves_, X, rows, fit),
+        cart=None if found is None else _plain_cart(found, model, X, fit),
         sql=_sql(model, dialect, table, notes),
         notes=notes,
     )
-    made = Report(build_summary(model._labeled(), rows, context))
+    made = Report(build_summary(labeled, described, context))
     if path is not None:
         made.save(path)
     return made
 
 
-def _rows(model: TreeEstimator, X: Any, notes: list[str]) -> Table:
+def _described(model: TreeEstimator, X: Any, labeled: LabeledTree, notes: list[str]) -> DescribedRows:
     """The rows; with the columns that the tree asks about alone where others are missing or hold something else."""
+    if (lazy := as_lazy(X)) is not None:
+        read = replace(lazy, mapped=lambda work: (work(model._read(batch)) for batch in lazy.batches()))
+        with Copies() as copies:
+            return DescribedRows.in_batches(labeled, BatchedRows.read(read, copies, None, lambda _: None))
     try:
-        return model._read(X)
+        rows = model._read(X)
     except (ColumnMismatchError, NotFiniteError, NotNumericError) as error:
         rows = model._read_tested(X)
         if rows.unread:
             notes.append(f"Only the columns that the tree asks about are described. {' '.join(str(error).split())}")
-        return rows
+    if rows.n_rows == 0:
+        raise InvalidInputError("X has no rows, so there is nothing to report on. Give at least one row.")
+    return DescribedRows.of(labeled, rows)
 
 
 def _curve(
-    model: TreeEstimator, X: Any, y: Any, rows: Table, notes: list[str], fit: dict[str, Any]
+    model: TreeEstimator, X: Any, y: Any, described: DescribedRows, notes: list[str], fit: dict[str, Any]
 ) -> CostCurve | None:
     """The curve of the model's own growth, or None and a note that says why not."""
     left_out = "The curve of cost against leaves is left out"
-    tree = model.tree_
-    if "sample_weight" not in fit and not model._leaf_counts.are_of(tree, tree.apply(rows)):
+    tree, counts = model.tree_, model._leaf_counts
+    if "sample_weight" not in fit and not np.array_equal(described.in_leaves, counts.n_rows + counts.n_noise):
         return None  # other rows than those of fit: the summary says so
     if y is None and "n_clusters" not in model.get_params(deep=False):
-        if len(model.reference_.labels) != rows.n_rows:
+        if as_lazy(X) is not None or len(model.reference_.labels) != described.n_rows:
             notes.append(f"{left_out}: it needs the clusters that the model explains, and they are not in its file.")
             return None
         y = model.reference_.labels  # codes in the order of the labels, so the trees are the same
@@ -246,19 +260,23 @@ def _curve(
     return found
 
 
-def _plain_cart(curve: CostCurve, n_leaves: int, X: Any, rows: Table, fit: dict[str, Any]) -> dict[str, Any] | None:
+def _plain_cart(curve: CostCurve, fitted: TreeEstimator, X: Any, fit: dict[str, Any]) -> dict[str, Any] | None:
     """What scikit-learn's tree with as many leaves reaches on the same clusters; None where it cannot be grown."""
-    if any(kind.name not in ("number", "integer", "bool") or kind.has_gaps for kind in rows.columns.kinds):
+    kinds = fitted._columns_of_fit().kinds
+    if as_lazy(X) is not None or any(k.name not in ("number", "integer", "bool") or k.has_gaps for k in kinds):
         return None
     tell("plain CART")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CutwiseWarning)
-            model, weights = curve.model(n_leaves), fit.get("sample_weight")  # a loaded model does not know its labels
+            model, weights = (
+                curve.model(fitted.n_leaves_),
+                fit.get("sample_weight"),
+            )  # a loaded model does not know its labels
             reference = model.reference_
-            cart = ClusterExplainer(n_leaves, algorithm="cart", preprocessor=getattr(model, "preprocessor_", None)).fit(
-                X, reference.labels, sample_weight=weights
-            )
+            cart = ClusterExplainer(
+                fitted.n_leaves_, algorithm="cart", preprocessor=getattr(model, "preprocessor_", None)
+            ).fit(X, reference.labels, sample_weight=weights)
             ratio = math.nan
             if reference.objective in OBJECTIVES and reference.cost > 0:
                 ratio = tree_cost(cart, X, metric=reference.objective, sample_weight=weights) / reference.cost

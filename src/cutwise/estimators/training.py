@@ -493,6 +493,9 @@ class FitContext:
         """The same, by the rows that a tree's leaves are given for."""
         return self
 
+    def forget_rows(self, model: Any) -> None:
+        """Take from a fitted model what has an entry for each row, where the rows are not in memory."""
+
     def noise_of(self, tree: ThresholdTree, leaf: Int32) -> Int64:
         """How many rows of positive weight are noise, by node; ``leaf``: that of each of the n rows."""
         out = self.rows.left_out

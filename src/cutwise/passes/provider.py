@@ -422,7 +422,7 @@ class PassProvider:
         column = np.array([wish.column for wish in wishes], dtype=np.int32)
         low, high = (np.array([getattr(wish, end) for wish in wishes]) for end in ("low", "high"))
         parts = np.where([wish.n > TALLIED for wish in wishes], PARTS, 0).astype(np.uint64)
-        step = np.maximum((_place(high) - _place(low)) // np.maximum(parts, 1), 1)
+        step = np.maximum((place_of(high) - place_of(low)) // np.maximum(parts, 1), 1)
         step[parts == 0] = 1
         layers, found = self._layers(nodes), list[_Opened]()
         for rows, numbers in self._passed("ranges of values"):
@@ -444,7 +444,7 @@ class PassProvider:
                     sums[:, 2 + self._k :] = np.minimum.accumulate(along[:, ::-1], axis=1)[:, -2::-1]
                 else:
                     sums[:, 2:] = self._payload(rows, kind)[at]
-                part = (_place(x) - _place(low)[which]) // step[which]
+                part = (place_of(x) - place_of(low)[which]) // step[which]
                 found.append(_Opened(which, part, x, x, sums).merged())
                 while len(found) > 1 and 2 * len(found[-1].low) >= len(found[-2].low):  # what is large is merged rarely
                     found[-2:] = [found[-2].merged(found[-1])]
@@ -802,10 +802,16 @@ def _may_hold(limits: Limits | None, counts: Int64, n_left: Any, n_right: Any) -
     return may
 
 
-def _place(values: Float64) -> npt.NDArray[np.uint64]:
+def place_of(values: Float64) -> npt.NDArray[np.uint64]:
     """Where numbers stand in the order of all float64."""
     bits = np.ascontiguousarray(values).view(np.int64)
     return np.where(bits >= 0, bits, -(bits & np.iinfo(np.int64).max)).view(np.uint64) ^ np.uint64(1 << 63)
+
+
+def value_at(place: npt.NDArray[np.uint64]) -> Float64:
+    """The inverse of ``place_of``; -0.0 is 0.0."""
+    signed = (place ^ np.uint64(1 << 63)).view(np.int64)
+    return np.where(signed >= 0, signed, -signed | np.iinfo(np.int64).min).view(np.float64)
 
 
 @dataclass(eq=False)

@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, EncodedTable, Table
 from cutwise.tree.refine_sample import sample_sizes
 
-from .provider import Rows
+from .provider import MOST_BYTES, Rows, place_of, value_at
 from .sources import BATCH_ROWS, LazyTable, pop_column
 from .sums import Scale
 
@@ -45,29 +46,35 @@ MAX_WEIGHT = 2**31
 
 MOST_BINS = 256
 
+_DIGIT = 13
+"""Bits of a value that a pass for order statistics looks at."""
+
 MOST_NODES = 1 << 16
 """Nodes in which rows are remembered to be."""
 
 
 class Copies:
-    """A folder with a copy of the rows as plain numbers, gone with the fit.
+    """A folder with a copy of the rows as plain numbers, gone with the fit, or with what ``keeps`` it.
 
     Folders of processes that were killed are removed by the next.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps: bool = False) -> None:
         parent = Path(tempfile.gettempdir())
         for old in parent.glob("cutwise-*-rows-*"):
             owner = re.match(r"cutwise-(\d+)-", old.name)
             if owner and not _is_running(int(owner[1])):
                 shutil.rmtree(old, ignore_errors=True)
         self.folder = Path(tempfile.mkdtemp(prefix=f"cutwise-{os.getpid()}-rows-"))
+        self._keeps = keeps
+        self._remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
-    def __enter__(self) -> Path:
-        return self.folder
+    def __enter__(self) -> Copies:
+        return self
 
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is not None or not self._keeps:
+            self._remove()
 
 
 def _is_running(process: int) -> bool:
@@ -174,7 +181,7 @@ class BatchedRows:
     gone over.
     """
 
-    folder: Path
+    copies: Copies
     columns: Columns
     library: str | None
     n_rows: int
@@ -199,7 +206,7 @@ class BatchedRows:
     def read(
         cls,
         lazy: LazyTable,
-        folder: Path,
+        copies: Copies,
         weights: str | None,
         say: Callable[[str], None],
         y: str | None = None,
@@ -207,10 +214,10 @@ class BatchedRows:
     ) -> BatchedRows:
         """Copy the rows of a source; errors as of tables in memory. ``weights``, ``y``: columns of it."""
         values, weight, left_out, left_weights = (
-            _Column(folder / name) for name in ("values", "weights", "left_out", "left_weights")
+            _Column(copies.folder / name) for name in ("values", "weights", "left_out", "left_weights")
         )
         noisy = list[Float64]()
-        labels = _Labels(_Column(folder / "labels"))
+        labels = _Labels(_Column(copies.folder / "labels"))
         first: Table | None = None
         n_rows = total = 0
         extents, is_one = np.empty((0, 0)), True
@@ -263,7 +270,7 @@ class BatchedRows:
             raise InvalidInputError(f"The weights add up to {total}, and tables in batches take 2**31 at most.")
         say(f"{n_rows:,} rows read")
         return cls(
-            folder,
+            copies,
             first.columns,
             first.library,
             n_rows,
@@ -293,6 +300,11 @@ class BatchedRows:
             self.metric_sizes = np.maximum(self.metric_sizes, np.abs(made.astype(np.float64)).max(axis=0))
 
     @property
+    def folder(self) -> Path:
+        """With their copies."""
+        return self.copies.folder
+
+    @property
     def first(self) -> Slice:
         """The first row."""
         return Slice(self, 0, 1)
@@ -305,6 +317,39 @@ class BatchedRows:
             tell(f"{name}: {first:,} of {self.n_rows:,} rows")
             yield Slice(self, first, min(BATCH_ROWS, self.n_rows - first))
         self.say(f"{name}: {self.n_rows:,} rows, {time.perf_counter() - start:.2f} s")
+
+    def order_statistics(self, groups_of: Callable[[Slice], Int32], ranks: Int64) -> Float64:
+        """The values of some ranks, from 0, in groups of rows and in all of them, the last; (d, n_groups + 1, n).
+
+        ``ranks`` (n_groups + 1, n); ``groups_of``: of every row. Five passes, each for 13 bits of the values, for as
+        many columns as there is room for.
+        """
+        d = self.extents.shape[1]
+        step = max(1, MOST_BYTES // (ranks.size << _DIGIT + 3))
+        found = [self._in_order(range(i, min(i + step, d)), groups_of, ranks) for i in range(0, d, step)]
+        return value_at(np.concatenate(found))
+
+    def _in_order(self, columns: range, groups_of: Callable[[Slice], Int32], ranks: Int64) -> npt.NDArray[np.uint64]:
+        """The same for some columns, as places in the order of float64."""
+        left = np.tile(ranks, (len(columns), 1, 1))
+        place = np.zeros(left.shape, dtype=np.uint64)
+        for shift in range(64 - 64 % _DIGIT, -1, -_DIGIT):
+            counts = {(at[:2], int(place[at])): np.zeros(1 << _DIGIT, dtype=np.int64) for at in np.ndindex(left.shape)}
+            for rows in self.slices("order of values"):
+                groups = groups_of(rows)
+                places = [place_of(rows.table.values[:, column].astype(np.float64)) for column in columns]
+                for ((column, group), start), count in counts.items():
+                    own = places[column] if group == len(ranks) - 1 else places[column][groups == group]
+                    if shift + _DIGIT < 64:
+                        own = own[own >> np.uint64(shift + _DIGIT) == start]
+                    digits = (own >> np.uint64(shift)) & np.uint64((1 << _DIGIT) - 1)
+                    count += np.bincount(digits.astype(np.intp), minlength=1 << _DIGIT)
+            for at in np.ndindex(left.shape):
+                upto = np.cumsum(counts[at[:2], int(place[at])])
+                digit = min(int(np.searchsorted(upto, left[at], side="right")), (1 << _DIGIT) - 1)
+                left[at] -= upto[digit - 1] if digit else 0
+                place[at] = place[at] << np.uint64(_DIGIT) | np.uint64(digit)
+        return place
 
     def left_out_rows(self) -> Iterator[tuple[npt.NDArray[Any], Int64]]:
         """The rows that take no part, batch by batch, and their weights: those of noise are not 0."""

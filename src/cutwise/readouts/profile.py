@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
+from cutwise.passes.rows import BatchedRows, Slice
 from cutwise.table.convert import as_dense
 from cutwise.table.table import Table
 
@@ -49,6 +50,21 @@ class Profile:
     edges: tuple[Float64, ...]
     counts: tuple[Int64, ...]
     level: Int64
+
+    @property
+    def telling(self) -> list[int]:
+        """Places of columns, those in which a cluster differs most from the whole first; see ``telling_columns``."""
+        order = np.argsort(-np.nan_to_num(np.abs(self.difference)), axis=1, kind="stable")
+        return list(dict.fromkeys(order.T.ravel().tolist()))
+
+    def of(self, places: Int64) -> Profile:
+        """The same of some columns."""
+        lines: dict[str, Any] = {name: values[..., places] for name, values in vars(self).items() if name in _BY_COLUMN}
+        lists: dict[str, Any] = {name: tuple(getattr(self, name)[i] for i in places) for name in ("edges", "counts")}
+        return replace(self, **lines, **lists)
+
+
+_BY_COLUMN = ("columns", "mean", "median", "whole_mean", "whole_median", "whole_std", "difference", "level")
 
 
 def profile_clusters(
@@ -94,11 +110,11 @@ def profile_clusters(
                 continue
             mean[code, j], median[code, j] = own.mean() * unit, np.median(own) * unit
             difference[code, j] = (own.mean() - values.mean()) / std if std > 0 else 0.0
-        limits = _edges(values, bool(table.is_integer[column]))
-        place = np.clip(np.searchsorted(limits, values, side="right") - 1, 0, len(limits) - 2)
-        cells = np.bincount(ordered * (len(limits) - 1) + place, minlength=n_clusters * (len(limits) - 1))
+        whole = bool(table.is_integer[column])
+        low, high = np.quantile(values, [0.005, 0.995]).tolist()
+        limits = _edges(low, high, values.min(), values.max(), whole=whole)
         edges.append(limits * unit)
-        counts.append(cells.reshape(n_clusters, -1))
+        counts.append(_cells(limits, values, ordered, n_clusters))
     return Profile(
         np.asarray(looked_at, dtype=np.int64),
         size,
@@ -112,6 +128,40 @@ def profile_clusters(
         tuple(counts),
         level,
     )
+
+
+def profile_batches(rows: BatchedRows, codes_of: Callable[[Slice], npt.NDArray[np.int32]], n_clusters: int) -> Profile:
+    """The same of rows of numbers that come in batches; ``codes_of``: the cluster of every row of some."""
+    d = rows.extents.shape[1]
+    size = np.zeros(n_clusters, dtype=np.int64)
+    for part in rows.slices("sizes of clusters"):
+        size += np.bincount(codes_of(part), minlength=n_clusters)
+    sums = rows.grouped_sums("means of clusters", lambda part: [(codes_of(part), n_clusters)])[0]
+    mean, (_, whole_mean, variance) = rows.means(sums), rows.moments()
+    sizes = np.append(size, rows.n_rows)
+    ranks = np.column_stack([(sizes - 1) // 2, sizes // 2, *np.zeros((4, n_clusters + 1), dtype=np.int64)])
+    share = np.array([0.005, 0.995]) * (rows.n_rows - 1)
+    ranks[-1, 2:] = np.concatenate([np.floor(share), np.ceil(share)])
+    found = rows.order_statistics(codes_of, np.maximum(ranks, 0))
+    median = found[:, :, :2].mean(axis=2).T
+    median[:-1][size == 0] = np.nan
+    whole_std = np.where(rows.extents[0] < rows.extents[1], np.sqrt(variance), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difference = np.where(whole_std > 0, (mean - whole_mean) / whole_std, np.where(np.isnan(mean), np.nan, 0.0))
+    edges = []
+    for j in range(d):
+        low, high = found[j, -1, 2:4] + (found[j, -1, 4:] - found[j, -1, 2:4]) * (share % 1.0)
+        least, most = rows.extents[:, j].tolist()
+        edges.append(_edges(low, high, least, most, whole=rows.columns.kinds[j].is_integer))
+    counts = [np.zeros((n_clusters, len(own) - 1), dtype=np.int64) for own in edges]
+    for part in rows.slices("bins of clusters"):
+        codes = codes_of(part)
+        for j, own in enumerate(edges):
+            counts[j] += _cells(own, part.table.values[:, j].astype(np.float64), codes, n_clusters)
+    return Profile(
+        np.arange(d), size, mean, median[:-1], whole_mean, median[-1], whole_std, difference, tuple(edges),
+        tuple(counts), np.full(d, -1),
+    )  # fmt: skip
 
 
 def telling_columns(table: Table, codes: npt.NDArray[np.integer], n_clusters: int) -> list[int]:
@@ -150,15 +200,21 @@ def _telling_level(codes: Float64, cluster: npt.NDArray[np.integer], size: Int64
     return int(np.argmax(np.nan_to_num(apart)))
 
 
-def _edges(values: Float64, whole: bool) -> Float64:
-    """Edges of bins, at least two and increasing, however close or far the values are."""
-    low, high = np.quantile(values, [0.005, 0.995])
+def _cells(edges: Float64, values: Float64, codes: npt.NDArray[np.integer], n_clusters: int) -> Int64:
+    """Rows of every cluster in every bin."""
+    n_bins = len(edges) - 1
+    place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, n_bins - 1)
+    return np.bincount(codes * n_bins + place, minlength=n_clusters * n_bins).reshape(n_clusters, -1)
+
+
+def _edges(low: float, high: float, least: float, most: float, *, whole: bool) -> Float64:
+    """Edges of bins, at least two and increasing, however close or far the values are; ``low``, ``high``: quantiles."""
     if whole and high - low < N_BINS:
         halves: Float64 = np.arange(np.floor(low), np.ceil(high) + 2) - 0.5
         return halves
     # Few values outside of the quantiles may be all there is beside one frequent value.
     if low == high:
-        low, high = values.min(), values.max()
+        low, high = least, most
     steps: Float64 = np.unique(low + (high - low) * (np.arange(N_BINS + 1) / N_BINS))
     if len(steps) < 2:
         near = max(abs(float(low)) * 1e-6, 0.5)

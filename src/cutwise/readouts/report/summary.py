@@ -12,13 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.exceptions import InvalidInputError
+from cutwise.passes.rows import BatchedRows
 from cutwise.readouts.conditions import conditions_of, explanation_sizes, walk_leaves
 from cutwise.readouts.labeled_tree import LabeledTree, sum_up
-from cutwise.readouts.profile import Profile, profile_clusters, telling_columns
+from cutwise.readouts.profile import Profile, profile_batches, profile_clusters, telling_columns
 from cutwise.readouts.rules import ClusterRules, build_rules
 from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on
 from cutwise.readouts.words import finite, level_text, percent, rows, value_text
 from cutwise.table.table import ColumnKind, Table
+from cutwise.tree.threshold_tree import ThresholdTree
 
 from .render import short_number
 
@@ -61,12 +63,52 @@ class ReportContext:
     notes: Sequence[str] = ()
 
 
-def build_summary(labeled: LabeledTree, table: Table, context: ReportContext) -> dict[str, Any]:
+@dataclass(frozen=True, eq=False)
+class DescribedRows:
+    """What a report says of rows, at least one: how many there are in all and in every leaf, and their profile.
+
+    ``n_columns``: of the table, of which the profile may have some.
+    """
+
+    n_rows: int
+    n_columns: int
+    in_leaves: npt.NDArray[np.int64]
+    profile: Profile
+
+    @classmethod
+    def of(cls, labeled: LabeledTree, table: Table) -> DescribedRows:
+        """Of rows in memory, in the tree's columns."""
+        tree, k, others = labeled.tree, len(labeled.labels), list(range(table.n_columns))
+        leaf = tree.apply(table)
+        if table.n_columns > MOST_COLUMNS:
+            others = telling_columns(table, tree.cluster[leaf], k)
+        columns = [column for column in dict.fromkeys([*_tested(tree), *others]) if column not in table.unread]
+        profile = profile_clusters(table, tree.cluster[leaf], k, columns[:MOST_COLUMNS])
+        return cls(table.n_rows, table.n_columns, np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves], profile)
+
+    @classmethod
+    def in_batches(cls, labeled: LabeledTree, rows: BatchedRows) -> DescribedRows:
+        """Of rows that come in batches, in the tree's columns."""
+        tree, k = labeled.tree, len(labeled.labels)
+        in_nodes = np.zeros(tree.n_nodes, dtype=np.int64)
+        for part in rows.slices("leaves"):
+            in_nodes += np.bincount(tree.apply(part.table), minlength=tree.n_nodes)
+        profile = profile_batches(rows, lambda part: tree.predict(part.table), k)
+        others = profile.telling if tree.n_features > MOST_COLUMNS else list(range(tree.n_features))
+        columns = np.array(list(dict.fromkeys([*_tested(tree), *others]))[:MOST_COLUMNS], dtype=np.int64)
+        return cls(rows.n_rows, tree.n_features, in_nodes[tree.leaves], profile.of(columns))
+
+
+def _tested(tree: ThresholdTree) -> list[int]:
+    """Columns that are tested, those of the first tests first."""
+    return list(dict.fromkeys(tree.feature[tree.feature >= 0].tolist()))
+
+
+def build_summary(labeled: LabeledTree, described: DescribedRows, context: ReportContext) -> dict[str, Any]:
     """Put together all that a report says.
 
-    ``labeled``: with counts of the rows of fit: what purity and coverage are measured by. ``table``: the rows to count
-    and to describe, in the tree's columns; at least one. Returns ``summary``: values that JSON can hold; README.md
-    beside this file lists the entries.
+    ``labeled``: with counts of the rows of fit: what purity and coverage are measured by. Returns ``summary``: values
+    that JSON can hold; README.md beside this file lists the entries.
     """
     from importlib.metadata import version
 
@@ -77,29 +119,23 @@ def build_summary(labeled: LabeledTree, table: Table, context: ReportContext) ->
             "A report says how many rows the rules catch, and the tree was edited after they were counted. Count them "
             "first: model.recount(X)."
         )
-    leaf = tree.apply(table)
-    here = np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves]
-    is_fit = counts.are_of(tree, leaf)
-    tested = list(dict.fromkeys(tree.feature[tree.feature >= 0].tolist()))
-    others: Sequence[int] = range(table.n_columns)
-    if table.n_columns > MOST_COLUMNS:
-        others = telling_columns(table, tree.cluster[leaf], k)
-    columns = [column for column in dict.fromkeys([*tested, *others]) if column not in table.unread][:MOST_COLUMNS]
-    profile = profile_clusters(table, tree.cluster[leaf], k, columns)
+    here, profile, n_columns = described.in_leaves, described.profile, described.n_columns
+    is_fit = bool(np.array_equal(here, counts.n_rows + counts.n_noise))
+    tested, columns = _tested(tree), profile.columns.tolist()
     short_names = ShortNames(names)
     short = [short_names(i, MOST_NAME) for i in range(len(names))]
     kinds = labeled.columns.kinds
-    described = {
+    named = {
         int(column): f"{short[column]} = {level_text(kinds[column], int(level))}"
         for column, level in zip(profile.columns, profile.level, strict=True)
         if level >= 0
     }
-    called = [described.get(i, name) for i, name in enumerate(short)]
+    called = [named.get(i, name) for i, name in enumerate(short)]
     notes = list(context.notes)
     if not is_fit:
         notes.append(
-            f"These {rows(table.n_rows)} are not the {int(counts.n_rows.sum()):,} of fit. Rows and profiles are those "
-            "of this table; cost ratio, agreement, coverage and purity are those of fit."
+            f"These {rows(described.n_rows)} are not the {int(counts.n_rows.sum()):,} of fit. Rows and profiles are "
+            "those of this table; cost ratio, agreement, coverage and purity are those of fit."
         )
     n_noise = int(counts.n_noise.sum())
     if n_noise:
@@ -107,9 +143,9 @@ def build_summary(labeled: LabeledTree, table: Table, context: ReportContext) ->
             f"{rows(n_noise)} of fit {'is' if n_noise == 1 else 'are'} noise, in no cluster of the reference. The tree "
             "places such rows too, and rows and profiles count them; agreement, purity and coverage do not."
         )
-    if len(columns) == MOST_COLUMNS < table.n_columns:
+    if len(columns) == MOST_COLUMNS < n_columns:
         notes.append(
-            f"Profiles look at {len(columns)} of {table.n_columns} columns: those that the tree tests, and those that "
+            f"Profiles look at {len(columns)} of {n_columns} columns: those that the tree tests, and those that "
             "tell a cluster apart best."
         )
     weight = counts.weight
@@ -120,7 +156,7 @@ def build_summary(labeled: LabeledTree, table: Table, context: ReportContext) ->
         "written_by": f"cutwise {version('cutwise')}",
         "written_on": date.today().isoformat(),
         "title": context.title,
-        "source": {"name": context.source, "n_rows": table.n_rows, "n_columns": table.n_columns, "is_fit": is_fit},
+        "source": {"name": context.source, "n_rows": described.n_rows, "n_columns": n_columns, "is_fit": is_fit},
         "headline": {
             "n_clusters": k,
             "n_leaves": tree.n_leaves,
@@ -140,7 +176,7 @@ def build_summary(labeled: LabeledTree, table: Table, context: ReportContext) ->
             "cart": None if context.cart is None else dict(context.cart),
         },
         "clusters": [
-            _cluster(code, cluster, profile, called, kinds, table.n_rows) for code, cluster in enumerate(rules)
+            _cluster(code, cluster, profile, called, kinds, described.n_rows) for code, cluster in enumerate(rules)
         ],
         "columns": [
             {
