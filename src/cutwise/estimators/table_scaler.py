@@ -281,7 +281,8 @@ def standardize_table(scaler: Any, table: Table, sample_weight: Float64 | None) 
             part = values[:, first : first + step]
             if apart_from is not None:
                 part = np.square(part - apart_from[first : first + step])
-            found.append(KMEANS.centers(core.as_matrix(part), one, 1, weights, 1)[0][0])
+            means = KMEANS.centers(core.as_matrix(part), one, 1, weights, 1)[0][0]
+            found.append(np.where(np.isfinite(np.abs(part).max(axis=0)), means, np.nan))
         return np.concatenate(found)
 
     means = means_of(None)

@@ -395,15 +395,18 @@ class BatchedRows:
         weight = self.total_weight + (int(self.left_weights.mapped().sum()) if with_noise else 0)
         total = float(weight)
         for what in ("means", "variances")[len(found) :]:
-            sizes = np.abs(np.square(extents - found[0]) if found else extents).max(axis=0)
+            with np.errstate(over="ignore"):  # nan from there on
+                sizes = np.abs(np.square(extents - found[0]) if found else extents).max(axis=0)
             parts: list[Sums] = []
             own = ((rows.read(self.values), rows.weights) for rows in self.slices(what))
             for values, weights in chain(own, self.left_out_rows() if with_noise else ()):
-                apart = np.square(values - found[0]) if found else np.ascontiguousarray(values)
+                with np.errstate(over="ignore"):
+                    apart = np.square(values - found[0]) if found else np.ascontiguousarray(values)
                 one = np.zeros(len(values), dtype=np.int32)
                 parts.append(core.cluster_sums(core.as_matrix(apart), one, 1, weights, sizes, total))
             high, low, of_all = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
-            found.append(core.means_of_sums(high, low, of_all, sizes, total)[0])
+            of_columns = core.means_of_sums(high, low, of_all, sizes, total)[0]
+            found.append(np.where(np.isfinite(sizes), of_columns, np.nan))
         return total, found[0], found[1]
 
     def means(self, sums: Sums, *, raw: bool = False) -> Float64:
