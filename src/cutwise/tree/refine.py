@@ -61,7 +61,7 @@ BOUNDED_PRICE, BOUNDED_SHARES = 0.3, (1.0, 0.98)
 """The price of what is beyond the bound, and shares of it: the sample's rules may be shorter than those of all rows."""
 FURTHER_STARTS = 2
 """See ``Effort``."""
-RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 30, 8
+RUNS_AT_A_TIME, SEEDS_A_RUN, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 2, 30, 8
 """Of the clusterings of the sample that further trees start from: how many are kept, the better half of those that are
 made together; iterations; columns that rows are sorted by."""
 LEAST_WORK = 100_000
@@ -416,7 +416,7 @@ def _cluster_sample(
     points = Points(rows.coordinates[order], rows.weights[order], objective)
     runs = list[Float64]()
     while len(runs) < n_runs:
-        seeds = range(2 * len(runs), 2 * (len(runs) + RUNS_AT_A_TIME))
+        seeds = range(SEEDS_A_RUN * len(runs), SEEDS_A_RUN * (len(runs) + RUNS_AT_A_TIME))
         rows_of = [costly_rows(points, len(centers), np.random.default_rng(seed)) for seed in seeds]
         found = [points.iterate(each, Stop(COARSE, MOST_ITERATIONS), n_jobs) for each in rows_of]
         for run in sorted(found, key=attrgetter("cost"))[:RUNS_AT_A_TIME]:

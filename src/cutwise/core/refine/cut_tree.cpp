@@ -11,6 +11,7 @@ CutTree::CutTree(const Sample &sample, const TreeCuts &cuts) : sample_(&sample) 
   cost_.resize(n_nodes, kInfinite);
   tables_.resize(n_nodes);
   for (int32_t id = 0; id < n_nodes; ++id) {
+    mark(id);
     if (cuts.column[id] < 0) {
       ++n_leaves_;
       continue;
@@ -257,6 +258,7 @@ int32_t CutTree::new_node() {
     std::fill_n(sums_.begin() + static_cast<int64_t>(id) * sample_->width(), sample_->width(), 0.0);
   }
   cost_[id] = kInfinite;
+  mark(id);
   return id;
 }
 
@@ -295,16 +297,16 @@ void CutTree::place_rows(int32_t id, int32_t begin, const std::vector<int32_t> &
       node.begin = nodes_[node.left].begin;
       node.end = nodes_[node.right].end;
       moved[*it] = moved[node.left] || moved[node.right];
-      if (moved[*it]) node.changed = true;
     }
+    if (moved[*it]) mark(*it);
   }
 }
 
 void CutTree::mark_above(int32_t id) {
-  for (int32_t at = nodes_[id].parent; at >= 0; at = nodes_[at].parent) nodes_[at].changed = true;
+  for (int32_t at = nodes_[id].parent; at >= 0; at = nodes_[at].parent) mark(at);
   // The length of a rule depends on all tests above, and what a test would add to it on those below.
   if (sample_->size_price > 0.0)
-    for (int32_t at : nodes_below(id)) nodes_[at].changed = true;
+    for (int32_t at : nodes_below(id)) mark(at);
 }
 
 void CutTree::add_up(int32_t leaf) {

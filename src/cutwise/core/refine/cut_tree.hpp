@@ -27,6 +27,7 @@ struct CutNode {
   int32_t column = -1, bin = -1;
   int32_t begin = 0, end = 0;  // its rows, in the tree's order
   bool changed = true;         // since its cut was last chosen: its rows, or a test below
+  int64_t version = 0;         // another number whenever that changed; copies of the tree have the same ones
 };
 
 class CutTree {
@@ -80,12 +81,17 @@ class CutTree {
   // Gives the rows that stand in order from `begin` on to leaves below a node, which has these rows from now on. Leaves still
   // say which of them they had.
   void place_rows(int32_t id, int32_t begin, const std::vector<int32_t> &leaf_of);
+  void mark(int32_t id) {
+    nodes_[id].changed = true;
+    nodes_[id].version = ++*n_versions_;
+  }
   void mark_above(int32_t id);
   void add_up(int32_t leaf);
 
   const Sample *sample_;
   int32_t root_ = 0, n_leaves_ = 0;
   std::vector<CutNode> nodes_;
+  std::shared_ptr<int64_t> n_versions_ = std::make_shared<int64_t>(0);
   std::vector<int32_t> unused_;
   std::vector<int32_t> order_;
   std::vector<double> sums_, cost_;

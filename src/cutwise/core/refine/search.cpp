@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <unordered_map>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -107,7 +108,7 @@ class Search {
   bool complete(CutTree &tree) {
     tree.drop_empty_leaves();
     while (tree.n_leaves() < limits_.n_leaves) {
-      const std::vector<Insertion> found = insertions(tree, nullptr, 1);
+      const std::vector<Insertion> found = insertions(tree, 1);
       if (found.empty()) return false;
       tree.insert_leaf(found[0].above, found[0].column, found[0].bin, found[0].new_on_left);
     }
@@ -171,20 +172,29 @@ class Search {
  private:
   bool has_work() const { return scratch_.work < limits_.most_work; }
 
-  // The best insertion above every node, the best first, at most n. What is known already of a node is taken from there.
-  std::vector<Insertion> insertions(const CutTree &tree, const std::vector<Insertion> *known, size_t n) {
+  // The best insertion above every node, the best first, at most n.
+  std::vector<Insertion> insertions(const CutTree &tree, size_t n) {
     std::vector<Insertion> found;
     const std::vector<uint8_t> is_full = nodes_without_room(tree);
     for (int32_t node : tree.nodes_below(tree.root())) {
       if (!is_full.empty() && is_full[node]) continue;
-      interrupt_.check();
-      const bool is_known = known != nullptr && (*known)[node].above == node;
-      const Insertion best = is_known ? (*known)[node] : best_insertion(tree, node, scratch_);
+      const Insertion best = insertion_above(tree, node);
       if (best.change < kInfinite) found.push_back(best);
     }
     std::stable_sort(found.begin(), found.end(), [](const Insertion &a, const Insertion &b) { return a.change < b.change; });
     if (found.size() > n) found.resize(n);
     return found;
+  }
+
+  // Looked for once as long as nothing changes below; how long rules get, however, is a matter of the whole tree.
+  Insertion insertion_above(const CutTree &tree, int32_t node) {
+    constexpr size_t kMostKnown = 1 << 16;
+    interrupt_.check();
+    if (tree.sample().size_price > 0.0) return best_insertion(tree, node, scratch_);
+    if (known_.size() > kMostKnown) known_.clear();
+    const auto [known, is_new] = known_.try_emplace(tree.node(node).version);
+    if (is_new) known->second = best_insertion(tree, node, scratch_);
+    return known->second;
   }
 
   // By node whether a test above it would put a leaf too deep; empty where none would.
@@ -224,12 +234,10 @@ class Search {
     };
     std::vector<Pair> pairs;
     std::vector<CutTree> shorter;
-    std::vector<Insertion> of_tree;
     for (size_t i = 0; i < deletions.size(); ++i) {
       shorter.push_back(tree);
       shorter.back().remove_leaf(deletions[i].leaf);
-      const auto *known = known_after(tree, deletions[i].leaf, of_tree);
-      for (const Insertion &insertion : insertions(shorter.back(), known, limits_.n_insertions)) {
+      for (const Insertion &insertion : insertions(shorter.back(), limits_.n_insertions)) {
         const double estimate = deletions[i].change + insertion.change;
         // A change of nothing is the same tree again.
         if (estimate < limits_.tolerance && std::fabs(estimate) > threshold) pairs.push_back({estimate, i, insertion});
@@ -254,27 +262,6 @@ class Search {
     return false;
   }
 
-  // What is known of insertions above the nodes that a deletion leaves alone: neither above the leaf nor in its sibling's
-  // subtree. By node; `above` is -1 where nothing is known.
-  const std::vector<Insertion> *known_after(const CutTree &tree, int32_t leaf, std::vector<Insertion> &of_tree) {
-    if (tree.sample().size_price > 0.0) return nullptr;  // rules get shorter elsewhere
-    const std::vector<int32_t> nodes = tree.nodes_below(tree.root());
-    const size_t n_ids = static_cast<size_t>(*std::max_element(nodes.begin(), nodes.end())) + 1;
-    of_tree.resize(std::max(of_tree.size(), n_ids), {kInfinite, -1, -1, -1, true});
-    std::vector<uint8_t> touched(of_tree.size(), 0);
-    const int32_t parent = tree.node(leaf).parent;
-    for (int32_t at : tree.nodes_below(parent)) touched[at] = 1;
-    for (int32_t at = parent; at >= 0; at = tree.node(at).parent) touched[at] = 1;
-    known_.assign(of_tree.size(), {kInfinite, -1, -1, -1, true});
-    for (int32_t at : nodes) {
-      if (touched[at]) continue;
-      interrupt_.check();
-      if (of_tree[at].above < 0) of_tree[at] = best_insertion(tree, at, scratch_);
-      known_[at] = of_tree[at];
-    }
-    return &known_;
-  }
-
   bool perturb(CutTree &tree, Random &random) {
     const int64_t n = std::min<int64_t>(1 + random.below(3), tree.n_leaves() - 2);
     for (int64_t i = 0; i < n; ++i) {
@@ -282,7 +269,7 @@ class Search {
       tree.remove_leaf(leaves[random.below(static_cast<int64_t>(leaves.size()))]);
     }
     for (int64_t i = 0; i < n; ++i) {
-      const std::vector<Insertion> found = insertions(tree, nullptr, 12);
+      const std::vector<Insertion> found = insertions(tree, 12);
       if (found.empty()) return false;
       const Insertion &at = found[std::min<size_t>(random.rank(), found.size() - 1)];
       tree.insert_leaf(at.above, at.column, at.bin, at.new_on_left);
@@ -293,7 +280,7 @@ class Search {
   const Limits limits_;
   Interrupt &interrupt_;
   Scratch scratch_;
-  std::vector<Insertion> known_;
+  std::unordered_map<int64_t, Insertion> known_;  // by the version of the node
 };
 
 using CutArrays = std::tuple<In1<int32_t>, In1<int32_t>, In1<int32_t>>;
