@@ -61,7 +61,7 @@ BOUNDED_PRICE, BOUNDED_SHARES = 0.3, (1.0, 0.98)
 """The price of what is beyond the bound, and shares of it: the sample's rules may be shorter than those of all rows."""
 FURTHER_STARTS = 2
 """See ``Effort``."""
-RUNS_AT_A_TIME, SEEDS_A_RUN, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 2, 30, 8
+RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 12, 8
 """Of the clusterings of the sample that further trees start from: how many are kept, the better half of those that are
 made together; iterations; columns that rows are sorted by."""
 LEAST_WORK = 100_000
@@ -82,7 +82,7 @@ class Effort:
     """
 
     n_starts: int = 8
-    n_kept: int = 6
+    n_kept: int = 5
     n_swapped: int = 3
     n_further: int = 0
     n_deletions: int = 5
@@ -202,7 +202,7 @@ class SearchCheaper:
         rows = draw_sample(table, metric, hashes, self.centers, self.coordinates, given, n_sampled, self.limits)
         trees = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in given]
         n_runs, n_further = max(0, self.effort.n_starts - len(starts)), FURTHER_STARTS * self.effort.n_further
-        n_grown = n_sampled if rows.is_whole else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
+        n_grown = n_sampled if rows.share > 0.5 else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
         grown_rows = rows.first(n_grown)
         runs = [self.centers, *_cluster_sample(grown_rows, self.centers, n_runs + n_further, self.objective, n_jobs)]
         total_weight = self._total_weight()
@@ -416,7 +416,7 @@ def _cluster_sample(
     points = Points(rows.coordinates[order], rows.weights[order], objective)
     runs = list[Float64]()
     while len(runs) < n_runs:
-        seeds = range(SEEDS_A_RUN * len(runs), SEEDS_A_RUN * (len(runs) + RUNS_AT_A_TIME))
+        seeds = range(2 * len(runs), 2 * (len(runs) + RUNS_AT_A_TIME))
         rows_of = [costly_rows(points, len(centers), np.random.default_rng(seed)) for seed in seeds]
         found = [points.iterate(each, Stop(COARSE, MOST_ITERATIONS), n_jobs) for each in rows_of]
         for run in sorted(found, key=attrgetter("cost"))[:RUNS_AT_A_TIME]:
@@ -494,8 +494,8 @@ def _polish(
         column,
         sample.bins.thresholds(cuts),
         right,
-        None if sample.rows.is_whole else sample.bins.edges,
-        None if sample.rows.is_whole else edge_begin,
+        None if sample.rows.share == 1.0 else sample.bins.edges,
+        None if sample.rows.share == 1.0 else edge_begin,
         sample.least_gain * grid.scale**2,
         n_jobs,
     )

@@ -71,8 +71,8 @@ class SampledRows:
 
     ``columns`` (d,) int64: the columns of the table that are searched, increasing: all of them, unless there are very
     many. ``metric_columns`` (p,) int64: the same where distances are measured. ``values``, ``coordinates`` (m, d)
-    float64: the rows in these columns. ``weights`` (m,) int64. ``is_whole``: whether all distinct rows of the table are
-    here. ``metric``: the coordinates.
+    float64: the rows in these columns. ``weights`` (m,) int64. ``share``: of the table's distinct rows that are here,
+    about; 1 for all. ``metric``: the coordinates.
     """
 
     columns: Int64
@@ -80,7 +80,7 @@ class SampledRows:
     values: Float64
     coordinates: Float64
     weights: Int64
-    is_whole: bool
+    share: float
     metric: core.Matrix
 
     def first(self, n_rows: int) -> SampledRows:
@@ -178,7 +178,7 @@ def draw_sample(
         values=values,
         coordinates=in_metric,
         weights=_weights(table, group, drawn),
-        is_whole=len(drawn) == table.n_rows,
+        share=1.0 if len(drawn) == table.n_rows else float(hashes[drawn].max()) / 2.0**64,
         metric=core.as_matrix(in_metric),
     )
 
