@@ -92,7 +92,7 @@ class Effort:
 
     @classmethod
     def of(cls, effort: float) -> Effort:
-        """The effort of a number: 1 is the default, 0.3 about half of its time; from 1 on time is in proportion."""
+        """The effort of a number: 1 is the default, 0.3 two thirds of its time; from 1 on time is in proportion."""
         swapped, further = max(1, round(3 * min(effort, 1.0))), round(3 * min(max(effort - 1.0, 0.0), 2.0))
         return cls(n_swapped=swapped, n_further=further, repeated=max(0.0, effort - 3.0))
 
