@@ -48,6 +48,7 @@ myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
+autodoc_mock_imports = ["pyspark"]  # cutwise.spark is shown where it is not installed
 autodoc_typehints = "none"  # types are in the docstrings, with shapes and units
 autodoc_default_options = {"members": True, "inherited-members": "BaseEstimator"}
 numpydoc_show_class_members = False

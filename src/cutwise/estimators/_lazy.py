@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise import core
-from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError, UnsupportedInputError, shown
+from cutwise.exceptions import InvalidInputError, UnsupportedInputError, shown
 from cutwise.passes.provider import LeafRows, PassProvider
 from cutwise.passes.rows import BatchedRows, Copies, PreparedRows, Slice
 from cutwise.passes.sources import LazyTable, check_column_name
@@ -328,7 +328,7 @@ def explain_lazily(
                 tried = model._grow(problem)
             except NoAllowedCutError as error:
                 plain = grow_candidate(free, "exgreedy").grown
-                raise _infeasible(model, error, rows, rows.classes.tolist(), plain) from None
+                raise model._infeasible(error, rows.columns, rows.classes.tolist(), plain) from None
             chosen = best_candidate(tried)
         with stages.stage("costs of the tree"):
             model.growth_ = chosen.growth
@@ -346,16 +346,6 @@ def _limits(
         rows.columns, None, centers, classes, (rows.n_rows, rows.total_weight), **model._may_leave_out(may_leave_out)
     )
     return found
-
-
-def _infeasible(
-    model: Any, error: NoAllowedCutError, rows: BatchedRows, classes: Sequence[Any], free: GrownTree
-) -> InfeasibleLimitsError:
-    """What is said of a node that no allowed cut splits; ``free``: a tree without limits."""
-    return InfeasibleLimitsError(
-        f"{model._infeasible(error, rows.columns, classes, free)}\nTables in batches take no cut back: a sample in "
-        "memory may have a tree within these limits."
-    )
 
 
 def _price_limits(model: Any, context: LazyContext, free: GrownTree) -> None:
@@ -421,12 +411,18 @@ def fit_lazily(
                 grown = grown_within(model, limits)
             except NoAllowedCutError as error:
                 free = grow_by_passes(prepared, stages.leaves, algorithm="exgreedy", max_leaves=max_leaves)
-                raise _infeasible(model, error, rows, range(k), free) from None
+                raise model._infeasible(error, rows.columns, range(k), free) from None
         with stages.stage("costs"):
             _finish(model, context, grown, np.arange(k, dtype=np.int32), fitted)
         if limits is not None and model._after_growth is None:
             with stages.stage("the same without limits"):
                 _price_limits(model, context, context.cheapest_tree(grown_within(unlimited(model), None)))
+
+
+def read_batches(model: Any, lazy: LazyTable, copies: Copies) -> BatchedRows:
+    """Rows for a fitted model to describe, in the columns of fit."""
+    own = replace(lazy, mapped=lambda work: (work(model._read(batch)) for batch in lazy.batches()))
+    return BatchedRows.read(own, copies, None, lambda _: None)
 
 
 def _check_in_batches(model: Any, given: str | None) -> None:
@@ -475,7 +471,7 @@ def measure_by_passes(preprocessor: Any, rows: BatchedRows, stages: Stages) -> A
     if preprocessor is None or isinstance(preprocessor, str):
         return None
     first = rows.first.table
-    with stages.stage("preprocessor"):
+    with stages.stage("preprocessor"), np.errstate(all="ignore"):  # what is not finite is said of the output
         if type(preprocessor) in EXACT_SCALERS:
             fitted = copying_clone(preprocessor).fit(rows.extents_with_noise.astype(first.values.dtype))
             fitted.n_samples_seen_ = rows.n_rows

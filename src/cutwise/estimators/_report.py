@@ -6,7 +6,7 @@ import math
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from itertools import chain, count
 from pathlib import Path
@@ -21,6 +21,7 @@ from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._document import advice_of, words_of
 from cutwise.estimators._entries import UnserializableParam
 from cutwise.estimators._exports import export_sql
+from cutwise.estimators._lazy import read_batches
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.exceptions import (
     ColumnMismatchError,
@@ -30,7 +31,7 @@ from cutwise.exceptions import (
     NotFiniteError,
     NotNumericError,
 )
-from cutwise.passes.rows import BatchedRows, Copies
+from cutwise.passes.rows import Copies
 from cutwise.passes.sources import as_lazy
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.metrics import tree_cost
@@ -219,9 +220,8 @@ def report(
 def _described(model: TreeEstimator, X: Any, labeled: LabeledTree, notes: list[str]) -> DescribedRows:
     """The rows; with the columns that the tree asks about alone where others are missing or hold something else."""
     if (lazy := as_lazy(X)) is not None:
-        read = replace(lazy, mapped=lambda work: (work(model._read(batch)) for batch in lazy.batches()))
         with Copies() as copies:
-            return DescribedRows.in_batches(labeled, BatchedRows.read(read, copies, None, lambda _: None))
+            return DescribedRows.in_batches(labeled, read_batches(model, lazy, copies))
     try:
         rows = model._read(X)
     except (ColumnMismatchError, NotFiniteError, NotNumericError) as error:

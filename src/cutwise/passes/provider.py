@@ -28,8 +28,10 @@ from cutwise.tree.criteria.induced import LeastInduced, NearestTwo
 from cutwise.tree.criteria.mistakes import CheapestTie, FewestByModes, FewestMistakes
 from cutwise.tree.criteria.surrogate import CheapestCut
 from cutwise.tree.limits import Limits
-from cutwise.tree.provider import CostPayload, Gap, LeafCut, NodeSums, SeparatingCut, SeparationNode
+from cutwise.tree.provider import AllRows, CostPayload, Gap, LeafCut, NodeSums, SeparatingCut, SeparationNode
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
+
+from .sums import Opened, place_of
 
 Int32 = npt.NDArray[np.int32]
 
@@ -259,6 +261,22 @@ class PassProvider:
         weights = np.array([self._total(node, LABELS)[2:] for node in self._nodes if not node.is_split])
         return LeafRows(self._source, tree, leaf_of_row[:: self._k].copy(), weights)
 
+    def anew(self) -> PassProvider:
+        """See :class:`Provider`."""
+        return PassProvider(self._source)
+
+    def all_rows(self, columns: Int64) -> AllRows:
+        """See :class:`Provider`."""
+        names = ("values", "labels", "weights", "excess")
+        batches = [[rows.read(name) for name in names] for rows, _ in self._passed("all rows")]
+        values, labels, weights, costs = zip(*batches, strict=True)
+        return AllRows(
+            np.concatenate([own[:, columns] for own in values]).astype(np.float64),
+            np.concatenate(labels),
+            None if weights[0] is None else np.concatenate(weights),
+            np.concatenate(costs),
+        )
+
     def search(self, node: int, search: Any) -> Any:
         """See :class:`Provider`."""
         own = self._nodes[node]
@@ -424,7 +442,7 @@ class PassProvider:
         parts = np.where([wish.n > TALLIED for wish in wishes], PARTS, 0).astype(np.uint64)
         step = np.maximum((place_of(high) - place_of(low)) // np.maximum(parts, 1), 1)
         step[parts == 0] = 1
-        layers, found = self._layers(nodes), list[_Opened]()
+        layers, found = self._layers(nodes), list[Opened]()
         for rows, numbers in self._passed("ranges of values"):
             for layer in layers:
                 at, which, x = core.rows_in_ranges(
@@ -445,10 +463,10 @@ class PassProvider:
                 else:
                     sums[:, 2:] = self._payload(rows, kind)[at]
                 part = (place_of(x) - place_of(low)[which]) // step[which]
-                found.append(_Opened(which, part, x, x, sums).merged())
+                found.append(Opened(which, part, x, x, sums).merged())
                 while len(found) > 1 and 2 * len(found[-1].low) >= len(found[-2].low):  # what is large is merged rarely
                     found[-2:] = [found[-2].merged(found[-1])]
-        opened = reduce(_Opened.merged, found[::-1])
+        opened = reduce(Opened.merged, found[::-1])
         for i, wish in enumerate(wishes):
             node = nodes[int(np.searchsorted(first, i, side="right")) - 1]
             own = slice(*np.searchsorted(opened.which, [i, i + 1]))
@@ -800,44 +818,3 @@ def _may_hold(limits: Limits | None, counts: Int64, n_left: Any, n_right: Any) -
     reaches = (counts[1:] > limits.least * n_left) & (counts[-1] - counts[:-1] > limits.least * n_right)
     may: npt.NDArray[np.bool_] = has_room & reaches
     return may
-
-
-def place_of(values: Float64) -> npt.NDArray[np.uint64]:
-    """Where numbers stand in the order of all float64."""
-    bits = np.ascontiguousarray(values).view(np.int64)
-    return np.where(bits >= 0, bits, -(bits & np.iinfo(np.int64).max)).view(np.uint64) ^ np.uint64(1 << 63)
-
-
-def value_at(place: npt.NDArray[np.uint64]) -> Float64:
-    """The inverse of ``place_of``; -0.0 is 0.0."""
-    signed = (place ^ np.uint64(1 << 63)).view(np.int64)
-    return np.where(signed >= 0, signed, -signed | np.iinfo(np.int64).min).view(np.float64)
-
-
-@dataclass(eq=False)
-class _Opened:
-    """What ranges hold, by part: number of the range, number of the part, its ends, its sums; in this order."""
-
-    which: Int32
-    part: npt.NDArray[np.uint64]
-    low: Float64
-    high: Float64
-    sums: Int64
-
-    def merged(self, more: _Opened | None = None) -> _Opened:
-        """The same parts as one."""
-        names = ("which", "part", "low", "high", "sums")
-        which, part, low, high, sums = (
-            getattr(self, name) if more is None else np.concatenate([getattr(self, name), getattr(more, name)])
-            for name in names
-        )
-        order = np.lexsort((part, which))
-        which, part = which[order], part[order]
-        first = np.flatnonzero(np.append(True, (which[1:] != which[:-1]) | (part[1:] != part[:-1])))
-        return _Opened(
-            which[first],
-            part[first],
-            np.minimum.reduceat(low[order], first),
-            np.maximum.reduceat(high[order], first),
-            np.add.reduceat(sums[order], first, axis=0),
-        )

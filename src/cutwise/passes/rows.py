@@ -29,9 +29,9 @@ from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, EncodedTable, Table
 from cutwise.tree.refine_sample import sample_sizes
 
-from .provider import MOST_BYTES, Rows, place_of, value_at
+from .provider import MOST_BYTES, Rows
 from .sources import BATCH_ROWS, LazyTable, pop_column
-from .sums import Scale
+from .sums import Scale, place_of, value_at
 
 Int32 = npt.NDArray[np.int32]
 
@@ -494,6 +494,13 @@ class _Labels:
         return classes
 
 
+_STEPS = (
+    "leave out rows with gaps (X.drop_nulls() in polars, X.dropna() in Spark and Dask), fill these, or fit a sample.",
+    'take columns of numbers (X.select("age", "income") in polars and Spark, X[["age", "income"]] in Dask), or fit a '
+    "sample.",
+)
+
+
 def _checked(batch: Any, weights: str | None) -> tuple[Table, Float64 | None]:
     """A batch as a table of numbers, and its weights."""
     own: Any = None
@@ -512,8 +519,8 @@ def _checked(batch: Any, weights: str | None) -> tuple[Table, Float64 | None]:
         table = read_table(batch)
     except (NotFiniteError, NotNumericError) as error:
         raise type(error)(
-            f"{error}\nX comes in batches, and rows are counted within one. Tables in batches hold complete numbers; "
-            "a sample in memory may hold other columns too."
+            f"{error}\nX comes in batches, and rows are counted within one. Tables in batches hold complete numbers, a "
+            f"sample in memory may hold other columns too: {_STEPS[isinstance(error, NotNumericError)]}"
         ) from error
     return table, own
 

@@ -16,9 +16,16 @@ from cutwise.exceptions import ChangedDataError, InvalidInputError
 
 Float64 = npt.NDArray[np.float64]
 
+Int32 = npt.NDArray[np.int32]
+
+Int64 = npt.NDArray[np.int64]
+
 Weights = npt.NDArray[np.int64] | Float64 | None
 
 TERM_BITS = 61
+
+_MERGED = 1 << 14
+"""Parts whose sums are put together at a time."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,54 @@ class Scale:
     def total(self, high: int, low: int) -> float:
         """The sum."""
         return (float(high) + float(low) / self.unit) / self.scale
+
+
+def place_of(values: Float64) -> npt.NDArray[np.uint64]:
+    """Where numbers stand in the order of all float64."""
+    bits = np.ascontiguousarray(values).view(np.int64)
+    return np.where(bits >= 0, bits, -(bits & np.iinfo(np.int64).max)).view(np.uint64) ^ np.uint64(1 << 63)
+
+
+def value_at(place: npt.NDArray[np.uint64]) -> Float64:
+    """The inverse of ``place_of``; -0.0 is 0.0."""
+    signed = (place ^ np.uint64(1 << 63)).view(np.int64)
+    return np.where(signed >= 0, signed, -signed | np.iinfo(np.int64).min).view(np.float64)
+
+
+@dataclass(eq=False)
+class Opened:
+    """What ranges hold, by part: number of the range, number of the part, its ends, its sums; in this order."""
+
+    which: Int32
+    part: npt.NDArray[np.uint64]
+    low: Float64
+    high: Float64
+    sums: Int64
+
+    def merged(self, more: Opened | None = None) -> Opened:
+        """The same parts as one."""
+        both = [self] if more is None else [self, more]
+        which, part, low, high = (
+            np.concatenate([getattr(own, name) for own in both]) for name in ("which", "part", "low", "high")
+        )
+        order = np.lexsort((part, which))
+        which, part = which[order], part[order]
+        first = np.flatnonzero(np.append(True, (which[1:] != which[:-1]) | (part[1:] != part[:-1])))
+        ends, n = np.append(first, len(order)), len(self.low)
+        sums = np.empty((len(first), self.sums.shape[1]), dtype=np.int64)
+        for i in range(0, len(first), _MERGED):  # all at once would be in memory several times
+            own = order[first[i] : ends[min(i + _MERGED, len(first))]]
+            rows = self.sums[np.minimum(own, n - 1)]
+            if more is not None:
+                rows[own >= n] = more.sums[own[own >= n] - n]
+            sums[i : i + _MERGED] = np.add.reduceat(rows, first[i : i + _MERGED] - first[i], axis=0)
+        return Opened(
+            which[first],
+            part[first],
+            np.minimum.reduceat(low[order], first),
+            np.maximum.reduceat(high[order], first),
+            sums,
+        )
 
 
 T = TypeVar("T")

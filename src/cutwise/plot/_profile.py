@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from cutwise.estimators._lazy import read_batches
+from cutwise.passes.rows import Copies
+from cutwise.passes.sources import as_lazy
 from cutwise.plot.base import (
     Inks,
     fit_text,
@@ -19,7 +22,7 @@ from cutwise.plot.base import (
     text_titles,
     text_width,
 )
-from cutwise.readouts.profile import Profile, profile_clusters
+from cutwise.readouts.profile import Profile, profile_batches, profile_clusters
 from cutwise.readouts.shown import DARK, LIGHT, ShortNames, cluster_color, plain, shorten
 from cutwise.readouts.words import level_text
 from cutwise.table.intake import check_integer
@@ -72,7 +75,7 @@ class ProfileDisplay:
         Parameters
         ----------
         model : estimator of cutwise
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or lazy table of shape (n_samples, n_features)
             The rows to describe; the tree says which cluster each is in.
         max_columns : int, default=30
         ax : matplotlib Axes, default=None
@@ -88,8 +91,14 @@ class ProfileDisplay:
         """
         check_integer("max_columns", max_columns, minimum=1)
         labeled = labeled_tree(model)
-        table = read_rows(model, X)
-        profile = profile_clusters(table, labeled.tree.predict(table), len(labeled.labels))
+        tree, k = labeled.tree, len(labeled.labels)
+        if (lazy := as_lazy(X)) is not None:
+            with Copies() as copies:
+                rows = read_batches(model, lazy, copies)
+                profile = profile_batches(rows, lambda part: tree.predict(part.table), k)
+        else:
+            table = read_rows(model, X)
+            profile = profile_clusters(table, tree.predict(table), k)
         names = list(labeled.names)
         for column, level in zip(profile.columns.tolist(), profile.level.tolist(), strict=True):
             if level >= 0:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise import core
 from cutwise.table.instants import choose_boundary, choose_length
 from cutwise.table.table import ColumnKind, SearchedColumns
 
@@ -29,7 +28,6 @@ from .provider import (
     Gap,
     GrowthProblem,
     LeafCut,
-    MemoryProvider,
     NodeSums,
     Provider,
     SeparatingCut,
@@ -432,27 +430,24 @@ class PlannedCriterion:
     does not give up.
     """
 
-    def __init__(self, problem: GrowthProblem, memory: MemoryProvider, limits: Limits) -> None:
+    def __init__(self, problem: GrowthProblem, limits: Limits) -> None:
         self.clusters = np.arange(problem.n_clusters, dtype=np.int32)
-        columns = np.arange(memory.n_columns) if limits.columns is None else np.flatnonzero(limits.columns)
-        self._columns, self._coordinates, self._limits, self._labels = (
-            columns,
-            problem.coordinates,
-            limits,
-            memory.labels,
-        )
-        self._weights = np.ones(memory.table.n_rows, dtype=np.int64) if memory.weights is None else memory.weights
-        self._counts = np.ones_like(self._weights) if limits.counts is None else limits.counts
+        n_columns = problem.provider.n_columns
+        columns = np.arange(n_columns) if limits.columns is None else np.flatnonzero(limits.columns)
+        self._columns, self._coordinates, self._limits = columns, problem.coordinates, limits
         self._failed: set[tuple[int, bytes, bytes]] = set()
         self._left = _MOST_TRIED
         cuts: list[SeparatingCut | None] | None = None
-        if memory.table.n_rows * memory.n_columns <= _MOST_TRIED and problem.n_clusters <= _MOST_PLANNED:
-            rows = np.arange(memory.table.n_rows, dtype=np.int64)
-            self._values = core.gather_rows(memory.table.matrix, rows, columns)
+        if problem.provider.size(0) * n_columns <= _MOST_TRIED and problem.n_clusters <= _MOST_PLANNED:
+            rows = problem.provider.all_rows(columns)
+            one_each = np.ones(len(rows.labels), dtype=np.int64)
+            self._values, self._labels = rows.values, rows.labels
+            self._weights = one_each if rows.weights is None else rows.weights
+            self._counts = (self._weights if limits.by_weight else one_each) if limits.counts is None else limits.counts
             self._costs = (self._labels[:, np.newaxis] != self.clusters) * self._weights[:, np.newaxis]
-            if memory.has_costs:
-                self._costs = memory.costs.excess.astype(np.int64)
-            cuts = self._plan(rows, self.clusters, 0)
+            if rows.costs is not None:
+                self._costs = rows.costs.astype(np.int64)
+            cuts = self._plan(np.arange(len(one_each), dtype=np.int64), self.clusters, 0)
         self.is_known, self._cuts = cuts is not None, iter(cuts or [])
 
     def start(self, root: SeparationNode) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -202,6 +202,23 @@ class Provider(Protocol):
         """What the m rows are in a finished tree, where they stand for all that are not in memory."""
         ...
 
+    def anew(self) -> Provider:
+        """The same rows, all in the root."""
+        ...
+
+    def all_rows(self, columns: Int64) -> AllRows:
+        """What is known of each row, of not too many, and its values in some searched columns."""
+        ...
+
+
+class AllRows(NamedTuple):
+    """Rows at hand: ``values`` (m, n_columns), ``labels`` (m,), ``weights`` (m,) or None, ``costs`` (m, k) or None."""
+
+    values: Float64
+    labels: Int32
+    weights: Int64 | None
+    costs: npt.NDArray[Any] | None
+
 
 @dataclass(eq=False)
 class NodeSums:
@@ -350,6 +367,11 @@ class MemoryProvider:
     def anew(self) -> MemoryProvider:
         """The same rows, all in the root."""
         return MemoryProvider(self.table, self._labels, self._costs, self.n_jobs)
+
+    def all_rows(self, columns: Int64) -> AllRows:
+        """See :class:`Provider`."""
+        values = core.gather_rows(self.table.matrix, np.arange(self.table.n_rows, dtype=np.int64), columns)
+        return AllRows(values, self.labels, self.weights, self.costs.excess if self.has_costs else None)
 
     @property
     def n_columns(self) -> int:

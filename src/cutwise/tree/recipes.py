@@ -172,13 +172,13 @@ def grow(
         try:
             inseparable = separate(tree, recipe.base(problem), progress, problem.limits, problem.coordinates)
         except NoAllowedCutError:
-            memory, limits = problem.provider, problem.limits
-            if limits is None or not isinstance(memory, MemoryProvider):
+            limits = problem.limits
+            if limits is None:
                 raise
-            planned = PlannedCriterion(problem, memory, limits)
+            planned = PlannedCriterion(problem, limits)
             if not planned.is_known:
                 raise
-            problem = replace(problem, provider=memory.anew())
+            problem = replace(problem, provider=problem.provider.anew())
             tree = GrowingTree(problem.provider)
             inseparable = separate(tree, planned, progress, limits, problem.coordinates)
         further = RECIPES[expansion].expansion if max_leaves > problem.n_clusters else None
