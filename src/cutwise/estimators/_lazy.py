@@ -419,12 +419,6 @@ def fit_lazily(
                 _price_limits(model, context, context.cheapest_tree(grown_within(unlimited(model), None)))
 
 
-def read_batches(model: Any, lazy: LazyTable, copies: Copies) -> BatchedRows:
-    """Rows for a fitted model to describe, in the columns of fit."""
-    own = replace(lazy, mapped=lambda work: (work(model._read(batch)) for batch in lazy.batches()))
-    return BatchedRows.read(own, copies, None, lambda _: None)
-
-
 def _check_in_batches(model: Any, given: str | None) -> None:
     """Refuse what needs all rows in memory, with what to do instead; ``given``: an option that does."""
     if given is not None:

@@ -21,7 +21,6 @@ from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._document import advice_of, words_of
 from cutwise.estimators._entries import UnserializableParam
 from cutwise.estimators._exports import export_sql
-from cutwise.estimators._lazy import read_batches
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.exceptions import (
     ColumnMismatchError,
@@ -31,7 +30,7 @@ from cutwise.exceptions import (
     NotFiniteError,
     NotNumericError,
 )
-from cutwise.passes.rows import Copies
+from cutwise.passes.rows import BatchedRows, Copies
 from cutwise.passes.sources import as_lazy
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.metrics import tree_cost
@@ -221,7 +220,7 @@ def _described(model: TreeEstimator, X: Any, labeled: LabeledTree, notes: list[s
     """The rows; with the columns that the tree asks about alone where others are missing or hold something else."""
     if (lazy := as_lazy(X)) is not None:
         with Copies() as copies:
-            return DescribedRows.in_batches(labeled, read_batches(model, lazy, copies))
+            return DescribedRows.in_batches(labeled, BatchedRows.read(lazy.read_by(model._read), copies))
     try:
         rows = model._read(X)
     except (ColumnMismatchError, NotFiniteError, NotNumericError) as error:

@@ -207,8 +207,8 @@ class BatchedRows:
         cls,
         lazy: LazyTable,
         copies: Copies,
-        weights: str | None,
-        say: Callable[[str], None],
+        weights: str | None = None,
+        say: Callable[[str], None] = lambda _: None,
         y: str | None = None,
         n_clusters: int = 1,
     ) -> BatchedRows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import Any, Protocol
@@ -104,6 +104,10 @@ class LazyTable:
     def batches(self) -> Iterator[Any]:
         """All rows, once."""
         return self.mapped(_itself)
+
+    def read_by(self, read: Callable[[Any], Any]) -> LazyTable:
+        """The same rows as a function reads each batch."""
+        return replace(self, mapped=lambda work: (work(read(batch)) for batch in self.batches()))
 
 
 def _itself(batch: Any) -> Any:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from cutwise.estimators._lazy import read_batches
-from cutwise.passes.rows import Copies
+from cutwise.passes.rows import BatchedRows, Copies
 from cutwise.passes.sources import as_lazy
 from cutwise.plot.base import (
     Inks,
@@ -94,7 +93,7 @@ class ProfileDisplay:
         tree, k = labeled.tree, len(labeled.labels)
         if (lazy := as_lazy(X)) is not None:
             with Copies() as copies:
-                rows = read_batches(model, lazy, copies)
+                rows = BatchedRows.read(lazy.read_by(partial(read_rows, model)), copies)
                 profile = profile_batches(rows, lambda part: tree.predict(part.table), k)
         else:
             table = read_rows(model, X)
