@@ -186,7 +186,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     With ``ClusterExplainer(algorithm="auto")`` and ``ExplainableKernelKMeans(surrogate_features="auto")`` the best way
     to grow may change with the size, so that the best tree of one size is no part of that of another. There the curve
     has a few points: the sizes of one leaf a cluster, of the fitted model, of ``max_leaves``, and for
-    ``ClusterExplainer``, whose trees come from one growth, some between them.
+    ``ClusterExplainer``, whose trees come from one growth, one between them.
 
     With ``algorithm="search"`` a search goes on from the grown trees of a few sizes only: of the fitted model, of
     ``max_leaves``, and some below. There a fit gives the tree of the curve; at other sizes it may give a cheaper one.
@@ -265,7 +265,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
 _N_SEARCHED = 3
 """Sizes that a search goes on from, beside that of a fitted model: they take about as long as the fit."""
 
-_MOST_POINTS = 4
+_MOST_POINTS = 3
 """Sizes that are fitted where a smaller tree is no part of a larger one, but all come from one growth."""
 
 

@@ -16,8 +16,6 @@ from cutwise.passes.rows import BatchedRows, Slice
 from cutwise.table.convert import as_dense
 from cutwise.table.table import Table
 
-from .conditions import column_of
-
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
 
@@ -87,8 +85,10 @@ def profile_clusters(
     edges, counts = [], []
     level = np.full(m, -1, dtype=np.int64)
     all_ordered, all_first = ordered, first
+    by_column: Any = table.values
+    by_column = by_column.tocsc() if table.is_sparse else by_column
     for j, column in enumerate(looked_at.tolist()):
-        values = column_of(table, column).astype(np.float64, copy=False)[order]
+        values = as_dense(by_column[:, [column]])[order, 0].astype(np.float64, copy=False)
         ordered, first = all_ordered, all_first
         if table.kinds[column].name == "category":
             level[j] = _telling_level(values, ordered, size)
@@ -172,20 +172,29 @@ def telling_columns(table: Table, codes: npt.NDArray[np.integer], n_clusters: in
     """
     member = sparse.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), (n_clusters, len(codes)))
     values: Any = table.values
-    values = values.tocsc() if table.is_sparse else values
     difference = np.zeros((n_clusters, table.n_columns))
-    step = max(2**22 // max(table.n_rows, 1), 1)
+    # Of a sparse table only what is stored is looked at, all columns at a time.
+    step = table.n_columns if table.is_sparse else max(2**22 // max(table.n_rows, 1), 1)
     for first in range(0, table.n_columns, step):
-        part = as_dense(values[:, first : first + step]).astype(np.float64)
-        known = ~np.isnan(part)
-        part /= np.nanmax(np.abs(part), axis=0, initial=1e-300)  # squares of numbers near the ends of float64
-        n_known = np.maximum(known.sum(axis=0), 1)
-        part = np.where(known, part - np.nansum(part, axis=0) / n_known, 0.0)
-        spread = np.sqrt((part**2).sum(axis=0) / n_known)
-        mean = member @ part / np.maximum(member @ known, 1)
+        part = values[:, first : first + step].astype(np.float64)
+        if table.is_sparse:
+            part.data /= np.maximum(abs(part).max(axis=0).toarray().ravel(), 1e-300)[part.indices]
+            whole = np.asarray(part.mean(axis=0)).ravel()
+            squares = np.asarray((part * part).mean(axis=0)).ravel()
+            spread = np.sqrt(np.maximum(squares - whole**2, 0.0))
+            spread[spread**2 <= 1e-12 * squares] = 0.0
+            mean = as_dense(member @ part) / np.maximum(member.sum(axis=1), 1)[:, np.newaxis] - whole
+        else:
+            known = ~np.isnan(part)
+            part /= np.nanmax(np.abs(part), axis=0, initial=1e-300)  # squares of numbers near the ends of float64
+            n_known = np.maximum(known.sum(axis=0), 1)
+            part = np.where(known, part - np.nansum(part, axis=0) / n_known, 0.0)
+            spread = np.sqrt((part**2).sum(axis=0) / n_known)
+            mean = member @ part / np.maximum(member @ known, 1)
         np.divide(mean, spread, out=difference[:, first : first + step], where=spread > 0)
     difference[:, [kind.name == "category" for kind in table.kinds]] = 0
-    order = np.argsort(-np.abs(difference), axis=1, kind="stable")
+    # Equal columns stay in order, whatever the rounding of their sums.
+    order = np.argsort(-np.abs(difference).round(9), axis=1, kind="stable")
     return list(dict.fromkeys(order.T.ravel().tolist()))
 
 
