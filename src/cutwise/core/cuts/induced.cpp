@@ -120,6 +120,7 @@ struct InducedSearch {
     if (line.coordinate.front() == line.coordinate.back() || !node.allows_column(feature)) return;
     const bool is_sharp = depth.penalty == 0.0;
     std::vector<int32_t> span_of(line.size(), -1);
+    spans.reserve(line.size() - 1);
     for (size_t n_left = 1; n_left < line.size(); ++n_left) {
       if (line.coordinate[n_left] == line.coordinate[n_left - 1]) continue;
       if (node.limits && !node.limits->allow_centers(n_left, line.size() - n_left)) continue;
@@ -377,23 +378,27 @@ struct InducedSearch {
     const int32_t d = node.encoded.n_cols();
     std::vector<std::vector<Span>> found(d);
     parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f), found[f]); });
-    std::vector<Span> heap;
-    for (auto &spans : found) std::move(spans.begin(), spans.end(), std::back_inserter(heap));
-    std::make_heap(heap.begin(), heap.end());
-    const auto is_open = [&] { return !heap.empty() && (best.cut.feature < 0 || may_win(heap.front().bound, best)); };
+    std::vector<Span> spans;
+    for (auto &of_column : found) std::move(of_column.begin(), of_column.end(), std::back_inserter(spans));
+    std::vector<size_t> heap(spans.size());  // of their numbers, for spans are large
+    std::iota(heap.begin(), heap.end(), size_t{0});
+    const auto is_below = [&](size_t a, size_t b) { return spans[a] < spans[b]; };
+    std::make_heap(heap.begin(), heap.end(), is_below);
+    const auto is_open = [&] { return !heap.empty() && (best.cut.feature < 0 || may_win(spans[heap.front()].bound, best)); };
     const bool is_sparse = node.encoded.sparse && node.histogram;
     // Sparse columns share a pass over the rows: few at first, in the hope that no others need be looked at.
     size_t size = is_sparse ? 4 : static_cast<size_t>(std::max(1, n_jobs));
     for (; is_open(); size = is_sparse ? std::min<size_t>(4 * size, 1024) : size) {
       std::vector<Span> batch;
       while (batch.size() < size && is_open()) {
-        std::pop_heap(heap.begin(), heap.end());
-        if (!heap.back().sharp) {
-          sharpen(heap.back());
-          std::push_heap(heap.begin(), heap.end());
+        std::pop_heap(heap.begin(), heap.end(), is_below);
+        Span &lowest = spans[heap.back()];
+        if (!lowest.sharp) {
+          sharpen(lowest);
+          std::push_heap(heap.begin(), heap.end(), is_below);
           continue;
         }
-        batch.push_back(std::move(heap.back()));
+        batch.push_back(std::move(lowest));
         heap.pop_back();
       }
       std::vector<Key> keys(batch.size(), best);
