@@ -281,6 +281,20 @@ def test_means_are_those_of_exact_arithmetic(spread):
             np.testing.assert_allclose(means[j], expected, rtol=3e-16)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
+def test_means_of_squares_are_the_means_of_squared_values(dtype):
+    rng = np.random.default_rng(16)
+    values, around = (100 * rng.normal(size=(3000, 4))).astype(dtype), np.array([0.0, 1e3, -7.5, 1e200])
+    squares = np.square(values[:, :3] - around[:3])
+    for weights in (None, rng.integers(0, 6, 3000), rng.random(3000)):
+        for n_jobs in (1, 3):
+            found = cluster_means(
+                as_matrix(values), np.zeros(3000, np.int32), 1, weights, n_jobs, squares_around=around
+            )[0]
+            plain = cluster_means(as_matrix(squares), np.zeros(3000, np.int32), 1, weights)[0]
+            np.testing.assert_array_equal(found[0], [*plain[0], np.nan])
+
+
 def test_equal_rows_have_themselves_as_mean_to_the_bit():
     rng = np.random.default_rng(13)
     points = rng.normal(size=(20, 4)) * 10.0 ** rng.integers(-3, 4, (20, 4))

@@ -278,6 +278,7 @@ def cluster_means(
     weights: NDArray[numpy.int64] | NDArray[numpy.float64] | None = None,
     n_jobs: int = 1,
     column_sizes: NDArray[numpy.float64] | None = None,
+    squares_around: NDArray[numpy.float64] | None = None,
 ) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
     """
     Weighted means of the rows of each cluster, (n_clusters, d), and the weight of each cluster.
@@ -285,7 +286,8 @@ def cluster_means(
     Rows of a negative label are left out; nan for clusters without weight. Terms are split into integers and summed exactly
     (to 2**-80 of a column's largest value for a million rows): offsets cost no digits, neither threads nor the order of rows
     change a bit, and an int64 weight is a repeated row. Integer weights add up to 2**45 at most.
-    column_sizes: the largest absolute value of every column, where it is known: one reading of the rows less.
+    column_sizes: the largest absolute value of every column, where it is known: one reading of the rows less. squares_around
+    (d,), for dense rows: means of the squared distances from these in place of the values; nan where one is beyond float64.
     """
 
 def cluster_medians(

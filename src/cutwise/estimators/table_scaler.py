@@ -15,7 +15,7 @@ from cutwise import core
 from cutwise._docs import fill_doc
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.exceptions import UnsupportedInputError
-from cutwise.reference.objective import KMEANS, sum_weights
+from cutwise.reference.objective import sum_weights
 from cutwise.table.intake import MixedOptions, check_option, read_table, read_weights
 from cutwise.table.table import ColumnKind, Table
 
@@ -26,9 +26,6 @@ DISTANCES = ("squared", "absolute")
 
 _WIDE = 256
 """More columns than these are sparse where fewer than a tenth of their entries are not 0."""
-
-_MOVED_VALUES = 1 << 22
-"""Values that are copied at a time for a variance."""
 
 EXACT_SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler)
 """Scalers that exact sums and extents decide: the same for any order of rows, in memory and by passes."""
@@ -265,7 +262,7 @@ def standardize(scaler: Any, total_weight: float, means: Float64, variances: Flo
 
 
 def standardize_table(scaler: Any, table: Table, sample_weight: Float64 | None) -> None:
-    """The same by the exact sums of a table, a few columns at a time."""
+    """The same by the exact sums of a table."""
     if not (scaler.with_mean or scaler.with_std):
         return
     values: Any = table.values
@@ -273,17 +270,6 @@ def standardize_table(scaler: Any, table: Table, sample_weight: Float64 | None) 
         values, sample_weight = values[sample_weight > 0], sample_weight[sample_weight > 0]
     weights = sum_weights(sample_weight)
     total = float(len(values)) if weights is None else float(weights.sum())
-    one, step = np.zeros(len(values), dtype=np.int32), max(1, _MOVED_VALUES // max(1, len(values)))
-
-    def means_of(apart_from: Float64 | None) -> Float64:
-        found = []
-        for first in range(0, table.n_columns, step):
-            part = values[:, first : first + step]
-            if apart_from is not None:
-                part = np.square(part - apart_from[first : first + step])
-            means = KMEANS.centers(core.as_matrix(part), one, 1, weights, 1)[0][0]
-            found.append(np.where(np.isfinite(np.abs(part).max(axis=0)), means, np.nan))
-        return np.concatenate(found)
-
-    means = means_of(None)
-    standardize(scaler, total, means, means_of(means))
+    matrix, one = core.as_matrix(values), np.zeros(len(values), dtype=np.int32)
+    means = core.cluster_means(matrix, one, 1, weights)[0][0]
+    standardize(scaler, total, means, core.cluster_means(matrix, one, 1, weights, squares_around=means)[0][0])

@@ -14,6 +14,8 @@
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
+#include "base/simd.hpp"
+#include "clustering/centers.hpp"
 #include "clustering/sums.hpp"
 
 namespace cutwise {
@@ -32,6 +34,12 @@ std::vector<double> weight_scales(const AnyWeights &weights, const In1<int32_t> 
     if (labels(i) >= 0) largest[labels(i)] = std::max(largest[labels(i)], (*w)(i));
   for (int64_t j = 0; j < k; ++j) scale[j] = term_scale(largest[j], 0);
   return scale;
+}
+
+constexpr double kLargest = std::numeric_limits<double>::max();  // what is beyond float64 too
+
+CUTWISE_CLONES void square_distances(const double *row, int64_t d, const double *around, double *to) {
+  for (int64_t f = 0; f < d; ++f) to[f] = smaller((row[f] - around[f]) * (row[f] - around[f]), kLargest);
 }
 
 // The least and the largest value of each column among the rows of each cluster. Products with float64 weights are rounded, so
@@ -78,6 +86,31 @@ class ClusterRanges {
   int64_t d_;
   std::vector<int64_t> n_rows_, n_stored_;
   std::vector<double> least_, largest_;
+};
+
+// The squared distances of dense values from one number a column.
+class SquaresReader final : public RowReader {
+ public:
+  SquaresReader(std::unique_ptr<RowReader> rows, const double *around)
+      : RowReader(rows->n_rows(), rows->n_cols(), false), rows_(std::move(rows)), around_(around) {}
+
+  Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const override {
+    const int64_t d = n_cols();
+    const Tile from = rows_->tile(first, n, scratch);
+    if (scratch.size() < static_cast<size_t>(n * d)) scratch.resize(n * d);
+    for (int64_t r = 0; r < n; ++r) square_distances(from.rows + r * from.stride, d, around_, scratch.data() + r * d);
+    return {scratch.data(), d};
+  }
+  void gather(const int64_t *, int64_t, double *) const override { throw std::logic_error(kTiles); }
+  void gather_columns(const int64_t *, int64_t, int64_t, int64_t, double *) const override { throw std::logic_error(kTiles); }
+  StoredRow stored(int64_t, std::vector<double> &) const override { throw std::logic_error(kTiles); }
+  double value(int64_t, int64_t) const override { throw std::logic_error(kTiles); }
+
+ private:
+  static constexpr const char *kTiles = "squares are read in tiles";
+
+  std::unique_ptr<RowReader> rows_;
+  const double *around_;
 };
 
 // Sums over a stretch of rows, by cluster.
@@ -172,11 +205,14 @@ void sum_rows(const RowReader &x, const In1<int32_t> &labels, const RowAdder &ad
 
 std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, const In1<int32_t> &labels, int64_t k,
                                                              const AnyWeights &weights, int n_jobs,
-                                                             const std::optional<In1<double>> &sizes) {
+                                                             const std::optional<In1<double>> &sizes,
+                                                             const std::optional<In1<double>> &around) {
   const int64_t n = x.n_rows(), d = x.n_cols();
   if (k < 1) throw std::invalid_argument("there is at least one cluster");
   if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
-  require(!sizes || static_cast<int64_t>(sizes->shape(0)) == d, "there is one size for each column");
+  for (const auto &of_columns : {sizes, around})
+    require(!of_columns || static_cast<int64_t>(of_columns->shape(0)) == d, "there is one number for each column");
+  require(!around || !x.is_sparse(), "squares are of dense rows");
   check_weights(weights, n);
   for (int64_t i = 0; i < n; ++i)
     if (labels(i) >= k) throw std::invalid_argument("a label is not below the number of clusters");
@@ -184,11 +220,13 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
   NewArray<double, 1> totals(k);
   {
     nb::gil_scoped_release release;
-    const std::unique_ptr<RowReader> rows = RowReader::of(x);
+    std::unique_ptr<RowReader> rows = RowReader::of(x);
+    if (around) rows = std::make_unique<SquaresReader>(std::move(rows), around->data());
     const bool fractional = std::holds_alternative<In1<double>>(weights);
     const int bits = bits_of_terms(weights, n);
-    SumPlan plan{sizes ? std::vector<double>(sizes->data(), sizes->data() + d) : column_sizes(*rows, n_jobs),
-                 weight_scales(weights, labels, k), std::ldexp(1.0, bits)};
+    const std::vector<double> largest =
+        sizes ? std::vector<double>(sizes->data(), sizes->data() + d) : column_sizes(*rows, n_jobs);
+    SumPlan plan{largest, weight_scales(weights, labels, k), std::ldexp(1.0, bits)};
     for (double &s : plan.scale) s = term_scale(s, bits);
     const RowAdder adder{plan, weights, d};
     const int64_t n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
@@ -205,7 +243,7 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
       for (int64_t f = 0; f < d; ++f) {
         const int64_t high = sums.high[j * d + f], low = sums.low[j * d + f];
         double &mean = means.data()[j * d + f];
-        if (!(total > 0.0)) mean = std::numeric_limits<double>::quiet_NaN();
+        if (!(total > 0.0) || (around && largest[f] == kLargest)) mean = std::numeric_limits<double>::quiet_NaN();
         else if (fractional) mean = sums.ranges.within(j, f, sum_of_terms(high, low, plan.unit, plan.scale[f]) / total);
         else mean = mean_of_terms(high, low, sums.weight[j], plan.unit, plan.scale[f]);
       }
@@ -268,11 +306,12 @@ sizes (d,): the largest absolute value of every column, and total_weight, both o
   m.def("means_of_sums", &cutwise::means_of_sums, "high"_a, "low"_a, "weight"_a, "sizes"_a, "total_weight"_a,
         "The means that cluster_means gives, (n_clusters, d), from the sums of all batches together.");
   m.def("cluster_means", &cutwise::cluster_means, "matrix"_a, "labels"_a, "n_clusters"_a, "weights"_a.none() = nb::none(),
-        "n_jobs"_a = 1, "column_sizes"_a.none() = nb::none(),
+        "n_jobs"_a = 1, "column_sizes"_a.none() = nb::none(), "squares_around"_a.none() = nb::none(),
         R"(Weighted means of the rows of each cluster, (n_clusters, d), and the weight of each cluster.
 
 Rows of a negative label are left out; nan for clusters without weight. Terms are split into integers and summed exactly
 (to 2**-80 of a column's largest value for a million rows): offsets cost no digits, neither threads nor the order of rows
 change a bit, and an int64 weight is a repeated row. Integer weights add up to 2**45 at most.
-column_sizes: the largest absolute value of every column, where it is known: one reading of the rows less.)");
+column_sizes: the largest absolute value of every column, where it is known: one reading of the rows less. squares_around
+(d,), for dense rows: means of the squared distances from these in place of the values; nan where one is beyond float64.)");
 }
