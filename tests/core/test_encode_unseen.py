@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cutwise import core
 from tests.core.encoding_twin import check, encode, same, sampled_rows
 
 
@@ -143,3 +144,30 @@ def test_a_surprise_in_every_memory_order_and_thread_count_gives_the_same():
     same(encode(np.repeat(X, 2, axis=1)[:, ::2]), expected)
     for n_jobs in (2, 4):
         same(encode(X, n_jobs=n_jobs), expected)
+
+
+@pytest.mark.parametrize("n_known", [0, 40, 255, 256, 40_000])
+@pytest.mark.parametrize("missing", ["seen", "hidden", "most", "none"])
+def test_what_is_missing_has_a_bin_of_its_own_on_either_side(n_known, missing):
+    n = 60_000
+    rng = np.random.default_rng(n_known)
+    x = rng.normal(size=n) if n_known == 40_000 else rng.integers(0, max(n_known, 1), n) / 8.0
+    x[hidden_rows(n)[:700]] += np.linspace(0, 500, 700)  # the largest values of all
+    if missing == "most" or n_known == 0:
+        x[sampled_rows(n)] = np.inf
+    elif missing != "none":
+        x[hidden_rows(n)[800:803] if missing == "hidden" else rng.random(n) < 0.1] = np.inf
+    of, level, sides = (np.array(a, dtype=np.int32) for a in ([0, 0], [-1, -1], [1, -1]))
+    encoded = core.encode_levels(core.as_matrix(x[:, None]), of, level, sides)
+    assert encoded.n_groups == 1
+    for j, values in enumerate((x, np.where(np.isinf(x), -np.inf, x))):
+        begin, n_bins, default = encoded.slot_begin[j], encoded.n_bins[j], encoded.default_bin[j]
+        at = encoded.codes[:, 0] + encoded.group_begin[0] - begin
+        bins = np.where(at < n_bins - (default >= 0), at + (default >= 0), default)
+        here = slice(encoded.value_begin[j], encoded.value_begin[j] + n_bins)
+        low, high = encoded.low[here], encoded.high[here]
+        for b in range(n_bins):
+            assert (values[bins == b].min(), values[bins == b].max()) == (low[b], high[b])
+        assert (high[:-1] < low[1:]).all()
+        assert encoded.exact[j] == bool((low == high).all())
+        assert (np.isinf(low) == np.isinf(high)).all()

@@ -112,12 +112,18 @@ def encode(matrix: Matrix, bundle: bool = True, n_jobs: int = 1) -> Encoded:
     on a sample of rows that depends on the shape alone, and made true while all rows are read.
     """
 
-def encode_levels(matrix: Matrix, of: NDArray[numpy.int32], level: NDArray[numpy.int32], n_jobs: int = 1) -> Encoded:
+def encode_levels(
+    matrix: Matrix,
+    of: NDArray[numpy.int32],
+    level: NDArray[numpy.int32],
+    missing: NDArray[numpy.int32],
+    n_jobs: int = 1,
+) -> Encoded:
     """
-    The same for a dense table of which some columns hold codes of levels, at most 256 each.
+    The same for a dense table of which some columns hold codes of levels, at most 256 each, or infinity for what is missing.
 
     Column j of what is encoded is column of[j] of the matrix where level[j] is -1; else 1 where that column is level[j], and 0
-    elsewhere. All columns of one category share the byte of its code.
+    elsewhere. Infinity becomes -infinity where missing[j] is -1. All columns of one column of the matrix share its byte.
     """
 
 def group_rows(matrix: Matrix) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32]] | None:

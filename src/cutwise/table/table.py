@@ -162,7 +162,7 @@ class SearchedColumns:
         first = np.unique(self.coded, return_index=True)[1].tolist()
         codes = np.empty((len(values), len(first)), dtype=np.float64, order="F")  # written by columns
         for c, j in enumerate(first):
-            codes[:, c] = self._placed(values, j)
+            codes[:, c] = self._placed(values, j)  # what is missing above all values, if the column has gaps
         return codes
 
     def _placed(self, values: npt.NDArray[np.generic], j: int) -> Float64:
@@ -186,7 +186,7 @@ def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
         else:
             found.append((column, -1, 0))
     source, level, missing = np.array(found, dtype=np.int32).T
-    coded = np.cumsum((np.diff(source, prepend=-1) > 0) | (missing < 0), dtype=np.int32) - np.int32(1)
+    coded = np.cumsum(np.diff(source, prepend=-1) > 0, dtype=np.int32) - np.int32(1)
     return SearchedColumns(source.copy(), level.copy(), missing.copy(), coded, tuple(kinds))
 
 
@@ -411,7 +411,7 @@ def encode_table(
         matrix = core.as_matrix(values)
         row_of = first_row if row_of is None else row_of[first_row]
     if searched is not None and own is not None:
-        encoded = core.encode_levels(matrix, searched.coded, searched.level, n_jobs)
+        encoded = core.encode_levels(matrix, searched.coded, searched.level, searched.missing, n_jobs)
         matrix = searched.expand(own)
     else:
         encoded = core.encode(matrix, n_jobs=n_jobs)

@@ -1,6 +1,7 @@
 #include "encoding/codes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -45,6 +46,11 @@ Bins with_values(const Bins &old, Range range) {
   // Too many values: a new one shares the bin of the next known one.
   bins = old;
   bins.exact = false;
+  if (std::isinf(bins.high.back())) {  // what is missing shares with none
+    const double largest = values[values.size() - 2];
+    if (bins.size() == 1) bins.low.insert(bins.low.begin(), largest), bins.high.insert(bins.high.begin(), largest);
+    bins.high[bins.size() - 2] = std::max(bins.high[bins.size() - 2], largest);
+  }
   for (const double value : values) {
     const int32_t b = bin_of(bins, value);
     bins.low[b] = std::min(bins.low[b], value);

@@ -1,5 +1,6 @@
 // Encoding as Python sees it.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -25,8 +26,10 @@ Encoded encode(const Matrix &matrix, bool bundle, int n_jobs) {
   return matrix.is_sparse() ? encode_sparse(matrix, n_jobs) : encode_dense(matrix, bundle, nullptr, n_jobs);
 }
 
-// Columns of zeros and ones in place of those of codes: code v has a bin, and so a slot, of its own already.
-void spread_levels(Encoded &encoded, const In1<int32_t> &of, const In1<int32_t> &level) {
+// Columns of zeros and ones in place of those of codes: code v has a bin, and so a slot, of its own already. And columns with
+// what is missing below all values: what has none of their slots.
+void spread_columns(Encoded &encoded, const In1<int32_t> &of, const In1<int32_t> &level, const In1<int32_t> &missing,
+                    const std::vector<Contents> &contents) {
   std::vector<Column> columns;
   std::vector<double> low, high;
   for (size_t j = 0; j < of.size(); ++j) {
@@ -34,7 +37,13 @@ void spread_levels(Encoded &encoded, const In1<int32_t> &of, const In1<int32_t> 
     const double *first = encoded.low.data() + from.value_begin, *last = first + from.n_bins;
     Column column = from;
     column.value_begin = static_cast<int64_t>(low.size());
-    if (level(j) < 0) {
+    if (level(j) < 0 && missing(j) < 0 && contents[of(j)] == Contents::values_and_missing) {
+      column.default_bin = 0;
+      low.push_back(-std::numeric_limits<double>::infinity());
+      low.insert(low.end(), first, last - 1);
+      high.push_back(low[static_cast<size_t>(column.value_begin)]);
+      high.insert(high.end(), encoded.high.data() + from.value_begin, encoded.high.data() + from.value_begin + from.n_bins - 1);
+    } else if (level(j) < 0) {
       low.insert(low.end(), first, last);
       high.insert(high.end(), encoded.high.data() + from.value_begin, encoded.high.data() + from.value_begin + from.n_bins);
     } else {
@@ -55,18 +64,29 @@ void spread_levels(Encoded &encoded, const In1<int32_t> &of, const In1<int32_t> 
   encoded.high = std::move(high);
 }
 
-Encoded encode_levels(const Matrix &matrix, const In1<int32_t> &of, const In1<int32_t> &level, int n_jobs) {
+bool any_missing(const Matrix &matrix, int32_t c) {
+  return matrix.visit([&](auto values) {
+    for (int64_t row = 0; row < matrix.n_rows(); ++row)
+      if (std::isinf(values(row, c))) return true;
+    return false;
+  });
+}
+
+Encoded encode_levels(const Matrix &matrix, const In1<int32_t> &of, const In1<int32_t> &level, const In1<int32_t> &missing,
+                      int n_jobs) {
   check_size(matrix);
-  require(of.size() == level.size(), "of and level have one length");
-  std::vector<uint8_t> alone(matrix.n_cols(), 0);
+  require(of.size() == level.size() && of.size() == missing.size(), "of, level and missing have one length");
+  std::vector<Contents> contents(matrix.n_cols(), Contents::values);
   for (size_t j = 0; j < of.size(); ++j) {
     require(of(j) >= 0 && of(j) < matrix.n_cols(), "of is a column of the matrix");
-    if (level(j) >= 0) alone[of(j)] = 1;
+    if (level(j) >= 0) contents[of(j)] = Contents::levels;
+    else if (missing(j) > 0 && any_missing(matrix, of(j))) contents[of(j)] = Contents::values_and_missing;
   }
   nb::gil_scoped_release release;
-  Encoded encoded = encode_dense(matrix, true, alone.data(), n_jobs);
-  for (size_t c = 0; c < alone.size(); ++c) require(alone[c] == 0 || encoded.columns[c].exact, "at most 256 codes");
-  spread_levels(encoded, of, level);
+  Encoded encoded = encode_dense(matrix, true, contents.data(), n_jobs);
+  for (size_t c = 0; c < contents.size(); ++c)
+    require(contents[c] != Contents::levels || encoded.columns[c].exact, "at most 256 codes");
+  spread_columns(encoded, of, level, missing, contents);
   return encoded;
 }
 
@@ -139,9 +159,10 @@ most 256 distinct values is exact: one value a bin. Others get up to 256 bins of
 compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its
 default value in any row (one-hot groups), share one byte a row; this changes the layout, never the bins. Bins are planned
 on a sample of rows that depends on the shape alone, and made true while all rows are read.)");
-  m.def("encode_levels", &encode_levels, nb::arg("matrix"), nb::arg("of"), nb::arg("level"), nb::arg("n_jobs") = 1,
-        R"(The same for a dense table of which some columns hold codes of levels, at most 256 each.
+  m.def("encode_levels", &encode_levels, nb::arg("matrix"), nb::arg("of"), nb::arg("level"), nb::arg("missing"),
+        nb::arg("n_jobs") = 1,
+        R"(The same for a dense table of which some columns hold codes of levels, at most 256 each, or infinity for what is missing.
 
 Column j of what is encoded is column of[j] of the matrix where level[j] is -1; else 1 where that column is level[j], and 0
-elsewhere. All columns of one category share the byte of its code.)");
+elsewhere. Infinity becomes -infinity where missing[j] is -1. All columns of one column of the matrix share its byte.)");
 }

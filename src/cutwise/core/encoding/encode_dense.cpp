@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <mutex>
 
@@ -56,10 +57,10 @@ class DenseEncoder {
  public:
   using V = Compared<T>;
 
-  DenseEncoder(const Dense<T> &x, bool bundle, const uint8_t *alone, int n_jobs)
+  DenseEncoder(const Dense<T> &x, bool bundle, const Contents *contents, int n_jobs)
       : x_(x),
         bundle_(bundle),
-        has_own_byte_(alone),
+        contents_(contents),
         n_jobs_(n_jobs),
         n_sampled_(sample_size(x.n_rows)),
         max_unseen_(std::max(kMinUnseen, x.n_rows / 64)),
@@ -101,14 +102,23 @@ class DenseEncoder {
       std::vector<V> values(n_sampled_), sampled(n_sampled_);
       for (int64_t i = 0; i < n_sampled_; ++i) values[i] = sampled[i] = static_cast<V>(sample[i * apart + j]);
       Tally tally;
-      tally_values(values.data(), n_sampled_, tally);
       const int64_t c = first + j;
+      int64_t n_known = n_sampled_;
+      if (has_missing(c)) n_known = std::remove(values.begin(), values.end(), std::numeric_limits<V>::infinity()) - values.begin();
+      tally_values(values.data(), n_known, tally);
       if (!seen.empty()) add_bytes(seen.data() + j * 256, tally);
       else if (expects_unseen(tally)) add_unseen(c, tally);
+      if (has_missing(c)) {
+        if (tally.size() > 0 && std::isinf(tally.value.back())) tally.value.pop_back(), tally.count.pop_back();
+        tally.value.push_back(std::numeric_limits<V>::infinity());
+        tally.count.push_back(static_cast<int32_t>(std::max<int64_t>(1, n_sampled_ - n_known)));
+      }
       finders_[c] = Finder<T>(tally, x_.n_rows, bins_[c]);
-      if (bundle_ && (has_own_byte_ == nullptr || has_own_byte_[c] == 0)) add_candidate(c, sampled.data(), tally);
+      if (bundle_ && (contents_ == nullptr || contents_[c] == Contents::values)) add_candidate(c, sampled.data(), tally);
     });
   }
+
+  bool has_missing(int64_t c) const { return contents_ != nullptr && contents_[c] == Contents::values_and_missing; }
 
   // Which of the 256 values each column of bytes has; nothing for other dtypes. Bytes are read so fast that knowing all values
   // beforehand is cheaper than to recode columns for the rare ones.
@@ -345,7 +355,7 @@ class DenseEncoder {
 
   const Dense<T> x_;
   const bool bundle_;
-  const uint8_t *has_own_byte_;
+  const Contents *contents_;  // by column; null: values
   const int n_jobs_;
   const int64_t n_sampled_, max_unseen_;
   std::vector<Bins> bins_;
@@ -360,12 +370,12 @@ class DenseEncoder {
 
 struct EncodeTyped {
   bool bundle;
-  const uint8_t *alone;
+  const Contents *contents;
   int n_jobs;
 
   template <class T>
   Encoded operator()(const Dense<T> &x) const {
-    return DenseEncoder<T>(x, bundle, alone, n_jobs).run();
+    return DenseEncoder<T>(x, bundle, contents, n_jobs).run();
   }
   template <class Table>
   Encoded operator()(const Table &) const {
@@ -375,8 +385,8 @@ struct EncodeTyped {
 
 }  // namespace
 
-Encoded encode_dense(const Matrix &matrix, bool bundle, const uint8_t *alone, int n_jobs) {
-  return matrix.visit(EncodeTyped{bundle, alone, n_jobs});
+Encoded encode_dense(const Matrix &matrix, bool bundle, const Contents *contents, int n_jobs) {
+  return matrix.visit(EncodeTyped{bundle, contents, n_jobs});
 }
 
 }  // namespace cutwise

@@ -93,8 +93,12 @@ struct Encoded {
 
 // Dense tables to codes; see encoded.hpp for what the result means.
 
-// alone: 1 for columns that share their byte with no other; null: none.
-Encoded encode_dense(const Matrix &matrix, bool bundle, const uint8_t *alone, int n_jobs);
+// What a column holds: values; values, and infinity in some rows, where one is missing; or codes of levels. The last two have
+// a byte of their own, and infinity a bin.
+enum class Contents : uint8_t { values, values_and_missing, levels };
+
+// contents: of every column; null: values.
+Encoded encode_dense(const Matrix &matrix, bool bundle, const Contents *contents, int n_jobs);
 
 // CSR tables to slots; see encoded.hpp for what the result means.
 

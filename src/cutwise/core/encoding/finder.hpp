@@ -60,6 +60,18 @@ struct BitCells {
   }
 };
 
+// One more for infinity, which known values never share a bin with: it stands for what is missing.
+template <class Cells>
+struct CellsAndInfinity {
+  Cells known;
+
+  int size() const { return known.size() + 1; }
+  template <class V>
+  int operator()(V v) const {
+    return known(v) + static_cast<int>(v == std::numeric_limits<V>::infinity());
+  }
+};
+
 template <class T>
 class Finder {
  public:
@@ -70,8 +82,9 @@ class Finder {
   // Chooses the bins as well, from (a sample of) the values. `n_rows` values will be looked up.
   Finder(const Tally &tally, int64_t n_rows, Bins &bins) {
     exact_ = tally.size() <= kMaxBins;
+    has_infinity_ = std::isinf(tally.value.back());
     if (!use_cells(tally, n_rows, bins)) {
-      bins = choose_bins(tally, kMaxBins);
+      bins = choose_bins(tally, kMaxBins, last_alone(tally.size()));
       use_search(bins);
     }
     value_.assign(bins.high.begin(), bins.high.end());
@@ -153,6 +166,7 @@ class Finder {
     Search search{{}, 0};
     while ((1 << search.n_steps) < bins.size()) ++search.n_steps;
     search.end.assign(bins.high.begin(), bins.high.end() - 1);
+    if (has_infinity_ && !search.end.empty()) search.end.back() = std::numeric_limits<V>::max();
     // No value is above these, so none is placed after the last bin.
     search.end.resize((size_t{1} << search.n_steps) - 1, std::numeric_limits<V>::infinity());
     cells_ = std::move(search);
@@ -162,14 +176,16 @@ class Finder {
     if constexpr (std::is_same_v<T, uint8_t>) {
       return try_cells(ByteCells{}, tally, bins);
     } else {
-      const double first = tally.value.front(), last = tally.value.back();
+      const int64_t n_known = tally.size() - (has_infinity_ ? 1 : 0);
+      if (n_known == 0) return false;
+      const double first = tally.value.front(), last = tally.value[n_known - 1];
       const bool near = first >= -kMaxWhole && last <= kMaxWhole;
       if (near && last - first < static_cast<double>(std::min<int64_t>(kMaxCells, 256 + n_rows)) && all_whole(tally))
         return try_cells(EqualCells<V>{static_cast<V>(first), static_cast<V>(last), V(1)}, tally, bins);
-      if (n_rows < kMinRows || tally.size() < 2) return false;
+      if (n_rows < kMinRows || n_known < 2) return false;
       // The first and the last bin of a coarse column may stretch far: the range is that of the others.
       const int64_t left_out = exact_ ? 0 : n_counted(tally) / kMaxBins;
-      int64_t low_at = 0, high_at = tally.size() - 1;
+      int64_t low_at = 0, high_at = n_known - 1;
       for (int64_t n = tally.count[low_at]; n <= left_out; n += tally.count[low_at]) ++low_at;
       for (int64_t n = tally.count[high_at]; n <= left_out; n += tally.count[high_at]) --high_at;
       const V from = static_cast<V>(tally.value[low_at]), to = static_cast<V>(tally.value[high_at]);
@@ -202,6 +218,13 @@ class Finder {
   // would be much larger than the others.
   template <class Cells>
   bool try_cells(const Cells &cells, const Tally &tally, Bins &bins) {
+    if constexpr (!std::is_same_v<Cells, ByteCells>)
+      if (has_infinity_) return fill_cells(CellsAndInfinity<Cells>{cells}, tally, bins);
+    return fill_cells(cells, tally, bins);
+  }
+
+  template <class Cells>
+  bool fill_cells(const Cells &cells, const Tally &tally, Bins &bins) {
     std::vector<int32_t> count;
     std::vector<int64_t> last_value;  // of every cell that holds values
     std::vector<int> cell;
@@ -224,7 +247,7 @@ class Finder {
     table_.assign(cells.size(), 0);
     int next = 0;
     int64_t first = 0;
-    for (const int64_t last : divide(count, kMaxBins)) {
+    for (const int64_t last : divide(count, kMaxBins, last_alone(static_cast<int64_t>(count.size())))) {
       const uint8_t b = static_cast<uint8_t>(of_cells.size());
       for (; next <= cell[last]; ++next) table_[next] = b;
       of_cells.low.push_back(tally.value[first]);
@@ -237,10 +260,14 @@ class Finder {
     return true;
   }
 
-  using AllCells = std::conditional_t<std::is_same_v<T, uint8_t>, std::variant<Search, ByteCells>,
-                                      std::variant<Search, EqualCells<V>, BitCells<V>>>;
+  // The last of so many entries, where it is infinity.
+  int64_t last_alone(int64_t n) const { return has_infinity_ ? n - 1 : -1; }
 
-  bool exact_ = true;
+  using AllCells = std::conditional_t<std::is_same_v<T, uint8_t>, std::variant<Search, ByteCells>,
+                                      std::variant<Search, EqualCells<V>, BitCells<V>, CellsAndInfinity<EqualCells<V>>,
+                                                   CellsAndInfinity<BitCells<V>>>>;
+
+  bool exact_ = true, has_infinity_ = false;
   std::vector<V> value_;        // exact: of every bin
   std::vector<uint8_t> table_;  // the bin of every cell
   AllCells cells_;
