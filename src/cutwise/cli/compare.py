@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.columns import Task, clustering
-from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, MaxLeaves
+from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, LimitOptions, MaxLeaves
 from cutwise.cli.screen import note, print_json, print_line, print_table, warnings_name, working
-from cutwise.exceptions import EmptyClusterWarning
+from cutwise.exceptions import EmptyClusterWarning, InfeasibleLimitsError
 from cutwise.readouts.explained import table_notes
 from cutwise.readouts.words import finite, percent
 from cutwise.reference.objective import OBJECTIVES
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "cutwise compare --example wine",
     "cutwise compare customers.csv -k 5 --drop CustomerID,Genre --max-leaves 10",
+    "cutwise compare customers.csv -k 5 --never Genre --max-depth 3",
 )
 
 ALGORITHMS = recipes_for("centers")
@@ -34,6 +35,7 @@ def command(
     *,
     table: ClusteringOptions,
     max_leaves: MaxLeaves = None,
+    limits: LimitOptions,
     growth: GrowthOptions,
     as_json: AsJson = False,
 ) -> None:
@@ -42,27 +44,31 @@ def command(
     All explain the same clustering. Cost ratio: cost of the tree's clusters over that of the clustering. Explained: the
     share kept of what the clustering explains. Agreement: rows that are where the clustering has them. WAD and WAES:
     tests on the way to a row's leaf and conditions in its rule, on average. Seconds: the tree alone, with the
-    clustering given.
+    clustering given. Under limits on rules: what they cost each algorithm, and its tree without them in the seconds.
     """
-    start = clustering(table, growth, command="compare")
+    start = clustering(table, growth, limits, command="compare")
     task = start.task
     entries = []
     with working(f"clustering {task.size}", steps=len(ALGORITHMS) + 2 - task.is_mixed) as begin:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyClusterWarning)  # of a tree that is not shown
-            first, _ = _fit(start.model(algorithm="exkmc", max_leaves=max_leaves), task)
+            free = start.model(algorithm="exkmc", max_leaves=max_leaves)
+            first, _ = _fit(free.set_params(**{**dict.fromkeys(start.limits), "min_samples_leaf": 1}), task)
         reference = first.reference_.centers  # every row belongs to the nearest
         for algorithm in ALGORITHMS:
             begin(f"growing a tree by {algorithm}")
             with warnings_name(algorithm):
                 model = start.model(algorithm=algorithm, reference=reference, max_leaves=max_leaves)
-                entries.append(_figures(algorithm, *_fit(model, task), task))
+                try:
+                    entries.append(_figures(algorithm, *_fit(model, task), task))
+                except InfeasibleLimitsError as error:
+                    note(f"{algorithm} is left out: {error}")
         if task.is_mixed:
             note("CART is left out: it takes complete numbers alone")
         else:
             begin("growing a tree by CART")
             with warnings_name("CART"):
-                entries.append(_cart(first, table.objective, task))
+                entries.append(_cart(first, table.objective, task, start.limits))
     if as_json:
         print_json({**start.about, "objective": table.objective, "trees": entries})
         return
@@ -77,16 +83,25 @@ def command(
             f"{entry['wad']:.2f}",
             f"{entry['waes']:.2f}",
             f"{entry['seconds']:.3f}",
+            *([_price(entry)] if start.limits else []),
         )
         for entry in entries
     ]
-    print_table(HEADER, rows, right=range(1, len(HEADER)))
+    header = (*HEADER, *(["limits"] if start.limits else []))
+    print_table(header, rows, right=range(1, len(header)))
     ratios = [entry["cost_ratio"] for entry in entries if entry["cost_ratio"] is not None]
     for line in table_notes(ratios, first.reference_explained_, OBJECTIVES[table.objective].cost_words):
         print_line(line)
     print_line("WAD: tests that a row passes; WAES: conditions of the rule that it is in; means over the rows")
+    for line in start.limits_notes:
+        print_line(line)
     if choice := _choice(entries):
         print_line(choice)
+
+
+def _price(entry: Mapping[str, Any]) -> str:
+    """What limits cost a tree, on the screen."""
+    return f"{100 * entry['limits_price']:+.1f} %" if "limits_price" in entry else "none"
 
 
 def _choice(entries: Sequence[Mapping[str, Any]]) -> str | None:
@@ -113,7 +128,7 @@ def _fit(model: ExplainableClusterer, task: Task) -> tuple[ExplainableClusterer,
     return model, time.perf_counter() - started
 
 
-def _cart(first: ExplainableClusterer, objective: str, task: Task) -> dict[str, Any]:
+def _cart(first: ExplainableClusterer, objective: str, task: Task, limits: Mapping[str, Any]) -> dict[str, Any]:
     """Plain CART on the labels of the reference clustering, its clusters priced as all others are."""
     import sklearn.tree  # noqa: F401 - so that its import is not timed
 
@@ -122,7 +137,7 @@ def _cart(first: ExplainableClusterer, objective: str, task: Task) -> dict[str, 
 
     reference = first.reference_
     shared = {name: getattr(first, name) for name in ("max_leaves", "preprocessor", "n_jobs")}
-    model = ClusterExplainer(algorithm="cart", **shared)
+    model = ClusterExplainer(algorithm="cart", **shared, **limits)
     started = time.perf_counter()
     model.fit(task.table, reference.labels, sample_weight=task.weights)
     seconds = time.perf_counter() - started
@@ -139,7 +154,8 @@ def _figures(algorithm: str, model: TreeEstimator, seconds: float, task: Task) -
     from cutwise.estimators import agreement_of
     from cutwise.metrics import weighted_average_depth, weighted_average_explanation_size
 
-    return {
+    price = getattr(model, "limits_price_", math.nan)
+    return ({} if math.isnan(price) else {"limits_price": price}) | {
         "algorithm": algorithm,
         "n_leaves": model.n_leaves_,
         "depth": model.depth_,

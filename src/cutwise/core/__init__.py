@@ -10,7 +10,8 @@ is taken on trust by the searches: looking through them at every node would cost
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,52 @@ ObjectiveName = Literal["kmeans", "kmedians"]
 """Squared Euclidean distance to the center, or l1 distance."""
 
 
-def as_matrix(values: npt.NDArray[np.generic] | sparse.csr_array) -> Matrix:
+@dataclass(frozen=True, eq=False)
+class DerivedRows:
+    """Rows with columns that are made of those of a table when they are read, most of them zeros; see ``Matrix``.
+
+    ``values`` (n, d) float64. ``source``, ``level`` (D,) int32, ``shift``, ``scale``, ``missing`` (D,) float64.
+    """
+
+    values: npt.NDArray[np.float64]
+    source: npt.NDArray[np.int32]
+    level: npt.NDArray[np.int32]
+    shift: npt.NDArray[np.float64]
+    scale: npt.NDArray[np.float64]
+    missing: npt.NDArray[np.float64]
+
+    dtype = np.dtype(np.float64)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the rows, (n, D)."""
+        return len(self.values), len(self.source)
+
+    def __getitem__(self, rows: npt.NDArray[np.generic] | slice) -> DerivedRows:
+        return replace(self, values=self.values[rows])
+
+    def matrix(self, *, is_sparse: bool = True) -> Matrix:
+        """The core's view of them."""
+        columns = (self.source, self.level, self.shift, self.scale, self.missing)
+        return Matrix.derived(self.values, *columns, sparse=is_sparse)
+
+    def is_mostly_zero(self) -> bool:
+        """Whether reading them as sparse rows is much less work, and all of them are finite."""
+        numbers = self.level == -1
+        x = self.values[:, self.source[numbers]]
+        with np.errstate(all="ignore"):
+            ends = (np.stack([np.fmin.reduce(x), np.fmax.reduce(x)]) - self.shift[numbers]) / self.scale[numbers]
+        return len(self.source) > 3 * len(np.unique(self.source)) and not np.isinf(ends).any()
+
+    def toarray(self) -> npt.NDArray[np.float64]:
+        """All columns in memory."""
+        return gather_rows(self.matrix(), np.arange(len(self.values)))  # noqa: F405
+
+
+Values: TypeAlias = "npt.NDArray[np.generic] | sparse.csr_array | DerivedRows"
+
+
+def as_matrix(values: Values) -> Matrix:
     """The core's view of a table; dense values are never copied, and the view keeps them alive.
 
     ``values`` (n_rows, n_columns): one of ``MATRIX_DTYPES`` in native byte order. Dense: any strides (negative and zero
@@ -34,6 +80,8 @@ def as_matrix(values: npt.NDArray[np.generic] | sparse.csr_array) -> Matrix:
     zeros; the row pointers become int64, the column indices int32 and the values contiguous where they are not. Raises
     ``ValueError``: another dtype, another number of dimensions, or strides that are no multiples of the item size.
     """
+    if isinstance(values, DerivedRows):
+        return values.matrix()
     if values.dtype not in MATRIX_DTYPES or not values.dtype.isnative:
         raise ValueError(f"a matrix holds one of {', '.join(map(str, MATRIX_DTYPES))}, not {values.dtype}")
     if isinstance(values, sparse.csr_array):

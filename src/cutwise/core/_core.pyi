@@ -9,8 +9,10 @@ class Matrix:
     """
     A caller's table, read in place and kept alive: dense with any strides, or CSR (cutwise.core.as_matrix makes one).
 
-    searched: columns made, as they are read, of float64 values (n_rows, d): column j is 1 where column source[j] is level[j], else
-    0; where level[j] is -1 it holds the numbers of that column, what is missing (NaN) below (missing[j] = -1) or above them.
+    derived: columns made, as they are read, of float64 values (n_rows, d): column j is 1 / scale[j] where column source[j] is
+    level[j], else 0; where level[j] is -1 it is (x - shift[j]) / scale[j] of that column, missing[j] where x is NaN; and where
+    level[j] is -2, 1 where x is NaN, else 0. sparse: read as CSR rows are; a source's columns are side by side then, of a category
+    all its levels in order, of numbers these first.
     """
 
     @staticmethod
@@ -25,11 +27,14 @@ class Matrix:
     ) -> Matrix: ...
 
     @staticmethod
-    def searched(
+    def derived(
         values: NDArray[numpy.generic],
         source: NDArray[numpy.int32],
         level: NDArray[numpy.int32],
-        missing: NDArray[numpy.int32],
+        shift: NDArray[numpy.float64],
+        scale: NDArray[numpy.float64],
+        missing: NDArray[numpy.float64],
+        sparse: bool = False,
     ) -> Matrix: ...
 
     @property

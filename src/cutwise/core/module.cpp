@@ -24,11 +24,14 @@ NB_MODULE(_core, m) {
       m, "Matrix",
       R"(A caller's table, read in place and kept alive: dense with any strides, or CSR (cutwise.core.as_matrix makes one).
 
-searched: columns made, as they are read, of float64 values (n_rows, d): column j is 1 where column source[j] is level[j], else
-0; where level[j] is -1 it holds the numbers of that column, what is missing (NaN) below (missing[j] = -1) or above them.)")
+derived: columns made, as they are read, of float64 values (n_rows, d): column j is 1 / scale[j] where column source[j] is
+level[j], else 0; where level[j] is -1 it is (x - shift[j]) / scale[j] of that column, missing[j] where x is NaN; and where
+level[j] is -2, 1 where x is NaN, else 0. sparse: read as CSR rows are; a source's columns are side by side then, of a category
+all its levels in order, of numbers these first.)")
       .def_static("dense", &Matrix::dense, nb::arg("values"))
       .def_static("csr", &Matrix::csr, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("n_cols"))
-      .def_static("searched", &Matrix::searched, nb::arg("values"), nb::arg("source"), nb::arg("level"), nb::arg("missing"))
+      .def_static("derived", &Matrix::derived, nb::arg("values"), nb::arg("source"), nb::arg("level"), nb::arg("shift"),
+                  nb::arg("scale"), nb::arg("missing"), nb::arg("sparse") = false)
       .def_prop_ro("n_rows", &Matrix::n_rows)
       .def_prop_ro("n_cols", &Matrix::n_cols)
       .def_prop_ro("is_sparse", &Matrix::is_sparse);

@@ -415,9 +415,9 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     ends = _unscaled(scaling, model.tree_.feature[inner], gaps[inner], model.n_features_in_)
     threshold, lower = model.tree_.threshold.copy(), model.tree_.lower.copy()
     for node, (a, b, c, d) in zip(np.flatnonzero(inner).tolist(), ends.tolist(), strict=True):
-        threshold[node] = choose_threshold(a, b)
+        threshold[node] = _between(a, b)
         if np.isfinite(lower[node]):
-            lower[node] = choose_threshold(c, d)
+            lower[node] = _between(c, d)
     explained = copy(model)
     explained.tree_ = replace(model.tree_, threshold=threshold, lower=lower)
     whole = np.full((len(inner), 4), np.nan)
@@ -433,6 +433,11 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     if names is not None and len(names) == model.n_features_in_:
         explained.feature_names_in_ = np.asarray(names, dtype=object)
     return explained
+
+
+def _between(a: float, b: float) -> float:
+    """A threshold between two values of a column, whole where these are: most often all of its values are then."""
+    return choose_threshold(a, b, a.is_integer() and b.is_integer())
 
 
 def _is_invertible(step: Any) -> bool:

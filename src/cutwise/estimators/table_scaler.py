@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from cutwise import core
 from cutwise._docs import fill_doc
+from cutwise.core import DerivedRows
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.reference.objective import sum_weights
@@ -115,37 +115,23 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         points : ndarray or csr_array of shape (n_samples, n_columns), float64
             Sparse where there are more than 256 columns, of which fewer than a tenth are not 0.
         """
-        table = _dense(self._read(X))
-        kinds = self._columns_of_fit().kinds
-        widths = [_width(kind) for kind in kinds]
-        width, n = sum(widths), table.n_rows
-        n_filled = sum(1 if kind.name == "category" else wide for kind, wide in zip(kinds, widths, strict=True) if wide)
-        if width > _WIDE and 10 * n_filled < width:
-            rows, places, entries = zip(*self._entries(table, kinds, widths), strict=True)
-            where = (np.concatenate(rows), np.concatenate(places))
-            return sparse.csr_array((np.concatenate(entries), where), shape=(n, width))
-        points = np.zeros((n, width))
-        for at, place, entry in self._entries(table, kinds, widths):
-            points[at, place] = entry
-        return points
+        points = self.derived(self._read(X))
+        width = points.shape[1]
+        if width <= _WIDE or 10 * len(np.unique(points.source)) >= width:
+            return points.toarray()
+        blocks = [points[first : first + _WIDE] for first in range(0, len(points.values), _WIDE)]
+        return sparse.vstack([sparse.csr_array(block.toarray()) for block in blocks], format="csr")
 
-    def _entries(
-        self, table: Table, kinds: tuple[ColumnKind, ...], widths: list[int]
-    ) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Float64]]:
-        """Rows, columns and values of the points, where they are not 0."""
-        end, every = 0, np.arange(table.n_rows)
-        for column, (values, kind, wide) in enumerate(zip(_columns(table), kinds, widths, strict=True)):
-            start, end = end, end + wide
-            if kind.name == "category":
-                at = np.flatnonzero(values < wide)
-                yield at, start + values[at].astype(np.intp), np.full(len(at), 1 / self.scale_[column])
-            elif wide:
-                missing = np.isnan(values)
-                scaled = (values - self.center_[column]) / self.scale_[column]
-                yield every, np.full(len(every), start), np.where(missing, self.missing_[column], scaled)
-                if kind.has_gaps:
-                    at = np.flatnonzero(missing)
-                    yield at, np.full(len(at), start + 1), np.ones(len(at))
+    def derived(self, table: Table) -> DerivedRows:
+        """The points of rows of the table of fit, made when they are read."""
+        columns = [
+            (source, level)
+            for source, kind in enumerate(self._columns_of_fit().kinds)
+            for level in (range(_width(kind)) if kind.name == "category" else (-1, -2)[: _width(kind)])
+        ]
+        source, level = np.array(columns, dtype=np.int32).reshape(-1, 2).T.copy()
+        values = np.asarray(_dense(table).values, dtype=np.float64)
+        return DerivedRows(values, source, level, self.center_[source], self.scale_[source], self.missing_[source])
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the output's columns: ``region=N``, ``income``, ``income is unknown``.

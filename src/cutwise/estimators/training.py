@@ -35,7 +35,7 @@ from cutwise.reference.objective import (
 from cutwise.reference.search import find_reference
 from cutwise.table.convert import as_dense, bare_matrix
 from cutwise.table.intake import Seed, check_integer, read_table, take_rows
-from cutwise.table.table import EncodedTable, SearchedColumns, Table, are_plain, encode_table
+from cutwise.table.table import NUMBER, EncodedTable, SearchedColumns, Table, are_plain, encode_table
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -97,7 +97,7 @@ class MetricSpace:
     """Where distances are measured."""
 
     preprocessor: Any  # fitted; None where distances are measured in the input's own columns
-    rows: Any  # the n rows there, as the preprocessor gave them, or as the caller did
+    rows: Any  # the n rows there, as the preprocessor gave them, or as the caller did; None where that needs memory
     table: Table  # the same, read
 
 
@@ -369,7 +369,7 @@ def fit_metric_space(
             fitted.fit(own, sample_weight=sample_weight)
         elif sample_weight is not None and not sample_weight.all():
             fitted.fit(take_rows(own, np.flatnonzero(sample_weight)))
-        elif hasattr(fitted, "fit_transform") and type(fitted) not in EXACT_SCALERS:
+        elif hasattr(fitted, "fit_transform") and own is not table and type(fitted) not in EXACT_SCALERS:
             Z = fitted.fit_transform(own)
             return MetricSpace(fitted, Z, _read_metric(Z, table.n_rows))
         else:
@@ -406,8 +406,16 @@ def _refusing_y(preprocessor: Any) -> Iterator[None]:
 
 
 def transform_rows(fitted: Any, X: Any, table: Table) -> tuple[Any, Table]:
-    """The output of a fitted preprocessor, as it gives it and as a table; nothing is written into ``X``."""
+    """The output of a fitted preprocessor, as it gives it and as a table; nothing is written into ``X``.
+
+    A category's many columns are not made, but read from its codes; there is no output then.
+    """
     X = bare_matrix(X)
+    if isinstance(fitted, TableScaler):
+        derived: Any = fitted.derived(table)
+        if derived.is_mostly_zero():
+            width = derived.shape[1]
+            return None, Table(derived, tuple(f"x{j}" for j in range(width)), False, (NUMBER,) * width)
     with np.errstate(all="ignore"), warnings.catch_warnings():  # as when it was fitted
         warnings.filterwarnings("ignore", message="X does not have valid feature names")  # they were compared before
         Z = fitted.transform(_rows_for(fitted, X, table))
@@ -722,7 +730,7 @@ def make_reference(
                 recipe.given,
                 space.table,
                 k,
-                X=space.rows,
+                X=space.table.values.toarray() if isinstance(space.table.values, core.DerivedRows) else space.rows,
                 objective=objective,
                 sample_weight=sample_weight,
                 n_jobs=n_jobs,

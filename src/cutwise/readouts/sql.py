@@ -268,9 +268,12 @@ class _Writer:
                 return exp.Literal.string(text.removesuffix(" 00:00:00"))
             instant = "timestamp" if kind.zone is None else "timestamptz"
             return exp.cast(exp.Literal.string(text), "date" if kind.unit == "day" else instant, copy=False)
+        if kind.name == "duration" and self.dialect in ("duckdb", "postgres"):
+            return exp.Interval(this=exp.Literal.string(str(int(value))), unit=exp.Var(this="MICROSECOND"))
         if kind.name == "duration":
             raise UnsupportedInputError(
-                "SQL engines have no common type for durations. Give the column as a number of seconds instead."
+                "SQL engines have no common type for durations. Use dialect='duckdb' or 'postgres', which compare "
+                "intervals, or give the column as a number of seconds."
             )
         return self.number(value)
 

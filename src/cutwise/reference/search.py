@@ -37,16 +37,23 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from cutwise._progress import tell
-from cutwise.core import Matrix, as_matrix, distinct_rows, exact_sum, hash_uniforms, lloyd, plusplus, swap_centers
+from cutwise.core import (
+    Matrix,
+    Values,
+    as_matrix,
+    distinct_rows,
+    exact_sum,
+    hash_uniforms,
+    lloyd,
+    plusplus,
+    swap_centers,
+)
 from cutwise.table.intake import read_random_state
 from cutwise.table.table import Table
 
 from .objective import KMEANS, KMEDIANS, Objective, Reference, from_centers, integer_weights, sum_weights
-
-Values: TypeAlias = "npt.NDArray[np.generic] | sparse.csr_array"
 
 Centers: TypeAlias = npt.NDArray[np.float64]
 
@@ -104,7 +111,7 @@ class Points:
     def rows(self, numbers: npt.NDArray[np.integer]) -> Centers:
         """Some rows as a dense float64 array."""
         rows = self.values[numbers]
-        dense = rows.toarray() if isinstance(rows, sparse.csr_array) else rows
+        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
         return np.ascontiguousarray(dense, dtype=np.float64)
 
     def best_center(self, n_jobs: int) -> Centers:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core import MATRIX_DTYPES
+from cutwise.core import MATRIX_DTYPES, DerivedRows
 from cutwise.exceptions import InvalidInputError, NotNumericError, UnsupportedInputError, listed
 
 from .table import INTEGER, NUMBER, ColumnKind, Columns, check_unique, number_kind
@@ -404,7 +404,7 @@ def _with_data(csr: sparse.csr_array, data: npt.NDArray[np.generic]) -> sparse.c
 
 def as_dense(values: Any) -> npt.NDArray[Any]:
     """Rows, a column or a matrix of any kind as a plain array: the very same one where it is one already."""
-    return np.asarray(values.toarray() if sparse.issparse(values) else values)
+    return np.asarray(values.toarray() if sparse.issparse(values) or isinstance(values, DerivedRows) else values)
 
 
 @dataclass(frozen=True, eq=False)

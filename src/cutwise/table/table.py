@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise import core
-from cutwise.core import Matrix, Ranks, as_matrix, rank_columns
+from cutwise.core import DerivedRows, Matrix, Ranks, as_matrix, rank_columns
 from cutwise.exceptions import (
     ColumnMismatchError,
     ColumnNamesWarning,
@@ -150,7 +150,9 @@ class SearchedColumns:
 
     def expand(self, values: npt.NDArray[np.generic]) -> Matrix:
         """The searched columns of some rows of the table, made as they are read."""
-        return Matrix.searched(np.asarray(values, dtype=np.float64), self.source, self.level, self.missing)
+        one, beyond = np.ones(self.n_columns), np.copysign(np.inf, self.missing)
+        rows = DerivedRows(np.asarray(values, dtype=np.float64), self.source, self.level, 0.0 * one, one, beyond)
+        return rows.matrix(is_sparse=False)
 
     def column(self, values: npt.NDArray[np.generic], j: int) -> Float64:
         """One of them."""
@@ -285,6 +287,7 @@ class Table:
 
     # float32, float64, int32, int64 or uint8 in native byte order, of shape (n_rows, n_columns). Dense: any strides,
     # possibly read-only or a memory map. Sparse: sorted indices, no duplicates, no stored zeros.
+    # What distances are measured in may also be ``core.DerivedRows``, which have rows and no columns to read.
     values: npt.NDArray[np.generic] | sparse.csr_array
     names: tuple[str, ...]  # ``"x0"``, ``"x1"``, ... where the input had none
     has_names: bool  # whether they came with the input
@@ -304,8 +307,8 @@ class Table:
 
     @property
     def is_sparse(self) -> bool:
-        """True when ``values`` is a ``csr_array``."""
-        return isinstance(self.values, sparse.csr_array)
+        """True where ``values`` is no array."""
+        return not isinstance(self.values, np.ndarray)
 
     @property
     def columns(self) -> Columns:

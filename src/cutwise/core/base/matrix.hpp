@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -40,20 +39,25 @@ struct Csr {
   }
 };
 
-// What is searched of a table with categories and gaps: 1 where its column has a level, else 0; or its numbers, with what is
-// missing (NaN) below or above them.
-struct Searched {
+// Columns made of those of a table with categories and gaps: 1 / scale where that has a level, else 0; or (x - shift) / scale
+// of its numbers, and another number for what is missing (NaN).
+struct Derived {
   using value_type = double;
   const double *data;
   int64_t row_stride, col_stride;
-  const int32_t *source, *level, *missing;  // by column; level -1: numbers; missing -1: below, 1: above
+  const int32_t *source, *level;  // by column
+  const double *shift, *scale, *missing;
   int64_t n_rows, n_cols;
+  bool sparse;  // whether rows are read as those of a CSR table
 
-  double operator()(int64_t row, int64_t col) const {
-    const double x = data[row * row_stride + source[col] * col_stride];
-    if (level[col] >= 0) return x == static_cast<double>(level[col]) ? 1.0 : 0.0;
-    return std::isnan(x) ? std::copysign(std::numeric_limits<double>::infinity(), missing[col]) : x;
+  static constexpr int32_t kNumber = -1, kIsMissing = -2;  // in place of a level
+
+  double of(double x, int64_t col) const {
+    if (level[col] >= 0) return x == static_cast<double>(level[col]) ? 1.0 / scale[col] : 0.0;
+    if (level[col] == kIsMissing) return std::isnan(x) ? 1.0 : 0.0;
+    return std::isnan(x) ? missing[col] : (x - shift[col]) / scale[col];
   }
+  double operator()(int64_t row, int64_t col) const { return of(data[row * row_stride + source[col] * col_stride], col); }
 };
 
 using AnyArray = nb::ndarray<nb::ro, nb::numpy, nb::device::cpu>;
@@ -93,16 +97,21 @@ class Matrix {
     return m;
   }
 
-  static Matrix searched(AnyArray values, In1<int32_t> source, In1<int32_t> level, In1<int32_t> missing) {
+  static Matrix derived(AnyArray values, In1<int32_t> source, In1<int32_t> level, In1<double> shift, In1<double> scale,
+                        In1<double> missing, bool sparse) {
     Matrix m = dense(std::move(values));
-    require(m.values_.dtype() == nb::dtype<double>(), "columns are searched of float64");
-    require(source.size() == level.size() && source.size() == missing.size(), "source, level and missing have one length");
+    require(m.values_.dtype() == nb::dtype<double>(), "columns are derived of float64");
+    for (const size_t size : {level.size(), shift.size(), scale.size(), missing.size()})
+      require(size == source.size(), "source, level, shift, scale and missing have one length");
     for (size_t i = 0; i < source.size(); ++i)
       require(source(i) >= 0 && source(i) < m.n_cols_, "source is a column of the table");
     m.n_cols_ = static_cast<int64_t>(source.size());
-    m.searched_ = true;
+    m.derived_ = true;
+    m.sparse_ = sparse;
     m.source_ = std::move(source);
     m.level_ = std::move(level);
+    m.shift_ = std::move(shift);
+    m.scale_ = std::move(scale);
     m.missing_ = std::move(missing);
     return m;
   }
@@ -111,12 +120,12 @@ class Matrix {
   int64_t n_cols() const { return n_cols_; }
   bool is_sparse() const { return sparse_; }
 
-  // Calls f with a Searched, or a Dense<T> or a Csr<T>, T one of float, double, int32_t, int64_t, uint8_t.
+  // Calls f with a Derived, or a Dense<T> or a Csr<T>, T one of float, double, int32_t, int64_t, uint8_t.
   template <class F>
   decltype(auto) visit(F &&f) const {
-    if (searched_)
-      return f(Searched{static_cast<const double *>(values_.data()), values_.stride(0), values_.stride(1), source_.data(),
-                        level_.data(), missing_.data(), n_rows_, n_cols_});
+    if (derived_)
+      return f(Derived{static_cast<const double *>(values_.data()), values_.stride(0), values_.stride(1), source_.data(),
+                       level_.data(), shift_.data(), scale_.data(), missing_.data(), n_rows_, n_cols_, sparse_});
     if (values_.dtype() == nb::dtype<float>()) return visit_typed<float>(std::forward<F>(f));
     if (values_.dtype() == nb::dtype<double>()) return visit_typed<double>(std::forward<F>(f));
     if (values_.dtype() == nb::dtype<int32_t>()) return visit_typed<int32_t>(std::forward<F>(f));
@@ -142,9 +151,10 @@ class Matrix {
   AnyArray values_;
   In1<int64_t> indptr_;
   In1<int32_t> indices_;
-  In1<int32_t> source_, level_, missing_;
+  In1<int32_t> source_, level_;
+  In1<double> shift_, scale_, missing_;
   int64_t n_rows_ = 0, n_cols_ = 0;
-  bool sparse_ = false, searched_ = false;
+  bool sparse_ = false, derived_ = false;
 };
 
 }  // namespace cutwise

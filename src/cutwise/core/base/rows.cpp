@@ -1,7 +1,7 @@
 // Reading rows of every dtype and layout as float64.
 #include "base/rows.hpp"
 
-#include <stdexcept>
+#include <cmath>
 #include <type_traits>
 
 #include "base/simd.hpp"
@@ -41,8 +41,6 @@ class DenseReader final : public RowReader {
     return {to, d};
   }
 
-  void gather(const int64_t *rows, int64_t n, double *to) const override { gather_columns(rows, n, 0, x_.n_cols, to); }
-
   void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const override {
     const int64_t width = last - first;
     if (x_.col_stride == 1) {
@@ -56,10 +54,6 @@ class DenseReader final : public RowReader {
     }
   }
 
-  StoredRow stored(int64_t, std::vector<double> &) const override {
-    throw std::logic_error("a dense row has no stored values");
-  }
-
   double value(int64_t row, int64_t col) const override { return x_(row, col); }
 
  private:
@@ -71,13 +65,7 @@ class CsrReader final : public RowReader {
  public:
   explicit CsrReader(const Csr<T> &x) : RowReader(x.n_rows, x.n_cols, true), x_(x) {}
 
-  Tile tile(int64_t, int64_t, std::vector<double> &) const override { throw std::logic_error("sparse rows make no tile"); }
-  void gather(const int64_t *, int64_t, double *) const override { throw std::logic_error("sparse rows make no tile"); }
-  void gather_columns(const int64_t *, int64_t, int64_t, int64_t, double *) const override {
-    throw std::logic_error("sparse rows make no tile");
-  }
-
-  StoredRow stored(int64_t row, std::vector<double> &scratch) const override {
+  StoredRow stored(int64_t row, RowScratch &scratch) const override {
     const int64_t begin = x_.indptr[row], n = x_.indptr[row + 1] - begin;
     if constexpr (std::is_same_v<T, double>) {
       return {x_.indices + begin, x_.data + begin, n};
@@ -94,9 +82,9 @@ class CsrReader final : public RowReader {
   const Csr<T> x_;
 };
 
-class SearchedReader final : public RowReader {
+class DerivedReader final : public RowReader {
  public:
-  explicit SearchedReader(const Searched &x) : RowReader(x.n_rows, x.n_cols, false), x_(x) {}
+  explicit DerivedReader(const Derived &x) : RowReader(x.n_rows, x.n_cols, false), x_(x) {}
 
   Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const override {
     if (scratch.size() < static_cast<size_t>(n * x_.n_cols)) scratch.resize(n * x_.n_cols);
@@ -104,14 +92,8 @@ class SearchedReader final : public RowReader {
     return {scratch.data(), x_.n_cols};
   }
 
-  void gather(const int64_t *rows, int64_t n, double *to) const override { gather_columns(rows, n, 0, x_.n_cols, to); }
-
   void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const override {
     for (int64_t r = 0; r < n; ++r) read(rows[r], first, last, to + r * (last - first));
-  }
-
-  StoredRow stored(int64_t, std::vector<double> &) const override {
-    throw std::logic_error("a dense row has no stored values");
   }
 
   double value(int64_t row, int64_t col) const override { return x_(row, col); }
@@ -121,10 +103,55 @@ class SearchedReader final : public RowReader {
     for (int64_t col = first; col < last; ++col) to[col - first] = x_(row, col);
   }
 
-  const Searched x_;
+  const Derived x_;
 };
 
-std::unique_ptr<RowReader> reader_of(const Searched &x) { return std::make_unique<SearchedReader>(x); }
+// Of the columns of a category one is stored a row.
+class SparseDerivedReader final : public RowReader {
+ public:
+  explicit SparseDerivedReader(const Derived &x) : RowReader(x.n_rows, x.n_cols, true), x_(x) {
+    for (int32_t col = 0; col < x.n_cols; ++col) {
+      if (runs_.empty() || x.source[col] != runs_.back().source) runs_.push_back({x.source[col], col, 0});
+      ++runs_.back().n;
+    }
+  }
+
+  StoredRow stored(int64_t row, RowScratch &scratch) const override {
+    scratch.resize(2 * runs_.size());
+    scratch.columns.resize(2 * runs_.size());
+    int64_t n = 0;
+    const auto store = [&](double x, int32_t col) {
+      scratch[n] = x_.of(x, col);
+      scratch.columns[n] = col;
+      n += scratch[n] != 0.0;
+    };
+    for (const Run &run : runs_) {
+      const double x = x_.data[row * x_.row_stride + run.source * x_.col_stride];
+      if (x_.level[run.first] < 0) {  // numbers, and where they are missing
+        store(x, run.first);
+        if (run.n > 1 && std::isnan(x)) store(x, run.first + 1);
+      } else if (x >= 0.0 && x < run.n) {
+        store(x, run.first + static_cast<int32_t>(x));
+      }
+    }
+    return {scratch.columns.data(), scratch.data(), n};
+  }
+
+  double value(int64_t row, int64_t col) const override { return x_(row, col); }
+
+ private:
+  struct Run {
+    int32_t source, first, n;  // n columns from the first on are of one
+  };
+
+  const Derived x_;
+  std::vector<Run> runs_;
+};
+
+std::unique_ptr<RowReader> reader_of(const Derived &x) {
+  if (x.sparse) return std::make_unique<SparseDerivedReader>(x);
+  return std::make_unique<DerivedReader>(x);
+}
 template <class T>
 std::unique_ptr<RowReader> reader_of(const Dense<T> &x) {
   return std::make_unique<DenseReader<T>>(x);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "base/matrix.hpp"
@@ -29,6 +30,11 @@ struct Tile {
   int64_t stride;  // between rows
 };
 
+// Where rows are put that are not read in place.
+struct RowScratch : std::vector<double> {
+  std::vector<int32_t> columns;  // of a sparse row
+};
+
 // The stored values of a CSR row.
 struct StoredRow {
   const int32_t *columns;
@@ -47,13 +53,13 @@ class RowReader {
   int64_t n_cols() const { return n_cols_; }
 
   // Dense: rows first .. first + n - 1, read in place where they are float64 already, else converted into the scratch.
-  virtual Tile tile(int64_t first, int64_t n, std::vector<double> &scratch) const = 0;
+  virtual Tile tile(int64_t, int64_t, std::vector<double> &) const { throw std::logic_error(kSparse); }
   // Dense: the given rows, n_cols() apart.
-  virtual void gather(const int64_t *rows, int64_t n, double *to) const = 0;
+  void gather(const int64_t *rows, int64_t n, double *to) const { gather_columns(rows, n, 0, n_cols_, to); }
   // Dense: columns first .. last - 1 of the given rows, last - first apart.
-  virtual void gather_columns(const int64_t *rows, int64_t n, int64_t first, int64_t last, double *to) const = 0;
+  virtual void gather_columns(const int64_t *, int64_t, int64_t, int64_t, double *) const { throw std::logic_error(kSparse); }
   // Sparse.
-  virtual StoredRow stored(int64_t row, std::vector<double> &scratch) const = 0;
+  virtual StoredRow stored(int64_t, RowScratch &) const { throw std::logic_error("a dense row has no stored values"); }
   // Either.
   virtual double value(int64_t row, int64_t col) const = 0;
   void read(int64_t row, double *to) const;  // n_cols() values
@@ -62,6 +68,8 @@ class RowReader {
   RowReader(int64_t n_rows, int64_t n_cols, bool sparse) : n_rows_(n_rows), n_cols_(n_cols), sparse_(sparse) {}
 
  private:
+  static constexpr const char *kSparse = "sparse rows make no tile";
+
   int64_t n_rows_, n_cols_;
   bool sparse_;
 };

@@ -188,7 +188,7 @@ struct RowAdder {
 
 void sum_rows(const RowReader &x, const In1<int32_t> &labels, const RowAdder &adder, int64_t first, int64_t last,
               ClusterSums &sums) {
-  std::vector<double> scratch;
+  RowScratch scratch;
   const int64_t step = x.is_sparse() ? 1 : tile_rows(x.n_cols());
   for (int64_t row = first; row < last; row += step) {
     const int64_t n = std::min(step, last - row);

@@ -26,7 +26,7 @@ CUTWISE_CLONES void keep_largest(const double *row, int64_t d, double *largest) 
 }
 
 void size_columns(const RowReader &x, int64_t first, int64_t last, double *largest) {
-  std::vector<double> scratch;
+  RowScratch scratch;
   if (x.is_sparse()) {
     for (int64_t row = first; row < last; ++row) {
       const StoredRow stored = x.stored(row, scratch);

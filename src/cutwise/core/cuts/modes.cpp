@@ -244,15 +244,18 @@ struct InducedModes {
   void evaluate(uint32_t mask) {
     const size_t n_levels = weight.size();
     std::vector<int64_t> left(n_levels, 0), right(n_levels, 0);
+    std::vector<int32_t> of_side[2];
+    for (size_t s = 0; s < modes.survivors.size(); ++s)
+      of_side[modes.is_left(mask, modes.group[s])].push_back(modes.survivors[s]);
     for (int64_t i = 0; i < n; ++i) {
       const Cost *cost = excess + static_cast<int64_t>(rows[i]) * k;
-      int64_t least[2] = {kNone, kNone};
-      for (size_t s = 0; s < modes.survivors.size(); ++s) {
-        const bool is_left = modes.is_left(mask, modes.group[s]);
-        least[is_left] = std::min<int64_t>(least[is_left], cost[modes.survivors[s]]);
-      }
-      left[codes[rows[i]]] += least[1];
-      right[codes[rows[i]]] += least[0];
+      const auto least = [cost](const std::vector<int32_t> &clusters) {
+        Cost smallest = std::numeric_limits<Cost>::max();
+        for (const int32_t c : clusters) smallest = std::min(smallest, cost[c]);
+        return smallest;
+      };
+      left[codes[rows[i]]] += least(of_side[1]);
+      right[codes[rows[i]]] += least(of_side[0]);
     }
     const std::vector<uint8_t> side = modes.sides(mask, left, right, weight);
     if (!modes.are_allowed(mask, side, limits, counts)) return;

@@ -159,9 +159,10 @@ most 256 distinct values is exact: one value a bin. Others get up to 256 bins of
 compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its
 default value in any row (one-hot groups), share one byte a row; this changes the layout, never the bins. Bins are planned
 on a sample of rows that depends on the shape alone, and made true while all rows are read.)");
-  m.def("encode_levels", &encode_levels, nb::arg("matrix"), nb::arg("of"), nb::arg("level"), nb::arg("missing"),
-        nb::arg("n_jobs") = 1,
-        R"(The same for a dense table of which some columns hold codes of levels, at most 256 each, or infinity for what is missing.
+  m.def(
+      "encode_levels", &encode_levels, nb::arg("matrix"), nb::arg("of"), nb::arg("level"), nb::arg("missing"),
+      nb::arg("n_jobs") = 1,
+      R"(The same for a dense table of which some columns hold codes of levels, at most 256 each, or infinity for what is missing.
 
 Column j of what is encoded is column of[j] of the matrix where level[j] is -1; else 1 where that column is level[j], and 0
 elsewhere. Infinity becomes -infinity where missing[j] is -1. All columns of one column of the matrix share its byte.)");

@@ -104,7 +104,8 @@ class DenseEncoder {
       Tally tally;
       const int64_t c = first + j;
       int64_t n_known = n_sampled_;
-      if (has_missing(c)) n_known = std::remove(values.begin(), values.end(), std::numeric_limits<V>::infinity()) - values.begin();
+      if (has_missing(c))
+        n_known = std::remove(values.begin(), values.end(), std::numeric_limits<V>::infinity()) - values.begin();
       tally_values(values.data(), n_known, tally);
       if (!seen.empty()) add_bytes(seen.data() + j * 256, tally);
       else if (expects_unseen(tally)) add_unseen(c, tally);

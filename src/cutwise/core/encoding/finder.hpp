@@ -263,9 +263,9 @@ class Finder {
   // The last of so many entries, where it is infinity.
   int64_t last_alone(int64_t n) const { return has_infinity_ ? n - 1 : -1; }
 
-  using AllCells = std::conditional_t<std::is_same_v<T, uint8_t>, std::variant<Search, ByteCells>,
-                                      std::variant<Search, EqualCells<V>, BitCells<V>, CellsAndInfinity<EqualCells<V>>,
-                                                   CellsAndInfinity<BitCells<V>>>>;
+  using AllCells = std::conditional_t<
+      std::is_same_v<T, uint8_t>, std::variant<Search, ByteCells>,
+      std::variant<Search, EqualCells<V>, BitCells<V>, CellsAndInfinity<EqualCells<V>>, CellsAndInfinity<BitCells<V>>>>;
 
   bool exact_ = true, has_infinity_ = false;
   std::vector<V> value_;        // exact: of every bin

@@ -51,7 +51,7 @@ class GridRows {
   // What a leaf costs, up to a constant; in units of scale^-2.
   CUTWISE_INLINE double cost(const double *sums) const { return cost_(sums); }
 
-  void read(const int64_t *rows, int64_t n, double *to, std::vector<double> &scratch) const {
+  void read(const int64_t *rows, int64_t n, double *to, RowScratch &scratch) const {
     if (reader_->is_sparse()) {
       for (int64_t i = 0; i < n; ++i) read_sparse(rows[i], to + i * width(), scratch);
       return;
@@ -87,7 +87,7 @@ class GridRows {
     }
   }
 
-  void read_sparse(int64_t row, double *to, std::vector<double> &scratch) const {
+  void read_sparse(int64_t row, double *to, RowScratch &scratch) const {
     std::vector<double> along = zero_;
     const StoredRow stored = reader_->stored(row, scratch);
     for (int64_t s = 0; s < stored.n; ++s) {

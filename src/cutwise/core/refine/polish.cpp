@@ -58,7 +58,8 @@ class Polish {
     parallel_for(n_jobs, n_jobs, [&](int64_t part) {
       std::vector<double> &sums = partial[part];
       sums.assign(sums_.size(), 0.0);
-      std::vector<double> rows, scratch;
+      std::vector<double> rows;
+      RowScratch scratch;
       std::vector<int64_t> numbers;
       for (int64_t begin = n * part / n_jobs, end = n * (part + 1) / n_jobs; begin < end;) {
         const int64_t m = std::min(tile_rows(width), end - begin);
@@ -247,7 +248,8 @@ class Polish {
   const double least_gain_;
   // Rows by leaf in preorder: those of node i stand at begin_[i] .. begin_[i + 1] - 1 of the order (none at inner nodes).
   std::vector<int32_t> order_, begin_, end_of_node_;
-  std::vector<double> sums_, leaf_cost_, swept_, rows_, scratch_;
+  std::vector<double> sums_, leaf_cost_, swept_, rows_;
+  RowScratch scratch_;
   std::vector<bool> changed_;
   std::vector<Placed> placed_;
   std::vector<int64_t> numbers_;

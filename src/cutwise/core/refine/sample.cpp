@@ -272,7 +272,7 @@ void bind_row_hashes(nb::module_ &m) {
           nb::gil_scoped_release release;
           const auto reader = RowReader::of(matrix);
           parallel_for(n_jobs, count_blocks(matrix.n_rows()), [&](int64_t block) {
-            std::vector<double> scratch;
+            RowScratch scratch;
             const int64_t begin = block * kBlockRows, end = std::min(begin + kBlockRows, matrix.n_rows());
             if (reader->is_sparse()) {
               for (int64_t i = begin; i < end; ++i) {
