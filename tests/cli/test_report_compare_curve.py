@@ -82,6 +82,23 @@ class TestCompare:
         assert told["imm"]["cost_ratio"] == pytest.approx(model.cost_ratio_)
         assert told["CART"]["cost"] >= model.reference_.cost * 0.9
 
+    def test_limits_hold_for_every_tree_and_have_their_price(self, cutwise, wine_csv):
+        options = ("--never", "proline,flavanoids", "--max-depth", 2, "--min-leaf", 20)
+        result = cutwise("compare", wine_csv, "-k", 3, *options, "--json")
+        table = pd.read_csv(wine_csv)
+        rest = [name for name in table if name not in ("proline", "flavanoids")]
+        limits = {"cut_features": rest, "max_depth": 2, "min_samples_leaf": 20}
+        model = ExplainableKMeans(3, algorithm="imm", preprocessor=StandardScaler(), random_state=0, **limits).fit(
+            table
+        )
+        trees = {tree["algorithm"]: tree for tree in json.loads(result.out)["trees"]}
+        assert trees["imm"]["limits_price"] == pytest.approx(model.limits_price_)
+        assert max(tree["depth"] for tree in trees.values()) == 2
+        assert "limits: no cut on" in cutwise("compare", wine_csv, "-k", 3, *options).out
+        result = cutwise("compare", wine_csv, "-k", 5, "--max-depth", 2)  # exkmc may leave a cluster without a leaf
+        assert "imm is left out: max_depth=2 holds at most 4 leaves" in result.err
+        assert [line.split()[0] for line in result.out.splitlines()[1:3]] == ["exkmc", "CART"]
+
     def test_a_clustering_without_cost_has_no_ratio(self, cutwise, tmp_path):
         pd.DataFrame({"x": [0, 0, 1, 1]}).to_csv(tmp_path / "two.csv", index=False)
         assert "none" in cutwise("compare", tmp_path / "two.csv", "-k", 2).out

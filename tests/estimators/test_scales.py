@@ -33,6 +33,15 @@ def test_a_pipeline_is_explained_in_the_columns_that_came_in_row_by_row(steps):
     np.testing.assert_array_equal(scaled.n_node_samples, tree.n_node_samples)
 
 
+def test_thresholds_between_whole_numbers_are_whole():
+    whole = X[["magnesium", "proline"]].round()
+    pipeline = make_pipeline(StandardScaler(), ExplainableKMeans(5, max_leaves=9, random_state=0)).fit(whole)
+    model = explain_pipeline(pipeline)
+    tree = model.tree_
+    assert (tree.threshold[tree.feature >= 0] % 1 == 0).all()
+    np.testing.assert_array_equal(model.predict(whole), pipeline.predict(whole))
+
+
 def test_steps_that_mix_columns_stay_in_front():
     pipeline = make_pipeline(PCA(3, random_state=0), StandardScaler(), ExplainableKMeans(3, random_state=0)).fit(X)
     model = explain_pipeline(pipeline)

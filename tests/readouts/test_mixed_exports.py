@@ -3,9 +3,11 @@
 import datetime as dt
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from cutwise import core
+from cutwise import ExplainableKMeans, core, export_sql
+from cutwise.exceptions import UnsupportedInputError
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.rules import build_rules
@@ -109,3 +111,16 @@ def test_what_is_missing_is_said_in_words():
     assert "region" in text
     assert "unknown" in text
     assert "nan" not in text
+
+
+def test_durations_are_intervals_where_databases_compare_them():
+    duckdb = pytest.importorskip("duckdb")
+    rng = np.random.default_rng(0)
+    visit = pd.to_timedelta(rng.integers(0, 9, 300) * 1800.5, unit="s").to_series(index=range(300))
+    people = pd.DataFrame({"visit": visit.where(rng.random(300) < 0.8), "age": rng.integers(18, 80, 300)})
+    model = ExplainableKMeans(4, random_state=0).fit(people)
+    assert (model.tree_.feature == 0).any()
+    found = duckdb.connect().execute(export_sql(model, dialect="duckdb", table="people")).df()
+    np.testing.assert_array_equal(found["cluster"], model.predict(people))
+    with pytest.raises(UnsupportedInputError, match="a number of seconds"):
+        export_sql(model, dialect="sqlite")

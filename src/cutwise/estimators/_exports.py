@@ -413,16 +413,20 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     scaling = undone[0] if len(undone) == 1 else Pipeline([(f"step{i}", step) for i, step in enumerate(undone)])
     inner = model.tree_.feature >= 0
     ends = _unscaled(scaling, model.tree_.feature[inner], gaps[inner], model.n_features_in_)
+    nearest = np.rint(ends)
+    near = ~(np.abs(ends - nearest) > 1e-12 * np.maximum(1.0, np.abs(ends))).any(axis=1)  # up to the scaler's rounding
+    whole = ~np.isin(model.tree_.feature[inner], model.tree_.feature[inner][~near])
+    ends[whole] = nearest[whole]
     threshold, lower = model.tree_.threshold.copy(), model.tree_.lower.copy()
-    for node, (a, b, c, d) in zip(np.flatnonzero(inner).tolist(), ends.tolist(), strict=True):
-        threshold[node] = _between(a, b)
+    for node, (a, b, c, d), is_whole in zip(np.flatnonzero(inner).tolist(), ends.tolist(), whole.tolist(), strict=True):
+        threshold[node] = choose_threshold(a, b, is_whole)
         if np.isfinite(lower[node]):
-            lower[node] = _between(c, d)
+            lower[node] = choose_threshold(c, d, is_whole)
     explained = copy(model)
     explained.tree_ = replace(model.tree_, threshold=threshold, lower=lower)
-    whole = np.full((len(inner), 4), np.nan)
-    whole[inner] = ends
-    explained._gaps, explained._column_spreads = whole, None
+    all_gaps = np.full((len(inner), 4), np.nan)
+    all_gaps[inner] = ends
+    explained._gaps, explained._column_spreads = all_gaps, None
     # Costs are measured where they were.
     own = getattr(model, "preprocessor_", None)
     space = scaling if own is None else Pipeline([("scaling", scaling), ("preprocessor", own)])
@@ -433,11 +437,6 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     if names is not None and len(names) == model.n_features_in_:
         explained.feature_names_in_ = np.asarray(names, dtype=object)
     return explained
-
-
-def _between(a: float, b: float) -> float:
-    """A threshold between two values of a column, whole where these are: most often all of its values are then."""
-    return choose_threshold(a, b, a.is_integer() and b.is_integer())
 
 
 def _is_invertible(step: Any) -> bool:

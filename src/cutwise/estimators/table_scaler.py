@@ -12,7 +12,6 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from cutwise import core
 from cutwise._docs import fill_doc
-from cutwise.core import DerivedRows
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.reference.objective import sum_weights
@@ -119,10 +118,10 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         width = points.shape[1]
         if width <= _WIDE or 10 * len(np.unique(points.source)) >= width:
             return points.toarray()
-        blocks = [points[first : first + _WIDE] for first in range(0, len(points.values), _WIDE)]
-        return sparse.vstack([sparse.csr_array(block.toarray()) for block in blocks], format="csr")
+        begin, places, entries = core.gather_stored(points.matrix(), np.arange(points.shape[0]))
+        return sparse.csr_array((entries, places, begin), shape=points.shape)
 
-    def derived(self, table: Table) -> DerivedRows:
+    def derived(self, table: Table) -> core.DerivedRows:
         """The points of rows of the table of fit, made when they are read."""
         columns = [
             (source, level)
@@ -131,7 +130,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         ]
         source, level = np.array(columns, dtype=np.int32).reshape(-1, 2).T.copy()
         values = np.asarray(_dense(table).values, dtype=np.float64)
-        return DerivedRows(values, source, level, self.center_[source], self.scale_[source], self.missing_[source])
+        return core.DerivedRows(values, source, level, self.center_[source], self.scale_[source], self.missing_[source])
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the output's columns: ``region=N``, ``income``, ``income is unknown``.

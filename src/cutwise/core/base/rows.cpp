@@ -165,7 +165,7 @@ std::unique_ptr<RowReader> reader_of(const Csr<T> &x) {
 
 void RowReader::read(int64_t row, double *to) const {
   if (!sparse_) return gather(&row, 1, to);
-  std::vector<double> scratch;
+  RowScratch scratch;
   const StoredRow from = stored(row, scratch);
   std::fill_n(to, n_cols_, 0.0);
   for (int64_t p = 0; p < from.n; ++p) to[from.columns[p]] = from.values[p];

@@ -38,7 +38,7 @@ void bind_grid_rows(nb::module_ &m) {
         check_rows(matrix, rows);
         require(matrix.is_sparse(), "the matrix is sparse");
         const auto reader = RowReader::of(matrix);
-        std::vector<double> scratch;
+        RowScratch scratch;
         const int64_t n = static_cast<int64_t>(rows.size());
         NewArray<int64_t, 1> begin(n + 1);
         begin.data()[0] = 0;
@@ -64,7 +64,7 @@ void bind_grid_rows(nb::module_ &m) {
           nb::gil_scoped_release release;
           std::vector<int64_t> numbers(grid.n_rows());
           for (int64_t i = 0; i < grid.n_rows(); ++i) numbers[i] = i;
-          std::vector<double> scratch;
+          RowScratch scratch;
           grid.read(numbers.data(), grid.n_rows(), to, scratch);
         }
         return rows.to_numpy();
