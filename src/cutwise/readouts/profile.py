@@ -52,8 +52,7 @@ class Profile:
     @property
     def telling(self) -> list[int]:
         """Places of columns, those in which a cluster differs most from the whole first; see ``telling_columns``."""
-        order = np.argsort(-np.nan_to_num(np.abs(self.difference)), axis=1, kind="stable")
-        return list(dict.fromkeys(order.T.ravel().tolist()))
+        return _in_turns(self.difference)
 
     def of(self, places: Int64) -> Profile:
         """The same of some columns."""
@@ -193,8 +192,13 @@ def telling_columns(table: Table, codes: npt.NDArray[np.integer], n_clusters: in
             mean = member @ part / np.maximum(member @ known, 1)
         np.divide(mean, spread, out=difference[:, first : first + step], where=spread > 0)
     difference[:, [kind.name == "category" for kind in table.kinds]] = 0
+    return _in_turns(difference)
+
+
+def _in_turns(difference: Float64) -> list[int]:
+    """Clusters name the columns in which they differ most, one after the other."""
     # Equal columns stay in order, whatever the rounding of their sums.
-    order = np.argsort(-np.abs(difference).round(9), axis=1, kind="stable")
+    order = np.argsort(-np.nan_to_num(np.abs(difference)).round(9), axis=1, kind="stable")
     return list(dict.fromkeys(order.T.ravel().tolist()))
 
 
