@@ -101,14 +101,9 @@ class SquaresReader final : public RowReader {
     for (int64_t r = 0; r < n; ++r) square_distances(from.rows + r * from.stride, d, around_, scratch.data() + r * d);
     return {scratch.data(), d};
   }
-  void gather(const int64_t *, int64_t, double *) const override { throw std::logic_error(kTiles); }
-  void gather_columns(const int64_t *, int64_t, int64_t, int64_t, double *) const override { throw std::logic_error(kTiles); }
-  StoredRow stored(int64_t, std::vector<double> &) const override { throw std::logic_error(kTiles); }
-  double value(int64_t, int64_t) const override { throw std::logic_error(kTiles); }
+  double value(int64_t, int64_t) const override { throw std::logic_error("squares are read in tiles"); }
 
  private:
-  static constexpr const char *kTiles = "squares are read in tiles";
-
   std::unique_ptr<RowReader> rows_;
   const double *around_;
 };
