@@ -132,7 +132,7 @@ def same_in_batches(data, given_frame, name, parts, k, options):
             ExplainableKMeans(k, **options).fit(given_frame.lazy(), sample_weight=name)
         return
     except InvalidInputError:  # rows that differ by less than float32 tells apart once they are scaled
-        with pytest.raises(InvalidInputError, match=r"distinct rows? of the preprocessor's output"):
+        with pytest.raises(InvalidInputError, match="distinct row"):
             ExplainableKMeans(k, **options).fit(given_frame.lazy(), sample_weight=name)
         return
     doors = [name for name in ("polars", "duckdb", "pyarrow", "frames", "arrays") if IS_HERE.get(name, True)]

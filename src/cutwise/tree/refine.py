@@ -274,7 +274,8 @@ class SearchCheaper:
         given = [(start.tree.feature, start.tree.threshold, start.tree.children_right) for start in starts]
         clusters = [start.tree.cluster for start in starts]
         found = self._descend(given, clusters, core.row_hashes(self.table.matrix, self.n_jobs))
-        trees = [self._replay(*each).finish() for each in found]
+        replayed = [self._replay(*each) for each in found]
+        trees = [tree.finish() for tree in replayed if all(tree.provider.size(leaf) for leaf in tree.leaves())]
         return [each for each in trees if self.limits is None or self._allows(each)]
 
     def _descend(
