@@ -317,7 +317,10 @@ def _n_clusters(model: Any, X: Any, y: Any) -> int:
         return check_n_clusters(model.n_clusters)
     if as_lazy(X) is not None:
         if not hasattr(model, "classes_"):
-            raise UnsupportedInputError("How many clusters X has is known when it was read: give max_leaves, or fit.")
+            raise UnsupportedInputError(
+                f"How many clusters {y!r} names is not known before X is read: give max_leaves, as in "
+                "cost_curve(model, X, y, max_leaves=20), or a fitted model."
+            )
         return len(model.classes_)
     X, y = pop_labels(X, y)
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)

@@ -238,7 +238,7 @@ def _curve(
     """The curve of the model's own growth, or None and a note that says why not."""
     left_out = "The curve of cost against leaves is left out"
     tree, counts = model.tree_, model._leaf_counts
-    if "sample_weight" not in fit and not np.array_equal(described.in_leaves, counts.n_rows + counts.n_noise):
+    if "sample_weight" not in fit and not counts.are_of(described.in_leaves):
         return None  # other rows than those of fit: the summary says so
     if y is None and "n_clusters" not in model.get_params(deep=False):
         if as_lazy(X) is not None or len(model.reference_.labels) != described.n_rows:
@@ -268,14 +268,12 @@ def _plain_cart(curve: CostCurve, fitted: TreeEstimator, X: Any, fit: dict[str, 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CutwiseWarning)
-            model, weights = (
-                curve.model(fitted.n_leaves_),
-                fit.get("sample_weight"),
-            )  # a loaded model does not know its labels
+            # A loaded model does not know its labels; that of the curve does.
+            model, weights = curve.model(fitted.n_leaves_), fit.get("sample_weight")
             reference = model.reference_
-            cart = ClusterExplainer(
-                fitted.n_leaves_, algorithm="cart", preprocessor=getattr(model, "preprocessor_", None)
-            ).fit(X, reference.labels, sample_weight=weights)
+            own = getattr(model, "preprocessor_", None)
+            cart = ClusterExplainer(fitted.n_leaves_, algorithm="cart", preprocessor=own)
+            cart.fit(X, reference.labels, sample_weight=weights)
             ratio = math.nan
             if reference.objective in OBJECTIVES and reference.cost > 0:
                 ratio = tree_cost(cart, X, metric=reference.objective, sample_weight=weights) / reference.cost

@@ -47,6 +47,7 @@ _DOMINANT = 0.95
 _BLOCK = 1 << 13
 """Rows at a time: few enough that they stay in the processor's caches."""
 MEASURED = "the preprocessor's output"
+"""What errors call the rows where distances are measured."""
 
 
 def check_verbose(verbose: object) -> int:

@@ -125,7 +125,8 @@ class PartitionDisplay:
         at = {column: given.get(column, _median(column_of(table, column))) for column in others}
         tree, counts = labeled.tree, labeled.counts
         codes, leaf = np.asarray(model.reference_.labels), tree.apply(table)
-        of_reference = len(codes) == table.n_rows and counts is not None and counts.are_of(tree, leaf)
+        in_leaves = np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves]
+        of_reference = len(codes) == table.n_rows and counts is not None and counts.are_of(in_leaves)
         if not of_reference:
             codes = tree.cluster[leaf]
         points = np.column_stack([column_of(table, c).astype(np.float64) for c in (across, up)])

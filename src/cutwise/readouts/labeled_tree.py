@@ -216,10 +216,9 @@ class LeafCounts:
         total = math.fsum(self.weight)
         return math.fsum(self.agreeing) / total if total > 0 else math.nan
 
-    def are_of(self, tree: ThresholdTree, leaf: npt.NDArray[np.integer[Any]]) -> bool:
-        """Whether rows fall into the leaves as those that were counted did, ``leaf`` being what ``tree.apply`` gave."""
-        here = np.bincount(leaf, minlength=tree.n_nodes)[tree.leaves]
-        return bool(np.array_equal(here, self.n_rows + self.n_noise))
+    def are_of(self, in_leaves: npt.NDArray[np.integer[Any]]) -> bool:
+        """Whether as many rows are in every leaf as were counted there; ``in_leaves`` (n_leaves,)."""
+        return bool(np.array_equal(in_leaves, self.n_rows + self.n_noise))
 
     @property
     def purity(self) -> npt.NDArray[np.float64]:

@@ -120,7 +120,7 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
             "first: model.recount(X)."
         )
     here, profile, n_columns = described.in_leaves, described.profile, described.n_columns
-    is_fit = bool(np.array_equal(here, counts.n_rows + counts.n_noise))
+    is_fit = counts.are_of(here)
     tested, columns = _tested(tree), profile.columns.tolist()
     short_names = ShortNames(names)
     short = [short_names(i, MOST_NAME) for i in range(len(names))]
