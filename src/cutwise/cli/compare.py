@@ -92,7 +92,8 @@ def command(
     ratios = [entry["cost_ratio"] for entry in entries if entry["cost_ratio"] is not None]
     for line in table_notes(ratios, first.reference_explained_, OBJECTIVES[table.objective].cost_words):
         print_line(line)
-    print_line("WAD: tests that a row passes; WAES: conditions of the rule that it is in; means over the rows")
+    print_line("WAD: tests that a row passes on its way to a leaf, mean over the rows")
+    print_line("WAES: conditions of the rule that a row is in, mean over the rows")
     for line in start.limits_notes:
         print_line(line)
     if choice := _choice(entries):

@@ -117,7 +117,7 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
     if counts is None:
         raise InvalidInputError(
             "A report says how many rows the rules catch, and the tree was edited after they were counted. Count them "
-            "first: model.recount(X)."
+            "first: model.recount(X), or cutwise recount MODEL FILE."
         )
     here, profile, n_columns = described.in_leaves, described.profile, described.n_columns
     is_fit = counts.are_of(here)
