@@ -10,6 +10,7 @@ CutTree::CutTree(const Sample &sample, const TreeCuts &cuts) : sample_(&sample) 
   sums_.resize(static_cast<size_t>(n_nodes) * sample.width());
   cost_.resize(n_nodes, kInfinite);
   tables_.resize(n_nodes);
+  parts_.resize(n_nodes);
   for (int32_t id = 0; id < n_nodes; ++id) {
     mark(id);
     if (cuts.column[id] < 0) {
@@ -25,9 +26,10 @@ CutTree::CutTree(const Sample &sample, const TreeCuts &cuts) : sample_(&sample) 
   }
   order_.resize(sample.n_rows);
   std::vector<int32_t> leaf_of(sample.n_rows);
+  const Router route(*this, root_);
   for (int64_t row = 0; row < sample.n_rows; ++row) {
     order_[row] = static_cast<int32_t>(row);
-    leaf_of[row] = route(row, root_);
+    leaf_of[row] = route(row);
   }
   nodes_[root_].end = static_cast<int32_t>(sample.n_rows);
   place_rows(root_, 0, leaf_of);
@@ -52,93 +54,132 @@ std::vector<int32_t> CutTree::leaves_below(int32_t id) const {
   return found;
 }
 
-int32_t CutTree::route(int64_t row, int32_t id) const {
-  while (!is_leaf(id)) {
-    const CutNode &node = nodes_[id];
-    id = sample_->code(row, node.column) <= node.bin ? node.left : node.right;
+Router::Router(const CutTree &tree, int32_t id) : codes_(tree.sample().codes), n_cols_(tree.sample().n_cols) {
+  steps_.push_back({0, 0, id, {0, 0}});
+  std::vector<int32_t> depth{0};
+  for (size_t at = 0; at < steps_.size(); ++at) {
+    const CutNode &node = tree.node(steps_[at].id);
+    const int32_t here = static_cast<int32_t>(at), left = static_cast<int32_t>(steps_.size());
+    if (node.left < 0) {
+      steps_[at] = {0, 0, steps_[at].id, {here, here}};
+      continue;
+    }
+    steps_[at] = {node.column, node.bin, steps_[at].id, {left, left + 1}};
+    steps_.push_back({0, 0, node.left, {0, 0}});
+    steps_.push_back({0, 0, node.right, {0, 0}});
+    depth.insert(depth.end(), 2, depth[at] + 1);
+    depth_ = depth.back();
   }
-  return id;
 }
 
 constexpr int32_t kColumnsAtATime = 4;
 
-// Of a width known to the compiler, or of any where it is 0.
-template <int32_t known_width, bool adds>
-CUTWISE_INLINE void change_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first,
+template <bool adds>
+struct ChangeTable {
+  template <int32_t known_width>
+  CUTWISE_INLINE static void run(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first,
                                  int32_t last) {
-  const int32_t width = known_width > 0 ? known_width : sample.width();
-  const int32_t *bin_begin = sample.bin_begin.data();
-  const int32_t begin = bin_begin[first];
-  // Few columns at a time, whose sums stay in the nearest cache.
-  for (int32_t next; first < last; first = next) {
-    next = std::min(first + kColumnsAtATime, last);
-    for (int64_t i = 0; i < n; ++i) {
-      const double *row = sample.rows + static_cast<int64_t>(rows[i]) * width;
-      const uint8_t *codes = sample.codes + static_cast<int64_t>(rows[i]) * sample.n_cols;
-      for (int32_t column = first; column < next; ++column) {
-        double *sums = table + static_cast<int64_t>(bin_begin[column] - begin + codes[column]) * width;
-        if (adds) add_row(sums, row, width);
-        else subtract_row(sums, row, width);
+    const int32_t width = known_width > 0 ? known_width : sample.width();
+    const int32_t *bin_begin = sample.bin_begin.data();
+    const int32_t begin = bin_begin[first];
+    // Few columns at a time, whose sums stay in the nearest cache.
+    for (int32_t next; first < last; first = next) {
+      next = std::min(first + kColumnsAtATime, last);
+      for (int64_t i = 0; i < n; ++i) {
+        const double *row = sample.rows + static_cast<int64_t>(rows[i]) * width;
+        const uint8_t *codes = sample.codes + static_cast<int64_t>(rows[i]) * sample.n_cols;
+        for (int32_t column = first; column < next; ++column) {
+          double *sums = table + static_cast<int64_t>(bin_begin[column] - begin + codes[column]) * width;
+          if (adds) add_row(sums, row, width);
+          else subtract_row(sums, row, width);
+        }
       }
     }
   }
-}
+};
 
 CUTWISE_CLONES void add_to_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first,
                                  int32_t last) {
-  if (sample.width() == 8) change_table<8, true>(sample, rows, n, table, first, last);
-  else change_table<0, true>(sample, rows, n, table, first, last);
+  with_width<ChangeTable<true>>(sample.width(), sample, rows, n, table, first, last);
 }
 
 CUTWISE_CLONES void take_from_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first,
                                     int32_t last) {
-  if (sample.width() == 8) change_table<8, false>(sample, rows, n, table, first, last);
-  else change_table<0, false>(sample, rows, n, table, first, last);
+  with_width<ChangeTable<false>>(sample.width(), sample, rows, n, table, first, last);
+}
+
+CUTWISE_CLONES void add_numbers(double *sums, const double *numbers, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) sums[j] += numbers[j];
 }
 
 const LeafTable &CutTree::table(int32_t leaf, int64_t &work) const {
   std::shared_ptr<LeafTable> &table = tables_[leaf];
   if (!table) {
-    table = std::make_shared<LeafTable>();
-    table->sums.assign(static_cast<size_t>(sample_->n_bins()) * sample_->width(), 0.0);
+    table = std::make_shared<LeafTable>(static_cast<size_t>(sample_->n_bins()) * sample_->width(), 0.0);
     const int32_t n = n_rows(leaf);
-    add_to_table(*sample_, rows(leaf), n, table->sums.data(), 0, sample_->n_cols);
+    add_to_table(*sample_, rows(leaf), n, table->data(), 0, sample_->n_cols);
     work += static_cast<int64_t>(n) * sample_->n_cols;
   }
   return *table;
 }
 
-CUTWISE_CLONES static void costs_of_parts(const Sample &sample, const double *leaf_sums, LeafTable &table) {
-  const int32_t width = sample.width();
-  std::vector<double> below(width), above(width);
-  for (int32_t column = 0; column < sample.n_cols; ++column) {
-    std::copy(leaf_sums, leaf_sums + width, above.begin());
-    std::fill(below.begin(), below.end(), 0.0);
-    double cost_above = sample.cost(above.data()), cost_below = kInfinite;
-    for (int32_t at = sample.bin_begin[column]; at < sample.bin_begin[column + 1]; ++at) {
-      const double *bin = table.sums.data() + static_cast<size_t>(at) * width;
-      if (bin[0] != 0.0) {
-        add_row(below.data(), bin, width);
-        subtract_row(above.data(), bin, width);
-        cost_below = sample.cost(below.data());
-        cost_above = sample.cost(above.data());
+namespace {
+
+// Of one column, whose bins the table has.
+struct CostsOfParts {
+  template <int32_t known_width>
+  CUTWISE_INLINE static void run(const Sample &sample, const double *bins, int32_t n_bins, double *above_sums,
+                                 double *below_sums, double *above, double *below) {
+    const int32_t width = known_width > 0 ? known_width : sample.width();
+    double cost_above = sample.cost.of<known_width>(above_sums), cost_below = kInfinite;
+    for (int32_t b = 0; b < n_bins; ++b, bins += width) {
+      if (bins[0] != 0.0) {
+        add_row(below_sums, bins, width);
+        subtract_row(above_sums, bins, width);
+        cost_below = sample.cost.of<known_width>(below_sums);
+        cost_above = sample.cost.of<known_width>(above_sums);
       }
-      table.below[at] = cost_below;
-      table.above[at] = cost_above;
+      below[b] = cost_below;
+      above[b] = cost_above;
     }
   }
+};
+
+CUTWISE_CLONES void costs_of_parts(const Sample &sample, const double *bins, int32_t n_bins, double *above_sums,
+                                   double *below_sums, double *above, double *below) {
+  with_width<CostsOfParts>(sample.width(), sample, bins, n_bins, above_sums, below_sums, above, below);
 }
 
-const LeafTable &CutTree::table_with_costs(int32_t leaf, int64_t &work) const {
-  table(leaf, work);
-  LeafTable &table = *tables_[leaf];
-  if (table.above.empty()) {
-    table.above.resize(sample_->n_bins());
-    table.below.resize(sample_->n_bins());
-    costs_of_parts(*sample_, sums(leaf), table);
-    work += 2 * static_cast<int64_t>(sample_->n_bins());
+}  // namespace
+
+const NodeParts &CutTree::parts(int32_t id, int64_t &work) const {
+  if (parts_[id]) return *parts_[id];
+  const int32_t width = sample_->width();
+  std::vector<double> total(width, 0.0), above, below, sums;
+  std::vector<const double *> tables;
+  for (int32_t leaf : leaves_below(id)) {
+    add_row(total.data(), this->sums(leaf), width);
+    tables.push_back(table(leaf, work).data());
   }
-  return table;
+  auto parts = std::make_shared<NodeParts>();
+  parts->above.resize(sample_->n_bins());
+  parts->below.resize(sample_->n_bins());
+  for (int32_t column = 0; column < sample_->n_cols; ++column) {
+    const int64_t begin = sample_->bin_begin[column], n = static_cast<int64_t>(sample_->n_bins(column)) * width;
+    const double *bins = tables[0] + begin * width;
+    if (tables.size() > 1) {
+      sums.assign(bins, bins + n);
+      for (size_t l = 1; l < tables.size(); ++l) add_numbers(sums.data(), tables[l] + begin * width, n);
+      bins = sums.data();
+    }
+    above = total;
+    below.assign(width, 0.0);
+    costs_of_parts(*sample_, bins, sample_->n_bins(column), above.data(), below.data(), parts->above.data() + begin,
+                   parts->below.data() + begin);
+  }
+  work += 2 * static_cast<int64_t>(sample_->n_bins());
+  parts_[id] = std::move(parts);
+  return *parts_[id];
 }
 
 double CutTree::value() const { return value_below(root_); }
@@ -191,13 +232,14 @@ void CutTree::change_cut(int32_t id, int32_t column, int32_t bin) {
   nodes_[id].bin = bin;
   const int32_t *row = rows(id);
   std::vector<int32_t> leaf_of(n_rows(id));
+  const Router left(*this, nodes_[id].left), right(*this, nodes_[id].right);
   // The subtrees stay as they are, so a row that stays on its side stays in its leaf.
   for (int32_t leaf : leaves_below(id)) {
     const CutNode &at = nodes_[leaf];
     const bool was_left = at.end <= nodes_[nodes_[id].left].end;
     for (int32_t i = at.begin - nodes_[id].begin; i < at.end - nodes_[id].begin; ++i) {
       const bool goes_left = sample_->code(row[i], column) <= bin;
-      leaf_of[i] = goes_left == was_left ? leaf : route(row[i], goes_left ? nodes_[id].left : nodes_[id].right);
+      leaf_of[i] = goes_left == was_left ? leaf : goes_left ? left(row[i]) : right(row[i]);
     }
   }
   place_rows(id, nodes_[id].begin, leaf_of);
@@ -209,11 +251,14 @@ void CutTree::remove_leaf(int32_t leaf) {
   const int32_t sibling = nodes_[parent].left == leaf ? nodes_[parent].right : nodes_[parent].left;
   std::vector<int32_t> leaf_of(n_rows(parent));
   const int32_t begin = nodes_[parent].begin;
+  const Router route(*this, sibling);
   for (int32_t below : leaves_below(parent))
     for (int32_t i = nodes_[below].begin; i < nodes_[below].end; ++i)
-      leaf_of[i - begin] = below == leaf ? route(order_[i], sibling) : below;
+      leaf_of[i - begin] = below == leaf ? route(order_[i]) : below;
   put_in_place_of(parent, sibling);
   tables_[leaf].reset();
+  parts_[leaf].reset();
+  parts_[parent].reset();
   unused_.push_back(leaf);
   unused_.push_back(parent);
   --n_leaves_;
@@ -250,6 +295,7 @@ int32_t CutTree::new_node() {
     sums_.resize(sums_.size() + sample_->width());
     cost_.emplace_back();
     tables_.emplace_back();
+    parts_.emplace_back();
   } else {
     id = unused_.back();
     unused_.pop_back();
@@ -287,6 +333,7 @@ void CutTree::place_rows(int32_t id, int32_t begin, const std::vector<int32_t> &
   }
   const std::vector<int32_t> old(order_.begin() + begin, order_.begin() + begin + static_cast<int32_t>(leaf_of.size()));
   for (size_t i = 0; i < leaf_of.size(); ++i) order_[next[leaf_of[i]]++] = old[i];
+  const bool as_before = nodes_[id].begin == begin && nodes_[id].end == begin + static_cast<int32_t>(leaf_of.size());
   for (auto it = below.rbegin(); it != below.rend(); ++it) {
     CutNode &node = nodes_[*it];
     if (node.left < 0) {
@@ -299,6 +346,7 @@ void CutTree::place_rows(int32_t id, int32_t begin, const std::vector<int32_t> &
       moved[*it] = moved[node.left] || moved[node.right];
     }
     if (moved[*it]) mark(*it);
+    if (moved[*it] && !(*it == id && as_before)) parts_[*it].reset();
   }
 }
 
@@ -314,7 +362,7 @@ void CutTree::add_up(int32_t leaf) {
   double *sums = sums_.data() + static_cast<size_t>(leaf) * width;
   std::fill(sums, sums + width, 0.0);
   for (int32_t i = nodes_[leaf].begin; i < nodes_[leaf].end; ++i) add_row(sums, sample_->row(order_[i]), width);
-  cost_[leaf] = sample_->cost(sums);
+  cost_[leaf] = sample_->cost.of(sums);
   tables_[leaf].reset();
 }
 

@@ -15,10 +15,11 @@ struct TreeCuts {
   std::vector<int32_t> column, bin, right;
 };
 
-// The sums of a leaf's rows by column and bin. Kept while the leaf has the same rows, and shared by copies of the tree.
-struct LeafTable {
-  std::vector<double> sums;  // (n_bins, width)
-  // What the leaf's rows cost that lie above each bin, and those that do not: (n_bins,); empty until asked for.
+// The sums of a leaf's rows by column and bin, (n_bins, width).
+using LeafTable = std::vector<double>;
+
+// What the rows of a node cost that lie above each bin, and those that do not, as if they were a leaf: (n_bins,).
+struct NodeParts {
   std::vector<double> above, below;
 };
 
@@ -45,13 +46,11 @@ class CutTree {
   // In tree order.
   std::vector<int32_t> nodes_below(int32_t id) const;  // preorder, with id itself
   std::vector<int32_t> leaves_below(int32_t id) const;
-  // The leaf below `id` that a row reaches.
-  int32_t route(int64_t row, int32_t id) const;
-
   const double *sums(int32_t leaf) const { return sums_.data() + static_cast<size_t>(leaf) * sample_->width(); }
   double leaf_cost(int32_t leaf) const { return cost_[leaf]; }
+  // Kept while the node has the same rows, and shared by copies of the tree.
   const LeafTable &table(int32_t leaf, int64_t &work) const;
-  const LeafTable &table_with_costs(int32_t leaf, int64_t &work) const;
+  const NodeParts &parts(int32_t id, int64_t &work) const;
 
   // The leaves' costs, added up in tree order, and what the length of all rules costs.
   double value() const;
@@ -96,16 +95,45 @@ class CutTree {
   std::vector<int32_t> order_;
   std::vector<double> sums_, cost_;
   mutable std::vector<std::shared_ptr<LeafTable>> tables_;
+  mutable std::vector<std::shared_ptr<NodeParts>> parts_;
+};
+
+// Finds the leaf below a node that a row reaches: as many steps for every row, none of them foretold, so that those of
+// several rows overlap.
+class Router {
+ public:
+  Router(const CutTree &tree, int32_t id);
+
+  CUTWISE_INLINE int32_t operator()(int64_t row) const {
+    const uint8_t *codes = codes_ + row * n_cols_;
+    int32_t at = 0;
+    for (int32_t step = 0; step < depth_; ++step) {
+      const Step &node = steps_[at];
+      at = node.next[codes[node.column] > node.bin];
+    }
+    return steps_[at].id;
+  }
+
+ private:
+  struct Step {
+    int32_t column, bin, id;
+    int32_t next[2];  // leaves lead to themselves
+  };
+  const uint8_t *codes_;
+  const int64_t n_cols_;
+  int32_t depth_ = 0;
+  std::vector<Step> steps_;
 };
 
 // Adds the rows' payloads at their bins, for columns first .. last - 1; the table begins with the bins of column first.
 void add_to_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first, int32_t last);
 void take_from_table(const Sample &sample, const int32_t *rows, int64_t n, double *table, int32_t first, int32_t last);
+void add_numbers(double *sums, const double *numbers, int64_t n);
 
 // Single changes of a tree, and what they would gain.
 
 struct Scratch {
-  std::vector<double> tables, sums, cost, value, weight;
+  std::vector<double> tables, sums, cost, weight;
   int64_t work = 0;  // additions of a row, or of a bin, to the sums of a column
 };
 

@@ -49,7 +49,7 @@ class GridRows {
   int64_t n_rows() const { return reader_->n_rows(); }
 
   // What a leaf costs, up to a constant; in units of scale^-2.
-  CUTWISE_INLINE double cost(const double *sums) const { return cost_(sums); }
+  CUTWISE_INLINE double cost(const double *sums) const { return cost_.of(sums); }
 
   void read(const int64_t *rows, int64_t n, double *to, RowScratch &scratch) const {
     if (reader_->is_sparse()) {

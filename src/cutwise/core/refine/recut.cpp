@@ -52,11 +52,12 @@ void find_arrivals(const CutTree &tree, const Sides &sides, const std::vector<in
                    int32_t other_side, bool may_join, std::vector<Arrivals> &arrivals) {
   const int64_t n_cols = tree.sample().n_cols, n_bins = tree.sample().n_bins();
   std::vector<int32_t> goes_to, count;
+  const Router route(tree, other_side);
   for (; first < last; ++first) {
     const int32_t n = tree.n_rows(sides.leaves[first]), *row = tree.rows(sides.leaves[first]);
     goes_to.resize(n);
     count.assign(sides.leaves.size(), 0);
-    for (int32_t i = 0; i < n; ++i) ++count[goes_to[i] = place[tree.route(row[i], other_side)]];
+    for (int32_t i = 0; i < n; ++i) ++count[goes_to[i] = place[route(row[i])]];
     const int32_t most = static_cast<int32_t>(std::max_element(count.begin(), count.end()) - count.begin());
     const bool as_one = may_join && n_bins + 2 * (n - count[most]) * n_cols < n * n_cols;
     if (as_one) arrivals[most].leaves.push_back(first);
@@ -68,40 +69,46 @@ void find_arrivals(const CutTree &tree, const Sides &sides, const std::vector<in
   }
 }
 
-CUTWISE_CLONES void add_numbers(double *sums, const double *numbers, int64_t n) {
-  for (int64_t j = 0; j < n; ++j) sums[j] += numbers[j];
-}
-
 // Adds up a column's tables bin after bin, and keeps the best value. The leaves' tables begin with the bins of column `first`.
+struct Sweep {
+  template <int32_t known_width>
+  CUTWISE_INLINE static void run(const Sample &sample, const Sides &sides, const Sizes *sizes,
+                                 const std::vector<const double *> &tables, int32_t first, int32_t column, Scratch &scratch,
+                                 Recut &best) {
+    const int32_t width = known_width > 0 ? known_width : sample.width(), n_bins = sample.n_bins(column);
+    const size_t n_leaves = sides.leaves.size();
+    const int64_t begin = sample.bin_begin[column] - sample.bin_begin[first];
+    double *sums = scratch.sums.data(), *cost = scratch.cost.data();
+    std::copy(sides.total.begin(), sides.total.end(), sums);
+    for (size_t l = 0; l < n_leaves; ++l) cost[l] = sample.cost.of<known_width>(sums + l * width);
+    for (int32_t bin = 0; bin + 1 < n_bins; ++bin) {
+      bool any = false;
+      for (size_t l = 0; l < n_leaves; ++l) {
+        const double *moved = tables[l] + (begin + bin) * width;
+        if (moved[0] == 0.0) continue;
+        any = true;
+        if (l < sides.n_left) add_row(sums + l * width, moved, width);
+        else subtract_row(sums + l * width, moved, width);
+        cost[l] = sample.cost.of<known_width>(sums + l * width);
+      }
+      if (!any) continue;  // the same sides as one bin before
+      double value = 0.0;
+      for (size_t l = 0; l < n_leaves; ++l) value += cost[l];
+      if (sizes != nullptr && value < kInfinite) {
+        double size = sizes->elsewhere;
+        for (size_t l = 0; l < n_leaves; ++l)
+          size += sums[l * width] * (sizes->size[l] - sizes->has[l * sample.n_cols + column]);
+        value += sample.price_of(size);
+      }
+      if (value < best.value) best = {value, column, bin};
+    }
+  }
+};
+
 CUTWISE_CLONES void sweep(const Sample &sample, const Sides &sides, const Sizes *sizes,
                           const std::vector<const double *> &tables, int32_t first, int32_t column, Scratch &scratch,
                           Recut &best) {
-  const int32_t width = sample.width(), n_bins = sample.n_bins(column);
-  const size_t n_leaves = sides.leaves.size();
-  const int64_t begin = sample.bin_begin[column] - sample.bin_begin[first];
-  double *sums = scratch.sums.data(), *cost = scratch.cost.data();
-  std::copy(sides.total.begin(), sides.total.end(), sums);
-  for (size_t l = 0; l < n_leaves; ++l) cost[l] = sample.cost(sums + l * width);
-  for (int32_t bin = 0; bin + 1 < n_bins; ++bin) {
-    bool any = false;
-    for (size_t l = 0; l < n_leaves; ++l) {
-      const double *moved = tables[l] + (begin + bin) * width;
-      if (moved[0] == 0.0) continue;
-      any = true;
-      if (l < sides.n_left) add_row(sums + l * width, moved, width);
-      else subtract_row(sums + l * width, moved, width);
-      cost[l] = sample.cost(sums + l * width);
-    }
-    if (!any) continue;  // the same sides as one bin before
-    double value = 0.0;
-    for (size_t l = 0; l < n_leaves; ++l) value += cost[l];
-    if (sizes != nullptr && value < kInfinite) {
-      double size = sizes->elsewhere;
-      for (size_t l = 0; l < n_leaves; ++l) size += sums[l * width] * (sizes->size[l] - sizes->has[l * sample.n_cols + column]);
-      value += sample.price_of(size);
-    }
-    if (value < best.value) best = {value, column, bin};
-  }
+  with_width<Sweep>(sample.width(), sample, sides, sizes, tables, first, column, scratch, best);
 }
 
 }  // namespace
@@ -137,7 +144,7 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch, bool own_c
   Sizes sizes;
   if (sample.size_price > 0.0) sizes = sizes_below(tree, node, sides);
   std::vector<const double *> own(n_leaves), tables(n_leaves);
-  for (size_t l = 0; l < n_leaves && !own_column; ++l) own[l] = tree.table(sides.leaves[l], scratch.work).sums.data();
+  for (size_t l = 0; l < n_leaves && !own_column; ++l) own[l] = tree.table(sides.leaves[l], scratch.work).data();
   scratch.sums.resize(n_leaves * width);
   scratch.cost.resize(n_leaves);
   Recut best{kInfinite, -1, -1};

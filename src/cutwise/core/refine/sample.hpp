@@ -25,29 +25,32 @@ struct LeafCost {
   int32_t width = 0;                                         // numbers a row, a multiple of kLanes; what is not used is zero
   double least = std::numeric_limits<double>::denorm_min();  // weight of a leaf
 
-  // Infinite where that much is not there: no leaf may be empty.
-  CUTWISE_INLINE double operator()(const double *sums) const {
+  // Infinite where that much is not there: no leaf may be empty. The width is that of a compiler that knows it, or 0.
+  template <int32_t known_width = 0>
+  CUTWISE_INLINE double of(const double *sums) const {
     const double n = sums[0];
     if (!(n >= least)) return kInfinite;
-    if (kind == LeafCostKind::squares) return -squares(sums) / n;
+    if (kind == LeafCostKind::squares) return -squares<known_width>(sums) / n;
     if (kind == LeafCostKind::least) return *std::min_element(sums + 1, sums + width);
     // Without the small second term, whole plateaus of cuts would look alike.
     constexpr double kGini = 0.001;
     double most = 0.0;
     for (int32_t j = 1; j < width; ++j) most = std::max(most, sums[j]);
-    return n - most + kGini * (n - squares(sums) / n);
+    return n - most + kGini * (n - squares<known_width>(sums) / n);
   }
 
  private:
   // Of all entries but the first, always in the same order.
+  template <int32_t known_width>
   CUTWISE_INLINE double squares(const double *sums) const {
+    const int32_t n = known_width > 0 ? known_width : width;
     static constexpr double kNoWeight[kLanes] = {0.0, 1.0, 1.0, 1.0};
     Lanes total, lane;
     load(total, sums);
     load(lane, kNoWeight);
     multiply(total, lane);
     square(total);
-    for (int32_t j = kLanes; j < width; j += kLanes) {
+    for (int32_t j = kLanes; j < n; j += kLanes) {
       load(lane, sums + j);
       square(lane);
       add(total, lane);
@@ -79,6 +82,15 @@ struct Sample {
   uint8_t code(int64_t row, int32_t column) const { return codes[row * n_cols + column]; }
   const double *row(int64_t at) const { return rows + at * width(); }
 };
+
+// Calls what is written for a width, with those that are common known to the compiler, and others as 0.
+template <class Body, class... Arguments>
+CUTWISE_INLINE void with_width(int32_t width, Arguments &&...arguments) {
+  if (width == 8) Body::template run<8>(arguments...);
+  else if (width == 12) Body::template run<12>(arguments...);
+  else if (width == 16) Body::template run<16>(arguments...);
+  else Body::template run<0>(arguments...);
+}
 
 // sums += sign * row, for rows and sums of `width` numbers.
 CUTWISE_INLINE void add_row(double *sums, const double *row, int32_t width) {

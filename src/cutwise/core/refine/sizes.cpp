@@ -1,5 +1,7 @@
 // A leaf more or less: the best new leaf above a node, and what it costs to do without one.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "refine/cut_tree.hpp"
 
@@ -36,71 +38,74 @@ NewSizes sizes_with_new_test(const CutTree &tree, int32_t above, const std::vect
   return sizes;
 }
 
-CUTWISE_CLONES void scan(const Sample &sample, int32_t above, const std::vector<const LeafTable *> &tables, const double *total,
-                         const NewSizes *sizes, Scratch &scratch, Insertion &best) {
-  const int32_t width = sample.width();
-  const size_t n_leaves = tables.size();
-  for (int32_t column = 0; column < sample.n_cols; ++column) {
-    const int32_t begin = sample.bin_begin[column], n_bins = sample.n_bins(column);
-    const size_t n = static_cast<size_t>(n_bins) * width;
-    scratch.tables.resize(std::max(scratch.tables.size(), n));
-    scratch.value.assign(2 * static_cast<size_t>(n_bins), 0.0);
-    double *sums = scratch.tables.data(), *above_value = scratch.value.data(), *below_value = above_value + n_bins;
-    std::fill(sums, sums + n, 0.0);
-    for (const LeafTable *table : tables) {
-      const double *bins = table->sums.data() + static_cast<int64_t>(begin) * width;
-      for (size_t j = 0; j < n; ++j) sums[j] += bins[j];
-      for (int32_t b = 0; b < n_bins; ++b) above_value[b] += table->above[begin + b];
-      for (int32_t b = 0; b < n_bins; ++b) below_value[b] += table->below[begin + b];
-    }
-    double *below = scratch.sums.data(), *rest = below + width;  // of the new leaf when it is left, or right
-    std::fill(below, below + width, 0.0);
-    std::copy(total, total + width, rest);
-    if (sizes != nullptr) scratch.weight.assign(n_leaves, 0.0);
-    for (int32_t b = 0; b + 1 < n_bins; ++b) {
-      if (sizes != nullptr)
-        for (size_t l = 0; l < n_leaves; ++l) scratch.weight[l] += tables[l]->sums[static_cast<size_t>(begin + b) * width];
-      if (sums[static_cast<size_t>(b) * width] == 0.0) continue;
-      add_row(below, sums + static_cast<size_t>(b) * width, width);
-      subtract_row(rest, sums + static_cast<size_t>(b) * width, width);
-      double left = above_value[b] + sample.cost(below), right = below_value[b] + sample.cost(rest);
-      if (sizes != nullptr) {
-        double left_size = sizes->elsewhere + below[0] * (sizes->new_size - sizes->new_has_left[column]);
-        double right_size = sizes->elsewhere + rest[0] * (sizes->new_size - sizes->new_has_right[column]);
-        for (size_t l = 0; l < n_leaves; ++l) {
-          const size_t at = l * sample.n_cols + column;
-          left_size += (scratch.cost[l] - scratch.weight[l]) * (sizes->size[l] - sizes->has_right[at]);
-          right_size += scratch.weight[l] * (sizes->size[l] - sizes->has_left[at]);
-        }
-        left += sample.price_of(left_size);
-        right += sample.price_of(right_size);
-      }
-      if (left < best.change) best = {left, above, column, b, true};
-      if (right < best.change) best = {right, above, column, b, false};
+// What a new test costs by the length of rules, beside what the leaves cost.
+class NewPrices {
+ public:
+  NewPrices(const CutTree &tree, int32_t above, const std::vector<int32_t> &leaves, int64_t &work)
+      : sample_(tree.sample()), sizes_(sizes_with_new_test(tree, above, leaves)), left_(leaves.size()) {
+    for (int32_t leaf : leaves) {
+      tables_.push_back(tree.table(leaf, work).data());
+      weight_.push_back(tree.sums(leaf)[0]);
+      total_ += weight_.back();
     }
   }
-}
+
+  // Bins of a column come in order. With the new leaf on the left, then on the right.
+  std::pair<double, double> next(int32_t column, int32_t bin) {
+    const int32_t begin = sample_.bin_begin[column];
+    if (bin == 0) std::fill(left_.begin(), left_.end(), 0.0);
+    double below = 0.0, left_size = sizes_.elsewhere, right_size = sizes_.elsewhere;
+    for (size_t l = 0; l < left_.size(); ++l) {
+      left_[l] += tables_[l][static_cast<int64_t>(begin + bin) * sample_.width()];
+      below += left_[l];
+    }
+    left_size += below * (sizes_.new_size - sizes_.new_has_left[column]);
+    right_size += (total_ - below) * (sizes_.new_size - sizes_.new_has_right[column]);
+    for (size_t l = 0; l < left_.size(); ++l) {
+      const size_t at = l * sample_.n_cols + column;
+      left_size += (weight_[l] - left_[l]) * (sizes_.size[l] - sizes_.has_right[at]);
+      right_size += left_[l] * (sizes_.size[l] - sizes_.has_left[at]);
+    }
+    return {sample_.price_of(left_size), sample_.price_of(right_size)};
+  }
+
+ private:
+  const Sample &sample_;
+  const NewSizes sizes_;
+  std::vector<const double *> tables_;
+  std::vector<double> weight_, left_;  // of the leaves, and of their rows up to a bin
+  double total_ = 0.0;
+};
 
 }  // namespace
 
 Insertion best_insertion(const CutTree &tree, int32_t above, Scratch &scratch) {
   const Sample &sample = tree.sample();
-  const int32_t width = sample.width();
   const std::vector<int32_t> leaves = tree.leaves_below(above);
-  std::vector<const LeafTable *> tables;
-  std::vector<double> total(width, 0.0);
-  scratch.cost.resize(std::max(scratch.cost.size(), leaves.size()));
-  for (size_t l = 0; l < leaves.size(); ++l) {
-    tables.push_back(&tree.table_with_costs(leaves[l], scratch.work));
-    add_row(total.data(), tree.sums(leaves[l]), width);
-    scratch.cost[l] = tree.sums(leaves[l])[0];
+  const NodeParts &whole = tree.parts(above, scratch.work);
+  const size_t n = sample.n_bins();
+  // Of the leaves: what is left of them when the new leaf is on the left, and on the right.
+  std::vector<double> rest_above(n, 0.0), rest_below(n, 0.0);
+  for (int32_t leaf : leaves) {
+    const NodeParts &parts = tree.parts(leaf, scratch.work);
+    add_numbers(rest_above.data(), parts.above.data(), static_cast<int64_t>(n));
+    add_numbers(rest_below.data(), parts.below.data(), static_cast<int64_t>(n));
   }
-  scratch.sums.resize(std::max<size_t>(scratch.sums.size(), 2 * static_cast<size_t>(width)));
-  NewSizes sizes;
-  const bool priced = sample.size_price > 0.0;
-  if (priced) sizes = sizes_with_new_test(tree, above, leaves);
+  std::optional<NewPrices> prices;
+  if (sample.size_price > 0.0) prices.emplace(tree, above, leaves, scratch.work);
   Insertion best{kInfinite, above, -1, -1, true};
-  scan(sample, above, tables, total.data(), priced ? &sizes : nullptr, scratch, best);
+  for (int32_t column = 0; column < sample.n_cols; ++column)
+    for (int32_t bin = 0; bin + 1 < sample.n_bins(column); ++bin) {
+      const size_t at = sample.bin_begin[column] + bin;
+      double left = rest_above[at] + whole.below[at], right = rest_below[at] + whole.above[at];
+      if (prices) {
+        const auto [left_price, right_price] = prices->next(column, bin);
+        left += left_price;
+        right += right_price;
+      }
+      if (left < best.change) best = {left, above, column, bin, true};
+      if (right < best.change) best = {right, above, column, bin, false};
+    }
   best.change -= tree.value_below(above);
   scratch.work += static_cast<int64_t>(leaves.size()) * sample.n_bins();
   return best;
@@ -126,13 +131,14 @@ double deletion_change(const CutTree &tree, int32_t leaf, Scratch &scratch) {
     std::copy(tree.sums(leaves[l]), tree.sums(leaves[l]) + width, sums.begin() + static_cast<int64_t>(l) * width);
   }
   const int32_t *row = tree.rows(leaf);
+  const Router route(tree, sibling);
   for (int32_t i = 0; i < tree.n_rows(leaf); ++i)
-    add_row(sums.data() + static_cast<int64_t>(place[tree.route(row[i], sibling)]) * width, sample.row(row[i]), width);
+    add_row(sums.data() + static_cast<int64_t>(place[route(row[i])]) * width, sample.row(row[i]), width);
   scratch.work += tree.n_rows(leaf);
   double with = 0.0, without = 0.0;
   for (size_t l = 0; l < leaves.size(); ++l) {
     with += tree.leaf_cost(leaves[l]);
-    without += sample.cost(sums.data() + l * width);
+    without += sample.cost.of(sums.data() + l * width);
   }
   return without - (with + tree.leaf_cost(leaf));
 }
