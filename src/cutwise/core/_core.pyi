@@ -682,8 +682,8 @@ def cheapest_tied_cut(
     matrix: Matrix,
     rows: NDArray[numpy.int32],
     costs: NDArray[numpy.int32],
-    totals: NDArray[numpy.int64],
     most_costs: NDArray[numpy.int32],
+    totals: NDArray[numpy.int64],
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],
     features: NDArray[numpy.int32],
@@ -703,13 +703,27 @@ def cheapest_tied_cut(
     matrix: Matrix,
     rows: NDArray[numpy.int32],
     costs: NDArray[numpy.int64],
-    totals: NDArray[numpy.int64],
     most_costs: NDArray[numpy.int64],
+    totals: NDArray[numpy.int64],
     coordinates: NDArray[numpy.float64],
     survivors: NDArray[numpy.int32],
     features: NDArray[numpy.int32],
     thresholds: NDArray[numpy.float64],
 ) -> int: ...
+
+def cheapest_tied_cut_of_clusters(
+    sums: NDArray[numpy.int64],
+    totals: NDArray[numpy.int64],
+    coordinates: NDArray[numpy.float64],
+    survivors: NDArray[numpy.int32],
+    features: NDArray[numpy.int32],
+    thresholds: NDArray[numpy.float64],
+) -> int:
+    """
+    What cheapest_tied_cut gives where all rows of a node are with survivors and the cuts part none from its center.
+
+    sums (k, k): what the rows of each cluster cost by every cluster.
+    """
 
 def least_depth_score(
     induced: NDArray[numpy.int64],

@@ -47,37 +47,95 @@ CUTWISE_CLONES SideCosts side_costs(const int64_t *sums, const int64_t *total, c
   return least;
 }
 
+// The cuts that tie, by column and threshold, and the cheapest of those looked at.
+struct TiedCuts {
+  const In2<double> &coordinates;  // (k, d)
+  std::vector<int32_t> survivors;
+  const int32_t *features;
+  const double *thresholds;
+  int64_t n_cuts;
+
+  TiedCuts(const In2<double> &center_coordinates, const In1<int64_t> &totals, const In1<int32_t> &surviving,
+           const In1<int32_t> &of_columns, const In1<double> &at)
+      : coordinates(center_coordinates),
+        survivors(survivors_of(surviving, static_cast<int64_t>(center_coordinates.shape(0)))),
+        features(of_columns.data()),
+        thresholds(at.data()),
+        n_cuts(static_cast<int64_t>(of_columns.size())) {
+    require(of_columns.size() == at.size(), "features and thresholds have one length");
+    require(totals.size() == coordinates.shape(0), "totals has one entry per cluster");
+    const auto d = static_cast<int32_t>(coordinates.shape(1));
+    for (int64_t i = 0; i < n_cuts; ++i)
+      require(features[i] >= 0 && features[i] < d && (i == 0 || features[i - 1] <= features[i]),
+              "features are columns of the table, in increasing order");
+    for (int32_t c : survivors) total_.push_back(totals(c));
+  }
+
+  // settle(first, last, the survivors' coordinates): the cuts first .. last - 1 of one column
+  template <class Settle>
+  int64_t run(Settle &&settle) {
+    std::vector<double> at(survivors.size());
+    for (int64_t begin = 0, end; begin < n_cuts; begin = end) {
+      for (end = begin; end < n_cuts && features[end] == features[begin];) ++end;
+      for (size_t j = 0; j < at.size(); ++j) at[j] = coordinates(survivors[j], features[begin]);
+      settle(begin, end, at);
+    }
+    return best_;
+  }
+
+  // sums: what the rows of one side of the cut cost by each survivor
+  void offer(int64_t cut, const std::vector<int64_t> &sums, const std::vector<double> &at, bool is_left) {
+    const SideCosts least =
+        side_costs(sums.data(), total_.data(), at.data(), static_cast<int64_t>(at.size()), thresholds[cut], is_left);
+    if (least.own == kNone || least.other == kNone) return;
+    const int64_t score = least.own + least.other;
+    if (best_ >= 0 && (score > best_score_ || (score == best_score_ && cut > best_))) return;
+    best_score_ = score;
+    best_ = cut;
+  }
+
+  std::vector<int64_t> total_{};  // by survivor, over the node's rows
+  int64_t best_ = -1, best_score_ = kNone;
+};
+
+// Of cuts that part no row from its center, all of a node's rows being with theirs: whole clusters change sides.
+int64_t settle_by_cluster(TiedCuts &tied, const In2<int64_t> &sums_by_cluster) {
+  const std::vector<int32_t> &survivors = tied.survivors;
+  const auto m = static_cast<int64_t>(survivors.size());
+  std::vector<int64_t> order(m), sums(m);
+  return tied.run([&](int64_t begin, int64_t end, const std::vector<double> &at) {
+    std::iota(order.begin(), order.end(), int64_t{0});
+    std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return at[a] < at[b]; });
+    std::fill(sums.begin(), sums.end(), int64_t{0});
+    auto next = order.cbegin();
+    for (int64_t cut = begin; cut < end; ++cut) {
+      for (; next != order.cend() && at[*next] <= tied.thresholds[cut]; ++next)
+        for (int64_t j = 0; j < m; ++j) sums[j] += sums_by_cluster(survivors[*next], survivors[j]);
+      tied.offer(cut, sums, at, true);
+    }
+  });
+}
+
 template <class Cost>
 struct TieSettler {
+  TiedCuts &tied;
   const Encoded &encoded;
   const Matrix &matrix;
   const int32_t *rows;
   int64_t n;
   const Cost *costs;  // (n_rows, k), none negative
   int64_t k;
-  const int64_t *totals;      // (k,): over the node's rows
-  Cost *most_costs;           // (n_rows,): 1 more than the largest cost of the row; 0: not known yet
-  const double *coordinates;  // (k, d)
-  std::vector<int32_t> survivors;
-  const int32_t *features;
-  const double *thresholds;
-  int64_t n_cuts;
+  Cost *most_costs;  // (n_rows,): 1 more than the largest cost of the row; 0: not known yet
 
   int64_t run() {
-    m_ = static_cast<int64_t>(survivors.size());
-    contiguous_ = survivors.back() - survivors.front() + 1 == m_;
-    for (int32_t c : survivors) total_.push_back(totals[c]);
-    for (int64_t begin = 0, end; begin < n_cuts; begin = end) {
-      for (end = begin; end < n_cuts && features[end] == features[begin];) ++end;
-      settle(begin, end);
-    }
-    return best_;
+    m_ = static_cast<int64_t>(tied.survivors.size());
+    contiguous_ = tied.survivors.back() - tied.survivors.front() + 1 == m_;
+    return tied.run([&](int64_t begin, int64_t end, const std::vector<double> &at) { settle(begin, end, at); });
   }
 
   // The tied cuts begin .. end - 1 of one column. Between two neighboring ones lies a segment of rows; those of the fullest
   // are never added up, for what all rows cost is known.
-  void settle(int64_t begin, int64_t end) {
-    const int32_t feature = features[begin];
+  void settle(int64_t begin, int64_t end, const std::vector<double> &at) {
     const int64_t n_segments = end - begin + 1;
     const std::vector<int32_t> segment_of_row = segments(begin, end);
     std::vector<int64_t> first(n_segments + 1, 0);
@@ -90,41 +148,33 @@ struct TieSettler {
     for (int64_t i = 0; i < n; ++i)
       if (segment_of_row[i] != fullest) ordered[next[segment_of_row[i]]++] = rows[i];
     if (none_can_win(ordered.data(), first[fullest], first.back())) return;
-    std::vector<double> at(m_);
-    for (int64_t j = 0; j < m_; ++j) at[j] = coordinates[static_cast<int64_t>(survivors[j]) * encoded.n_cols() + feature];
     for (const bool from_left : {true, false}) {
       std::vector<int64_t> sums(m_, 0);
       for (int64_t s = from_left ? 0 : n_segments - 1; s != fullest; s += from_left ? 1 : -1) {
         for (int64_t i = first[s]; i < first[s + 1]; ++i) add_row(ordered[i], sums);
-        const int64_t cut = begin + (from_left ? s : s - 1);
-        const SideCosts least = side_costs(sums.data(), total_.data(), at.data(), m_, thresholds[cut], from_left);
-        if (least.own == kNone || least.other == kNone) continue;
-        const int64_t score = least.own + least.other;
-        if (best_ >= 0 && (score > best_score_ || (score == best_score_ && cut > best_))) continue;
-        best_score_ = score;
-        best_ = cut;
+        tied.offer(begin + (from_left ? s : s - 1), sums, at, from_left);
       }
     }
   }
 
   // The rest costs at least what all rows cost less what the others, left and right of it, do at most.
   bool none_can_win(const int32_t *others, int64_t n_left, int64_t n_others) {
-    if (best_ < 0) return false;
+    if (tied.best_ < 0) return false;
     int64_t left = 0, right = 0;
     for (int64_t i = 0; i < n_others; ++i) {
       Cost &most = most_costs[others[i]];
       if (most == 0) most = largest(costs + static_cast<int64_t>(others[i]) * k, k) + 1;
       (i < n_left ? left : right) += most - 1;
     }
-    return *std::min_element(total_.begin(), total_.end()) - std::max(left, right) >= best_score_;
+    return *std::min_element(tied.total_.begin(), tied.total_.end()) - std::max(left, right) >= tied.best_score_;
   }
 
   // The segment of every row of the node: the number of cuts that it lies right of.
   std::vector<int32_t> segments(int64_t begin, int64_t end) const {
-    const int32_t feature = features[begin];
+    const int32_t feature = tied.features[begin];
     const Column &column = encoded.columns[feature];
     const double *low = encoded.low.data() + column.value_begin, *high = encoded.high.data() + column.value_begin;
-    const double *first = thresholds + begin, *last = thresholds + end;
+    const double *first = tied.thresholds + begin, *last = tied.thresholds + end;
     const auto segment = [&](double value) { return static_cast<int32_t>(std::lower_bound(first, last, value) - first); };
     std::vector<int32_t> of_bin(column.n_bins);  // -1: a cut goes through the bin
     for (int32_t bin = 0; bin < column.n_bins; ++bin)
@@ -143,16 +193,14 @@ struct TieSettler {
   void add_row(int32_t row, std::vector<int64_t> &sums) const {
     const Cost *of_row = costs + static_cast<int64_t>(row) * k;
     if (contiguous_) {
-      add_costs(of_row + survivors.front(), m_, sums.data());
+      add_costs(of_row + tied.survivors.front(), m_, sums.data());
       return;
     }
-    for (int64_t j = 0; j < m_; ++j) sums[j] += of_row[survivors[j]];
+    for (int64_t j = 0; j < m_; ++j) sums[j] += of_row[tied.survivors[j]];
   }
 
   int64_t m_ = 0;
   bool contiguous_ = false;
-  std::vector<int64_t> total_{};
-  int64_t best_ = -1, best_score_ = kNone;
 };
 
 }  // namespace
@@ -165,39 +213,28 @@ void bind_ties(nb::module_ &m) {
     using Cost = decltype(zero);
     m.def(
         "cheapest_tied_cut",
-        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs, In1<int64_t> totals,
-           Out1<Cost> most_costs, In2<double> coordinates, In1<int32_t> survivors, In1<int32_t> features,
+        [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs, Out1<Cost> most_costs,
+           In1<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, In1<int32_t> features,
            In1<double> thresholds) {
           require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows && most_costs.shape(0) == costs.shape(0),
                   "costs has one line per encoded row");
-          require(totals.size() == costs.shape(1) && coordinates.shape(0) == costs.shape(1),
-                  "totals has one entry per cluster");
-          require(features.size() == thresholds.size(), "features and thresholds have one length");
+          require(coordinates.shape(0) == costs.shape(1), "coordinates has one line per cluster");
           require(static_cast<int64_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
           require_same_table(encoded, matrix);
-          for (size_t i = 0; i < features.size(); ++i)
-            require(features(i) >= 0 && features(i) < encoded.n_cols() && (i == 0 || features(i - 1) <= features(i)),
-                    "features are columns of the table, in increasing order");
-          std::vector<int32_t> clusters = survivors_of(survivors, static_cast<int64_t>(costs.shape(1)));
+          TiedCuts tied(coordinates, totals, survivors, features, thresholds);
           nb::gil_scoped_release release;
-          TieSettler<Cost> settler{encoded,
+          TieSettler<Cost> settler{tied,
+                                   encoded,
                                    matrix,
                                    rows.data(),
                                    static_cast<int64_t>(rows.size()),
                                    costs.data(),
                                    static_cast<int64_t>(costs.shape(1)),
-                                   totals.data(),
-                                   most_costs.data(),
-                                   coordinates.data(),
-                                   std::move(clusters),
-                                   features.data(),
-                                   thresholds.data(),
-                                   static_cast<int64_t>(features.size())};
+                                   most_costs.data()};
           return settler.run();
         },
-        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("totals"),
-        nb::arg("most_costs").noconvert(), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("features"),
-        nb::arg("thresholds"), doc);
+        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("most_costs").noconvert(),
+        nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("features"), nb::arg("thresholds"), doc);
   };
   for_costs(int32_t{}, R"(Of several cuts the first one whose sides cost least, each side served by its best surviving center.
 
@@ -205,4 +242,17 @@ costs (n_rows, k), none negative; totals (k,): their sums over the node's rows. 
 zeros at first; the largest cost of a row, and 1, once it was needed; kept from node to node. features, thresholds: the cuts,
 by column, then by threshold. Other arguments as in fewest_mistakes.)");
   for_costs(int64_t{}, "");
+  m.def(
+      "cheapest_tied_cut_of_clusters",
+      [](In2<int64_t> sums, In1<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, In1<int32_t> features,
+         In1<double> thresholds) {
+        require(sums.shape(0) == coordinates.shape(0) && sums.shape(1) == sums.shape(0), "sums has one line per cluster");
+        TiedCuts tied(coordinates, totals, survivors, features, thresholds);
+        return settle_by_cluster(tied, sums);
+      },
+      nb::arg("sums"), nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("features"),
+      nb::arg("thresholds"),
+      R"(What cheapest_tied_cut gives where all rows of a node are with survivors and the cuts part none from its center.
+
+sums (k, k): what the rows of each cluster cost by every cluster.)");
 }

@@ -59,7 +59,7 @@ class MistakeCriterion:
         if len(features) > 1 and provider.has_costs and provider.size(node.number) > 0:
             if node.number not in self._cost_totals:
                 self._cost_totals[node.number] = provider.totals(node.number, self._cost_payload)
-            tie = CheapestTie(self._mistakes, node, self._cost_totals[node.number], features, thresholds)
+            tie = CheapestTie(self._mistakes, node, self._cost_totals[node.number], features, thresholds, mistakes)
             chosen = provider.search(node.number, tie)
         cut = SeparatingCut.at(
             int(features[chosen]), float(thresholds[chosen]), self._coordinates, node.survivors, mistakes
@@ -109,7 +109,8 @@ class FewestMistakes:
 class CheapestTie:
     """Which of some cuts has sides that cost least, each served by its best surviving cluster; the first of equals.
 
-    ``cost_totals`` (k,) int64: what all rows of the node cost by every cluster.
+    ``cost_totals`` (k,) int64: what all rows of the node cost by every cluster. ``n_separated``: weight of the rows
+    that each cut separates from their centers.
     """
 
     mistakes: Mistakes
@@ -117,15 +118,18 @@ class CheapestTie:
     cost_totals: Int64
     features: Int32
     thresholds: Float64
+    n_separated: int
 
     def among(self, memory: MemoryProvider, rows: Int32) -> int:
         """See :class:`cutwise.tree.provider.Search`."""
+        clusters = memory.state_of(self.mistakes)
+        tied = (self.cost_totals, self.mistakes.coordinates, self.node.survivors, self.features, self.thresholds)
+        if self.n_separated == 0 and clusters.are_whole(self.node, rows):
+            return core.cheapest_tied_cut_of_clusters(clusters.costs_by_cluster(), *tied)
         excess: npt.NDArray[Any] = memory.costs.excess
         return core.cheapest_tied_cut(
-            memory.table.encoded, memory.table.matrix, rows, excess, self.cost_totals,
-            memory.state_of(self.mistakes).most_costs(), self.mistakes.coordinates, self.node.survivors, self.features,
-            self.thresholds,
-        )  # fmt: skip
+            memory.table.encoded, memory.table.matrix, rows, excess, clusters.most_costs(), *tied
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,9 +194,11 @@ class MistakeRows:
         self._memory = memory
         self._coordinates = coordinates
         self._cluster = memory.labels.copy()
+        self._sizes = np.bincount(memory.labels[memory.labels >= 0], minlength=len(coordinates))
         self._histogram, self._totals = memory.new_histogram(len(coordinates), width=1)
         self._already_mistaken: dict[int, Int32] = {}
         self._most_costs: npt.NDArray[Any] | None = None
+        self._costs_by_cluster: Int64 | None = None
 
     def most_costs(self) -> npt.NDArray[Any]:
         """By row: what it costs at most, 0 where nobody asked yet."""
@@ -200,6 +206,22 @@ class MistakeRows:
             excess = self._memory.costs.excess
             self._most_costs = np.zeros(len(excess), dtype=excess.dtype)
         return self._most_costs
+
+    def are_whole(self, node: SeparationNode, rows: Int32) -> bool:
+        """Whether a node has just the rows of its survivors, and so many that clusters are better moved whole."""
+        if len(self._already_mistaken[node.number]) or len(node.survivors) ** 2 > len(rows):
+            return False
+        return int(self._sizes[node.survivors].sum()) == len(rows)
+
+    def costs_by_cluster(self) -> Int64:
+        """What the rows labeled with each cluster cost by every cluster, shape (k, k); noise has no part in it."""
+        if self._costs_by_cluster is None:
+            labels = self._memory.labels
+            rows = np.flatnonzero(labels >= 0).astype(np.int32)
+            self._costs_by_cluster = core.level_costs(
+                labels[rows], rows, self._memory.costs.excess, len(self._coordinates)
+            )
+        return self._costs_by_cluster
 
     def by_level(self, category: Category, rows: Int32) -> Int64:
         """Weight of the rows of a node by level and cluster, of those that are with their clusters yet."""
