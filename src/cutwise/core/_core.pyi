@@ -71,6 +71,12 @@ class Encoded:
     def n_cols(self) -> int: ...
 
     @property
+    def asked(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+        """
+        Of bins alone: those that searches would look into, and bounds on the cuts inside.
+        """
+
+    @property
     def low(self) -> NDArray[numpy.float64]: ...
 
     @property
@@ -115,6 +121,13 @@ def encode(matrix: Matrix, bundle: bool = True, n_jobs: int = 1) -> Encoded:
     compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its
     default value in any row (one-hot groups), share one byte a row; this changes the layout, never the bins. Bins are planned
     on a sample of rows that depends on the shape alone, and made true while all rows are read.
+    """
+
+def bins_alone(begin: NDArray[numpy.int64], low: NDArray[numpy.float64], high: NDArray[numpy.float64]) -> Encoded:
+    """
+    Bins of rows that are elsewhere, each with a slot: searches find the best cut between them, from histograms.
+
+    begin (d + 1,): the first bin of each column; low, high (n_bins,): the least and the largest value of the rows in each.
     """
 
 def encode_levels(
@@ -725,25 +738,24 @@ def cheapest_tied_cut_of_clusters(
     sums (k, k): what the rows of each cluster cost by every cluster.
     """
 
-def least_depth_score(
-    induced: NDArray[numpy.int64],
-    left_low: NDArray[numpy.int64],
-    left_high: NDArray[numpy.int64],
-    n_left: NDArray[numpy.int64],
-    feature: NDArray[numpy.int32],
-    threshold: NDArray[numpy.float64],
-    current: int,
-    points: int,
-    centers: int,
+def best_cut_of_sides(
+    bins: Encoded,
+    matrix: Matrix,
+    sums: NDArray[numpy.int64],
+    base: int,
+    coordinates: NDArray[numpy.float64],
+    survivors: NDArray[numpy.int32],
     penalty: float,
     kills_left: NDArray[numpy.uint8],
     kills_right: NDArray[numpy.uint8],
-) -> tuple[int, NDArray[numpy.float64]]:
+    valid: NDArray[numpy.float64],
+    limits: Limits | None,
+) -> tuple[int, float] | None:
     """
-    The cut of least Price + penalty * DExp among some, as best_induced_cut compares them, and the score of each.
+    The cut of best_induced_cut around bins alone: feature and threshold, or None when no valid cut parts the centers.
 
-    induced: cost of a cut; n_left: centers on its left. Where left_low < left_high, the points on the left, the score is a lower bound on
-    those of several cuts, none of which is chosen. Gives its position, -1 where there is none.
+    sums (n_bins, 2 k + 1): as add_to_tallies gives them with an order. base: what all rows cost at least. valid (2, d, k): by column and
+    number of centers on the left, the first threshold that is valid, and the end of these.
     """
 
 @overload

@@ -26,8 +26,7 @@ from cutwise.table.table import ColumnKind
 from cutwise.tree.criteria.disagreement import FewestDisagree
 from cutwise.tree.criteria.induced import LeastInduced, NearestTwo
 from cutwise.tree.criteria.mistakes import CheapestTie, FewestByModes, FewestMistakes
-from cutwise.tree.criteria.surrogate import CheapestCut
-from cutwise.tree.limits import Limits
+from cutwise.tree.criteria.surrogate import CheapestCut, leaf_cut
 from cutwise.tree.provider import AllRows, CostPayload, Gap, LeafCut, NodeSums, SeparatingCut, SeparationNode
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
@@ -49,20 +48,6 @@ OPENED = 1 << 18
 
 MOST_BYTES = 1 << 26
 """Sums that one pass adds up: of as many nodes as there is room for."""
-
-
-@dataclass(frozen=True, order=True)
-class Wish:
-    """A range of a column that is to be looked into.
-
-    ``bound``: no cut inside is better. ``n``: rows in it.
-    """
-
-    bound: float
-    column: int
-    low: float
-    high: float
-    n: int
 
 
 class Rows(Protocol):
@@ -98,35 +83,30 @@ class Source(Protocol):
 
 @dataclass(eq=False)
 class Pieces:
-    """The values of a node in one column, in order: single ones, and closed ranges, where ``low`` is below ``high``.
+    """The values of a node by column, in order: single ones, and closed ranges, where ``low`` is below ``high``.
 
-    ``low``, ``high`` (p,): no row of the node is in between. ``sums`` (p, 2 + w): rows, weight, and what rows add.
+    ``column``, ``low``, ``high`` (p,): no row of the node is in between. ``sums`` (p, 2 + w): rows, weight, and what
+    rows add.
     """
 
+    column: Int32
     low: Float64
     high: Float64
     sums: Int64
 
-    @property
-    def is_closed(self) -> npt.NDArray[np.bool_]:
-        """By piece."""
-        return self.low < self.high
+    def of(self, column: int) -> slice:
+        """Those of a column."""
+        return slice(*np.searchsorted(self.column, [column, column + 1]))
 
-    @property
-    def added(self) -> Int64:
-        """What the rows of every piece add, (p, w)."""
-        return self.sums[:, 2:]
-
-    def wish(self, column: int, i: int, bound: float = -math.inf) -> Wish:
-        """The range of a piece of a column."""
-        return Wish(bound, column, float(self.low[i]), float(self.high[i]), int(self.sums[i, 0]))
-
-    def look_into(self, low: float, opened: Pieces) -> None:
-        """Put what a closed range holds in its place."""
-        i = int(np.searchsorted(self.low, low))
-        for name in ("low", "high", "sums"):
-            own = getattr(self, name)
-            setattr(self, name, np.concatenate([own[:i], getattr(opened, name), own[i + 1 :]]))
+    def look_into(self, ranges: Int64, opened: Pieces) -> None:
+        """Put what closed ranges hold in their place."""
+        others = np.delete(np.arange(len(self.low)), ranges)
+        order = np.lexsort([np.append(getattr(self, of)[others], getattr(opened, of)) for of in ("low", "column")])
+        place = np.argsort(order)
+        for name, own in list(vars(self).items()):
+            both = np.empty((len(order), *own.shape[1:]), dtype=own.dtype)
+            both[place[: len(others)]], both[place[len(others) :]] = own[others], getattr(opened, name)
+            setattr(self, name, both)
 
 
 LABELS, COSTS, SIDES, BASE = "labels", "costs", "sides", "base"
@@ -136,7 +116,7 @@ LABELS, COSTS, SIDES, BASE = "labels", "costs", "sides", "base"
 class Node:
     """A node: the rows that pass the tests above it, by what they add up to.
 
-    ``totals``: by kind, the sums over all rows; ``pieces``: the same by column and piece. ``order`` (d, k): its
+    ``totals``: by kind, the sums over all rows; ``pieces``: the same by piece. ``order`` (d, k): its
     survivors along every column, the last repeated, where these are to be separated by what rows lose. ``gap``: the
     neighboring values of its test, once rows were seen to part there.
     """
@@ -144,7 +124,7 @@ class Node:
     def __init__(self, number: int) -> None:
         self.number = number
         self.totals: dict[str, Int64] = {}
-        self.pieces: dict[str, list[Pieces]] = {}
+        self.pieces: dict[str, Pieces] = {}
         self.survivors: Int32 | None = None
         self.order: Int32 | None = None
         self.test: NodeTest | None = None
@@ -186,6 +166,7 @@ class PassProvider:
         self._source = source
         self._k = source.n_clusters
         self._owner = object()  # of what the source keeps of rows
+        self._no_rows = core.as_matrix(np.empty((0, len(source.kinds))))
         self._made: list[Node] = []
         self._root = self._new_node()
         self._nodes: list[Node] = [self._root]
@@ -285,15 +266,15 @@ class PassProvider:
         kind = _KINDS[type(search)]
         while True:
             self._columns(own, kind)
-            found, wishes = self._look(own, search)
-            if not wishes:
+            found, asked = self._look(own, search)
+            if not len(asked):
                 break
             # Others will ask alike: what is known of them says which ranges.
-            asked = {own: wishes}
+            of_nodes = {own: asked}
             for other in self._open():
                 if other is not own and kind in other.pieces and (like := _of_node(search, other)) is not None:
-                    asked[other] = self._look(other, like)[1]
-            self._look_into(kind, asked)
+                    of_nodes[other] = self._look(other, like)[1]
+            self._look_into(kind, of_nodes)
         if isinstance(found, LeafCut) and own.children is None:
             self._split(own, found.test)
             total = own.totals[kind][2:]
@@ -322,7 +303,7 @@ class PassProvider:
             self._add_up("sums of nodes", (), None, kind)
         return node.totals[kind]
 
-    def _columns(self, node: Node, kind: str) -> list[Pieces]:
+    def _columns(self, node: Node, kind: str) -> None:
         """The columns of a node, and by the same pass those of all that are open."""
         if kind not in node.pieces:
             others = [n for n in self._open() if kind not in n.pieces and n is not node]
@@ -335,7 +316,6 @@ class PassProvider:
             # Of nodes that are separated by labels, costs of all rows settle ties.
             more = {SIDES: BASE, LABELS: None if node.survivors is None else COSTS}.get(kind)
             self._add_up("sums of nodes", [node, *others[: room - 1]], kind, more)
-        return node.pieces[kind]
 
     def _split(self, node: Node, test: NodeTest) -> None:
         """Make the children of a node, unless they were made ahead."""
@@ -344,13 +324,14 @@ class PassProvider:
         if node.children is not None:
             self._owner = object()  # rows went to other children
         node.test, node.children, node.gap = test, (self._new_node(), self._new_node()), None
-        for kind, columns in node.pieces.items():
-            pieces = columns[test.feature]
-            if (pieces.is_closed & (pieces.low <= test.threshold) & (test.threshold < pieces.high)).any():
+        for kind, pieces in node.pieces.items():
+            own = pieces.of(test.feature)
+            low, high, sums = pieces.low[own], pieces.high[own], pieces.sums[own]
+            if ((low <= test.threshold) & (test.threshold < high)).any():
                 continue
-            left = pieces.high <= test.threshold
+            left = high <= test.threshold
             for child, side in zip(node.children, (left, ~left), strict=True):
-                child.totals[kind] = pieces.sums[side].sum(axis=0)
+                child.totals[kind] = sums[side].sum(axis=0)
 
     def _passed(self, what: str) -> Iterator[tuple[Rows, Int32]]:
         """All rows once, and the number of the node that each is in."""
@@ -418,35 +399,35 @@ class PassProvider:
                     )  # fmt: skip
         for node, total in zip(whole, totals, strict=True):
             node.totals[str(in_all)] = total[0]
+        column = np.repeat(np.arange(self.n_columns, dtype=np.int32), np.diff(source.begin))
         for node, of_node in zip(nodes, bins, strict=True):
-            pieces = []
-            for start, end in pairwise(source.begin.tolist()):
-                held = start + np.flatnonzero(of_node[start:end, 0])
-                pieces.append(Pieces(source.low[held], source.high[held], of_node[held]))
-            node.pieces[str(by_bin)], node.totals[str(by_bin)] = pieces, pieces[0].sums.sum(axis=0)
+            held = np.flatnonzero(of_node[:, 0])
+            node.pieces[str(by_bin)] = Pieces(column[held], source.low[held], source.high[held], of_node[held])
+            node.totals[str(by_bin)] = of_node[: source.begin[1]].sum(axis=0)
 
-    def _look_into(self, kind: str, asked: Mapping[Node, Sequence[Wish]]) -> None:
+    def _look_into(self, kind: str, asked: Mapping[Node, Int64]) -> None:
         """Tally closed ranges of nodes by value, those of many rows by parts, even in the order of float64."""
-        nodes, wishes, first, room = list(asked), list[Wish](), [0], OPENED
-        for node in nodes:
-            taken = list[Wish]()
-            for wish in sorted(asked[node]):
-                cells = wish.n if wish.n <= TALLIED else PARTS
-                if cells <= room or not (wishes or taken):
-                    taken.append(wish)
-                    room -= cells
-            wishes += sorted(taken, key=lambda wish: (wish.column, wish.low))
-            first.append(len(wishes))
-        column = np.array([wish.column for wish in wishes], dtype=np.int32)
-        low, high = (np.array([getattr(wish, end) for wish in wishes]) for end in ("low", "high"))
-        parts = np.where([wish.n > TALLIED for wish in wishes], PARTS, 0).astype(np.uint64)
+        nodes, taken, room = list(asked), list[Int64](), OPENED
+        for node, wanted in asked.items():
+            n_rows = node.pieces[kind].sums[wanted, 0]
+            cells = np.append(0, np.cumsum(np.where(n_rows <= TALLIED, n_rows, PARTS)))
+            n_taken = max(int(np.searchsorted(cells, room, side="right")) - 1, 0 if taken else 1)
+            taken.append(np.sort(wanted[:n_taken]))
+            room -= cells[n_taken]
+        first = np.cumsum([0, *map(len, taken)])
+        ranges = [(node.pieces[kind], own) for node, own in zip(nodes, taken, strict=True)]
+        column, low, high = (
+            np.concatenate([getattr(pieces, name)[own] for pieces, own in ranges]) for name in ("column", "low", "high")
+        )
+        n_rows = np.concatenate([pieces.sums[own, 0] for pieces, own in ranges])
+        parts = np.where(n_rows > TALLIED, PARTS, 0).astype(np.uint64)
         step = np.maximum((place_of(high) - place_of(low)) // np.maximum(parts, 1), 1)
         step[parts == 0] = 1
         layers, found = self._layers(nodes), list[Opened]()
         for rows, numbers in self._passed("ranges of values"):
             for layer in layers:
                 at, which, x = core.rows_in_ranges(
-                    core.as_matrix(rows.read("values")), layer[numbers], np.array(first), column, low, high
+                    core.as_matrix(rows.read("values")), layer[numbers], first, column, low, high
                 )
                 if not len(at):
                     continue
@@ -467,136 +448,64 @@ class PassProvider:
                 while len(found) > 1 and 2 * len(found[-1].low) >= len(found[-2].low):  # what is large is merged rarely
                     found[-2:] = [found[-2].merged(found[-1])]
         opened = reduce(Opened.merged, found[::-1])
-        for i, wish in enumerate(wishes):
-            node = nodes[int(np.searchsorted(first, i, side="right")) - 1]
-            own = slice(*np.searchsorted(opened.which, [i, i + 1]))
-            node.pieces[kind][wish.column].look_into(
-                wish.low, Pieces(opened.low[own], opened.high[own], opened.sums[own])
-            )
-            node.contents.pop(wish.column, None)
+        for i, node in enumerate(nodes):
+            own = slice(*np.searchsorted(opened.which, first[i : i + 2]))
+            inside = Pieces(column[opened.which[own]], opened.low[own], opened.high[own], opened.sums[own])
+            node.pieces[kind].look_into(taken[i], inside)
+            for f in column[first[i] : first[i + 1]].tolist():
+                node.contents.pop(f, None)
 
     def _tell_rows_apart(self, node: Node, column: int, n: int) -> list[set[int]]:
         """Up to n hashes of what the rows of every piece of a column hold."""
         if column not in node.contents:
-            pieces = node.pieces[SIDES][column]
-            found: list[set[int]] = [set() for _ in pieces.low]
+            high = node.pieces[SIDES].high[node.pieces[SIDES].of(column)]
+            found: list[set[int]] = [set() for _ in high]
             layers = self._layers([node])
             for rows, numbers in self._passed("distinct rows"):
                 at = np.flatnonzero(np.any([layer[numbers] >= 0 for layer in layers], axis=0))
                 if not len(at):
                     continue
                 hashes = core.row_hashes(core.as_matrix(np.ascontiguousarray(rows.read("values")[at])), 1)
-                piece = np.searchsorted(pieces.high, rows.read("values")[at, column].astype(np.float64))
+                piece = np.searchsorted(high, rows.read("values")[at, column].astype(np.float64))
                 for i in np.unique(piece).tolist():
                     if len(found[i]) < n:
                         found[i] |= set(np.unique(hashes[piece == i])[:n].tolist())
             node.contents[column] = found
         return node.contents[column]
 
-    def _allowed(self, node: Node, kind: str, limits: Limits | None) -> list[tuple[int, Pieces]]:
-        """The columns of a node that may be cut."""
-        mask = None if limits is None else limits.columns
-        return [(f, pieces) for f, pieces in enumerate(node.pieces[kind]) if mask is None or mask[f]]
-
     # Searches ---------------------------------------------------------------------------------------------------------
 
-    def _look(self, node: Node, search: Any) -> tuple[Any, list[Wish]]:
-        """What is found as far as is known, and the ranges that may hold something better."""
-        if isinstance(search, CheapestCut):
-            return self._cheapest(node, COSTS, _CostOfSides(), search.limits)
-        if isinstance(search, FewestDisagree):
-            return self._cheapest(node, LABELS, _Disagreement(search.gini), search.limits)
-        if isinstance(search, FewestMistakes):
-            return self._fewest_mistakes(node, search)
+    def _look(self, node: Node, search: Any) -> tuple[Any, Int64]:
+        """What is found as far as is known, and the ranges that may hold something better: what promises most first."""
         if isinstance(search, CheapestTie):
-            return self._cheapest_tie(node, search), []
-        assert isinstance(search, LeastInduced)
-        return self._least_induced(node, search)
-
-    def _cheapest(
-        self, node: Node, kind: str, score: _CostOfSides | _Disagreement, limits: Limits | None
-    ) -> tuple[Any, list[Wish]]:
-        """The cut whose sides cost least; see ``cuts/surrogate.cpp``."""
-        best: tuple[Any, ...] | None = None
-        closed: list[tuple[Int64, int, Pieces, npt.NDArray[np.intp]]] = []  # bounds, column, its pieces, which of them
-        first: dict[int, Wish | None] = {}  # by column: the range that its lowest cut is in
-        total = node.totals[kind][2:]
-        for f, pieces in self._allowed(node, kind, limits):
-            sums = pieces.added
-            upto = np.cumsum(sums, axis=0)
-            counts = _counted(pieces, limits)
-            cuts = np.flatnonzero(_are_allowed(limits, counts[1:-1], counts[-1], 1, 1))
-            if len(cuts):
-                left, right = upto[cuts], total - upto[cuts]
-                cost, second = score.cut(left, right)
-                i = int(np.lexsort((second, cost))[0])
-                high = float(pieces.high[cuts[i]])
-                key = (int(cost[i]), float(second[i]), f, high)
-                if best is None or key < best[:4]:
-                    best = (*key, score.label(left[i]), score.label(right[i]))
-            at = np.flatnonzero(pieces.is_closed & _may_hold(limits, counts, 1, 1))
-            if len(at):
-                closed.append((score.bounds(upto[at] - sums[at], total - upto[at]), f, pieces, at))
-            first[f] = pieces.wish(f, 0) if len(at) and at[0] == 0 else None
-        uncut = int(score.cut(total[None], np.zeros((1, self._k), np.int64))[0][0])
-        limit = math.inf if best is None else best[0]
-        if not score.has_second and limit >= uncut:
-            limit = uncut - 1
-        wishes = [
-            pieces.wish(f, i, bound)
-            for bounds, f, pieces, at in closed
-            for i, bound in zip(at[bounds <= limit].tolist(), bounds[bounds <= limit].tolist(), strict=True)
-        ]
-        if not wishes and not score.has_second and (best is None or best[0] >= uncut):
-            # All cuts cost the same: the lowest of the lowest column is wanted.
-            for f, lowest in first.items():
-                if best is not None and best[2] < f:
-                    break
-                if lowest is not None:
-                    return None, [lowest]
-        cut = None if best is None else LeafCut(NodeTest(best[2], best[3]), best[0], best[1], best[4], best[5])
-        return cut, wishes
-
-    def _fewest_mistakes(self, node: Node, search: FewestMistakes) -> tuple[Any, list[Wish]]:
-        """All cuts that part the fewest rows from their centers; see ``cuts/mistakes.cpp``."""
-        survivors, fewest, limits = search.node.survivors, -1, search.node.limits
-        tied: list[tuple[int, Float64]] = []
-        closed: list[Wish] = []
-        for f, pieces in self._allowed(node, LABELS, limits):
-            center = search.mistakes.coordinates[survivors, f]
-            if center.min() == center.max():
-                continue
-            sums = pieces.added[:, survivors]
-            upto = np.vstack([np.zeros(len(survivors), dtype=np.int64), np.cumsum(sums, axis=0)])
-            total, is_closed = upto[-1], pieces.is_closed
-            # Cuts lie behind values of rows, and behind centers that are in no closed range.
-            thresholds = np.unique(np.concatenate([pieces.high, center]))
-            at = np.searchsorted(pieces.high, thresholds, side="right")
-            in_closed = np.append(is_closed & True, False)[at] & (thresholds >= np.append(pieces.low, math.inf)[at])
-            goes_left = center <= thresholds[:, None]
-            counts, n_left = _counted(pieces, limits), goes_left.sum(axis=1)
-            is_cut = goes_left.any(axis=1) & ~goes_left.all(axis=1) & ~in_closed
-            is_cut &= _are_allowed(limits, counts[at], counts[-1], n_left, len(survivors) - n_left)
-            thresholds, at, goes_left = thresholds[is_cut], at[is_cut], goes_left[is_cut]
-            mistakes = np.where(goes_left, total - upto[at], upto[at]).sum(axis=1)
-            if len(mistakes) and (fewest < 0 or mistakes.min() <= fewest):
-                if fewest < 0 or mistakes.min() < fewest:
-                    fewest, tied = int(mistakes.min()), []
-                tied.append((f, thresholds[mistakes == fewest]))
-            n_left = np.maximum((center <= pieces.low[:, None]).sum(axis=1), 1)
-            n_right = np.maximum((center >= pieces.high[:, None]).sum(axis=1), 1)
-            may_cut = (center.min() < pieces.high) & (center.max() > pieces.low)
-            through = np.flatnonzero(is_closed & may_cut & _may_hold(limits, counts, n_left, n_right))
-            # At least so many are parted, whichever side the center is on.
-            left, right = total - upto[through + 1], upto[through]
-            low, high = pieces.low[through, None], pieces.high[through, None]
-            inside = (center > low) & (center < high)
-            bounds = np.where(inside, np.minimum(left, right), np.where(center <= low, left, right)).sum(axis=1)
-            closed += [pieces.wish(f, i, bound) for bound, i in zip(bounds.tolist(), through.tolist(), strict=True)]
-        wishes = [wish for wish in closed if fewest < 0 or wish.bound <= fewest]
-        features = np.repeat(np.array([f for f, _ in tied], dtype=np.int32), [len(x) for _, x in tied])
-        found = (fewest, features, np.concatenate([x for _, x in tied]) if tied else np.empty(0))
-        return found, wishes
+            return self._cheapest_tie(node, search), np.empty(0, dtype=np.int64)
+        kind, k = _KINDS[type(search)], self._k
+        pieces, totals = node.pieces[kind], node.totals[kind][2:]
+        bins = core.bins_alone(np.searchsorted(pieces.column, np.arange(self.n_columns + 1)), pieces.low, pieces.high)
+        limits = search.limits if isinstance(search, CheapestCut | FewestDisagree) else search.node.limits
+        if limits is not None:
+            counts = np.ascontiguousarray(pieces.sums[:, int(limits.by_weight)])
+            limits = core.Limits(limits.columns, counts, limits.least, limits.most_centers)
+        rows, matrix = np.empty(0, dtype=np.int32), self._no_rows
+        sums = np.ascontiguousarray(pieces.sums[:, 2:])
+        found: Any
+        if isinstance(search, CheapestCut):
+            costs = np.empty((0, k), dtype=np.int64)
+            found = leaf_cut(core.best_surrogate_cut(bins, matrix, rows, costs, sums, totals, None, limits))
+        elif isinstance(search, FewestDisagree):
+            found = leaf_cut(
+                core.best_disagreement_cut(bins, matrix, rows, rows, None, sums, totals, search.gini, limits)
+            )
+        elif isinstance(search, FewestMistakes):
+            found = core.fewest_mistakes(
+                bins, matrix, rows, rows, None, rows, sums[:, :, None], totals[:, None], search.mistakes.coordinates,
+                search.node.survivors, limits,
+            )  # fmt: skip
+        else:
+            found = self._least_induced(node, search, bins, limits)
+        at, bounds = bins.asked
+        at = at[np.argsort(bounds, kind="stable")]
+        return found, at[np.sort(np.unique(at, return_index=True)[1])]
 
     def _cheapest_tie(self, node: Node, search: CheapestTie) -> int:
         """Which of some cuts has sides that cost least, by a pass of its own."""
@@ -620,155 +529,42 @@ class PassProvider:
                 costs.append(int(left[survivors[goes_left]].min()) + int(right[survivors[~goes_left]].min()))
         return costs.index(min(costs))
 
-    def _least_induced(self, node: Node, search: LeastInduced) -> tuple[SeparatingCut | None, list[Wish]]:
-        """The cut after which the centers of each side serve their rows best; see ``cuts/induced.cpp``."""
-        survivors, coordinates, k = search.node.survivors, search.nearest.coordinates, self._k
-        m, limits = len(survivors), search.node.limits
-        cuts: list[tuple[Int64, ...]] = []
-        closed: list[tuple[Int64, ...]] = []
-        for f, pieces in self._allowed(node, SIDES, limits):
-            counts = _counted(pieces, limits)
-            center = np.sort(coordinates[survivors, f])
-            weight = np.append(0, np.cumsum(pieces.sums[:, 1]))
-            sides = np.vstack([np.zeros(2 * k - 1, dtype=np.int64), np.cumsum(pieces.added, axis=0)])
-            for s in range(1, m):
-                begin, end = center[s - 1], center[s]
-                if begin == end:
-                    continue
-                thresholds = np.append(begin, pieces.high[(pieces.high > begin) & (pieces.high < end)])
-                at = np.searchsorted(pieces.high, thresholds, side="right")
-                if (at[0] < len(pieces.low)) and pieces.low[at[0]] <= begin < pieces.high[at[0]]:
-                    thresholds, at = thresholds[1:], at[1:]
-                within = _are_allowed(limits, counts[at], counts[-1], s, m - s)
-                thresholds, at = thresholds[within], at[within]
-                right = sides[-1, k - 1 + s] - sides[:, k - 1 + s]
-                cuts.append((sides[at, s] + right[at], weight[at], np.full(len(at), s), np.full(len(at), f),
-                             thresholds, at))  # fmt: skip
-                inside = pieces.is_closed & (pieces.low < end) & (pieces.high > begin)
-                i = np.flatnonzero(inside & _may_hold(limits, counts, s, m - s))
-                least = sides[i, s] + right[i + 1] + pieces.added[i, 0]
-                closed.append((least, weight[i], weight[i + 1], np.full(len(i), s), np.full(len(i), f), i))
-        if not cuts:
-            return None, []
-        base = int(node.totals[BASE][2])
-        current = base + int(node.totals[SIDES][2])
-        induced, left, n_left, feature, threshold, at = (np.concatenate(each) for each in zip(*cuts, strict=True))
-        least, low, high, n_below, column, piece = (np.concatenate(each) for each in zip(*closed, strict=True))
-        rank = _Ranking(search, current, int(weight[-1]), m)
-        chosen, scores = rank.best(induced + base, left, left, n_left, feature, threshold)
-        if self._has_distinct(node, m):
-            is_allowed = np.ones(len(induced), dtype=bool)
-            while chosen >= 0 and not self._is_valid(
-                node, int(feature[chosen]), int(at[chosen]), int(n_left[chosen]), m
-            ):
-                is_allowed[chosen] = False
-                allowed = np.flatnonzero(is_allowed)
-                i = rank.best(*(each[allowed] for each in (induced + base, left, left, n_left, feature, threshold)))[0]
-                chosen = int(allowed[i]) if i >= 0 else -1
-            if chosen < 0 and not len(least):
-                chosen = rank.best(induced + base, left, left, n_left, feature, threshold)[0]
-        bounds = rank.best(least + base, low, high, n_below, column, np.zeros(len(least)))[1]
-        limit = math.inf if chosen < 0 else scores[chosen] + 2.0**-40 * abs(scores[chosen])
-        promising = np.flatnonzero(bounds <= limit)
-        wishes: dict[tuple[int, int], Wish] = {}
-        for j in promising[np.argsort(-bounds[promising], kind="stable")].tolist():
-            f, at_piece = int(column[j]), int(piece[j])
-            wishes[f, at_piece] = node.pieces[SIDES][f].wish(f, at_piece, float(bounds[j]))
-        if chosen < 0:
-            return None, list(wishes.values())
-        cut = SeparatingCut.at(int(feature[chosen]), float(threshold[chosen]), coordinates, survivors)
-        return cut, list(wishes.values())
-
-    def _has_distinct(self, node: Node, n: int) -> bool:
-        """Whether a node has so many distinct rows."""
-        if any(len(pieces.low) >= n for pieces in node.pieces[SIDES]):
-            return True
-        return len(set().union(*self._tell_rows_apart(node, 0, n))) >= n
-
-    def _is_valid(self, node: Node, column: int, at: int, n_left: int, n: int) -> bool:
-        """Whether so many distinct rows lie among the first pieces of a column, and the rest of n among the others."""
-        n_pieces = len(node.pieces[SIDES][column].low)
-        for part, n_there, wanted in ((slice(0, at), at, n_left), (slice(at, None), n_pieces - at, n - n_left)):
-            if n_there >= wanted:
+    def _least_induced(
+        self, node: Node, search: LeastInduced, bins: core.Encoded, limits: core.Limits | None
+    ) -> SeparatingCut | None:
+        """The best of the cuts whose sides have as many distinct rows as centers, or of all where none of them has."""
+        nearest, survivors, pieces = search.nearest, search.node.survivors, node.pieces[SIDES]
+        m, base, valid = len(survivors), int(node.totals[BASE][2]), np.empty((2, self.n_columns, self._k))
+        valid[:] = all_valid = np.array([-math.inf, math.inf]).reshape(2, 1, 1)
+        asks_distinct = self._has_distinct(node, int(np.bincount(pieces.column, minlength=1).argmax()), slice(None), m)
+        while True:
+            found = core.best_cut_of_sides(
+                bins, self._no_rows, pieces.sums, base, nearest.coordinates, survivors, nearest.depth_penalty,
+                search.kills_left, search.kills_right, valid, limits,
+            )  # fmt: skip
+            if found is None and asks_distinct and not len(bins.asked[0]):
+                asks_distinct, valid[:] = False, all_valid
                 continue
-            if len(set().union(*self._tell_rows_apart(node, column, n)[part])) < wanted:
-                return False
-        return True
+            if found is None:
+                return None
+            cut = SeparatingCut.at(*found, nearest.coordinates, survivors)
+            feature, threshold = found
+            n_left = int(cut.goes_left.sum())
+            at = int(np.searchsorted(pieces.high[pieces.of(feature)], threshold, side="right"))
+            if asks_distinct and not self._has_distinct(node, feature, slice(at), n_left):
+                valid[0, feature, n_left] = np.nextafter(threshold, math.inf)
+            elif asks_distinct and not self._has_distinct(node, feature, slice(at, None), m - n_left):
+                valid[1, feature, n_left] = threshold
+            else:
+                return cut
 
-
-@dataclass(frozen=True)
-class _Ranking:
-    """How the cuts of a node compare: price and depth."""
-
-    search: LeastInduced
-    current: int
-    points: int
-    centers: int
-
-    def best(self, induced: Int64, low: Int64, high: Int64, n_left: Int64, feature: Any, threshold: Float64) -> Any:
-        """The position of the best cut, -1 where there is none, and all scores."""
-        search = self.search
-        return core.least_depth_score(
-            induced.astype(np.int64), low, high, n_left.astype(np.int64), feature.astype(np.int32), threshold,
-            self.current, self.points, self.centers, search.nearest.depth_penalty, search.kills_left,
-            search.kills_right,
-        )  # fmt: skip
-
-
-class _CostOfSides:
-    """Each side of a cut is served by one cluster, at its summed cost."""
-
-    has_second = False
-
-    def cut(self, left: Int64, right: Int64) -> tuple[Int64, Float64]:
-        return left.min(axis=1) + right.min(axis=1), np.zeros(len(left))
-
-    def label(self, side: Int64) -> int:
-        return int(side.argmin())
-
-    def bounds(self, before: Int64, after: Int64) -> Int64:
-        return _least_apart(before, after)
-
-
-@dataclass(frozen=True)
-class _Disagreement:
-    """Each side has the commonest label of its rows, and costs all others."""
-
-    has_second: bool
-
-    def cut(self, left: Int64, right: Int64) -> tuple[Int64, Float64]:
-        cost = left.sum(axis=1) - left.max(axis=1) + right.sum(axis=1) - right.max(axis=1)
-        return cost, _impurity(left) + _impurity(right) if self.has_second else np.zeros(len(left))
-
-    def label(self, side: Int64) -> int:
-        return int(side.argmax())
-
-    def bounds(self, before: Int64, after: Int64) -> Int64:
-        if self.has_second:
-            bounds: Int64 = before.sum(axis=1) - before.max(axis=1) + after.sum(axis=1) - after.max(axis=1)
-            return bounds
-        return _least_apart(before.sum(axis=1)[:, None] - before, after.sum(axis=1)[:, None] - after)
-
-
-def _impurity(counts: Int64) -> Float64:
-    n = counts.sum(axis=1).astype(np.float64)
-    squares = (counts.astype(np.uint64) ** 2).sum(axis=1).astype(np.float64)
-    return np.where(n > 0, n - squares / np.where(n > 0, n, 1.0), 0.0)
-
-
-def _least_apart(left: Int64, right: Int64) -> Int64:
-    """Line by line, the least sum of an entry of one and an entry of the other that stands elsewhere."""
-    if left.shape[1] < 2:
-        return np.full(len(left), np.iinfo(np.int64).max)
-    (least_left, second_left, i), (least_right, second_right, j) = map(_two_least, (left, right))
-    apart = np.minimum(least_left + second_right, second_left + least_right)
-    return np.where(i != j, least_left + least_right, apart)
-
-
-def _two_least(sums: Int64) -> tuple[Int64, Int64, npt.NDArray[np.intp]]:
-    """Of every line the least and the second least entry, and where the least is."""
-    two = np.partition(sums, 1, axis=1)
-    return two[:, 0], two[:, 1], sums.argmin(axis=1)
+    def _has_distinct(self, node: Node, column: int, part: slice, wanted: int) -> bool:
+        """Whether some pieces of a column hold so many distinct rows."""
+        own = node.pieces[SIDES].of(column)
+        n_survivors = 0 if node.survivors is None else len(node.survivors)
+        return len(range(own.start, own.stop)[part]) >= wanted or (
+            len(set().union(*self._tell_rows_apart(node, column, n_survivors)[part])) >= wanted
+        )
 
 
 _KINDS = {
@@ -792,29 +588,3 @@ def _of_node(search: Any, node: Node) -> Any:
     if node.survivors is None or len(node.survivors) < 2 or isinstance(search, CheapestTie):
         return None
     return replace(search, node=SeparationNode(-1, node.survivors, search.node.limits))
-
-
-def _counted(pieces: Pieces, limits: Limits | None) -> Int64:
-    """What the rows before every piece count, and all of them: rows, or their weight."""
-    return np.append(0, np.cumsum(pieces.sums[:, int(limits is not None and limits.by_weight)]))
-
-
-def _are_allowed(limits: Limits | None, left: Int64, total: int, n_left: Any, n_right: Any) -> npt.NDArray[np.bool_]:
-    """Whether cuts with so much on their left are within limits; ``n_left``, ``n_right``: clusters on their sides."""
-    if limits is None:
-        return np.ones(len(left), dtype=bool)
-    has_room = np.maximum(n_left, n_right) <= limits.most_centers
-    allowed: npt.NDArray[np.bool_] = (
-        has_room & (left >= limits.least * n_left) & (total - left >= limits.least * n_right)
-    )
-    return allowed
-
-
-def _may_hold(limits: Limits | None, counts: Int64, n_left: Any, n_right: Any) -> npt.NDArray[np.bool_]:
-    """Whether each piece may hold an allowed cut with at least so many clusters on its sides."""
-    if limits is None:
-        return np.ones(len(counts) - 1, dtype=bool)
-    has_room = np.maximum(n_left, n_right) <= limits.most_centers
-    reaches = (counts[1:] > limits.least * n_left) & (counts[-1] - counts[:-1] > limits.least * n_right)
-    may: npt.NDArray[np.bool_] = has_room & reaches
-    return may

@@ -257,6 +257,58 @@ struct InducedSearch {
     sweep_rows(span, passed, base + all.right, 0, true, mine);
   }
 
+  // What the rows of a bin cost on the left, on the right, and where each costs less.
+  struct Bin {
+    int64_t left = 0, right = 0, least = 0, count = 0;
+  };
+
+  // The bins, the last excluded, that are neither left nor right of all cuts of a span.
+  std::pair<int32_t, int32_t> bins_between(const Span &span) const {
+    const Column &column = node.encoded.columns[span.feature];
+    const double *low = node.encoded.low.data() + column.value_begin;
+    const double *high = node.encoded.high.data() + column.value_begin;
+    int32_t first = 0, last = column.n_bins;
+    while (first < column.n_bins && high[first] <= span.begin) ++first;
+    while (last > first && low[last - 1] >= span.end) --last;
+    return {first, last};
+  }
+
+  // A bin of several values: what cuts cost before it, and how many rows lie left of it.
+  struct Closed {
+    int32_t bin;
+    int64_t sum, count;
+    Key bound;
+    bool from_begin;
+  };
+
+  // Offers the cuts of a span around its bins, from the first on; sum: what all rows cost where these lie right of the cut.
+  std::vector<Closed> offer_around(const Span &span, int32_t first, const std::vector<Bin> &bins, int64_t sum, int64_t count,
+                                   Key &mine) const {
+    const Column &column = node.encoded.columns[span.feature];
+    const double *low = node.encoded.low.data() + column.value_begin;
+    const double *high = node.encoded.high.data() + column.value_begin;
+    const bool begin_inside = !bins.empty() && low[first] <= span.begin;
+    if (!begin_inside) offer(span, span.begin, sum, count, mine);
+    std::vector<Closed> closed;
+    for (size_t j = 0; j < bins.size(); ++j) {
+      const Bin &bin = bins[j];
+      const int32_t b = first + static_cast<int32_t>(j);
+      const bool from_begin = j == 0 && begin_inside;
+      if (low[b] < high[b] && bin.count > 0 && span.valid.reaches(low[b], high[b])) {
+        const int64_t induced = sum - bin.right + bin.least;
+        const int64_t deep = depth.depth_of(count, count + bin.count, count_of(span), span.feature);
+        const Cut least{span.feature, std::max(low[b], span.begin)};
+        closed.push_back({b, sum, count, {depth.score(induced, deep), induced, deep, least}, from_begin});
+      } else if (bin.count == 0 && from_begin) {
+        offer(span, span.begin, sum, count, mine);
+      }
+      sum += bin.left - bin.right;
+      count += bin.count;
+      if (high[b] < span.end) offer(span, high[b], sum, count, mine);
+    }
+    return closed;
+  }
+
   void evaluate(Span &span, Key &mine) const {
     const Column &column = node.encoded.columns[span.feature];
     const CenterLine line = node.survivors.along(span.feature);
@@ -273,15 +325,7 @@ struct InducedSearch {
       sweep_rows(span, passed_rows(sides, placed), sum, 0, true, mine);
       return;
     }
-    const double *low = node.encoded.low.data() + column.value_begin;
-    const double *high = node.encoded.high.data() + column.value_begin;
-    // Bins at or below the span's first center lie left of all its cuts, bins from its last center on lie right.
-    int32_t first = 0, last = column.n_bins;
-    while (first < column.n_bins && high[first] <= span.begin) ++first;
-    while (last > first && low[last - 1] >= span.end) --last;
-    struct Bin {
-      int64_t left = 0, right = 0, least = 0, count = 0;
-    };
+    const auto [first, last] = bins_between(span);
     std::vector<Bin> middle(last - first);
     int64_t sum = base, count = 0;  // everything in the middle counted as right, once added below
     const BinReader bin_of(node.encoded, column);
@@ -302,44 +346,50 @@ struct InducedSearch {
       }
     }
     for (const Bin &bin : middle) sum += bin.right;
-    const bool begin_inside = !middle.empty() && low[first] <= span.begin;
-    if (!begin_inside) offer(span, span.begin, sum, count, mine);
-    struct Opened {
-      int32_t bin;
-      int64_t sum, count;
-      Key bound;
-    };
-    std::vector<Opened> closed;
-    for (size_t j = 0; j < middle.size(); ++j) {
-      const Bin &bin = middle[j];
-      const int32_t b = first + static_cast<int32_t>(j);
-      if (low[b] < high[b] && bin.count > 0) {
-        const int64_t induced = sum - bin.right + bin.least;
-        const int64_t deep = depth.depth_of(count, count + bin.count, count_of(span), span.feature);
-        closed.push_back(
-            {b, sum, count, {depth.score(induced, deep), induced, deep, {span.feature, std::max(low[b], span.begin)}}});
-      } else if (bin.count == 0 && b == first && begin_inside) {
-        offer(span, span.begin, sum, count, mine);
-      }
-      sum += bin.left - bin.right;
-      count += bin.count;
-      if (high[b] < span.end) offer(span, high[b], sum, count, mine);
-    }
-    std::vector<int32_t> bins;
-    std::vector<size_t> index;
-    for (size_t j = 0; j < closed.size(); ++j) {
-      if (!may_win(closed[j].bound, mine)) continue;
-      bins.push_back(closed[j].bin);
-      index.push_back(j);
-    }
-    if (bins.empty()) return;
-    OpenedBins opened{span.feature, std::move(bins)};
+    std::vector<Closed> closed = offer_around(span, first, middle, sum, count, mine);
+    const auto loses = [&](const Closed &bin) { return !may_win(bin.bound, mine); };
+    closed.erase(std::remove_if(closed.begin(), closed.end(), loses), closed.end());
+    if (closed.empty()) return;
+    OpenedBins opened{span.feature, {}};
+    for (const Closed &bin : closed) opened.bins.push_back(bin.bin);
     place_bins(node.matrix, node.encoded, node.rows, node.n, &opened, 1);
-    for (size_t j = 0; j < index.size(); ++j) {
-      const Opened &open = closed[index[j]];
-      const bool from_begin = open.bin == first && begin_inside;
-      sweep_rows(span, passed_rows(sides, opened.placed[j]), open.sum, open.count, from_begin, mine);
+    for (size_t j = 0; j < closed.size(); ++j)
+      sweep_rows(span, passed_rows(sides, opened.placed[j]), closed[j].sum, closed[j].count, closed[j].from_begin, mine);
+  }
+
+  // Rows are elsewhere: the best valid cut around bins. sums (n_bins, 2 k + 1): see add_to_tallies. valid (2, d, k) holds by
+  // column and number of centers on the left the first valid threshold, and the end of these.
+  void run_around(const int64_t *sums, const double *valid) {
+    const int64_t d = node.encoded.n_cols(), width = 2 * node.k + 1;
+    *node.encoded.asked = {};
+    std::vector<std::pair<int64_t, Key>> closed;
+    for (int32_t f = 0; f < d; ++f) {
+      const Column &column = node.encoded.columns[f];
+      const CenterLine line = node.survivors.along(f);
+      if (!node.allows_column(f)) continue;
+      AllowedCuts allowed = node.allowed_cuts(f);
+      for (size_t n_left = 1; n_left < line.size(); ++n_left) {
+        if (line.coordinate[n_left] == line.coordinate[n_left - 1]) continue;
+        const int64_t s = static_cast<int64_t>(n_left);
+        Span span{f, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}, true, {}};
+        span.valid = allowed.range(n_left).within({valid[f * node.k + s], valid[(d + f) * node.k + s]});
+        if (span.valid.is_empty()) continue;
+        const auto [first, last] = bins_between(span);
+        std::vector<Bin> middle;
+        int64_t sum = base, count = 0;
+        for (int32_t b = 0; b < column.n_bins; ++b) {
+          const int64_t *own = sums + (column.slot_begin + b) * width;
+          const int64_t left = own[2 + s], right = own[1 + node.k + s];
+          sum += b < first ? left : right;
+          if (b < first) count += own[1];
+          else if (b < last) middle.push_back({left, right, own[2], own[1]});
+        }
+        for (const Closed &bin : offer_around(span, first, middle, sum, count, best))
+          closed.emplace_back(column.value_begin + bin.bin, bin.bound);
+      }
     }
+    for (const auto &[bin, bound] : closed)
+      if (may_win(bound, best)) node.encoded.asked->add(bin, bound.score);
   }
 
   // The best valid cut; where there is none, the best one that parts centers.
@@ -490,36 +540,55 @@ void bind_induced(nb::module_ &m) {
         nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1, doc);
   };
   m.def(
-      "least_depth_score",
-      [](In1<int64_t> induced, In1<int64_t> left_low, In1<int64_t> left_high, In1<int64_t> n_left, In1<int32_t> feature,
-         In1<double> threshold, int64_t current, int64_t points, int64_t centers, double penalty, In1<uint8_t> kills_left,
-         In1<uint8_t> kills_right) {
-        const DepthScore depth{current, points, centers, penalty, kills_left.data(), kills_right.data()};
-        const size_t n = induced.size();
-        for (size_t size : {left_low.size(), left_high.size(), n_left.size(), feature.size(), threshold.size()})
-          require(size == n, "there is one of everything for each cut");
-        NewArray<double, 1> scores(n);
-        Key best;
-        int64_t at = -1;
-        for (size_t i = 0; i < n; ++i) {
-          require(feature(i) >= 0 && static_cast<size_t>(feature(i)) < kills_left.size(), "features are columns");
-          const int64_t deep = depth.depth_of(left_low(i), left_high(i), n_left(i), feature(i));
-          const Key key{depth.score(induced(i), deep), induced(i), deep, {feature(i), threshold(i)}};
-          scores.data()[i] = key.score;
-          if (left_low(i) == left_high(i) && (at < 0 || is_before(depth, key, best))) {
-            best = key;
-            at = static_cast<int64_t>(i);
-          }
+      "best_cut_of_sides",
+      [](const Encoded &bins, const Matrix &matrix, In2<int64_t> sums, int64_t base, In2<double> coordinates,
+         In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right, In3<double> valid,
+         const Limits *limits) -> std::optional<std::tuple<int32_t, double>> {
+        const int64_t k = static_cast<int64_t>(coordinates.shape(0)), d = bins.n_cols(), width = 2 * k + 1;
+        require_same_table(bins, matrix);
+        require(
+            bins.asked && static_cast<int64_t>(sums.shape(0)) == bins.n_slots && static_cast<int64_t>(sums.shape(1)) == width,
+            "sums has a line for each bin");
+        require(static_cast<int64_t>(coordinates.shape(1)) == d && d > 0 && static_cast<int64_t>(kills_left.size()) == d &&
+                    static_cast<int64_t>(kills_right.size()) == d && valid.shape(0) == 2 &&
+                    valid.shape(1) == kills_left.size() && static_cast<int64_t>(valid.shape(2)) == k,
+                "there is one of everything for each column");
+        InducedSearch<LargeState> search{{bins,
+                                          matrix,
+                                          nullptr,
+                                          0,
+                                          {},
+                                          {},
+                                          {},
+                                          nullptr,
+                                          nullptr,
+                                          k,
+                                          1,
+                                          {coordinates.data(), bins.n_cols(), survivors_of(survivors, k)},
+                                          limits},
+                                         nullptr,
+                                         {},
+                                         {},
+                                         base,
+                                         base,
+                                         {}};
+        int64_t points = 0;
+        for (int64_t b = 0; b < bins.columns[0].n_bins; ++b) {
+          points += sums.data()[b * width + 1];
+          search.current += sums.data()[b * width + 2];
         }
-        return std::make_tuple(at, scores.to_numpy());
+        search.depth = {search.current,    points, static_cast<int64_t>(survivors.size()), penalty, kills_left.data(),
+                        kills_right.data()};
+        search.run_around(sums.data(), valid.data());
+        if (search.best.cut.feature < 0) return std::nullopt;
+        return std::make_tuple(search.best.cut.feature, search.best.cut.threshold);
       },
-      nb::arg("induced"), nb::arg("left_low"), nb::arg("left_high"), nb::arg("n_left"), nb::arg("feature"),
-      nb::arg("threshold"), nb::arg("current"), nb::arg("points"), nb::arg("centers"), nb::arg("penalty"),
-      nb::arg("kills_left"), nb::arg("kills_right"),
-      R"(The cut of least Price + penalty * DExp among some, as best_induced_cut compares them, and the score of each.
+      nb::arg("bins"), nb::arg("matrix"), nb::arg("sums"), nb::arg("base"), nb::arg("coordinates"), nb::arg("survivors"),
+      nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"), nb::arg("valid"), nb::arg("limits").none(),
+      R"(The cut of best_induced_cut around bins alone: feature and threshold, or None when no valid cut parts the centers.
 
-induced: cost of a cut; n_left: centers on its left. Where left_low < left_high, the points on the left, the score is a lower bound on
-those of several cuts, none of which is chosen. Gives its position, -1 where there is none.)");
+sums (n_bins, 2 k + 1): as add_to_tallies gives them with an order. base: what all rows cost at least. valid (2, d, k): by column and
+number of centers on the left, the first threshold that is valid, and the end of these.)");
   for_states(SmallState{}, R"(The cut of least Price + penalty * DExp with a surviving center on each side.
 
 excess (n_rows, k): costs above the row's base. states: records of update_two_nearest, the two cheapest surviving clusters of

@@ -47,6 +47,8 @@ struct MistakeSearch {
     if (!node.allows_column(feature) || node.survivors.are_equal_along(feature)) return;
     const CenterLine line = node.survivors.along(feature);
     AllowedCuts allowed = node.allowed_cuts(feature);
+    const double *low = node.encoded.low.data() + column.value_begin;
+    const double *high = node.encoded.high.data() + column.value_begin;
     if (node.prefers_rows(column)) {
       std::vector<PlacedRow> placed;
       place_all(node.matrix, node.rows, node.n, feature, placed);
@@ -56,7 +58,7 @@ struct MistakeSearch {
       });
       return;
     }
-    std::vector<uint8_t> has(column.n_bins, !exact && !already_mistaken.empty());
+    std::vector<uint8_t> has(column.n_bins, node.encoded.asked || (!exact && !already_mistaken.empty()));
     if (exact) {
       const BinReader bin_of(node.encoded, column);
       for (int32_t row : already_mistaken) has[bin_of(row)] = 1;
@@ -69,7 +71,7 @@ struct MistakeSearch {
         [&](int32_t bin, const std::vector<int64_t> &bounds, const int64_t *, const auto &at) {
           int64_t bound = kNone;
           for (size_t i = at.n_left() == 0; i < bounds.size() && at.n_left() + i < line.size(); ++i)
-            bound = std::min(bound, bounds[i]);
+            if (allowed.reaches(low[bin], high[bin], at.n_left() + i)) bound = std::min(bound, bounds[i]);
           if (bound < kNone) closed[feature].push_back({bin, bound});
         });
   }

@@ -173,7 +173,7 @@ struct SurrogateSearch {
   void walk_column(int32_t feature, BestCut &mine, std::vector<ClosedBin> &closed) const {
     const Column &column = encoded.columns[feature];
     const std::vector<int64_t> rest = default_cells(column);
-    std::vector<uint8_t> present(column.n_bins, 0);
+    std::vector<uint8_t> present(column.n_bins, encoded.asked != nullptr);
     for (int32_t row : zero_cost_rows) present[encoded.bin(row, column)] = 1;
     int32_t first = -1, last = -1;
     for (int32_t bin = 0; bin < column.n_bins; ++bin) {
@@ -188,11 +188,12 @@ struct SurrogateSearch {
     for (int32_t bin = 0; bin <= last; ++bin) {
       if (!present[bin]) continue;
       const int64_t *here = cells(column, bin, rest);
-      const bool is_closed = encoded.low[column.value_begin + bin] < encoded.high[column.value_begin + bin];
-      if (is_closed) before = part;
+      before = part;
       for (int64_t j = 0; j < k; ++j) part[j] += here[j];
-      if (is_closed) closed.push_back({bin, bound_inside(before.data(), part.data()), bin == first});
-      if (bin < last) offer(feature, encoded.high[column.value_begin + bin], part.data(), allowed, mine);
+      const double low = encoded.low[column.value_begin + bin], high = encoded.high[column.value_begin + bin];
+      if (low < high && allowed.reaches(low, high, 1))
+        closed.push_back({bin, bound_inside(before.data(), part.data()), bin == first});
+      if (bin < last) offer(feature, high, part.data(), allowed, mine);
     }
   }
 
@@ -247,10 +248,12 @@ struct SurrogateSearch {
 
   // All cuts cost the same: the lowest of the lowest column is wanted, and lies behind the node's lowest value.
   void take_lowest(const std::vector<std::vector<ClosedBin>> &closed) {
+    if (encoded.asked && !encoded.asked->bin.empty()) return;
     for (int32_t f = 0; f < encoded.n_cols(); ++f) {
       if (best.score != kNone && best.cut.feature < f) return;
       if (closed[f].empty() || !closed[f].front().is_first) continue;
       OpenedBins first{f, {closed[f].front().bin}};
+      if (encoded.asked) return encoded.asked->add(encoded.columns[f].value_begin + first.bins[0], 0.0);
       place_bins(matrix, encoded, rows, n, &first, 1);
       open(first);
     }

@@ -106,6 +106,23 @@ auto per_column(const Encoded &encoded, T Column::*field) {
   return values.to_numpy();
 }
 
+Encoded bins_alone(const In1<int64_t> &begin, const In1<double> &low, const In1<double> &high) {
+  const auto n_bins = static_cast<int64_t>(low.size());
+  require(begin.size() > 0 && begin(0) == 0 && begin(begin.size() - 1) == n_bins, "begin says where bins start");
+  require(high.size() == low.size() && n_bins <= std::numeric_limits<int32_t>::max(), "a bin has two ends");
+  Encoded bins;
+  bins.asked = std::make_shared<AskedBins>();
+  bins.n_slots = static_cast<int32_t>(n_bins);
+  bins.low.assign(low.data(), low.data() + n_bins);
+  bins.high.assign(high.data(), high.data() + n_bins);
+  for (size_t f = 0; f + 1 < begin.size(); ++f) {
+    require(begin(f) <= begin(f + 1), "begin increases");
+    bins.columns.push_back(
+        {-1, static_cast<int32_t>(begin(f)), static_cast<int32_t>(begin(f + 1) - begin(f)), -1, begin(f), false});
+  }
+  return bins;
+}
+
 }  // namespace
 }  // namespace cutwise
 
@@ -124,6 +141,13 @@ slots[indptr[i]:indptr[i + 1]] of the stored values of row i.)")
       .def_ro("n_groups", &Encoded::n_groups)
       .def_ro("is_sparse", &Encoded::sparse)
       .def_prop_ro("n_cols", &Encoded::n_cols)
+      .def_prop_ro(
+          "asked",
+          [](const Encoded &e) {
+            require(e.asked != nullptr, "only bins alone are asked for");
+            return std::make_tuple(to_numpy(std::vector<int64_t>(e.asked->bin)), to_numpy(std::vector<double>(e.asked->bound)));
+          },
+          own, "Of bins alone: those that searches would look into, and bounds on the cuts inside.")
       .def_prop_ro(
           "low", [](const Encoded &e) { return view(e.low); }, kept)
       .def_prop_ro(
@@ -159,6 +183,10 @@ most 256 distinct values is exact: one value a bin. Others get up to 256 bins of
 compared as float64, and -0.0 equals 0.0. bundle: exact columns of few values, of which at most one differs from its
 default value in any row (one-hot groups), share one byte a row; this changes the layout, never the bins. Bins are planned
 on a sample of rows that depends on the shape alone, and made true while all rows are read.)");
+  m.def("bins_alone", &bins_alone, nb::arg("begin"), nb::arg("low"), nb::arg("high"),
+        R"(Bins of rows that are elsewhere, each with a slot: searches find the best cut between them, from histograms.
+
+begin (d + 1,): the first bin of each column; low, high (n_bins,): the least and the largest value of the rows in each.)");
   m.def(
       "encode_levels", &encode_levels, nb::arg("matrix"), nb::arg("of"), nb::arg("level"), nb::arg("missing"),
       nb::arg("n_jobs") = 1,

@@ -55,11 +55,23 @@ struct Uninitialized : std::allocator<T> {
   }
 };
 
+// The bins that a search would look into, and bounds on the cuts inside: what it asks for where their rows are elsewhere.
+struct AskedBins {
+  std::vector<int64_t> bin;  // among those of all columns
+  std::vector<double> bound;
+
+  void add(int64_t at, double least) {
+    bin.push_back(at);
+    bound.push_back(least);
+  }
+};
+
 struct Encoded {
   int64_t n_rows = 0;
   int32_t n_slots = 0;
   std::vector<Column> columns;
   std::vector<double> low, high;
+  std::shared_ptr<AskedBins> asked;  // null: the rows are at hand; else these are bins alone, each of which holds some
 
   bool sparse = false;
   // dense

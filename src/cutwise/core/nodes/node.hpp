@@ -120,10 +120,14 @@ struct ClosedBin {
 };
 
 // Opens closed bins, by column, where their bounds are within limit(), which falls as work(opened bins) finds better cuts:
-// the most promising columns first, since what they yield keeps the others closed.
+// the most promising columns first, since what they yield keeps the others closed. Asks for them where rows are elsewhere.
 template <class Limit, class Work>
 void open_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows, int64_t n,
                const std::vector<std::vector<ClosedBin>> &closed, int n_jobs, Limit &&limit, Work &&work) {
+  for (size_t f = 0; encoded.asked && f < closed.size(); ++f)
+    for (const ClosedBin &bin : closed[f])
+      if (bin.bound <= limit()) encoded.asked->add(encoded.columns[f].value_begin + bin.bin, static_cast<double>(bin.bound));
+  if (encoded.asked) return;
   std::vector<std::pair<int64_t, int32_t>> order;
   const int64_t at_first = limit();
   for (size_t f = 0; f < closed.size(); ++f) {
@@ -181,6 +185,8 @@ struct ValidRange {
 
   bool holds(double threshold) const { return first <= threshold && threshold < end; }
   bool is_empty() const { return !(first < end); }
+  // Whether it has thresholds from low on, below high.
+  bool reaches(double low, double high) const { return first < high && low < end; }
   ValidRange within(const ValidRange &other) const { return {std::max(first, other.first), std::min(end, other.end)}; }
 };
 
@@ -202,7 +208,7 @@ class Limits {
 
  private:
   std::optional<In1<uint8_t>> columns_;  // by column whether it may be cut; none: all
-  Weights counts_;                       // what every row counts; none: 1
+  Weights counts_;                       // what every row counts, of bins alone every bin; none: 1
   int64_t least_, most_centers_;
 };
 
@@ -215,6 +221,8 @@ class AllowedCuts {
       : limits_(limits), encoded_(encoded), matrix_(matrix), rows_(rows), n_(n), feature_(feature), n_centers_(n_centers) {}
 
   bool holds(double threshold, size_t n_left) { return limits_ == nullptr || range(n_left).holds(threshold); }
+  // Whether a cut between two values may be allowed.
+  bool reaches(double low, double high, size_t n_left) { return limits_ == nullptr || range(n_left).reaches(low, high); }
   ValidRange range(size_t n_left);
 
  private:

@@ -49,7 +49,7 @@ struct SeparationNode {
   bool prefers_rows(const Column &column) const {
     const double bins = static_cast<double>(column.n_bins) * static_cast<double>(survivors.clusters.size());
     const double sorted = static_cast<double>(n) * (2.0 + std::log2(static_cast<double>(n) + 1.0));
-    return histogram == nullptr || (!encoded.sparse && sorted < bins);
+    return histogram == nullptr || (!encoded.sparse && !encoded.asked && sorted < bins);
   }
 };
 

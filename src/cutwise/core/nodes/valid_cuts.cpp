@@ -119,8 +119,10 @@ ValidRange ValidCuts::among(const std::vector<PlacedRow> &stored, double begin, 
 
 void AllowedCuts::count_bins() {
   const Column &column = encoded_.columns[feature_];
-  const BinReader bin_of(encoded_, column);
   in_bin_.assign(column.n_bins, 0);
+  for (int32_t bin = 0; encoded_.asked && bin < column.n_bins; ++bin) in_bin_[bin] = limits_->count_of(column.slot_begin + bin);
+  if (encoded_.asked) return;
+  const BinReader bin_of(encoded_, column);
   for (int64_t i = 0; i < n_; ++i) in_bin_[bin_of(rows_[i])] += limits_->count_of(rows_[i]);
 }
 
@@ -135,8 +137,9 @@ double AllowedCuts::reached(int64_t wanted, bool from_left) {
       passed += in_bin_[bin];
       continue;
     }
-    const double low = encoded_.low[column.value_begin + bin];
-    if (low == encoded_.high[column.value_begin + bin]) return low;
+    const double low = encoded_.low[column.value_begin + bin], high = encoded_.high[column.value_begin + bin];
+    if (low == high) return low;
+    if (encoded_.asked) return from_left ? low : high;  // cuts inside may be allowed
     OpenedBins opened{feature_, {bin}};
     place_bins(matrix_, encoded_, rows_, n_, &opened, 1);
     if (!from_left) std::reverse(opened.placed[0].begin(), opened.placed[0].end());
