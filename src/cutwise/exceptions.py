@@ -336,8 +336,8 @@ class DominantColumnWarning(CutwiseWarning):
         """Names the column, as ``Columns.describe`` does, and the share of the reference's cost that it holds."""
         return cls(
             f"{column[0].upper()}{column[1:]} holds {share:.1%} of the cost, so the other columns hardly "
-            "count. Where they should, scale them: preprocessor=StandardScaler(), or --scale standard on the command "
-            "line. Where they should not, say preprocessor=None."
+            "count. Where they should, scale them: preprocessor=StandardScaler(). Where they should not, say "
+            "preprocessor=None."
         )
 
 

@@ -62,6 +62,14 @@ def test_scale_decides_the_space_of_the_clustering_alone(cutwise, blobs, blobs_c
     assert read_labels(tmp_path / "labels.csv").tolist() == model.labels_.tolist()
 
 
+def test_a_column_that_outweighs_all_others_is_named_where_nothing_is_scaled(cutwise, blobs, tmp_path):
+    blobs.assign(income=blobs.iloc[:, 0] * 1000).to_csv(tmp_path / "t.csv", index=False)
+    assert "of the cost" not in cutwise("fit", tmp_path / "t.csv", "-k", 3).err
+    said = cutwise("fit", tmp_path / "t.csv", "-k", 3, "--scale", "none").err
+    assert "warning: Column 'income' holds 100.0% of the cost" in said
+    assert said.rstrip().endswith("Where they should, scale them: --scale standard.")
+
+
 def test_the_objective_decides_what_is_minimized(cutwise, blobs, blobs_csv, tmp_path):
     out = tmp_path / "model.json"
     result = cutwise("fit", blobs_csv, "-k", 3, "--objective", "kmedians", "--scale", "none", "--out", out)

@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import MaxAbsScaler
 
-from cutwise import ClusterExplainer, ExplainableKMeans, cost_curve
+from cutwise import ClusterExplainer, ExplainableKMeans, cost_curve, export_sql
 from cutwise.exceptions import InvalidInputError
 from tests.oracle.models import fit_quietly, same_tree
 
@@ -90,6 +90,20 @@ def test_columns_of_different_types_are_each_printed_by_their_own():
     model = _fit(frame, centers, "imm")
     assert model.tree_.feature[0] in (0, 1)
     assert list(model.predict(frame)) == [0, 0, 0, 1, 1, 1]
+
+
+def test_truth_values_beside_complete_numbers_are_called_true_and_false_whatever_holds_them():
+    member = [True, True, False, False]
+    frame = pd.DataFrame({"age": [20, 30, 21, 31], "member": member})
+    frames = [frame, frame.astype({"member": "boolean"}), frame.astype({"member": object}), pl.DataFrame(frame)]
+    for X in [*frames, frame.convert_dtypes(dtype_backend="pyarrow"), pa.Table.from_pandas(frame)]:
+        model = ExplainableKMeans(2, reference=[[25, 1], [25, 0]], cut_features=["member"], n_init=1).fit(X)
+        assert model.column_kinds_ == {"age": "integer", "member": "bool"}
+        assert [str(cluster.rules[0]).split(": ")[-1] for cluster in model.rules()] == [
+            "member is true",
+            "member is false",
+        ]
+        assert '"member" = TRUE' in export_sql(model, "duckdb")  # 1 is no truth value to databases
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
 from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LabeledTree
-from cutwise.readouts.sklearn import single_precision_thresholds, to_decision_tree
+from cutwise.readouts.sklearn import to_decision_tree
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
 from cutwise.tree.recipes import grow_tree
@@ -100,11 +100,11 @@ def test_a_gap_that_float32_does_not_know_is_an_error_with_the_column():
         to_decision_tree(LabeledTree(stump(1.7e9), ["when"], classes=np.arange(2)), gaps=gaps)
 
 
-def test_a_threshold_right_in_both_stays():
-    tree = stump(0.15)
-    gaps = np.array([[0.1, 0.2], [np.nan, np.nan], [np.nan, np.nan]])
-    assert single_precision_thresholds(tree, gaps)[0] == 0.15
-    assert single_precision_thresholds(tree, None)[0] == 0.15
+@pytest.mark.parametrize("threshold", [0.1, 0.15, 0.7, 2.2])
+def test_a_new_row_on_a_threshold_goes_left_there_too(threshold):
+    model = ExplainableKMeans(2, random_state=0).fit([[threshold - 0.04], [threshold + 0.04]])
+    assert model.tree_.threshold[0] == threshold
+    assert model.to_sklearn().predict([[threshold]]) == model.predict([[threshold]])
 
 
 def test_a_node_without_rows_shares_by_leaves():

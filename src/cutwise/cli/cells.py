@@ -107,7 +107,7 @@ def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
     words = None
     if values is None and (pair := _pair({cells[i].casefold() for i in others})):
         values, words = [cells[i].casefold() == pair[0] for i in others], column
-        how = (f"{pair[0]} is 1, {pair[1]} is 0",)
+        how = (f"{pair[0]} is true, {pair[1]} is false",)
     if values is None and (dates := _as_dates([cells[i] for i in others])) is not None:
         instants = np.full(len(cells) + 1, np.datetime64("NaT", "us"))
         instants[others] = dates.dt.tz_localize(None).to_numpy().astype("datetime64[us]")

@@ -456,7 +456,8 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     if mixed and (partly := ",".join(name for name, reason in left_out.items() if reason.startswith("numbers, but"))):
         note(f"{partly}: --number takes such words as missing, --category all cells as levels")
     if mixed and (codes := [c for c in frame.columns if c not in by_name and _may_be_codes(frame[c])]):
-        note(f"{', '.join(codes)}: taken as numbers; if they are codes, --category {','.join(codes)}")
+        more = f" and {len(codes) - 8} more" if len(codes) > 8 else ""
+        note(f"{', '.join(codes[:8])}{more}: taken as numbers; if they are codes, --category {','.join(codes[:8])}")
     own = taken[list(frame.columns)]
     is_mixed = mixed and (bool(categories) or own.isna().to_numpy().any() or any(d.kind in "mM" for d in own.dtypes))
     return Task(

@@ -29,6 +29,7 @@ from cutwise.cli.screen import Outputs, note, print_json, working
 from cutwise.cli.tables import find_files
 from cutwise.estimators import model_document
 from cutwise.exceptions import InvalidInputError
+from cutwise.passes.sources import Batches
 from cutwise.table.intake import check_option
 from cutwise.tree.recipes import recipes_for
 
@@ -171,4 +172,9 @@ def _fitted(
         return ClusterExplainer(**own).fit(task.table, task.labels, sample_weight=task.weights)
     if kernel.kernel is not None:
         return kernel.estimator(n_clusters, params).fit(task.table, sample_weight=task.weights)
-    return estimator_of(objective)(n_clusters, **params).fit(task.table, sample_weight=task.weights)
+    model = estimator_of(objective)(n_clusters, **params)
+    if model.preprocessor is not None or isinstance(task.table, Batches):
+        return model.fit(task.table, sample_weight=task.weights)
+    # "auto" does nothing to complete numbers either, and says so where one column outweighs all others.
+    model = model.set_params(preprocessor="auto").fit(task.table, sample_weight=task.weights)
+    return model.set_params(preprocessor=None)

@@ -302,9 +302,10 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
             Where the tree asks for levels or dates, a first step makes numbers of the table's columns: a set of levels
             becomes a column of zeros and ones, named after its rule.
             Fitted; nodes are numbered as in ``tree_``. Every training row gets the cluster that ``predict`` gives it,
-            though scikit-learn compares values rounded to float32: thresholds are moved within their gap where they
-            must be. An interval becomes two thresholds, and what lies outside of it appears twice: nodes are then
-            numbered otherwise, and rows of a leaf that appears twice are shared out evenly.
+            though scikit-learn compares values rounded to float32: thresholds are rounded too, so that new rows on one
+            stay left, and moved within their gap where they must be. An interval becomes two thresholds, and what lies
+            outside of it appears twice: nodes are then numbered otherwise, and rows of a leaf that appears twice are
+            shared out evenly.
 
         Raises
         ------

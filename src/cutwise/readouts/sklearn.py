@@ -198,9 +198,9 @@ def single_precision_thresholds(
     """Thresholds that part float32 values as ``tree`` parts the float64 ones.
 
     ``gaps`` (n_nodes, 2) float64: the two neighboring values between which the threshold of every node lies. ``names``:
-    column names for the error. Returns ``thresholds`` (n_nodes,) float64: the tree's own wherever they are right in
-    float32 too, else the left end of the gap, rounded to float32; with ``middle`` the middle of the gap. Raises
-    ``InvalidInputError``: both ends of a gap are the same in float32.
+    column names for the error. Returns ``thresholds`` (n_nodes,) float64: the tree's own, rounded so that new values
+    on them stay left; where that is not between the neighbors in float32 the left one, rounded; with ``middle`` the
+    middle of the gap. Raises ``InvalidInputError``: both ends of a gap are the same in float32.
     """
     if gaps is None:
         return tree.threshold
@@ -216,7 +216,9 @@ def single_precision_thresholds(
     inner &= ~np.isnan(gaps[:, 0])
     if middle:
         return np.where(inner, left / 2 + right / 2, tree.threshold)
-    return np.where(inner & ((tree.threshold < left) | (tree.threshold >= right)), left, tree.threshold)
+    with np.errstate(over="ignore"):
+        own = tree.threshold.astype(np.float32).astype(np.float64)
+    return np.where(inner, np.where((own < left) | (own >= right), left, own), tree.threshold)
 
 
 def _rounded(gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

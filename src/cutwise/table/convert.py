@@ -19,7 +19,7 @@ from scipy import sparse
 from cutwise.core import MATRIX_DTYPES, DerivedRows
 from cutwise.exceptions import InvalidInputError, NotNumericError, UnsupportedInputError, listed
 
-from .table import INTEGER, NUMBER, ColumnKind, Columns, check_unique, number_kind
+from .table import BOOL, INTEGER, NUMBER, ColumnKind, Columns, check_unique, number_kind
 
 AnyDType = np.dtype[np.generic]
 
@@ -527,9 +527,10 @@ def _source_of(series: Series) -> _Source | NonNumericValue:
     """How to read one column, or the first value that makes it unreadable."""
     dtype = series.dtype
     if dtype == nw.Boolean or dtype in _INTEGERS:
+        kind = BOOL if dtype == nw.Boolean else INTEGER
         if series.null_count() > 0 or dtype in (nw.Int128, nw.UInt128):
-            return _Source(np.dtype(np.float64), INTEGER, lambda: _floats(series.cast(nw.Float64)))
-        return _Source(np.dtype("bool" if dtype == nw.Boolean else str(dtype).lower()), INTEGER, series.to_numpy)
+            return _Source(np.dtype(np.float64), kind, lambda: _floats(series.cast(nw.Float64)))
+        return _Source(np.dtype("bool" if kind is BOOL else str(dtype).lower()), kind, series.to_numpy)
     if dtype == nw.Decimal:
         return _Source(np.dtype(np.float64), NUMBER, lambda: _floats(series.cast(nw.Float64)))
     if dtype.is_numeric():
@@ -563,7 +564,8 @@ def _source_of_objects(values: npt.NDArray[np.generic]) -> _Source | NonNumericV
     if wrong is not None:
         return wrong
     numbers = to_numbers(items)
-    return _Source(numbers.dtype, number_kind(numbers.dtype), lambda: numbers)
+    kind = BOOL if set(map(type, items)) <= {bool, np.bool_} else number_kind(numbers.dtype)
+    return _Source(numbers.dtype, kind, lambda: numbers)
 
 
 def _pandas_whole(native: Any) -> npt.NDArray[np.generic] | sparse.coo_array | None:
