@@ -33,12 +33,17 @@ def test_a_pipeline_is_explained_in_the_columns_that_came_in_row_by_row(steps):
     np.testing.assert_array_equal(scaled.n_node_samples, tree.n_node_samples)
 
 
-def test_thresholds_between_whole_numbers_are_whole():
-    whole = X[["magnesium", "proline"]].round()
-    pipeline = make_pipeline(StandardScaler(), ExplainableKMeans(5, max_leaves=9, random_state=0)).fit(whole)
+@pytest.mark.parametrize("seed", [0, 16, 25, 36, 38])
+def test_thresholds_between_whole_numbers_are_whole_where_one_lies_between_row_and_center(seed):
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 4, 200)
+    whole = pd.DataFrame({"age": rng.integers(18, 60, 200) + 10 * group, "kids": rng.integers(0, 3, 200) + group})
+    pipeline = make_pipeline(StandardScaler(), ExplainableKMeans(4, algorithm="exgreedy", n_init=1, random_state=0))
+    pipeline.fit(whole)
     model = explain_pipeline(pipeline)
-    tree = model.tree_
-    assert (tree.threshold[tree.feature >= 0] % 1 == 0).all()
+    inner = model.tree_.feature >= 0
+    has_none = np.ceil(model._gaps[inner, 0]) >= model._gaps[inner, 1]
+    assert ((model.tree_.threshold[inner] % 1 == 0) | has_none).all()
     np.testing.assert_array_equal(model.predict(whole), pipeline.predict(whole))
 
 

@@ -172,9 +172,10 @@ def _fitted(
         return ClusterExplainer(**own).fit(task.table, task.labels, sample_weight=task.weights)
     if kernel.kernel is not None:
         return kernel.estimator(n_clusters, params).fit(task.table, sample_weight=task.weights)
-    model = estimator_of(objective)(n_clusters, **params)
-    if model.preprocessor is not None or isinstance(task.table, Batches):
-        return model.fit(task.table, sample_weight=task.weights)
     # "auto" does nothing to complete numbers either, and says so where one column outweighs all others.
-    model = model.set_params(preprocessor="auto").fit(task.table, sample_weight=task.weights)
-    return model.set_params(preprocessor=None)
+    as_is = params.get("preprocessor", "auto") is None and not isinstance(task.table, Batches)
+    params |= {"preprocessor": "auto"} if as_is else {}
+    model = estimator_of(objective)(n_clusters, **params).fit(task.table, sample_weight=task.weights)
+    if as_is:
+        model.set_params(preprocessor=None)
+    return model

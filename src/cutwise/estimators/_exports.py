@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -414,14 +415,16 @@ def explain_pipeline(pipeline: Any) -> TreeEstimator:
     inner = model.tree_.feature >= 0
     ends = _unscaled(scaling, model.tree_.feature[inner], gaps[inner], model.n_features_in_)
     nearest = np.rint(ends)
-    near = ~(np.abs(ends - nearest) > 1e-12 * np.maximum(1.0, np.abs(ends))).any(axis=1)  # up to the scaler's rounding
-    whole = ~np.isin(model.tree_.feature[inner], model.tree_.feature[inner][~near])
-    ends[whole] = nearest[whole]
+    near = np.abs(ends - nearest) <= 1e-12 * np.maximum(1.0, np.abs(ends))  # up to the scaler's rounding
+    # Beside a whole number there may be a center, so that one end of two says what the column holds.
+    has_whole = near[:, :2].any(axis=1) & (np.isnan(ends[:, 2]) | near[:, 2:].any(axis=1))
+    whole = ~np.isin(model.tree_.feature[inner], model.tree_.feature[inner][~has_whole])
+    ends = np.where(near & whole[:, np.newaxis], nearest, ends)
     threshold, lower = model.tree_.threshold.copy(), model.tree_.lower.copy()
     for node, (a, b, c, d), is_whole in zip(np.flatnonzero(inner).tolist(), ends.tolist(), whole.tolist(), strict=True):
-        threshold[node] = choose_threshold(a, b, is_whole)
+        threshold[node] = choose_threshold(a, b, is_whole and math.ceil(a) < b)
         if np.isfinite(lower[node]):
-            lower[node] = choose_threshold(c, d, is_whole)
+            lower[node] = choose_threshold(c, d, is_whole and math.ceil(c) < d)
     explained = copy(model)
     explained.tree_ = replace(model.tree_, threshold=threshold, lower=lower)
     all_gaps = np.full((len(inner), 4), np.nan)
