@@ -335,7 +335,7 @@ class ExplainableClusterer(TreeClusterer):
             reference.centers,
             reference.labels,
             coordinates,
-            lambda parts: context.cost_of_each([parts])[0],
+            context.costs_of_parts,
             n_jobs=rows.n_jobs,
         )
 

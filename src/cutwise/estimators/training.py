@@ -576,6 +576,22 @@ class FitContext:
             before = codes
         return costs
 
+    def costs_of_parts(self, partitions: Sequence[Callable[[], Int32]]) -> list[float]:
+        """What the m rows cost in each partition: exactly where that may be least, elsewhere but for rounding."""
+        rows, k = self.rows, self.n_clusters
+        if self.objective is not KMEANS or self.given_costs is not None:
+            return self.cost_of_each(parts() for parts in partitions)
+        means = [rows.centers(KMEANS, parts(), k) for parts in partitions]
+        between = [cost_around_mean(mean[weight > 0], weight[weight > 0]) for mean, weight in means]
+        most = max(between)
+        exact = {
+            i: rows.sum(rows.costs(KMEANS, np.nan_to_num(means[i][0]), parts()))
+            for i, parts in enumerate(partitions)
+            if not between[i] < most - _ROUNDING * (self.reference.cost + most)
+        }
+        total = exact[between.index(most)] + most
+        return [exact.get(i, total - own) for i, own in enumerate(between)]
+
     def cheapest_tree(self, grown: GrownTree) -> GrownTree:
         """The tree of a growth, from one leaf a cluster on, whose clusters cost least; of equals the smallest.
 

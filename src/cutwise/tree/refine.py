@@ -61,6 +61,11 @@ BOUNDED_PRICE, BOUNDED_SHARES = 0.3, (1.0, 0.98)
 """The price of what is beyond the bound, and shares of it: the sample's rules may be shorter than those of all rows."""
 FURTHER_STARTS = 2
 """See ``Effort``."""
+NEAR = 0.05
+"""Of the first starts those are kept that cost at most this share of the reference's cost more than the best."""
+MANY_ROWS, MANY_LEAVES = 80_000, 64
+"""From so many distinct rows or leaves on, a search starts from the given trees alone and moves leaves in the best one:
+all else would take longer than it takes to grow these."""
 RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 12, 8
 """Of the clusterings of the sample that further trees start from: how many are kept, the better half of those that are
 made together; iterations; columns that rows are sorted by."""
@@ -158,14 +163,14 @@ class SearchCheaper:
     ``table``: the m rows, in the columns that are cut. ``metric``: the same rows where distances are measured; the
     table's own matrix where that is the same. ``centers`` (k, p) float64: of the reference. ``labels`` (m,) int32:
     reference clusters, which the leaves of the result are named after. ``coordinates`` (k, d) float64: where these are
-    in the columns that are cut. ``judge``: what a partition of the m rows costs, from the part of each, 0 to the number
-    of leaves - 1. ``n_leaves``: of the result; those of the starts that have rows may be fewer. ``objective``: what the
-    centers are of. Searches themselves go by squared distances, whatever the judge measures. ``depth_penalty``: of the
-    further starts, which "exshallow" grows. ``size_penalty``: what one condition in every rule costs, as a share of the
-    reference's cost; a level of depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and
-    of tests. Trees are then searched at several prices of size. ``limits``: of all trees, also of the starts.
-    ``n_jobs``: threads; the result does not depend on it. ``progress``: called twice a second with the cost ratio of
-    the cheapest tree of the sample.
+    in the columns that are cut. ``judge``: what partitions of the m rows cost, each a call that gives the part of every
+    row, 0 to the number of leaves - 1; those that cost most may be off by rounding. ``n_leaves``: of the result; those
+    of the starts that have rows may be fewer. ``objective``: what the centers are of. Searches themselves go by squared
+    distances, whatever the judge measures. ``depth_penalty``: of the further starts, which "exshallow" grows.
+    ``size_penalty``: what one condition in every rule costs, as a share of the reference's cost; a level of depth costs
+    a quarter. ``max_size``: bounds on the weighted average of conditions and of tests. Trees are then searched at
+    several prices of size. ``limits``: of all trees, also of the starts. ``n_jobs``: threads; the result does not
+    depend on it. ``progress``: called twice a second with the cost ratio of the cheapest tree of the sample.
     """
 
     table: EncodedTable
@@ -173,7 +178,7 @@ class SearchCheaper:
     centers: Float64
     labels: Int32
     coordinates: Float64
-    judge: Callable[[Int32], float]
+    judge: Callable[[Sequence[Callable[[], Int32]]], list[float]]
     n_leaves: int
     effort: Effort
     objective: Objective = KMEANS
@@ -201,7 +206,9 @@ class SearchCheaper:
         given = [tests for tests in (tests_of(grown.tree, table.searched) for grown in starts) if tests is not None]
         rows = draw_sample(table, metric, hashes, self.centers, self.coordinates, given, n_sampled, self.limits)
         trees = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in given]
-        n_runs, n_further = max(0, self.effort.n_starts - len(starts)), FURTHER_STARTS * self.effort.n_further
+        is_large = len(rows.weights) > MANY_ROWS * rows.share or n_leaves > MANY_LEAVES
+        effort = replace(self.effort, n_starts=0, n_swapped=1) if is_large else self.effort
+        n_runs, n_further = max(0, effort.n_starts - len(starts)), FURTHER_STARTS * effort.n_further
         n_grown = n_sampled if rows.share > 0.5 else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
         grown_rows = rows.first(n_grown)
         runs = [self.centers, *_cluster_sample(grown_rows, self.centers, n_runs + n_further, self.objective, n_jobs)]
@@ -216,16 +223,16 @@ class SearchCheaper:
         levels += [further[i : i + FURTHER_STARTS] for i in range(n_first, len(further), FURTHER_STARTS)]
         cuts = [tree for level in levels for tree in level if tree is not None]
         least = room(self.limits, sample.weight)
-        paths = _search(sample, levels, n_leaves, self.effort, (self.size_penalty, 0.0), least, n_jobs, self.progress)
+        paths = _search(sample, levels, n_leaves, effort, (self.size_penalty, 0.0), least, n_jobs, self.progress)
         if max_size is not None:
             unpriced = paths[-1:]
             for price in (price for price in SIZE_PRICES if price > self.size_penalty):
                 longer = [path[-1][2] for path in paths[-1:]]
-                paths += _search(sample, [longer], n_leaves, self.effort, (price, 0.0), least, n_jobs, self.progress)
+                paths += _search(sample, [longer], n_leaves, effort, (price, 0.0), least, n_jobs, self.progress)
             near = [*cuts, *(path[-1][2] for path in (*unpriced, *paths[-1:]))]
             for share in BOUNDED_SHARES if max_size[0] < n_leaves else ():  # no rule has more conditions
                 beyond = max(BOUNDED_PRICE, self.size_penalty), share * (max_size[0] + max_size[1] / 4)
-                paths += _search(sample, [near], n_leaves, self.effort, beyond, least, n_jobs, self.progress)
+                paths += _search(sample, [near], n_leaves, effort, beyond, least, n_jobs, self.progress)
 
         more_rows = draw_more(table, metric, hashes, n_polished)
         found = [(_polish(*more_rows, sample, path[-1][2], n_jobs), path) for path in paths]
@@ -301,13 +308,21 @@ class SearchCheaper:
 
     def _judge(self, starts: Sequence[GrownTree], trees: Sequence[Tests]) -> list[Judgement]:
         """What all rows say of trees, of which the starts are the first."""
-        judged = []
-        for i, (column, _, right) in enumerate(trees):
-            leaf_of_row = starts[i].leaf_of_row if i < len(starts) else self._leaves(self.table.matrix, trees[i])
-            number = np.cumsum(column < 0, dtype=np.int32) - np.int32(1)
-            size = tree_size(column, right, leaf_of_row, self.table.weights)
-            judged.append(Judgement(self.judge(number[leaf_of_row]), *size))
-        return judged
+        leaves = [start.leaf_of_row for start in starts]
+        leaves += [self._leaves(self.table.matrix, tree) for tree in trees[len(starts) :]]
+
+        def parts(i: int) -> Int32:
+            number: Int32 = np.cumsum(trees[i][0] < 0, dtype=np.int32) - np.int32(1)
+            return number[leaves[i]]
+
+        groups = [range(len(starts)), range(len(starts), len(trees))]
+        if self.max_size is not None or self.size_penalty > 0.0:  # then others than the cheapest may be taken
+            groups = [range(i, i + 1) for i in range(len(trees))]
+        costs = [cost for group in groups if group for cost in self.judge([partial(parts, i) for i in group])]
+        return [
+            Judgement(cost, *tree_size(column, right, leaf, self.table.weights))
+            for cost, (column, _, right), leaf in zip(costs, trees, leaves, strict=True)
+        ]
 
     def _leaves(self, matrix: core.Matrix, tests: Tests) -> Int32:
         """The leaf of every row, by its number."""
@@ -382,11 +397,13 @@ def _search(
         return sum(done for done, _ in found), [path for _, path in found]
 
     # Starts that cost much end as trees that cost much.
-    kept, waiting = list[list[Cuts]](), list[Cuts]()
+    kept, waiting = list[list[Cuts]](), list[tuple[float, Cuts]]()
     for level in levels:
-        waiting = sorted([*waiting, *(tree for tree in level if tree is not None)], key=search.value)
-        n_kept = FURTHER_STARTS if kept else effort.n_kept
-        kept.append(waiting[:n_kept])
+        waiting += [(search.value(tree), tree) for tree in level if tree is not None]
+        waiting.sort(key=itemgetter(0))
+        near = [tree for value, tree in waiting if value <= waiting[0][0] + NEAR * sample.cost * unit]
+        n_kept = FURTHER_STARTS if kept else min(effort.n_kept, len(near))
+        kept.append([tree for _, tree in waiting[:n_kept]])
         waiting = waiting[n_kept:]
     done, paths = run([tree for level in kept for tree in level], swaps=False)
     # Starts often end in the same tree.
