@@ -1,5 +1,8 @@
 """Several files, and tables read in batches: the same tree as in memory, and clusters in a file each."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -70,6 +73,33 @@ def test_a_table_that_is_read_in_batches_gives_the_model_file_of_memory(cutwise,
     assert batches.read_bytes() == memory.read_bytes()
 
 
+@pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize("labels", [None, "segment"])
+def test_report_curve_and_front_of_a_table_that_is_read_in_batches_are_those_of_memory(
+    cutwise, table, tmp_path, monkeypatch, labels
+):
+    monkeypatch.chdir(tmp_path)
+    table.to_parquet("all.parquet", index=False)
+    by_labels = ["--labels-from", labels, "--algorithm", "exkmc"]
+    clusters = by_labels if labels else ["-k", 4, "--drop", "segment", "--weights", "weight"]
+    assert cutwise("fit", "all.parquet", *clusters, "--scale", "none", "--out", "model.json").code == 0
+    beside = by_labels[:2] if labels else ["--weights", "weight"]
+    commands = [["report", "model.json", "all.parquet", *beside, "--out", "report.json"]]
+    if labels is None:
+        commands += [[command, "all.parquet", *clusters, "--scale", "none", "--json"] for command in ("curve", "front")]
+    for command in commands:
+        found = []
+        for in_batches in ([], ["--max-memory", "1kB"]):
+            result = cutwise(*command, *in_batches)
+            assert result.code == 0, result.err
+            assert ("read in batches" in result.err) == bool(in_batches)
+            text = Path("report.json").read_text() if command[0] == "report" else result.out
+            found.append(json.loads(text, parse_float=lambda number: float(f"{float(number):.12g}")))
+            found[-1].pop("reproduce", None)  # with the option
+            found[-1].get("headline", {}).pop("cart", None)  # grown in memory alone
+        assert found[0] == found[1]
+
+
 def test_files_one_by_one_or_in_a_folder_are_one_table(cutwise, table, tmp_path, ending):
     folder = written(table, tmp_path / "in", ending)
     whole = tmp_path / "whole.csv"
@@ -119,6 +149,10 @@ def test_predict_writes_a_file_of_clusters_for_each(cutwise, table, tmp_path, en
         (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--labels", "l.csv"], "cutwise predict"),
         (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--category", "x"], "--category"),
         (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--objective", "kmedians"], "medians"),
+        (["compare", "a.csv", "-k", 2, "--max-memory", 9], "Give a sample"),
+        (["fit", "damaged.parquet", "-k", 2], "can be read"),
+        (["predict", "model.json", "damaged.parquet", "--out", "out.csv"], "can be read"),
+        (["predict", "model.json", "damaged.parquet", "a.csv", "--out", "out"], "can be read"),
         (["predict", "model.json", "[ab].csv"], "--out FOLDER"),
         (["predict", "model.json", "[ab].csv", "--out", "a.csv"], "exists already"),
         (["predict", "model.json", "[ab].csv", "--out", "no/out"], "Create it first"),
@@ -135,6 +169,7 @@ def test_files_that_do_not_fit_are_refused_and_nothing_is_written(cutwise, tmp_p
         (tmp_path / name).write_text("x,y\n" + "".join(f"{i % 7},{i % 2 * 10}\n" for i in range(40)))
     (tmp_path / "b.csv").write_text("x,z\n" + "".join(f"{i % 7},{i % 5}\n" for i in range(40)))
     (tmp_path / "t.csv").write_text("word,z,v\n" + "".join(f"{'ab'[i % 2]},{i % 5},{i % 3}\n" for i in range(40)))
+    (tmp_path / "damaged.parquet").write_bytes(b"PAR1 and no more")
     assert cutwise("fit", "a.csv", "-k", 2, "--out", "model.json").code == 0
     before = sorted(path.name for path in tmp_path.iterdir())
     result = cutwise(*args)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +19,7 @@ from cutwise.cli.options import (
     scaler_of,
 )
 from cutwise.cli.screen import note, working
-from cutwise.cli.tables import (
-    Source,
-    bytes_of,
-    clusters_of_example,
-    find_files,
-    read_example,
-    read_source,
-    scan_source,
-    size_in_memory,
-)
+from cutwise.cli.tables import Source, clusters_of_example, open_source, read_example
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
 from cutwise.passes.sources import Batches, polars_table
@@ -313,6 +304,11 @@ class Task:
 
     def measured(self, scale: str, objective: str) -> tuple[str, dict[str, Any]]:
         """What ``--scale`` comes to for this table, and the parameters that tell it to an estimator."""
+        if scale == "robust" and isinstance(self.table, Batches):
+            raise InvalidInputError(
+                f"{self.source} is read in batches, and --scale robust takes tables in memory. Say --scale standard, "
+                "minmax or none, or raise --max-memory."
+            )
         scaler = scaler_of(scale, objective=objective, mixed=self.is_mixed)
         if not self.is_mixed:
             return "standard" if scale == "auto" else scale, {"preprocessor": scaler}
@@ -333,8 +329,7 @@ class Clustering:
     @property
     def limits_notes(self) -> list[str]:
         """A line about the limits of all trees, where there are any."""
-        assert not isinstance(self.task.table, Batches)  # those are fitted alone
-        columns = Columns(tuple(map(str, self.task.table.columns)), has_names=True)
+        columns = Columns(tuple(self.task.columns), has_names=True)
         return [f"limits: {LimitsGiven(**self.limits).in_words(columns)}"] if self.limits else []
 
     def model(self, **params: Any) -> ExplainableClusterer:
@@ -355,27 +350,25 @@ def clustering(
     estimator = estimator_of(options.objective)
     check_option("--scale", options.scale, tuple(SCALES))
     source, n_clusters = find_source(options, options.n_clusters, command=command)
+    if command == "compare" and source.lazy is not None:
+        raise in_memory_alone(source, "compare", "Give a sample of its rows")
     task = prepare(source, options)
     scale, measure = task.measured(options.scale, options.objective)
     limited = {} if limits is None else limits.params | cut_features(task, source, limits)
     return Clustering(task, n_clusters, scale, estimator, {**measure, **growth.params, **limited}, limited)
 
 
-def find_source(
-    table: TableOptions, n_clusters: int | None, *, command: str, max_memory: str | None = None
-) -> tuple[Source, int]:
+def find_source(table: TableOptions, n_clusters: int | None, *, command: str) -> tuple[Source, int]:
     """The table that a command line names, and the number of clusters; an example knows its own."""
     _check_given(table, command)
     if n_clusters is None:
         if table.example is None:
             raise InvalidInputError("The number of clusters is missing. Say how many with -k, such as -k 5.")
         n_clusters = clusters_of_example(table.example)
-    return _read(table, max_memory), n_clusters
+    return _read(table), n_clusters
 
 
-def find_labeled(
-    table: TableOptions, n_clusters: int | None, labels_from: str, *, command: str, max_memory: str | None = None
-) -> Source:
+def find_labeled(table: TableOptions, n_clusters: int | None, labels_from: str, *, command: str) -> Source:
     """The table that a command line names, whose clusters a column of it gives."""
     if n_clusters is not None:
         raise InvalidInputError(
@@ -383,7 +376,7 @@ def find_labeled(
             "Leave one of them out."
         )
     _check_given(table, command)
-    return _read(table, max_memory)
+    return _read(table)
 
 
 def _check_given(table: TableOptions, command: str) -> None:
@@ -398,17 +391,17 @@ def _check_given(table: TableOptions, command: str) -> None:
         )
 
 
-def _read(table: TableOptions, max_memory: str | None = None) -> Source:
-    """The table; without ``max_memory`` it is read into memory, whatever its size."""
-    limit = math.inf if max_memory is None else bytes_of(max_memory)
+def _read(table: TableOptions) -> Source:
     if not table.files:
         return read_example(str(table.example))
-    if limit < math.inf and (size := size_in_memory(files := find_files(table.files))) > limit:
-        source = scan_source(table.files, files, separator=table.separator, header=table.header)
-        note(f"{source.name} takes about {size / 2**30:.1f} GiB in memory, so its rows are read in batches")
-        return source
-    with working(f"reading {' '.join(table.files)}"):
-        return read_source(*table.files, separator=table.separator, header=table.header)
+    return open_source(table.files, separator=table.separator, header=table.header, max_memory=table.max_memory)
+
+
+def in_memory_alone(source: Source, what: str, instead: str = "Leave it out") -> InvalidInputError:
+    """What is said of an option that needs all rows at once, where the table is read in batches."""
+    return InvalidInputError(
+        f"{source.name} is read in batches, and {what} takes tables in memory. {instead}, or raise --max-memory."
+    )
 
 
 def prepare(source: Source, table: TableOptions, *, labels_from: str | None = None, mixed: bool = True) -> Task:
@@ -483,10 +476,7 @@ def _prepare_batches(
 
     assert source.lazy is not None
     if asked["--category"] or asked["--number"]:
-        raise InvalidInputError(
-            f"--category and --number take tables in memory, and {source.name} is read in batches, as numbers. "
-            "Leave them out, or raise --max-memory."
-        )
+        raise in_memory_alone(source, "--category" if asked["--category"] else "--number")
     apart = [name for name in (weights, labels_from) if name is not None]
     columns = list(choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart).columns)
     rows = source.lazy.select(list(dict.fromkeys([*columns, *apart]))).with_columns(
@@ -534,14 +524,31 @@ def _prepare_batches(
         )
     rows = rows.select(list(dict.fromkeys([*columns, *apart])))
     if table.drop_missing:
-        kept = rows.drop_nulls().filter(pl.all_horizontal(pl.selectors.float().is_not_nan(), True))
-        n, all_rows = kept.select(pl.len()).collect(engine="streaming").item(), n
-        rows = kept
-        if n < all_rows:
-            note(f"{all_rows - n} of {all_rows} rows have missing values and are left out")
-    # As pandas has them: the model says of what kind the frame was.
-    batches = Batches(lambda: (batch.to_pandas() for batch in polars_table(rows).batches()))
-    return Task(source.name, batches, columns, n, None, weights, labels_from, left_out)
+        rows, n = complete_batches(rows, n)
+    return Task(source.name, batches_of(rows), columns, n, None, weights, labels_from, left_out)
+
+
+def complete_batches(rows: pl.LazyFrame, n: int) -> tuple[pl.LazyFrame, int]:
+    """Of ``n`` rows those that have a value in every column, and how many these are."""
+    import polars as pl
+
+    kept = rows.drop_nulls().filter(pl.all_horizontal(pl.selectors.float().is_not_nan(), True))
+    n_kept = count_rows(kept)
+    if n_kept < n:
+        note(f"{n - n_kept} of {n} rows have missing values and are left out")
+    return kept, n_kept
+
+
+def count_rows(rows: pl.LazyFrame) -> int:
+    """How many there are, by going over them."""
+    import polars as pl
+
+    return int(rows.select(pl.len()).collect(engine="streaming").item())
+
+
+def batches_of(rows: pl.LazyFrame, as_given: Callable[[pd.DataFrame], Any] = lambda frame: frame) -> Batches:
+    """Rows in batches, as pandas has them: models say of what kind the frame was."""
+    return Batches(lambda: (as_given(batch.to_pandas()) for batch in polars_table(rows).batches()))
 
 
 def _all_differ(column: pl.LazyFrame, n: int) -> bool:

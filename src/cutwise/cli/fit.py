@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cutwise.cli.columns import Task, cut_features, find_labeled, find_source, prepare
-from cutwise.cli.models import label_lines, labels_path, name_clusters, print_fit
+from cutwise.cli.columns import Task, cut_features, find_labeled, find_source, in_memory_alone, prepare
+from cutwise.cli.models import label_lines, labels_path, name_clusters, print_fit, write_labels
 from cutwise.cli.options import (
     SCALE_HELP,
     SCALES,
@@ -22,7 +22,6 @@ from cutwise.cli.options import (
     check_objective,
     estimator_of,
     of_output,
-    of_table,
     of_tree,
 )
 from cutwise.cli.screen import Outputs, note, print_json, working
@@ -74,14 +73,6 @@ def command(
         str | None, of_output("--out", "-o", metavar="MODEL.json", help="Save the model for predict and rules.")
     ] = None,
     labels: Annotated[str | None, of_output(metavar="OUT.csv", help="Write every row's cluster.")] = None,
-    max_memory: Annotated[
-        str,
-        of_table(
-            metavar="SIZE",
-            help="What the table may take in memory, such as 2GiB; the rows of a larger one are read in batches.",
-            show_default="half of this machine's memory",
-        ),
-    ] = "",
     unknown: Annotated[
         str,
         of_tree(help="What categories never seen here are to predict: outside of all that rules name, or an error."),
@@ -106,11 +97,14 @@ def command(
         params["algorithm"] = algorithm
     with Outputs(out, labels_path(labels), inputs=find_files(table.files or [])) as outputs:
         if labels_from is None:
-            source, n_clusters = find_source(table, n_clusters, command="fit", max_memory=max_memory)
+            source, n_clusters = find_source(table, n_clusters, command="fit")
         else:
-            source = find_labeled(table, n_clusters, labels_from, command="fit", max_memory=max_memory)
+            source = find_labeled(table, n_clusters, labels_from, command="fit")
         if source.lazy is not None:
-            _check_batches(source.name, scale, kernel, labels)
+            what = "--kernel" if kernel.kernel is not None else "--labels" if labels is not None else None
+            if what is not None:
+                instead = "cutwise predict writes the clusters" if what == "--labels" else "Leave it out"
+                raise in_memory_alone(source, what, instead)
         only_numbers = kernel.kernel is not None or algorithm in ("optimal", "cart")
         task = prepare(source, table, labels_from=labels_from, mixed=not only_numbers)
         scale, measure = task.measured(scale, objective)
@@ -122,8 +116,9 @@ def command(
         if out is not None:
             outputs.write(out, model.save)
         if labels is not None:
-            lines = label_lines(model.labels_, rows=task.rows, n_rows=len(source.frame), names=model.cluster_names_)
-            outputs.write(labels, lines.write)
+            named = model.cluster_names_
+            lines = label_lines(model.labels_, rows=task.rows, n_rows=len(source.frame), names=named)
+            outputs.write(labels, lambda part: write_labels(part, lines, named))
     for line in _without_part(task):
         note(line)
     if as_json:
@@ -133,21 +128,6 @@ def command(
     for path in (out, labels):
         if path is not None:
             note(f"wrote {path}")
-
-
-def _check_batches(name: str, scale: str, kernel: KernelOptions, labels: str | None) -> None:
-    """Refuse options that need the rows in memory."""
-    what = "--kernel" if kernel.kernel is not None else "--labels" if labels is not None else None
-    if scale == "robust":
-        raise InvalidInputError(
-            f"{name} is read in batches, and --scale robust takes tables in memory. Say --scale standard, minmax or "
-            "none, or raise --max-memory."
-        )
-    if what is not None:
-        instead = "cutwise predict writes the clusters" if what == "--labels" else "Leave it out"
-        raise InvalidInputError(
-            f"{name} is read in batches, and {what} takes tables in memory. {instead}, or raise --max-memory."
-        )
 
 
 def _without_part(task: Task) -> Iterator[str]:

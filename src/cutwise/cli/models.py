@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.options import SCALES
-from cutwise.cli.screen import note, print_line, print_table, working
-from cutwise.cli.tables import Source, read_source
+from cutwise.cli.screen import note, print_line, print_table
+from cutwise.cli.tables import Source, open_source
 from cutwise.estimators import advice_of, agreement_of, algorithm_of, certificate_line, words_of
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, ModelFileError, did_you_mean, listed
 from cutwise.readouts.explained import explained_words, ratio_words
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 
 def model_and_table(
-    model: str, file: str, *, separator: str | None, header: bool | None
+    model: str, file: str, *, separator: str | None, header: bool | None, max_memory: str | None = None
 ) -> tuple[TreeEstimator, Source, pd.DataFrame]:
-    """A saved model, the table beside it, and that table's columns that the model's tree asks about."""
+    """A saved model, the table beside it, and that table's columns that the model's tree asks about.
+
+    With ``max_memory`` the rows of a larger table are left to be read in batches.
+    """
     fitted = read_model(model, file)
-    with working(f"reading {file}"):
-        source = read_source(file, separator=separator, header=header)
+    source = open_source([file], separator=separator, header=header, max_memory=max_memory)
     return fitted, source, tested_columns(fitted, source)
 
 
@@ -126,43 +128,42 @@ def name_clusters(model: TreeEstimator, given: Sequence[str]) -> None:
         model.name_clusters(names)
 
 
-@dataclass(frozen=True)
-class Labels:
-    """A cluster for every row of a source, in its order."""
-
-    clusters: list[Any]  # None where a row was left out
-    names: Mapping[Any, str] = field(default_factory=dict)  # of the clusters that have one
-
-    @property
-    def header(self) -> list[str]:
-        """What a line holds: rows are counted from 0; those that were left out have no cluster."""
-        return ["row", "cluster", "name"] if self.names else ["row", "cluster"]
-
-    def lines(self, first: int = 0) -> Iterator[list[Any]]:
-        """A line a row; ``first``: the number of row 0."""
-        for row, cluster in enumerate(self.clusters, first):
-            yield [row, cluster, self.names.get(cluster)] if self.names else [row, cluster]
-
-    def print_to(self, file: TextIO) -> None:
-        """Write ``row,cluster`` lines, or ``row,cluster,name`` where clusters have names."""
-        import csv
-
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(self.header)
-        writer.writerows(self.lines())
-
-    def write(self, path: Path) -> None:
-        """Write the lines to a file."""
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            self.print_to(file)
+def label_header(names: Mapping[Any, str]) -> list[str]:
+    """What a line of clusters holds: rows are counted from 0; ``names``: of the clusters that have one."""
+    return ["row", "cluster", "name"] if names else ["row", "cluster"]
 
 
-def label_lines(labels: Any, *, rows: Any, n_rows: int, names: Mapping[Any, str]) -> Labels:
-    """The lines for ``labels`` (n,) of the source's rows ``rows`` (n,), out of ``n_rows``."""
+def label_lines(
+    labels: Any, *, rows: Any, n_rows: int, names: Mapping[Any, str], first: int = 0
+) -> Iterator[list[Any]]:
+    """A line for each of ``n_rows`` rows, from number ``first`` on: ``labels`` (n,) of ``rows`` (n,), else None."""
     clusters: list[Any] = [None] * n_rows
     for row, cluster in zip(rows.tolist(), labels.tolist(), strict=True):
         clusters[row] = cluster
-    return Labels(clusters, names)
+    for row, cluster in enumerate(clusters, first):
+        yield [row, cluster, names.get(cluster)] if names else [row, cluster]
+
+
+@contextmanager
+def labels_csv(path: Path | None, names: Mapping[Any, str]) -> Iterator[Callable[[Iterable[list[Any]]], None]]:
+    """What writes lines of clusters to a file, or to standard output: a header before the first, if there are any."""
+    import csv
+
+    with nullcontext(sys.stdout) if path is None else open(path, "w", encoding="utf-8", newline="") as file:
+        lines, header = csv.writer(file, lineterminator="\n"), [label_header(names)]
+
+        def write(rows: Iterable[list[Any]]) -> None:
+            lines.writerows(header)
+            header.clear()
+            lines.writerows(rows)
+
+        yield write
+
+
+def write_labels(path: Path, lines: Iterable[list[Any]], names: Mapping[Any, str]) -> None:
+    """Write lines of clusters to a file."""
+    with labels_csv(path, names) as write:
+        write(lines)
 
 
 def labels_path(path: str | None) -> str | None:

@@ -73,6 +73,14 @@ Separator = Annotated[str | None, of_table(help="Separator of a text file; found
 Header = Annotated[
     bool | None, of_table("--header/--no-header", help="Whether the first line holds names; found out by default.")
 ]
+MaxMemory = Annotated[
+    str,
+    of_table(
+        metavar="SIZE",
+        help="What the table may take in memory, such as 2GiB; the rows of a larger one are read in batches.",
+        show_default="half of this machine's memory",
+    ),
+]
 Clusters = Annotated[int | None, of_tree("-k", "--clusters", help="How many clusters.", show_default=False)]
 OBJECTIVE_HELP = (
     "What makes clusters: kmeans (squared distances to means) or kmedians (l1 distances to medians, for tables with "
@@ -117,6 +125,7 @@ class TableOptions:
     weights: Weights = None
     separator: Separator = None
     header: Header = None
+    max_memory: MaxMemory = ""
 
 
 @dataclass(frozen=True)

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import csv
-import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cutwise._whole import whole_folder
 from cutwise.cli.columns import columns_of_numbers, columns_without_gaps, complete_rows, numeric_columns
-from cutwise.cli.models import Labels, as_fitted, label_lines, labels_path, model_and_table, read_model, tested_columns
+from cutwise.cli.models import (
+    as_fitted,
+    label_header,
+    label_lines,
+    labels_csv,
+    labels_path,
+    read_model,
+    tested_columns,
+)
 from cutwise.cli.options import FILE_HELP, Header, ModelFile, Separator
 from cutwise.cli.screen import Outputs, file_or_stdout, note, working
-from cutwise.cli.tables import Source, find_files, is_parquet, read_in_parts
+from cutwise.cli.tables import find_files, is_parquet, read_in_parts
 from cutwise.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pandas as pd
-
     from cutwise.estimators import TreeEstimator
 
 EXAMPLES = (
@@ -60,34 +63,54 @@ def command(
     third column holds them. Clusters of Parquet files are written as such where a folder is asked for.
     """
     found = find_files(files)
+    read = partial(_predict, drop_missing=drop_missing, separator=separator, header=header)
     if found != files or len(files) > 1:
-        _predict_each(model, found, out, drop_missing, separator, header)
+        _predict_each(model, found, out, read)
         return
     file, out = files[0], file_or_stdout(labels_path(out))
     with Outputs(out, inputs=[model, file]) as outputs:
-        fitted, source, table = model_and_table(model, file, separator=separator, header=header)
-        numeric_columns(source, table[columns_of_numbers(fitted, table)], may_drop=False)
-        needed = columns_without_gaps(fitted, table)
-        complete = complete_rows(source, table[needed], drop_missing=drop_missing, needed=needed)
-        labels = _labels(fitted, source, table, complete)
-        if out is not None:
-            outputs.write(out, labels.write)
-    if out is None:
-        labels.print_to(sys.stdout)
-    else:
+        fitted = read_model(model, file)
+
+        def write(place: Path | None) -> int:
+            with labels_csv(place, fitted.cluster_names_) as lines:
+                n_rows, n_left_out = read(fitted, file, lines)
+            if n_rows == 0:
+                raise InvalidInputError(f"{file} holds no rows.")
+            return n_left_out
+
+        n_left_out = write(None) if out is None else outputs.write(out, write)
+    _say(n_left_out)
+    if out is not None:
         note(f"wrote {out}")
 
 
-def _labels(fitted: TreeEstimator, source: Source, table: pd.DataFrame, complete: npt.NDArray[np.bool_]) -> Labels:
-    """The clusters of the rows that are complete, (n,); ``table``: the columns that are asked about."""
-    rows = complete.nonzero()[0]
-    labels = fitted.predict(as_fitted(fitted, source, table[complete])) if len(rows) else rows
-    return label_lines(labels, rows=rows, n_rows=len(complete), names=fitted.cluster_names_)
+def _predict(
+    fitted: TreeEstimator,
+    path: str,
+    write: Callable[[Iterable[list[Any]]], None],
+    *,
+    drop_missing: bool,
+    separator: str | None,
+    header: bool | None,
+) -> tuple[int, int]:
+    """Write the clusters of a file's rows; gives how many these are, and how many have missing values and none."""
+    n_rows = n_left_out = 0
+    for source in read_in_parts(path, _ROWS, separator=separator, header=header):
+        table = tested_columns(fitted, source)
+        numeric_columns(source, table[columns_of_numbers(fitted, table)], may_drop=False)
+        needed = columns_without_gaps(fitted, table)
+        complete = table[needed].notna().all(axis=1).to_numpy()
+        if not drop_missing:
+            complete_rows(source, table[needed], drop_missing=False, needed=needed)
+        rows = complete.nonzero()[0]
+        labels = fitted.predict(as_fitted(fitted, source, table[complete])) if len(rows) else rows
+        named = fitted.cluster_names_
+        write(label_lines(labels, rows=rows, n_rows=len(complete), names=named, first=source.first_row))
+        n_rows, n_left_out = n_rows + len(complete), n_left_out + int((~complete).sum())
+    return n_rows, n_left_out
 
 
-def _predict_each(
-    model: str, files: list[str], out: str | None, drop_missing: bool, separator: str | None, header: bool | None
-) -> None:
+def _predict_each(model: str, files: list[str], out: str | None, read: Callable[..., tuple[int, int]]) -> None:
     """Write the clusters of every file to one of its own, in a folder that appears once all are complete."""
     if out is None or out == "-":
         raise InvalidInputError(f"Clusters of {len(files)} files go to a folder of as many: say --out FOLDER.")
@@ -103,20 +126,17 @@ def _predict_each(
     with whole_folder(out) as folder, working("predicting", steps=len(files)) as begin:
         for path, name in zip(files, names, strict=True):
             begin(f"{path}, after {n_rows:,} rows")
-            with ExitStack() as stack:
-                write = _writer(stack, folder / name, fitted)
-                for source in read_in_parts(path, _ROWS, separator=separator, header=header):
-                    table = tested_columns(fitted, source)
-                    numeric_columns(source, table[columns_of_numbers(fitted, table)], may_drop=False)
-                    needed = columns_without_gaps(fitted, table)
-                    complete = table[needed].notna().all(axis=1).to_numpy()
-                    if not drop_missing:
-                        complete_rows(source, table[needed], drop_missing=False, needed=needed)
-                    write(_labels(fitted, source, table, complete), source.first_row)
-                    n_rows, n_left_out = n_rows + len(complete), n_left_out + int((~complete).sum())
-    if n_left_out:
-        note(f"{n_left_out:,} rows have missing values and no cluster")
+            as_csv, named = name.endswith(".csv"), fitted.cluster_names_
+            with labels_csv(folder / name, named) if as_csv else _labels_parquet(folder / name, fitted) as write:
+                here, left_out = read(fitted, path, write)
+            n_rows, n_left_out = n_rows + here, n_left_out + left_out
+    _say(n_left_out)
     note(f"wrote {len(files)} files of {n_rows:,} rows to {out}")
+
+
+def _say(n_left_out: int) -> None:
+    if n_left_out:
+        note(f"{n_left_out:,} row{'s have' if n_left_out > 1 else ' has'} missing values and no cluster")
 
 
 def _part_name(path: str) -> str:
@@ -125,24 +145,19 @@ def _part_name(path: str) -> str:
     return name.stem + (".parquet" if is_parquet(path) else ".csv")
 
 
-def _writer(stack: ExitStack, path: Path, fitted: TreeEstimator) -> Callable[[Labels, int], object]:
-    """What writes clusters, with the number of their first row, to a file that closes with the stack."""
-    names = fitted.cluster_names_
-    header = Labels([], names).header
-    if path.suffix == ".csv":
-        file = stack.enter_context(path.open("w", encoding="utf-8", newline=""))
-        lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(header)
-        return lambda labels, first: lines.writerows(labels.lines(first))
+@contextmanager
+def _labels_parquet(path: Path, fitted: TreeEstimator) -> Iterator[Callable[[Iterable[list[Any]]], None]]:
+    """What writes lines of clusters to a Parquet file."""
     import pyarrow as pa
     from pyarrow import parquet
 
+    header = label_header(fitted.cluster_names_)
     types = [pa.int64(), pa.array(fitted.classes_.tolist()).type, pa.string()]
     schema = pa.schema(list(zip(header, types, strict=False)))
-    writer = stack.enter_context(parquet.ParquetWriter(path, schema))
+    with parquet.ParquetWriter(path, schema) as writer:
 
-    def write(labels: Labels, first: int) -> None:
-        rows = [dict(zip(header, line, strict=True)) for line in labels.lines(first)]
-        writer.write_table(pa.Table.from_pylist(rows, schema))
+        def write(lines: Iterable[list[Any]]) -> None:
+            rows = [dict(zip(header, line, strict=True)) for line in lines]
+            writer.write_table(pa.Table.from_pylist(rows, schema))
 
-    return write
+        yield write

@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutwise.cli.columns import columns_of_numbers, columns_without_gaps, complete_rows, need_column, numeric_columns
-from cutwise.cli.models import as_fitted, model_and_table, name_clusters, other_columns
+from cutwise.cli.columns import (
+    batches_of,
+    columns_of_numbers,
+    columns_without_gaps,
+    complete_batches,
+    complete_rows,
+    count_rows,
+    need_column,
+    numeric_columns,
+)
+from cutwise.cli.models import as_fitted, model_and_table, name_clusters, other_columns, tested_columns
 from cutwise.cli.options import (
     SCALES,
     DropMissing,
     GrowthOptions,
     Header,
+    MaxMemory,
     ModelFile,
     Names,
     Separator,
@@ -27,6 +37,8 @@ from cutwise.cli.tables import Source
 from cutwise.readouts.sql import DIALECTS
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from cutwise.estimators import TreeEstimator
 
 
@@ -59,6 +71,7 @@ def command(
     drop_missing: DropMissing = False,
     separator: Separator = None,
     header: Header = None,
+    max_memory: MaxMemory = "",
 ) -> None:
     """Write a report: what was found, what it costs, the tree, and a card for every cluster.
 
@@ -73,30 +86,25 @@ def command(
     own += _said({"--title": title, "--dialect": usual, "--table": table}) + ([] if curve else ["--no-curve"])
     shared = _said({"--weights": weights, "--separator": separator}) + (["--drop-missing"] if drop_missing else [])
     shared += [] if header is None else ["--header" if header else "--no-header"]
+    shared += _said({"--max-memory": max_memory or None})
     with Outputs(out, inputs=[model, file]) as outputs:
-        fitted, source, tested = model_and_table(model, file, separator=separator, header=header)
+        fitted, source, tested = model_and_table(model, file, separator=separator, header=header, max_memory=max_memory)
         name_clusters(fitted, name or [])
-        numeric_columns(source, tested[columns_of_numbers(fitted, tested)], may_drop=False)
         described = [*tested.columns, *other_columns(fitted, source)]
-        beside = [need_column(source.frame, c, o, source) for c, o in _beside(labels_from, weights) if c is not None]
-        # Rules place rows with gaps elsewhere; who left them out when fitting leaves them out here, too.
-        needed = described if drop_missing else columns_without_gaps(fitted, tested)
-        used = source.frame[list(dict.fromkeys([*needed, *beside]))]
-        complete = complete_rows(source, used, drop_missing=drop_missing, needed=list(used.columns))
-        settings: dict[str, Any] = {"dialect": dialect}
-        if weights is not None:
-            settings["sample_weight"] = source.frame[weights].to_numpy()[complete]
-        with working(f"looking at {int(complete.sum()):,} rows and {len(described)} columns", steps=3 if curve else 1):
+        asked = {"y": ("--labels-from", labels_from), "sample_weight": ("--weights", weights)}
+        beside = {what: need_column(source.frame, c, o, source) for what, (o, c) in asked.items() if c is not None}
+        choose = _in_batches if source.lazy is not None else _in_memory
+        rows, n, given = choose(fitted, source, described, beside, drop_missing)
+        with working(f"looking at {n:,} rows and {len(described)} columns", steps=3 if curve else 1):
             made = report(
                 fitted,
-                as_fitted(fitted, source, source.frame.loc[complete, described]),
-                y=None if labels_from is None else source.labels(labels_from).to_numpy()[complete],
+                rows,
                 title=title,
                 source=source.name,
                 table=table,
                 curve=curve,
                 reproduce=_commands(fitted, source, (model, file, out), weights, labels_from, shared, own),
-                **settings,
+                **{"dialect": dialect, **given},
             )
         outputs.write(out, lambda part: part.write_text(made.written_as(out), encoding="utf-8", newline="\n"))
     for line in made.summary["notes"]:
@@ -104,13 +112,41 @@ def command(
     note(f"wrote {out}")
 
 
+def _in_memory(
+    model: TreeEstimator, source: Source, columns: list[str], beside: dict[str, str], drop_missing: bool
+) -> tuple[Any, int, dict[str, Any]]:
+    """The model's columns of a table, how many rows it has, and the further columns that were asked for."""
+    tested = tested_columns(model, source)
+    numeric_columns(source, tested[columns_of_numbers(model, tested)], may_drop=False)
+    # Rules place rows with gaps elsewhere; who left them out when fitting leaves them out here, too.
+    needed = [*(columns if drop_missing else columns_without_gaps(model, tested)), *beside.values()]
+    used = source.frame[list(dict.fromkeys(needed))]
+    complete = complete_rows(source, used, drop_missing=drop_missing, needed=list(used.columns))
+    rows = as_fitted(model, source, source.frame.loc[complete, columns])
+    found = {what: source.labels(c) if what == "y" else source.frame[c] for what, c in beside.items()}
+    return rows, int(complete.sum()), {what: column.to_numpy()[complete] for what, column in found.items()}
+
+
+def _in_batches(
+    model: TreeEstimator, source: Source, columns: list[str], beside: dict[str, str], drop_missing: bool
+) -> tuple[Any, int, dict[str, Any]]:
+    """The same of a table that is read in batches, which has the further columns among its own."""
+    assert source.lazy is not None
+    rows = source.lazy.select(list(dict.fromkeys([*columns, *beside.values()])))
+    n = count_rows(rows)
+    if drop_missing:
+        rows, n = complete_batches(rows, n)
+
+    def as_given(frame: pd.DataFrame) -> Any:
+        own: Any = as_fitted(model, source, frame[columns])
+        return own.assign(**{name: frame[name] for name in beside.values()}) if beside else own
+
+    return batches_of(rows, as_given), n, dict(beside)
+
+
 def _said(options: Mapping[str, Any]) -> list[str]:
     """Options with their values, as they stand on a command line; None is left out."""
     return [word for option, value in options.items() if value is not None for word in (option, str(value))]
-
-
-def _beside(labels_from: str | None, weights: str | None) -> list[tuple[Any, str]]:
-    return [(labels_from, "--labels-from"), (weights, "--weights")]
 
 
 def _commands(

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from shutil import get_terminal_size
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from cutwise._progress import watched_by
 from cutwise._whole import place_of, whole_file
@@ -31,6 +31,8 @@ _WHOLE = re.compile(
     r"| (?:[<>]=?|!?=) | (?:not )?in (?=\{)| is (?=(?:not )?(?:known|unknown|true|false)\b)"
 )
 
+
+T = TypeVar("T")
 
 _ANY_WIDTH = 10_000
 """Wide enough for every table: what rich measures is capped at the width that it is given."""
@@ -258,9 +260,9 @@ class Outputs:
         if len(set(wanted)) < len(wanted):
             raise InvalidInputError(f"Two outputs would go to {wanted[0]}. Give each a file of its own.")
 
-    def write(self, path: str, writer: Callable[[Path], object]) -> None:
-        """Let ``writer`` fill the file that will appear as ``path``."""
-        writer(self._files.enter_context(whole_file(path)))
+    def write(self, path: str, writer: Callable[[Path], T]) -> T:
+        """Let ``writer`` fill the file that will appear as ``path``; gives what it gives."""
+        return writer(self._files.enter_context(whole_file(path)))
 
     def __enter__(self) -> Self:
         return self

@@ -6,12 +6,14 @@ import bz2
 import gzip
 import io
 import lzma
+import math
 import os
 import re
 import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
@@ -21,6 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 import psutil
 
 from cutwise.cli.cells import MISSING, Reading, with_columns
+from cutwise.cli.screen import note, working
 from cutwise.cli.text import check_names_differ, find_layout, first_lines, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
 from cutwise.passes.sources import polars_table
@@ -93,6 +96,17 @@ def find_files(given: Sequence[str]) -> list[str]:
     return found
 
 
+def open_source(given: Sequence[str], *, separator: str | None, header: bool | None, max_memory: str | None) -> Source:
+    """Read a table from files, or, where it takes more memory than it may, make it ready to be read in batches."""
+    limit = math.inf if max_memory is None else bytes_of(max_memory)
+    if limit < math.inf and (size := size_in_memory(files := find_files(given))) > limit:
+        source = scan_source(given, files, separator=separator, header=header)
+        note(f"{source.name} takes about {size / 2**30:.1f} GiB in memory, so its rows are read in batches")
+        return source
+    with working(f"reading {' '.join(given)}"):
+        return read_source(*given, separator=separator, header=header)
+
+
 def read_source(*given: str, separator: str | None = None, header: bool | None = None) -> Source:
     """Read a table from files of the same columns, or from standard input for ``-``; see ``find_files``."""
     sources = [_read_file(path, separator=separator, header=header) for path in find_files(given)]
@@ -149,7 +163,8 @@ def size_in_memory(files: Sequence[str]) -> float:
             _need("pyarrow", "Reading Parquet files")
             from pyarrow import parquet
 
-            about = parquet.read_metadata(path)
+            with _readable_parquet(path):
+                about = parquet.read_metadata(path)
             total += 40.0 * about.num_rows * about.num_columns
             continue
         with open(path, "rb") as file:
@@ -202,14 +217,15 @@ def _named(names: Sequence[str], _: list[str]) -> list[str]:
 
 def read_in_parts(path: str, rows: int, *, separator: str | None, header: bool | None) -> Iterator[Source]:
     """The rows of a file, so many at a time where it is a Parquet file; text is read at once."""
-    if not is_parquet(path):
+    if not (os.path.isfile(path) and is_parquet(path)):
         yield _read_file(path, separator=separator, header=header)
         return
     _need("pyarrow", "Reading Parquet files")
     from pyarrow import parquet
 
     first = 0
-    with parquet.ParquetFile(path) as table:
+    with _readable_parquet(path), parquet.ParquetFile(path) as table:
+        check_names_differ(table.schema_arrow.names, path)
         for batch in table.iter_batches(rows):
             yield Source(_with_decimals(batch.to_pandas()), path, first_row=first)
             first += batch.num_rows
@@ -290,19 +306,25 @@ def _read_parquet(file: IO[bytes], name: str) -> Source:
     from pyarrow import parquet
 
     content = io.BytesIO(file.read())
-    try:
-        names = parquet.read_schema(content).names
-        check_names_differ(names, name)
+    with _readable_parquet(name):
+        check_names_differ(parquet.read_schema(content).names, name)
         content.seek(0)
         frame = pd.read_parquet(content, engine="pyarrow")
-    except InvalidInputError:
-        raise
-    except (ValueError, OSError) as error:  # pyarrow's own errors are kinds of these
-        raise InvalidInputError(f"{name} is not a Parquet file that can be read: {error}") from error
     if frame.empty:
         raise InvalidInputError(f"{name} holds no rows.")
     frame.columns = [str(column) for column in frame.columns]
     return Source(_with_decimals(frame.reset_index(drop=True)), name)
+
+
+@contextmanager
+def _readable_parquet(name: str) -> Iterator[None]:
+    """Errors of a file that is damaged or no Parquet, in our words."""
+    try:
+        yield
+    except InvalidInputError:
+        raise
+    except (ValueError, OSError) as error:  # pyarrow's own errors are kinds of these
+        raise InvalidInputError(f"{name} is not a Parquet file that can be read: {error}") from error
 
 
 def _with_decimals(frame: pd.DataFrame) -> pd.DataFrame:

@@ -31,7 +31,7 @@ from cutwise.exceptions import (
     NotNumericError,
 )
 from cutwise.passes.rows import BatchedRows, Copies
-from cutwise.passes.sources import as_lazy
+from cutwise.passes.sources import as_lazy, pop_labels, pop_weights
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.metrics import tree_cost
 from cutwise.readouts.report import (
@@ -46,6 +46,7 @@ from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.readouts.words import finite
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.table.intake import check_option
+from cutwise.table.table import Table
 
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that no result depends on
@@ -142,8 +143,9 @@ def report(
         The rows to describe, most often those of fit.
     path : str or path-like, default=None
         Where to write it, as ``.html``, ``.md`` or ``.json``.
-    y : array-like of shape (n_samples,), default=None
-        The clusters that were given to ``ClusterExplainer``, for the curve of a loaded model.
+    y : array-like of shape (n_samples,) or str, default=None
+        The clusters that were given to ``ClusterExplainer``, for the curve of a loaded model; or the column of ``X``
+        that holds them.
     title : str, default=None
     source : str, default=None
         What the table is called.
@@ -184,7 +186,7 @@ def report(
         check_form(path)
     notes: list[str] = []
     labeled = model._labeled()
-    described = _described(model, X, labeled, notes)
+    X, y, described = _described(model, X, y, fit, labeled, notes)
     found = _curve(model, X, y, described, notes, fit) if curve else None
     if reproduce is None:
         reproduce = f"{_code(model)}.fit({'X' if y is None else 'X, y'})"
@@ -216,11 +218,25 @@ def report(
     return made
 
 
-def _described(model: TreeEstimator, X: Any, labeled: LabeledTree, notes: list[str]) -> DescribedRows:
-    """The rows; with the columns that the tree asks about alone where others are missing or hold something else."""
+def _described(
+    model: TreeEstimator, X: Any, y: Any, fit: dict[str, Any], labeled: LabeledTree, notes: list[str]
+) -> tuple[Any, Any, DescribedRows]:
+    """The rows; with the columns that the tree asks about alone where others are missing or hold something else.
+
+    Beside them the table and the labels: labels and weights in memory that are columns of the table, by their names,
+    are taken out of it.
+    """
     if (lazy := as_lazy(X)) is not None:
+        beside = y, fit.get("sample_weight")
+
+        def read(batch: Any) -> Table:
+            return model._read(pop_weights(pop_labels(batch, beside[0])[0], beside[1])[0])
+
         with Copies() as copies:
-            return DescribedRows.in_batches(labeled, BatchedRows.read(lazy.read_by(model._read), copies))
+            return X, y, DescribedRows.in_batches(labeled, BatchedRows.read(lazy.read_by(read), copies))
+    X, y = pop_labels(X, y)
+    if "sample_weight" in fit:
+        X, fit["sample_weight"] = pop_weights(X, fit["sample_weight"])
     try:
         rows = model._read(X)
     except (ColumnMismatchError, NotFiniteError, NotNumericError) as error:
@@ -229,7 +245,7 @@ def _described(model: TreeEstimator, X: Any, labeled: LabeledTree, notes: list[s
             notes.append(f"Only the columns that the tree asks about are described. {' '.join(str(error).split())}")
     if rows.n_rows == 0:
         raise InvalidInputError("X has no rows, so there is nothing to report on. Give at least one row.")
-    return DescribedRows.of(labeled, rows)
+    return X, y, DescribedRows.of(labeled, rows)
 
 
 def _curve(
