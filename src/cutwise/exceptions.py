@@ -38,6 +38,7 @@ import reprlib
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 __all__ = [
     "ChangedDataError",
@@ -112,6 +113,10 @@ class CutwiseError(Exception):
 
 class InvalidInputError(CutwiseError, ValueError):
     """Data, labels, weights or a parameter that cannot be used as given."""
+
+    def with_next_step(self, step: str) -> Self:
+        """The same finding, where something else is to be done about it."""
+        return type(self)(f"{str(self).partition(chr(10))[0]}\n{step}")
 
 
 class InfeasibleLimitsError(InvalidInputError):
@@ -195,14 +200,10 @@ class NotFiniteError(InvalidInputError):
             message += f"; {n_values} such values in {n_columns} column{'s' if n_columns > 1 else ''}"
         if missing:
             return cls(
-                f"{message}.\nFill them in (for instance with sklearn.impute.SimpleImputer), "
+                f"{message}.\nFill them in (for instance with sklearn.impute.SimpleImputer or cutwise.TableScaler), "
                 "or drop those rows or columns."
             )
         return cls(f"{message}.\nReplace them by finite numbers, or drop those rows or columns.")
-
-    def with_next_step(self, step: str) -> NotFiniteError:
-        """The same finding, where something else is to be done about it."""
-        return type(self)(f"{str(self).partition(chr(10))[0]}\n{step}")
 
 
 class ColumnMismatchError(InvalidInputError):
@@ -402,12 +403,14 @@ class LargeIntegersWarning(CutwiseWarning):
         )
 
 
+_ENCODE = "Encode it (cutwise.TableScaler, or sklearn.preprocessing.OneHotEncoder and the like)"
+
 # The next step for a column that is not numeric, by what it holds.
 _TO_NUMBERS = {
-    "text": "Encode it (sklearn.preprocessing.OneHotEncoder, or OrdinalEncoder where the values have an order)",
-    "categories": "Encode it (sklearn.preprocessing.OneHotEncoder, or OrdinalEncoder where the values have an order)",
+    "text": _ENCODE,
+    "categories": _ENCODE,
     "numbers written as text": "Turn it into numbers (pandas.to_numeric)",
-    "text with missing values": "Encode it (sklearn.preprocessing.OneHotEncoder has a column for missing values)",
+    "text with missing values": _ENCODE,
     "text among numbers": "If {} marks a missing value, read it as one (pandas.read_csv has na_values; "
     "pandas.to_numeric has errors='coerce') and fill it in",
     "dates or times": "Turn it into numbers (days since a first date, or day, month and year as columns)",

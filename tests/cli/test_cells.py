@@ -212,7 +212,7 @@ def test_the_first_minute_with_a_strangers_file(cutwise, tmp_path):
     path.write_text("\n".join([*lines, "Total,,,,,,,"]) + "\n")
     result = cutwise("fit", path, "-k", 3, "--labels", labels, "--out", model)
     assert result.code == 0, result.err
-    assert "60 rows, 5 columns: 2 categories, 2 numbers, 1 yes or no" in result.out
+    assert "60 rows, 5 columns: 2 categories (Genre, Zip), 2 numbers, 1 yes or no (Member)" in result.out
     for words in (
         "1 line above the table",
         "1 line of totals",

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cutwise import load_model
+
 N = 200
 
 
@@ -33,7 +35,7 @@ def test_a_table_as_it_is_gives_rules_and_says_what_was_taken_for_what(cutwise, 
     model, labels, page = tmp_path / "m.json", tmp_path / "labels.csv", tmp_path / "r.md"
     done = cutwise("fit", people, "-k", 3, "--out", model, "--labels", labels)
     assert done.code == 0, done.err
-    assert "200 rows, 5 columns: 1 category, 2 numbers, 1 date, 1 yes or no" in done.out
+    assert "200 rows, 5 columns: 1 category (region), 2 numbers, 1 date (since), 1 yes or no (member)" in done.out
     assert "left out: PassengerId (it numbers the rows), name (a different text in every row)" in done.err
     assert "channel: taken as numbers; if they are codes, --category channel" in done.err
     assert "since: read as dates" in done.err
@@ -43,7 +45,12 @@ def test_a_table_as_it_is_gives_rules_and_says_what_was_taken_for_what(cutwise, 
     assert "--scale" not in page.read_text()  # what --scale is by default needs no saying
     document = json.loads(cutwise("fit", people, "-k", 3, "--json").out)
     assert document["column_kinds"] == ["category", "integer", "integer", "date", "bool"]
+    # What is said on the screen is in every form of the model.
+    assert load_model(model).left_out_ == document["left_out"]
     assert list(document["left_out"]) == ["PassengerId", "name"]
+    said = [line.removeprefix("cutwise: ") for line in done.err.splitlines() if not line.startswith("cutwise: wrote")]
+    assert document["notes"] == said
+    assert all(line in page.read_text() for line in ("1 category (region), 2 numbers", "since: read as dates"))
     done = cutwise("curve", people, "-k", 3, "--never", "age", "--max-depth", 2)
     assert done.code == 0
     assert "limits: no cut on age; at most 2 questions" in done.out
@@ -52,7 +59,7 @@ def test_a_table_as_it_is_gives_rules_and_says_what_was_taken_for_what(cutwise, 
 def test_columns_are_taken_for_what_the_options_say(cutwise, people, tmp_path):
     model = tmp_path / "m.json"
     done = cutwise("fit", people, "-k", 3, "--category", "channel", "--only", "channel,age", "--out", model)
-    assert "2 columns: 1 category, 1 number" in done.out
+    assert "2 columns: 1 category (channel), 1 number" in done.out
     assert "channel = " in done.out or "channel != " in done.out
     assert "taken as numbers" not in done.err
     assert cutwise("predict", model, people).code == 0

@@ -176,7 +176,9 @@ def new(unknown="outside", **cells):
 
 
 def test_levels_never_seen_are_outside_with_a_warning():
-    with pytest.warns(UnknownLevelsWarning, match=r"'region' holds levels never seen at fit: 'W', 'unknown' in 2 rows"):
+    with pytest.warns(
+        UnknownLevelsWarning, match=r"'region' holds levels never seen at fit: 'W', a missing value in 2 rows"
+    ):
         table = read_table(
             pd.DataFrame({"region": ["N", "W", None]}), fitted=read(pd.DataFrame({"region": ["N", "S"] * 2}))
         )

@@ -448,9 +448,8 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
         note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
     if mixed and (partly := ",".join(name for name, reason in left_out.items() if reason.startswith("numbers, but"))):
         note(f"{partly}: --number takes such words as missing, --category all cells as levels")
-    if mixed and (codes := [c for c in frame.columns if c not in by_name and _may_be_codes(frame[c])]):
-        more = f" and {len(codes) - 8} more" if len(codes) > 8 else ""
-        note(f"{', '.join(codes[:8])}{more}: taken as numbers; if they are codes, --category {','.join(codes[:8])}")
+    if mixed:
+        _hint_at_codes([c for c in frame.columns if c not in by_name and _may_be_codes(frame[c])])
     own = taken[list(frame.columns)]
     is_mixed = mixed and (bool(categories) or own.isna().to_numpy().any() or any(d.kind in "mM" for d in own.dtypes))
     return Task(
@@ -489,7 +488,7 @@ def _prepare_batches(
         figures |= {f"gaps {i}": x.null_count(), f"min {i}": x.min(), f"max {i}": x.max()}
     with working(f"looking at the columns of {source.name}"):
         found = rows.select(**figures).collect(engine="streaming").row(0, named=True)
-        n, left_out = int(found["n"]), {}
+        n, left_out, codes = int(found["n"]), {}, []
         for i, name in enumerate(columns):
             gaps, low, high = (found[f"{what} {i}"] for what in ("gaps", "min", "max"))
             if name in asked["--only"]:
@@ -505,6 +504,9 @@ def _prepare_batches(
                 and _all_differ(rows.select(name), n)
             ):
                 left_out[name] = "it numbers the rows"
+            elif types[name].is_integer() and not gaps and low == 1 and high <= 12 and n >= 10 * high:
+                n_values = rows.select(pl.col(name).n_unique()).collect(engine="streaming").item()
+                codes += [name] if n_values == high else []
     if not n:
         raise InvalidInputError(f"{source.name} holds no rows.")
     if len(left_out) == len(columns):
@@ -512,8 +514,6 @@ def _prepare_batches(
             f"No column of {source.name} can be clustered by what it measures: {_with_reasons(left_out)}. "
             "Name those to use all the same with --only."
         )
-    if left_out:
-        note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
     columns = [name for name in columns if name not in left_out]
     words = [name for name in columns if not (types[name].is_numeric() or types[name] == pl.Boolean)]
     if words:
@@ -525,6 +525,9 @@ def _prepare_batches(
     rows = rows.select(list(dict.fromkeys([*columns, *apart])))
     if table.drop_missing:
         rows, n = complete_batches(rows, n)
+    if left_out:
+        note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
+    _hint_at_codes(codes)
     return Task(source.name, batches_of(rows), columns, n, None, weights, labels_from, left_out)
 
 
@@ -577,6 +580,14 @@ def _with_numbers(source: Source, names: Sequence[str]) -> Source:
         if lost:
             note(f"{name}: {lost:,} cells that are no numbers are taken as missing")
     return replace(source, frame=with_columns(source.frame, numbers))
+
+
+def _hint_at_codes(columns: Sequence[str]) -> None:
+    """Say that whole numbers which may stand for kinds are taken as numbers."""
+    if columns:
+        more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
+        names = columns[:8]
+        note(f"{', '.join(names)}{more}: taken as numbers; if they are codes, --category {','.join(names)}")
 
 
 def _may_be_codes(values: pd.Series) -> bool:

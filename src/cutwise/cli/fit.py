@@ -24,7 +24,7 @@ from cutwise.cli.options import (
     of_output,
     of_tree,
 )
-from cutwise.cli.screen import Outputs, note, print_json, working
+from cutwise.cli.screen import Outputs, note, noted, print_json, working
 from cutwise.cli.tables import find_files
 from cutwise.estimators import model_document
 from cutwise.exceptions import InvalidInputError
@@ -96,22 +96,24 @@ def command(
     if algorithm is not None:
         params["algorithm"] = algorithm
     with Outputs(out, labels_path(labels), inputs=find_files(table.files or [])) as outputs:
-        if labels_from is None:
-            source, n_clusters = find_source(table, n_clusters, command="fit")
-        else:
-            source = find_labeled(table, n_clusters, labels_from, command="fit")
-        if source.lazy is not None:
-            what = "--kernel" if kernel.kernel is not None else "--labels" if labels is not None else None
-            if what is not None:
-                instead = "cutwise predict writes the clusters" if what == "--labels" else "Leave it out"
-                raise in_memory_alone(source, what, instead)
-        only_numbers = kernel.kernel is not None or algorithm in ("optimal", "cart")
-        task = prepare(source, table, labels_from=labels_from, mixed=not only_numbers)
+        with noted() as notes:
+            if labels_from is None:
+                source, n_clusters = find_source(table, n_clusters, command="fit")
+            else:
+                source = find_labeled(table, n_clusters, labels_from, command="fit")
+            if source.lazy is not None:
+                what = "--kernel" if kernel.kernel is not None else "--labels" if labels is not None else None
+                if what is not None:
+                    instead = "cutwise predict writes the clusters" if what == "--labels" else "Leave it out"
+                    raise in_memory_alone(source, what, instead)
+            only_numbers = kernel.kernel is not None or algorithm in ("optimal", "cart")
+            task = prepare(source, table, labels_from=labels_from, mixed=not only_numbers)
         scale, measure = task.measured(scale, objective)
         params |= limits.params | cut_features(task, source, limits)
         params |= measure | ({"handle_unknown": unknown} if task.is_mixed else {})
         with working(f"working on {task.size}", quiet=verbose):
             model = _fitted(task, params, objective, kernel, n_clusters)
+        model._intake = {"notes": notes, "left_out": task.left_out} if notes else {}
         name_clusters(model, name or [])
         if out is not None:
             outputs.write(out, model.save)
@@ -122,7 +124,7 @@ def command(
     for line in _without_part(task):
         note(line)
     if as_json:
-        print_json(model_document(model, about={**task.about, "scale": scale, "left_out": task.left_out}))
+        print_json(model_document(model, about={**task.about, "scale": scale}))
     else:
         print_fit(model, source=source.name, n_rows=task.n_rows, scale=scale)
     for path in (out, labels):

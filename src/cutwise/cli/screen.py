@@ -48,8 +48,24 @@ def one_line(text: str) -> str:
     return " ".join(harmless(text).split())
 
 
-def note(text: str) -> None:
+_listening: list[list[str]] = []
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """What is noted of a table meanwhile, for documents that repeat it."""
+    notes: list[str] = []
+    _listening.append(notes)
+    try:
+        yield notes
+    finally:
+        _listening.remove(notes)
+
+
+def note(text: str, *, of_table: bool = True) -> None:
     """One line on standard error, beside the results; what cannot be written there ends no run."""
+    for notes in _listening if of_table else ():
+        notes.append(one_line(text))
     with suppress(OSError):
         sys.stderr.write(f"cutwise: {one_line(text)}\n")
 

@@ -101,7 +101,10 @@ def open_source(given: Sequence[str], *, separator: str | None, header: bool | N
     limit = math.inf if max_memory is None else bytes_of(max_memory)
     if limit < math.inf and (size := size_in_memory(files := find_files(given))) > limit:
         source = scan_source(given, files, separator=separator, header=header)
-        note(f"{source.name} takes about {size / 2**30:.1f} GiB in memory, so its rows are read in batches")
+        note(
+            f"{source.name} takes about {size / 2**30:.1f} GiB in memory, so its rows are read in batches",
+            of_table=False,
+        )
         return source
     with working(f"reading {' '.join(given)}"):
         return read_source(*given, separator=separator, header=header)

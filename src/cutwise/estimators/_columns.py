@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,13 @@ class RemembersColumns:
     feature_names_in_: npt.NDArray[np.object_]
     _frame_library: str | None
     _kinds: tuple[ColumnKind, ...] = ()
+    _intake: Mapping[str, Any] = {}  # what a program did to the table before fit: "notes" on it, columns "left_out"
 
     def _remember_columns(self, table: Table) -> None:
         """Set what scikit-learn wants to know about the input."""
         self.n_features_in_ = table.n_columns
         self._frame_library = table.library
-        self._kinds = table.kinds
+        self._kinds, self._intake = table.kinds, {}
         if table.has_names:
             self.feature_names_in_ = np.array(table.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
@@ -50,7 +52,8 @@ class RemembersColumns:
     @property
     def left_out_(self) -> dict[str, str]:
         """The columns that take no part, each with the reason."""
-        return {name: kind.left_out for name, kind in self._kinds_by_name.items() if kind.left_out}
+        own = {name: kind.left_out for name, kind in self._kinds_by_name.items() if kind.left_out}
+        return {**self._intake.get("left_out", {}), **own}
 
     def _read(self, X: Any, tested: npt.NDArray[np.integer] | None = None) -> Table:
         """Rows to answer for, with the columns of fit; of a named frame only those tested where they are given."""

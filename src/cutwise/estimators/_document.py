@@ -30,6 +30,7 @@ def model_document(
         "format": "cutwise rules",
         "format_version": DOCUMENT_VERSION,
         "left_out": model.left_out_,
+        "notes": list(model._intake.get("notes", ())),
         **(about or {}),
         "estimator": type(model).__name__,
         "algorithm": algorithm_of(model),

@@ -138,9 +138,9 @@ def export_json(model: TreeEstimator, *, names: Mapping[Any, str | None] | None 
             With trees by IMM: ``{theorem_bound, instance_bound, n_mistakes}``, or null where the theory does not apply.
         ``adjusted_rand_index``, ``normalized_mutual_info``
             With kernel estimators: agreement with the reference as these count it.
-        ``columns``, ``has_column_names``, ``column_kinds``, ``left_out``
+        ``columns``, ``has_column_names``, ``column_kinds``, ``left_out``, ``notes``
             Names of the table's columns in order; ``x0``, ``x1``, ... where it had none. What each was taken for, and
-            why columns of the table are not among them.
+            why columns of the table are not among them. What the command line said of the table when it read it.
         ``clusters``
             A list of ``{cluster, name, size, share, coverage, purity, noise, rules}``: the label that ``predict``
             gives, its name or null, the figures of :class:`Rule` (null in a tree edited by hand), and its rules, each

@@ -136,6 +136,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
             "surrogate_cost": pack_float(self.surrogate_cost_),
             "cost_ratio": pack_float(self.cost_ratio_),
             "total_cost": pack_float(self.total_cost_),
+            **({"intake": self._intake} if self._intake else {}),
         }
 
     def _restore_fitted(self, state: Entries) -> None:
@@ -155,6 +156,7 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         if len(self._kinds) not in (0, d):
             raise state.refuse("kinds", f"the kinds of {d} columns")
         self._frame_library = state.later("frame_library", state.text)
+        self._intake = state.later("intake", lambda key: state.made(key, _check_intake)) or {}
         self._restore_clusters(state)
         self._gaps = state.optional("gaps", lambda key: state.array(key, "f", (tree.n_nodes, 4)))
         self._column_spreads = state.later("column_spreads", lambda key: state.array(key, "f", (d,)))
@@ -225,6 +227,14 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         ):
             raise state.refuse("preprocessor", f"a scaler of the same {self.n_features_in_} columns")
         self.preprocessor_ = fitted
+
+
+def _check_intake(intake: Any) -> dict[str, Any]:
+    """What was done to a table before fit, as the command line says it: texts."""
+    notes, left_out = intake["notes"], intake["left_out"]
+    if not all(isinstance(text, str) for text in [*notes, *left_out.values()]):
+        raise ValueError("notes and reasons are texts")
+    return {"notes": list(notes), "left_out": dict(left_out)}
 
 
 def _digest(tree: ThresholdTree, counts: LeafCounts) -> str:

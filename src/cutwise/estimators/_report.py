@@ -46,7 +46,7 @@ from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.readouts.words import finite
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.table.intake import check_option
-from cutwise.table.table import Table
+from cutwise.table.table import Table, are_plain
 
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that no result depends on
@@ -334,7 +334,10 @@ def _settings(model: TreeEstimator) -> list[tuple[str, str]]:
         if name not in _WITHOUT_EFFECT and value is not None
     ]
     growth = getattr(model, "growth_", None)
-    return settings if growth is None else [*settings, ("grown by", str(growth))]
+    settings += [] if growth is None else [("grown by", str(growth))]
+    if not are_plain(model._kinds) or any(kind.left_out for kind in model._kinds):
+        settings.append(("columns", model._columns_of_fit().in_words()))
+    return [*settings, *(("table", line) for line in model._intake.get("notes", ()))]
 
 
 def _short(value: Any) -> str:

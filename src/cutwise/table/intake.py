@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
@@ -390,13 +391,14 @@ def read_table(
             return Table(read, columns.names, columns.has_names, fitted.kinds, library_of(frame) if frame else None)
     if mixed is not None and not sparse.issparse(X):
         return _read_mixed(X, frame, columns, mixed, what)
-    if frame is not None:
-        values, kinds = convert_frame(frame, columns, what=what)
-    elif sparse.issparse(X):
-        values, kinds = convert_sparse(X, columns, what=what)
-    else:
-        values, kinds = convert_array(X, columns, what=what)
-    check_finite(values, columns, what=what)
+    with _as_at_fit(fitted is not None):
+        if frame is not None:
+            values, kinds = convert_frame(frame, columns, what=what)
+        elif sparse.issparse(X):
+            values, kinds = convert_sparse(X, columns, what=what)
+        else:
+            values, kinds = convert_array(X, columns, what=what)
+        check_finite(values, columns, what=what)
     return Table(values, columns.names, columns.has_names, kinds, None if frame is None else library_of(frame))
 
 
@@ -412,8 +414,9 @@ def _read_tested(frame: Frame, fitted: Columns, tested: npt.NDArray[np.integer],
         frame = frame.select(names)
         read: npt.NDArray[np.generic] | sparse.csr_array
         if are_plain(own.kinds):
-            read, own_kinds = convert_frame(frame, own, what=what)
-            check_finite(read, own, what=what)
+            with _as_at_fit():
+                read, own_kinds = convert_frame(frame, own, what=what)
+                check_finite(read, own, what=what)
             for column, kind in zip(tested, own_kinds, strict=True):
                 kinds[column] = kind
         else:
@@ -495,18 +498,27 @@ def _read_by_kind(
             refused[i] = raw
         else:
             read[:, i] = values_by_kind(raw, kind, describe=_start(columns.describe(i)), unknown=unknown)
-    if refused:
-        raise not_numeric_error(refused, columns, what=what)
-    try:
+    with _as_at_fit():
+        if refused:
+            raise not_numeric_error(refused, columns, what=what)
         check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in kinds])
-    except NotFiniteError as error:
-        if "NaN" not in str(error):
-            raise
-        raise error.with_next_step(
-            "No value of that column was missing at fit, so the rules say nothing of it. Fill it in, or fit on rows "
-            "of which some have none."
-        ) from error
     return read
+
+
+@contextmanager
+def _as_at_fit(is_fitted: bool = True) -> Iterator[None]:
+    """Errors about new rows say what a model needs of them, which cannot do without a column."""
+    try:
+        yield
+    except (NotNumericError, NotFiniteError) as error:
+        if not is_fitted or "infinity" in str(error):
+            raise
+        gap = (
+            "No value of that column was missing at fit, so the rules say nothing of it. Fill it in, or fit on rows of "
+            "which some have none."
+        )
+        wrong = "Give values like those of fit (pandas.to_numeric makes numbers of texts)."
+        raise error.with_next_step(gap if isinstance(error, NotFiniteError) else wrong) from error
 
 
 def _start(words: str) -> str:

@@ -226,7 +226,7 @@ def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: 
             + (
                 f"Give them one (dt.tz_localize({kind.zone!r}) in pandas)."
                 if kind.zone
-                else "Leave it out (dt.tz_localize(None) in pandas)."
+                else "Leave the zone out (dt.tz_localize(None) in pandas)."
             )
         )
     if raw.unit == kind.unit:
@@ -266,10 +266,10 @@ def _level_values(raw: RawColumn, kind: ColumnKind, describe: str, unknown: str 
     names = [item for item, is_new in zip(items, strange, strict=True) if is_new]
     message = (
         f"{describe} holds {'a level' if len(names) == 1 else 'levels'} never seen at fit: "
-        f"{listed(['unknown' if name is None else name for name in names])} in {len(rows):,} row"
+        f"{_levels_listed(names)} in {len(rows):,} row"
         f"{'s' if len(rows) > 1 else ''}, the first row {int(rows[0])} (rows are counted from 0)."
     )
-    known = listed(["unknown" if level is None else level for level in kind.levels], most=8)
+    known = _levels_listed(kind.levels, most=8)
     if kind.name == "ordered":
         raise InvalidInputError(f"{message}\nIt has no place in their order: {known}. Give one of these, or none.")
     if unknown == "error":
@@ -279,6 +279,12 @@ def _level_values(raw: RawColumn, kind: ColumnKind, describe: str, unknown: str 
         )
     warn(UnknownLevelsWarning(f"{message} Such a row counts as none of the levels that a rule names."))
     return values
+
+
+def _levels_listed(levels: Sequence[object], most: int = 5) -> str:
+    """The levels in words; what is missing is no text."""
+    known = listed([level for level in levels if level is not None], most=most)
+    return ", ".join(filter(None, [known, "a missing value" if None in levels else ""]))
 
 
 def counts_rows(values: npt.NDArray[Any]) -> bool:

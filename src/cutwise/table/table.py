@@ -205,11 +205,17 @@ class Columns:
             object.__setattr__(self, "kinds", (NUMBER,) * len(self.names))
 
     def in_words(self) -> str:
-        """What the columns were taken for: ``7 columns: 4 numbers, 3 categories; 1 left out (ticket: ...)``."""
+        """What the columns were taken for: ``5 columns: 4 numbers, 1 category (sex); 1 left out (ticket: ...)``."""
         words = {"number": "number", "integer": "number", "bool": "yes or no", "ordered": "ordered category"}
-        used = Counter(words.get(kind.name, kind.name) for kind in self.kinds if not kind.left_out)
+        used: dict[str, list[str]] = {}
+        for name, kind in zip(self.names, self.kinds, strict=True):
+            if not kind.left_out:
+                used.setdefault(words.get(kind.name, kind.name), []).append(name)
         plural = {"category": "categories", "ordered category": "ordered categories", "yes or no": "yes or no"}
-        parts = [f"{n} {word if n == 1 else plural.get(word, word + 's')}" for word, n in used.items()]
+        parts = []
+        for word, names in used.items():
+            own = f" ({', '.join(names[:6])}{', ...' if len(names) > 6 else ''})" if word != "number" else ""
+            parts.append(f"{len(names)} {word if len(names) == 1 else plural.get(word, word + 's')}{own}")
         n = len(self.names)
         text = f"{n} column{'s' if n > 1 else ''}: {', '.join(parts)}"
         out = [f"{name}: {kind.left_out}" for name, kind in zip(self.names, self.kinds, strict=True) if kind.left_out]
