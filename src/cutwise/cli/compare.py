@@ -112,14 +112,17 @@ def _choice(entries: Sequence[Mapping[str, Any]]) -> str | None:
         return None
     cheapest = min(whole, key=lambda entry: (entry["cost"], entry["waes"]))
     close = [entry for entry in whole if entry["cost"] <= _NEXT_TO_NOTHING * cheapest["cost"]]
-    taken = min(close, key=lambda entry: (entry["waes"], entry["cost"]))
+    shortest = min(entry["waes"] for entry in close)
+    taken = min((entry for entry in close if entry["waes"] <= shortest + _HARDLY_LONGER), key=lambda e: e["cost"])
     name = taken["algorithm"]
     if taken is cheapest:
-        return f"take {name}: the cheapest, and no tree within 1 % of its cost has shorter rules"
-    return f"take {name}: within 1 % of the cheapest ({cheapest['algorithm']}), with the shortest rules of those"
+        return f"take {name}: the cheapest, and rules are hardly shorter in any tree within 1 % of its cost"
+    return f"take {name}: within 1 % of the cheapest ({cheapest['algorithm']}), with shorter rules"
 
 
 _NEXT_TO_NOTHING = 1.01
+_HARDLY_LONGER = 0.05
+"""Conditions, in the mean over the rows."""
 
 
 def _fit(model: ExplainableClusterer, task: Task) -> tuple[ExplainableClusterer, float]:
