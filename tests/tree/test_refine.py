@@ -184,13 +184,16 @@ def test_sparse_rows_may_be_searched(monkeypatch, d):
     assert fit.tree.equals(Fit(dense, centers).tree, counts=False)
 
 
-def test_some_rows_of_a_wide_sparse_table_are_sparse_too():
+def test_rows_that_choose_thresholds_in_the_end_begin_with_those_of_the_search():
     X = sparse.csr_array(sparse.random(60, 300, 0.1, random_state=0))
-    table = encode_table(read_table(X))
-    matrix, metric, _ = draw_more(table, table.matrix, np.arange(60, dtype=np.uint64), 20)
+    table, hashes = encode_table(read_table(X)), np.arange(60, dtype=np.uint64)[::-1].copy()
+    centers = X.toarray()[:3]
+    rows = draw_sample(table, table.matrix, hashes, centers, centers, [], 20)
+    matrix, metric, _ = draw_more(table, table.matrix, hashes, rows, 40)
     assert matrix is metric
-    assert matrix.is_sparse
-    assert np.array_equal(gather_rows(matrix, np.arange(20)), X.toarray()[:20])
+    more = gather_rows(matrix, np.arange(40))
+    assert np.array_equal(more[:20], rows.values)
+    assert np.array_equal(more, X.toarray()[:-41:-1, rows.columns])
 
 
 def test_offsets_and_a_far_row_cost_no_quality():
@@ -242,7 +245,6 @@ def _leaf_numbers(fit):
 
 def test_many_columns_are_searched_where_the_centers_differ(monkeypatch):
     monkeypatch.setattr("cutwise.tree.refine_sample.MOST_COLUMNS", 8)
-    monkeypatch.setattr("cutwise.tree.refine.MOST_COLUMNS", 8)
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(400, 20)) * 0.1, blobs(2, n=400, d=6)])
     fit = Fit(X, lloyd(X, 5, 0))

@@ -362,7 +362,7 @@ Int64 = npt.NDArray[np.int64]
 
 Progress = Callable[[int], None]
 
-_KEPT_BYTES = 128 * 2**20
+_KEPT_BYTES = 64 * 2**20
 """Histograms of open leaves are kept up to this size: a larger child then costs a subtraction."""
 
 

@@ -33,7 +33,6 @@ from .recipes import RECIPES, grow_tree
 from .refine_sample import (
     GROWN_ROWS,
     GROWN_ROWS_A_CLUSTER,
-    MOST_COLUMNS,
     BinnedRows,
     Cuts,
     SampledRows,
@@ -234,7 +233,7 @@ class SearchCheaper:
                 beyond = max(BOUNDED_PRICE, self.size_penalty), share * (max_size[0] + max_size[1] / 4)
                 paths += _search(sample, [near], n_leaves, effort, beyond, least, n_jobs, self.progress)
 
-        more_rows = draw_more(table, metric, hashes, n_polished)
+        more_rows = draw_more(table, metric, hashes, rows, n_polished)
         found = [(_polish(*more_rows, sample, path[-1][2], n_jobs), path) for path in paths]
         if self.objective is not KMEANS:
             # The search went by squared distances: from what it found, and from its starts, on by what counts.
@@ -491,32 +490,28 @@ def _polish(
 ) -> tuple[Int32, Float64, Int32]:
     """Thresholds chosen anew on more rows and all their columns, each in its own column: of the table, from here on."""
     searched, _, right = cuts
-    columns = sample.rows.columns
-    column = np.where(searched >= 0, columns[searched], -1).astype(np.int32)
-    n_edges = np.zeros(matrix.n_cols, dtype=np.int32)
-    n_edges[columns] = np.diff(sample.bins.edge_begin)
-    edge_begin = np.concatenate([[0], np.cumsum(n_edges)]).astype(np.int32)
-    directions = None
-    if metric.is_sparse or metric.n_cols > MOST_COLUMNS:
-        directions = np.eye(metric.n_cols) if sample.directions is None else sample.directions
-    grid = sample.grid
+    rows, grid, directions = sample.rows, sample.grid, None
+    if sample.directions is not None and len(rows.metric_columns) < len(grid.origin):
+        directions = np.ascontiguousarray(sample.directions[:, rows.metric_columns])
+    is_whole = rows.share == 1.0
     thresholds = core.polish(
         matrix,
         metric,
         weights,
-        grid.origin,
+        grid.origin[rows.metric_columns],
         grid.reach,
         grid.scale,
         grid.weigh_first,
         directions,
-        column,
+        searched,
         sample.bins.thresholds(cuts),
         right,
-        None if sample.rows.share == 1.0 else sample.bins.edges,
-        None if sample.rows.share == 1.0 else edge_begin,
+        None if is_whole else sample.bins.edges,
+        None if is_whole else sample.bins.edge_begin,
         sample.least_gain * grid.scale**2,
         n_jobs,
     )
+    column = np.where(searched >= 0, rows.columns[searched], -1).astype(np.int32)
     return column, thresholds, right
 
 

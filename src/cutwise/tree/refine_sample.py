@@ -184,31 +184,42 @@ def draw_sample(
 
 
 def draw_more(
-    table: EncodedTable, metric: core.Matrix, hashes: npt.NDArray[np.uint64], n_wanted: int
+    table: EncodedTable, metric: core.Matrix, hashes: npt.NDArray[np.uint64], sampled: SampledRows, n_wanted: int
 ) -> tuple[core.Matrix, core.Matrix, Int64 | None]:
-    """So many distinct rows in the same way, where there are more: all columns, the same in the metric, weights."""
-    if table.n_rows <= n_wanted:
-        return table.matrix, metric, table.weights
-    first, group, drawn = distinct_rows(hashes, n_wanted)
-    matrix = _rows_of(table.matrix, first)
-    in_metric = matrix if metric is table.matrix else _rows_of(metric, first)
-    return matrix, in_metric, _weights(table, group, drawn)
+    """So many distinct rows in the same way, where there are more: in the same columns, in the metric, and weights."""
+    rows, weights = None, table.weights
+    if table.n_rows > n_wanted:
+        rows, group, drawn = distinct_rows(hashes, n_wanted)
+        weights = _weights(table, group, drawn)
+    matrix = _part(table.matrix, rows, sampled.columns)
+    is_same = metric is table.matrix and sampled.coordinates is sampled.values
+    return matrix, matrix if is_same else _part(metric, rows, sampled.metric_columns), weights
 
 
-def _rows_of(matrix: core.Matrix, rows: Int64) -> core.Matrix:
-    """Some rows, sparse where they are wide and sparse."""
-    if not matrix.is_sparse or matrix.n_cols <= MOST_COLUMNS:
-        return core.as_matrix(core.gather_rows(matrix, rows))
-    return core.Matrix.csr(*core.gather_stored(matrix, rows), matrix.n_cols)
+def _part(matrix: core.Matrix, rows: Int64 | None, columns: Int64) -> core.Matrix:
+    """Some rows, or all, of some columns; dense."""
+    if rows is None and not matrix.is_sparse and len(columns) == matrix.n_cols:
+        return matrix
+    return core.as_matrix(core.gather_rows(matrix, np.arange(matrix.n_rows) if rows is None else rows, columns))
 
 
 def distinct_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> tuple[Int64, Int64, Int64]:
-    """So many distinct rows: the first row of each; of every row that is drawn, which of these it is, and itself."""
-    drawn = _draw_rows(hashes, n_wanted)
-    order, group = np.unique(hashes[drawn], return_inverse=True)
-    first = np.full(len(order), len(hashes), dtype=np.int64)
-    np.minimum.at(first, group, drawn)
-    return first, group, drawn
+    """The rows of so many of the smallest different hashes: all rows that are equal, or none of them.
+
+    The first row of each; of every row that is drawn, which of these it is, and itself.
+    """
+    n_seen = n_wanted
+    while True:
+        n_seen = min(2 * n_seen, len(hashes))
+        near = np.arange(len(hashes))
+        if n_seen < len(hashes):
+            near = np.flatnonzero(hashes <= np.partition(hashes, n_seen - 1)[n_seen - 1])
+        near = near[np.argsort(hashes[near], kind="stable")]
+        is_first = np.append(True, np.diff(hashes[near]) != 0)
+        group = np.cumsum(is_first) - 1
+        if n_seen == len(hashes) or group[-1] + 1 >= n_wanted:
+            is_drawn = group < n_wanted
+            return near[is_first][:n_wanted], group[is_drawn], near[is_drawn]
 
 
 def room(limits: Limits | None, weight: float) -> tuple[float, int]:
@@ -222,19 +233,6 @@ def _weights(table: EncodedTable, group: Int64, drawn: Int64) -> Int64:
     """What all rows of each group weigh together; below 2**53, so float64 adds up exactly."""
     own = None if table.weights is None else table.weights[drawn].astype(np.float64)
     return np.bincount(group, weights=own).astype(np.int64)
-
-
-def _draw_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> npt.NDArray[np.intp]:
-    """The rows of the ``n_wanted`` smallest different hashes: all rows that are equal, or none of them."""
-    n_seen = 2 * n_wanted
-    while n_seen < len(hashes):
-        last = np.partition(hashes, n_seen - 1)[n_seen - 1]
-        distinct = np.unique(hashes[hashes <= last])
-        if len(distinct) >= n_wanted:
-            return np.flatnonzero(hashes <= distinct[n_wanted - 1])
-        n_seen *= 2
-    distinct = np.unique(hashes)
-    return np.flatnonzero(hashes <= distinct[min(n_wanted, len(distinct)) - 1])
 
 
 def searched_columns(centers: Float64, needed: Int32) -> Int64:

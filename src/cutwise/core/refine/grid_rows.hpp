@@ -29,20 +29,10 @@ class GridRows {
     n_cols_ = matrix.n_cols();
     n_lanes_ = directions ? static_cast<int64_t>(directions->shape(0)) : n_cols_;
     cost_.width = static_cast<int32_t>((n_lanes_ + kLanes) / kLanes * kLanes);
+    require(!matrix.is_sparse(), "the matrix is dense");
     require(static_cast<int64_t>(origin.size()) == n_cols_, "an origin has one coordinate for each column");
-    if (!directions) {
-      require(!matrix.is_sparse(), "rows of a sparse matrix are added up along directions");
-      return;
-    }
-    require(static_cast<int64_t>(directions->shape(1)) == n_cols_, "directions have one entry for each column");
-    directions_ = directions->data();
-    by_column_.resize(n_cols_ * n_lanes_);
-    zero_.assign(n_lanes_, 0.0);
-    for (int64_t j = 0; j < n_cols_; ++j)
-      for (int64_t p = 0; p < n_lanes_; ++p) {
-        by_column_[j * n_lanes_ + p] = directions_[p * n_cols_ + j];
-        zero_[p] += directions_[p * n_cols_ + j] * clamped(j, 0.0);
-      }
+    require(!directions || static_cast<int64_t>(directions->shape(1)) == n_cols_, "directions have one entry for each column");
+    if (directions) directions_ = directions->data();
   }
 
   int32_t width() const { return cost_.width; }
@@ -52,10 +42,6 @@ class GridRows {
   CUTWISE_INLINE double cost(const double *sums) const { return cost_.of(sums); }
 
   void read(const int64_t *rows, int64_t n, double *to, RowScratch &scratch) const {
-    if (reader_->is_sparse()) {
-      for (int64_t i = 0; i < n; ++i) read_sparse(rows[i], to + i * width(), scratch);
-      return;
-    }
     scratch.resize(n * n_cols_);
     reader_->gather(rows, n, scratch.data());
     for (int64_t i = 0; i < n; ++i) place(scratch.data() + i * n_cols_, weight(rows[i]), to + i * width());
@@ -87,19 +73,6 @@ class GridRows {
     }
   }
 
-  void read_sparse(int64_t row, double *to, RowScratch &scratch) const {
-    std::vector<double> along = zero_;
-    const StoredRow stored = reader_->stored(row, scratch);
-    for (int64_t s = 0; s < stored.n; ++s) {
-      const int32_t j = stored.columns[s];
-      const double change = clamped(j, stored.values[s]) - clamped(j, 0.0);
-      for (int64_t p = 0; p < n_lanes_; ++p) along[p] += by_column_[j * n_lanes_ + p] * change;
-    }
-    std::fill(to, to + width(), 0.0);
-    to[0] = weight(row);
-    for (int64_t p = 0; p < n_lanes_; ++p) to[p + 1] = on_grid(along[p], to[0]);
-  }
-
   std::unique_ptr<RowReader> reader_;
   const int64_t *weights_;
   const double *origin_;
@@ -108,7 +81,6 @@ class GridRows {
   LeafCost cost_;
   const double *directions_ = nullptr;
   int64_t n_cols_ = 0, n_lanes_ = 0;
-  std::vector<double> by_column_, zero_;
 };
 
 }  // namespace cutwise
