@@ -311,6 +311,8 @@ class IdentifierWarning(CutwiseWarning):
         steps = []
         if any("numbers the rows" in line for line in lines):
             steps.append(f"Drop what only names rows from {what}.")
+        if any("written as text" in line for line in lines):
+            steps.append("Make a column of dates of them (pandas.to_datetime).")
         if any("different texts" in line for line in lines):
             steps.append("Name a column of texts in categorical_features to use it all the same.")
         return cls(" ".join([f"{'; '.join(lines[:8])}{more}.", *steps]))

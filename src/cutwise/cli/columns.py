@@ -24,6 +24,7 @@ from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
 from cutwise.passes.sources import Batches, polars_table
 from cutwise.table.intake import check_option
+from cutwise.table.mixed import are_dates
 from cutwise.table.table import NUMBER, Columns
 from cutwise.tree.limits import LimitsGiven
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 
 _IDENTIFIER = re.compile(r"Unnamed: 0|(?i:index|row|(row[ _.-]?)?(id|no|nr|number)|uuid|.*[ _.-]id)|.*[a-z]I[dD]")
-_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D|$)")
 
 
 def need_column(frame: pd.DataFrame, name: str, option: str, source: Source) -> str:
@@ -160,7 +160,8 @@ def _why_left_out(source: Source, column: str, *, mixed: bool = False) -> str | 
     if mixed and not _is_numeric(values):
         of_their_own = (values.astype(str).value_counts() == 1).sum() if _holds_text(values) else 0
         if 2 * of_their_own > len(values):
-            return _text_kind(source, column)
+            kind = _text_kind(source, column)
+            return "dates that are not written like 2024-12-31" if kind == "dates" else kind
         return "the same value in every row" if len(known) == len(values) > 1 and known.nunique() == 1 else None
     if not _is_numeric(values):
         return _text_kind(source, column)
@@ -197,7 +198,7 @@ def _text_kind(source: Source, column: str) -> str:
         return "dates or times"
     texts = values.dropna().astype(str)
     distinct = texts.unique()
-    if all(_DATE.match(text) for text in distinct[:100]):
+    if are_dates(distinct.tolist()):
         return "dates"
     if len(distinct) == len(texts) > 2:
         return "a different text in every row"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -21,6 +22,7 @@ from .table import ColumnKind, KindName
 Float64 = npt.NDArray[np.float64]
 Items = npt.NDArray[np.generic] | nw.Series[Any]
 
+_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D|$)")
 _LARGEST = 2.0**53
 _MANY = 20
 """Rows from which on a number that counts them is no coincidence."""
@@ -184,8 +186,11 @@ def find_kind(
         seen = np.bincount(raw.codes, minlength=len(raw.items))
         of_their_own = int((seen == 1).sum())
         if 2 * of_their_own > n and not is_asked_for:
-            known = sum(item is not None for item in raw.items)
-            return ColumnKind("category", levels=(), left_out=f"{known:,} different texts in {n:,} rows"), np.zeros(n)
+            known = [item for item in raw.items if item is not None]
+            what = "dates written as text" if are_dates(known) else "texts"
+            return ColumnKind(
+                "category", levels=(), left_out=f"{len(known):,} different {what} in {n:,} rows"
+            ), np.zeros(n)
         levels, has_other = find_levels(raw.codes, raw.items, raw.order, weights)
         kind = ColumnKind("category", levels=levels, has_other=has_other)
     else:
@@ -285,6 +290,11 @@ def _levels_listed(levels: Sequence[object], most: int = 5) -> str:
     """The levels in words; what is missing is no text."""
     known = listed([level for level in levels if level is not None], most=most)
     return ", ".join(filter(None, [known, "a missing value" if None in levels else ""]))
+
+
+def are_dates(items: Sequence[object]) -> bool:
+    """Whether texts look like dates, by the first hundred."""
+    return all(isinstance(item, str) and _DATE.match(item) for item in items[:100])
 
 
 def counts_rows(values: npt.NDArray[Any]) -> bool:
