@@ -286,8 +286,10 @@ def test_batches_grow_the_tree_of_memory_bit_for_bit(algorithm, seed):
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_sparse_table_of_many_values_grows_the_tree_of_the_dense_one(algorithm, seed):
-    """Sparse columns have few bins, so that nearly every cut lies inside one."""
+def test_a_sparse_table_of_many_values_grows_the_tree_of_the_dense_one_and_copies_of_columns_change_none(
+    algorithm, seed
+):
+    """Sparse columns have few bins, so that nearly every cut lies inside one. Of equal columns the first wins."""
     rng = np.random.default_rng(seed)
     n, d, k = 400, 30, 5
     X = np.where(rng.random((n, d)) < 0.3, rng.normal(size=(n, d)), 0.0)
@@ -300,10 +302,13 @@ def test_a_sparse_table_of_many_values_grows_the_tree_of_the_dense_one(algorithm
     centers = np.stack([X[labels == c].mean(axis=0) for c in range(k)])
     costs = fixed_costs_from_array(((X[:, None, :] - centers) ** 2).sum(axis=2), weights=weights)
 
-    def grown(values):
+    def grown(values, copies=1):
         table = encode_table(read_table(values), weights=weights, merge=False)
-        return grow_tree(table, labels, centers, costs, algorithm=algorithm, max_leaves=2 * k, gini=seed == 1)
+        own = np.tile(centers, copies)
+        return grow_tree(table, labels, own, costs, algorithm=algorithm, max_leaves=2 * k, gini=seed == 1)
 
     sparse_tree, dense_tree = grown(sparse.csr_array(X)), grown(X)
     assert sparse_tree.tree.to_dict() == dense_tree.tree.to_dict()
+    for wide in (np.tile(X, 50), sparse.csr_array(np.tile(X, 50))):
+        assert grown(wide, 50).tree.to_dict() | {"n_features": d} == dense_tree.tree.to_dict()
     np.testing.assert_array_equal(sparse_tree.leaf_of_row, dense_tree.leaf_of_row)

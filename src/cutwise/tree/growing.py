@@ -362,9 +362,6 @@ Int64 = npt.NDArray[np.int64]
 
 Progress = Callable[[int], None]
 
-_KEPT_BYTES = 64 * 2**20
-"""Histograms of open leaves are kept up to this size: a larger child then costs a subtraction."""
-
 
 def separate(
     tree: GrowingTree,
@@ -585,7 +582,7 @@ def expand(
         # Impurities are floating point: a cut that only seems to purify by rounding would never end the growth.
         if criterion.ends_without_gain and (gain < 0 or (gain == 0 and purer_by <= 1e-9 * impurity)):
             return
-        keep = kept_bytes + sums.nbytes <= _KEPT_BYTES
+        keep = kept_bytes + sums.nbytes <= sums.kept_bytes
         kept_bytes += sums.nbytes if keep else 0
         heapq.heappush(queue, _OpenLeaf(node, cut, gain, purer_by, sums if keep else None))
 

@@ -225,11 +225,13 @@ class NodeSums:
     """What the rows of a node add up to; a node's sums are those of its children together.
 
     ``totals`` (k,) int64: over all rows. ``histogram`` (n_slots, k) int64: over the rows of every slot; None when
-    sorting the columns is cheaper.
+    sorting the columns is cheaper. ``kept_bytes``: what those of nodes that wait may take together; a larger child then
+    costs a subtraction.
     """
 
     totals: Int64
     histogram: Int64 | None
+    kept_bytes: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -462,7 +464,11 @@ class MemoryProvider:
         # In a sparse table every value to sort would first have to be looked for.
         with_bins = self.table.encoded.is_sparse or payload.prefers_bins(self.size(node), self.n_columns, self.n_slots)
         histogram = np.zeros((self.n_slots, payload.k), dtype=np.int64) if with_bins else None
-        sums = NodeSums(np.zeros(payload.k, dtype=np.int64), histogram)
+        # About half of what the table takes and as much as costs do; on small tables more.
+        encoded = self.table.encoded
+        of_rows = 2 * (encoded.codes.nbytes + encoded.slots.nbytes) + 4 * encoded.n_rows * payload.k
+        kept_bytes = min(max(of_rows, 2**22), HISTOGRAM_BYTES // 2)
+        sums = NodeSums(np.zeros(payload.k, dtype=np.int64), histogram, kept_bytes)
         payload.add(self, self.rows(node), sums)
         return sums
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -76,7 +77,9 @@ struct DepthScore {
   // DExp times the points: a lower bound over cuts with left_low .. left_high points on the left; exact when both are equal.
   int64_t depth_of(int64_t left_low, int64_t left_high, int64_t left_centers, int32_t feature) const {
     if (penalty == 0.0 || points == 0) return 0;
-    int64_t depth = total_depth(points, left_low, left_high, centers, left_centers);
+    return without_kills(total_depth(points, left_low, left_high, centers, left_centers), left_low, left_high, feature);
+  }
+  int64_t without_kills(int64_t depth, int64_t left_low, int64_t left_high, int32_t feature) const {
     if (kills_left[feature]) depth -= left_high;
     if (kills_right[feature]) depth -= points - left_low;
     return depth;
@@ -112,8 +115,7 @@ struct DepthScore {
     int64_t depth = points;
     if (left_centers > 1) depth += left_low;
     if (centers - left_centers > 1) depth += points - left_high;
-    if (kills_left[feature]) depth -= left_high;
-    if (kills_right[feature]) depth -= points - left_low;
+    depth = without_kills(depth, left_low, left_high, feature);
     return p + penalty * (static_cast<double>(depth) / static_cast<double>(points));
   }
 
@@ -136,6 +138,33 @@ struct DepthScore {
     return !fits ? rounded : sum < 0 ? -1 : sum > 0;
   }
 #endif
+};
+
+// Lower bounds on the depths of one node's cuts, worked out once for cuts with nearly as many points on the left.
+class DepthBounds {
+ public:
+  explicit DepthBounds(const DepthScore &score)
+      : score_(score),
+        n_shares_(std::clamp<int64_t>(65536 / std::max<int64_t>(score.centers, 1), 16, 256)),
+        known_(score.penalty == 0.0 ? 0 : n_shares_ * score.centers) {}
+
+  int64_t bound(int64_t left_low, int64_t left_high, int64_t left_centers, int32_t feature) {
+    const int64_t points = score_.points, share = points / n_shares_ + 1, at = left_low / share;
+    if (known_.empty() || points == 0 || left_high >= (at + 2) * share)
+      return score_.depth_of(left_low, left_high, left_centers, feature);
+    auto &known = known_[left_centers * n_shares_ + at];
+    int64_t depth = known.load(std::memory_order_relaxed);
+    if (depth == 0) {
+      depth = total_depth(points, at * share, std::min(points, (at + 2) * share - 1), score_.centers, left_centers);
+      known.store(depth, std::memory_order_relaxed);  // whichever thread is first, it is the same
+    }
+    return score_.without_kills(depth, left_low, left_high, feature);
+  }
+
+ private:
+  const DepthScore &score_;
+  const int64_t n_shares_;
+  std::vector<std::atomic<int64_t>> known_;  // by centers on the left, and share of the points there; 0: not yet
 };
 
 }  // namespace cutwise

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -44,22 +43,22 @@ bool is_before(const DepthScore &depth, const Key &a, const Key &b) {
   return a.cut < b.cut;
 }
 
-// One cut, or the inside of a bin, as the bound sees it.
-struct Candidate {
-  int64_t induced;
-  int64_t left_low, left_high;
-};
-
 struct Span {
   int32_t feature;
   size_t n_left;      // centers on the left
   double begin, end;  // cuts with begin <= threshold < end
-  std::vector<Candidate> candidates;
   Key bound;
-  bool sharp = false;  // the bound holds the depth term in full
-  ValidRange valid;    // of its cuts; bounds do without it
+  ValidRange valid;  // of its cuts; bounds do without it
+};
 
-  friend bool operator<(const Span &a, const Span &b) { return b.bound < a.bound; }  // lowest bound on top of a heap
+constexpr int64_t kMostKept = 1024;  // columns whose spans are kept: those of others are found again where they may win
+
+// A column, or one of its spans by its number.
+struct Open {
+  Key bound;
+  int32_t feature, span;  // span: -1: the column
+
+  friend bool operator<(const Open &a, const Open &b) { return b.bound < a.bound; }  // lowest bound on top of a heap
 };
 
 template <class State>
@@ -86,6 +85,7 @@ struct InducedSearch {
     std::mutex mutex;
   };
   SideTotals *side_totals = nullptr;
+  DepthBounds *depths = nullptr;
 
   bool may_win(const Key &bound, const Key &than) const { return bound < than || DepthScore::is_near(bound.score, than.score); }
 
@@ -114,26 +114,28 @@ struct InducedSearch {
     Sides both(int32_t row) const { return {of(row, true), of(row, false)}; }
   };
 
+  // Adds the spans of a column.
   void look(int32_t feature, std::vector<Span> &spans) const {
     const Column &column = node.encoded.columns[feature];
     const CenterLine line = node.survivors.along(feature);
     if (line.coordinate.front() == line.coordinate.back() || !node.allows_column(feature)) return;
-    const bool is_sharp = depth.penalty == 0.0;
     std::vector<int32_t> span_of(line.size(), -1);
-    spans.reserve(line.size() - 1);
     for (size_t n_left = 1; n_left < line.size(); ++n_left) {
       if (line.coordinate[n_left] == line.coordinate[n_left - 1]) continue;
       if (node.limits && !node.limits->allow_centers(n_left, line.size() - n_left)) continue;
       span_of[n_left] = static_cast<int32_t>(spans.size());
-      spans.push_back({feature, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}, is_sharp, {}});
+      spans.push_back({feature, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}});
     }
     auto add = [&](size_t n_left, int64_t loss, int64_t left_low, int64_t left_high) {
       if (n_left == 0 || n_left >= line.size() || span_of[n_left] < 0) return;
       Span &span = spans[span_of[n_left]];
       const int64_t induced = current + loss;
-      if (!is_sharp) span.candidates.push_back({induced, left_low, left_high});
-      lower(span,
-            {depth.quick_bound(induced, left_low, left_high, count_of(span), feature), induced, 0, {feature, span.begin}});
+      // The least score and the least induced cost may belong to different cuts: together they still bound every cut.
+      Key &bound = span.bound;
+      bound.cut = {feature, span.begin};
+      bound.induced = std::min(bound.induced, induced);
+      if (depth.quick_bound(induced, left_low, left_high, count_of(span), feature) < bound.score)
+        bound.score = std::min(bound.score, depth.score(induced, depths->bound(left_low, left_high, count_of(span), feature)));
     };
     if (node.prefers_rows(column)) {
       std::vector<PlacedRow> placed;
@@ -155,26 +157,6 @@ struct InducedSearch {
   }
 
   int64_t count_of(const Span &span) const { return static_cast<int64_t>(span.n_left); }
-
-  static void lower(Span &span, Key key) {
-    // The least score and the least induced cost may belong to different cuts: together they still bound every cut.
-    key.score = std::min(key.score, span.bound.score);
-    key.induced = std::min(key.induced, span.bound.induced);
-    span.bound = key;
-  }
-
-  void sharpen(Span &span) const {
-    Key bound;
-    bound.cut = {span.feature, span.begin};
-    for (const Candidate &c : span.candidates) {
-      bound.induced = std::min(bound.induced, c.induced);
-      if (depth.quick_bound(c.induced, c.left_low, c.left_high, count_of(span), span.feature) >= bound.score) continue;
-      const int64_t deep = depth.depth_of(c.left_low, c.left_high, count_of(span), span.feature);
-      bound.score = std::min(bound.score, depth.score(c.induced, deep));
-    }
-    span.bound = bound;
-    span.sharp = true;
-  }
 
   void offer(const Span &span, double threshold, int64_t induced, int64_t left, Key &mine) const {
     if (!span.valid.holds(threshold)) return;
@@ -371,7 +353,7 @@ struct InducedSearch {
       for (size_t n_left = 1; n_left < line.size(); ++n_left) {
         if (line.coordinate[n_left] == line.coordinate[n_left - 1]) continue;
         const int64_t s = static_cast<int64_t>(n_left);
-        Span span{f, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}, true, {}};
+        Span span{f, n_left, line.coordinate[n_left - 1], line.coordinate[n_left], {}, {}};
         span.valid = allowed.range(n_left).within({valid[f * node.k + s], valid[(d + f) * node.k + s]});
         if (span.valid.is_empty()) continue;
         const auto [first, last] = bins_between(span);
@@ -397,6 +379,8 @@ struct InducedSearch {
     const ValidCuts cuts(node.encoded, node.matrix, node.rows, node.n);
     SideTotals totals;
     side_totals = &totals;
+    DepthBounds bounds(depth);
+    depths = &bounds;
     if (cuts.has_distinct(node.survivors.clusters.size())) {
       valid_cuts = &cuts;
       search(n_jobs);
@@ -426,30 +410,40 @@ struct InducedSearch {
 
   void search(int n_jobs) {
     const int32_t d = node.encoded.n_cols();
-    std::vector<std::vector<Span>> found(d);
-    parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f), found[f]); });
+    std::vector<std::vector<Span>> of_column(d);
+    std::vector<Open> heap(d);
+    parallel_for(n_jobs, d, [&](int64_t f) {
+      std::vector<Span> found;
+      look(static_cast<int32_t>(f), found);
+      heap[f].feature = found.empty() ? -1 : static_cast<int32_t>(f);
+      heap[f].span = -1;
+      for (const Span &span : found) heap[f].bound = std::min(heap[f].bound, span.bound);
+      if (f < kMostKept) of_column[f] = std::move(found);
+    });
+    heap.erase(std::remove_if(heap.begin(), heap.end(), [](const Open &column) { return column.feature < 0; }), heap.end());
+    std::make_heap(heap.begin(), heap.end());
     std::vector<Span> spans;
-    for (auto &of_column : found) std::move(of_column.begin(), of_column.end(), std::back_inserter(spans));
-    std::vector<size_t> heap(spans.size());  // of their numbers, for spans are large
-    std::iota(heap.begin(), heap.end(), size_t{0});
-    const auto is_below = [&](size_t a, size_t b) { return spans[a] < spans[b]; };
-    std::make_heap(heap.begin(), heap.end(), is_below);
-    const auto is_open = [&] { return !heap.empty() && (best.cut.feature < 0 || may_win(spans[heap.front()].bound, best)); };
+    const auto is_open = [&] { return !heap.empty() && (best.cut.feature < 0 || may_win(heap.front().bound, best)); };
     const bool is_sparse = node.encoded.sparse && node.histogram;
     // Sparse columns share a pass over the rows: few at first, in the hope that no others need be looked at.
     size_t size = is_sparse ? 4 : static_cast<size_t>(std::max(1, n_jobs));
     for (; is_open(); size = is_sparse ? std::min<size_t>(4 * size, 1024) : size) {
       std::vector<Span> batch;
       while (batch.size() < size && is_open()) {
-        std::pop_heap(heap.begin(), heap.end(), is_below);
-        Span &lowest = spans[heap.back()];
-        if (!lowest.sharp) {
-          sharpen(lowest);
-          std::push_heap(heap.begin(), heap.end(), is_below);
-          continue;
-        }
-        batch.push_back(std::move(lowest));
+        std::pop_heap(heap.begin(), heap.end());
+        const Open lowest = heap.back();
         heap.pop_back();
+        if (lowest.span < 0) {
+          std::vector<Span> found = std::move(of_column[lowest.feature]);
+          if (found.empty()) look(lowest.feature, found);
+          for (const Span &span : found) {
+            heap.push_back({span.bound, lowest.feature, static_cast<int32_t>(spans.size())});
+            std::push_heap(heap.begin(), heap.end());
+            spans.push_back(span);
+          }
+        } else {
+          batch.push_back(spans[lowest.span]);
+        }
       }
       std::vector<Key> keys(batch.size(), best);
       const std::vector<OpenedBins> stored = is_sparse ? stored_values(batch) : std::vector<OpenedBins>();

@@ -82,9 +82,10 @@ class Finder {
   // Chooses the bins as well, from (a sample of) the values. `n_rows` values will be looked up.
   Finder(const Tally &tally, int64_t n_rows, Bins &bins) {
     exact_ = tally.size() <= kMaxBins;
+    max_bins_ = exact_ ? kMaxBins : static_cast<int>(std::clamp<int64_t>(n_rows / kValuesOfBin, kMinBins, kMaxBins));
     has_infinity_ = std::isinf(tally.value.back());
     if (!use_cells(tally, n_rows, bins)) {
-      bins = choose_bins(tally, kMaxBins, last_alone(tally.size()));
+      bins = choose_bins(tally, max_bins_, last_alone(tally.size()));
       use_search(bins);
     }
     value_.assign(bins.high.begin(), bins.high.end());
@@ -126,6 +127,8 @@ class Finder {
 
   using CellValue = std::conditional_t<std::is_same_v<T, uint8_t>, uint8_t, V>;
 
+  // Sums over a node's rows are kept for every bin of several values, which must stand for some to be worth its memory.
+  static constexpr int64_t kValuesOfBin = 64, kMinBins = 32;
   static constexpr int64_t kMinRows = 4096;  // fewer rows do not repay a table
   static constexpr int kMaxCells = 8192;     // a fraction of the nearest cache, with those of the columns beside it
   static constexpr int kMinCells = 1024;
@@ -184,7 +187,7 @@ class Finder {
         return try_cells(EqualCells<V>{static_cast<V>(first), static_cast<V>(last), V(1)}, tally, bins);
       if (n_rows < kMinRows || n_known < 2) return false;
       // The first and the last bin of a coarse column may stretch far: the range is that of the others.
-      const int64_t left_out = exact_ ? 0 : n_counted(tally) / kMaxBins;
+      const int64_t left_out = exact_ ? 0 : n_counted(tally) / max_bins_;
       int64_t low_at = 0, high_at = n_known - 1;
       for (int64_t n = tally.count[low_at]; n <= left_out; n += tally.count[low_at]) ++low_at;
       for (int64_t n = tally.count[high_at]; n <= left_out; n += tally.count[high_at]) --high_at;
@@ -228,7 +231,7 @@ class Finder {
     std::vector<int32_t> count;
     std::vector<int64_t> last_value;  // of every cell that holds values
     std::vector<int> cell;
-    const int64_t most = 2 * n_counted(tally) / kMaxBins;
+    const int64_t most = 2 * n_counted(tally) / max_bins_;
     for (int64_t i = 0; i < tally.size(); ++i) {
       const int at = cells(static_cast<CellValue>(tally.value[i]));
       if (!cell.empty() && cell.back() == at) {
@@ -247,7 +250,7 @@ class Finder {
     table_.assign(cells.size(), 0);
     int next = 0;
     int64_t first = 0;
-    for (const int64_t last : divide(count, kMaxBins, last_alone(static_cast<int64_t>(count.size())))) {
+    for (const int64_t last : divide(count, max_bins_, last_alone(static_cast<int64_t>(count.size())))) {
       const uint8_t b = static_cast<uint8_t>(of_cells.size());
       for (; next <= cell[last]; ++next) table_[next] = b;
       of_cells.low.push_back(tally.value[first]);
@@ -268,6 +271,7 @@ class Finder {
       std::variant<Search, EqualCells<V>, BitCells<V>, CellsAndInfinity<EqualCells<V>>, CellsAndInfinity<BitCells<V>>>>;
 
   bool exact_ = true, has_infinity_ = false;
+  int max_bins_ = kMaxBins;
   std::vector<V> value_;        // exact: of every bin
   std::vector<uint8_t> table_;  // the bin of every cell
   AllCells cells_;
