@@ -118,12 +118,8 @@ class _Column:
             file.write(values.data)
 
     def read(self, first: int, n: int) -> npt.NDArray[Any]:
-        items = math.prod(self.width)
-        with self.path.open("rb") as file:
-            file.seek(first * items * self.dtype.itemsize)
-            values = np.fromfile(file, self.dtype, n * items)
-        values = values if self.renamed is None else self.renamed[values]
-        return values.reshape(n, *self.width)
+        values = self.mapped()[first : first + n]
+        return values if self.renamed is None else self.renamed[values]
 
     def mapped(self) -> npt.NDArray[Any]:
         """All of it, as pages that the system reads and drops as it likes."""
