@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import pairwise
 from typing import Any, NoReturn, Protocol
 
@@ -43,7 +42,7 @@ TALLIED = 1 << 14
 
 PARTS = 256
 
-OPENED = 1 << 18
+OPENED = 1 << 17
 """Rows whose values are looked into by one pass: those of the ranges that promise most."""
 
 MOST_BYTES = 1 << 26
@@ -444,10 +443,10 @@ class PassProvider:
                 else:
                     sums[:, 2:] = self._payload(rows, kind)[at]
                 part = (place_of(x) - place_of(low)[which]) // step[which]
-                found.append(Opened(which, part, x, x, sums).merged())
-                while len(found) > 1 and 2 * len(found[-1].low) >= len(found[-2].low):  # what is large is merged rarely
-                    found[-2:] = [found[-2].merged(found[-1])]
-        opened = reduce(Opened.merged, found[::-1])
+                found.append(Opened(which, part, x, x, sums))
+                if sum(len(own.low) for own in found) > 2 * OPENED:
+                    found = [Opened.merged(found)]
+        opened = Opened.merged(found)
         for i, node in enumerate(nodes):
             own = slice(*np.searchsorted(opened.which, first[i : i + 2]))
             inside = Pieces(column[opened.which[own]], opened.low[own], opened.high[own], opened.sums[own])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Protocol, TypeVar
@@ -80,30 +80,22 @@ class Opened:
     high: Float64
     sums: Int64
 
-    def merged(self, more: Opened | None = None) -> Opened:
+    @classmethod
+    def merged(cls, found: Sequence[Opened]) -> Opened:
         """The same parts as one."""
-        both = [self] if more is None else [self, more]
-        which, part, low, high = (
-            np.concatenate([getattr(own, name) for own in both]) for name in ("which", "part", "low", "high")
+        which, part, low, high, added = (
+            np.concatenate([getattr(own, name) for own in found]) for name in ("which", "part", "low", "high", "sums")
         )
         order = np.lexsort((part, which))
         which, part = which[order], part[order]
         first = np.flatnonzero(np.append(True, (which[1:] != which[:-1]) | (part[1:] != part[:-1])))
-        ends, n = np.append(first, len(order)), len(self.low)
-        sums = np.empty((len(first), self.sums.shape[1]), dtype=np.int64)
+        sums = np.empty((len(first), added.shape[1]), dtype=np.int64)
         for i in range(0, len(first), _MERGED):  # all at once would be in memory several times
-            own = order[first[i] : ends[min(i + _MERGED, len(first))]]
-            rows = self.sums[np.minimum(own, n - 1)]
-            if more is not None:
-                rows[own >= n] = more.sums[own[own >= n] - n]
-            sums[i : i + _MERGED] = np.add.reduceat(rows, first[i : i + _MERGED] - first[i], axis=0)
-        return Opened(
-            which[first],
-            part[first],
-            np.minimum.reduceat(low[order], first),
-            np.maximum.reduceat(high[order], first),
-            sums,
-        )
+            own = first[i : i + _MERGED]
+            end = first[i + _MERGED] if i + _MERGED < len(first) else len(order)
+            sums[i : i + _MERGED] = np.add.reduceat(added[order[own[0] : end]], own - own[0], axis=0)
+        ends = np.minimum.reduceat(low[order], first), np.maximum.reduceat(high[order], first)
+        return cls(which[first], part[first], *ends, sums)
 
 
 T = TypeVar("T")
