@@ -24,8 +24,9 @@ SEARCHED_ROWS = 10_000
 MOST_BINS, FEWEST_BINS = 160, 16
 TABLE_BYTES = 2**26
 """Of all leaves' tables; bins are as many as fit."""
-N_SWAPPED, N_KEPT = 3, 2
-MOST_ADDITIONS, MOST_PASSES = 2**28, 100
+N_STARTS, N_SWAPPED, N_KEPT = 5, 3, 2
+"""Of the trees that are given so many are searched, of the results so many with swaps, and of these so many given."""
+MOST_ADDITIONS, MOST_PASSES = 2**28, 12
 """What a start may take: so many additions, and those of so many passes over all rows and columns."""
 TOLERANCE = 0.002
 """Changes are tried where they are estimated to lose at most this share of all rows."""
@@ -48,7 +49,7 @@ def refine_agreement(
     Returns ``trees``: what the search made of the best starts, pruned to the leaves that agree with more rows; none
     where there is nothing to search. Nothing is random, and neither the order of rows nor that of threads shows.
     """
-    k = len(coordinates)
+    k, starts = len(coordinates), starts[:N_STARTS]
     width = 4 * -(-(k + 1) // 4)
     hashes = core.row_hashes(table.matrix, n_jobs)
     first, group, drawn = distinct_rows(hashes, max(SEARCHED_ROWS, 150 * n_leaves))

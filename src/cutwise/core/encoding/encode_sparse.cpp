@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kMinSampled = 96, kMaxSampled = 4096;  // stored values that the bins of a column are chosen from
 // Sums over a node's rows are kept for every bin, and there are as many columns as there are words or genes: a bin must
 // stand for a good many values to be worth its memory and the walk past it. Few values have bins of their own all the same.
-constexpr int64_t kValuesOfBin = 64, kMostExact = 16, kMinBins = 4;
+constexpr int64_t kValuesOfBin = 64, kValuesOfExact = 8, kMostExact = 16, kMinBins = 4;
 constexpr int64_t kBlockValues = 1 << 20;  // columns are brought together for so many stored values at a time
 constexpr int64_t kColumnsAtOnce = 64;
 constexpr int64_t kRowsAtOnce = 4096;
@@ -183,8 +183,9 @@ class SparseEncoder {
   bool find_bins(Column &column, const Stored *stored, int64_t n, const Tally &tally, Bins &bins) {
     int64_t zero = -1;
     const int64_t most = n / kValuesOfBin;
-    const bool is_exact = tally.size() + (n < n_rows_ ? 1 : 0) <= std::clamp<int64_t>(most, kMostExact, kMaxBins);
-    const int max_bins = static_cast<int>(std::clamp<int64_t>(most, is_exact ? kMostExact : kMinBins, kMaxBins));
+    const int64_t most_exact = std::clamp<int64_t>(most, std::clamp(n / kValuesOfExact, kMinBins, kMostExact), kMaxBins);
+    const bool is_exact = tally.size() + (n < n_rows_ ? 1 : 0) <= most_exact;
+    const int max_bins = static_cast<int>(is_exact ? most_exact : std::clamp<int64_t>(most, kMinBins, kMaxBins));
     if (n < n_rows_) {
       Tally with_zero = tally;
       zero = std::lower_bound(tally.value.begin(), tally.value.end(), 0.0) - tally.value.begin();
