@@ -214,9 +214,11 @@ class SearchCheaper:
         total_weight = self._total_weight()
         sample, cuts = encode_sample(rows, runs[: 1 + n_runs], trees, total_weight, n_jobs)
         first = 1 if len(given) == len(starts) else 0  # trees with sets of levels start anew, with single ones
-        further = _grow_on_sample(
-            *sample.first(n_grown), sample.bins, runs[first:], self.objective, self.depth_penalty, n_jobs
-        )
+        further = list[Cuts | None]()
+        if len(runs) > first:
+            further = _grow_on_sample(
+                *sample.first(n_grown), sample.bins, runs[first:], self.objective, self.depth_penalty, n_jobs
+            )
         n_first = len(further) - n_further
         levels = [[*cuts, *further[:n_first]]]
         levels += [further[i : i + FURTHER_STARTS] for i in range(n_first, len(further), FURTHER_STARTS)]
@@ -352,7 +354,8 @@ class SearchCheaper:
             return grown
         labels, weights = (self.labels, self.table.weights) if grown.rows is None else grown.rows.by_label
         cluster = tree.cluster.copy()
-        cluster[leaves] = _names(np.searchsorted(leaves, grown.leaf_of_row), len(leaves), labels, weights)
+        place = np.cumsum(tree.feature < 0) - 1
+        cluster[leaves] = _names(place[grown.leaf_of_row], len(leaves), labels, weights)
         order, clusters = (grown.split_order, cluster) if anew else (None, None)
         return replace(grown, tree=replace(tree, cluster=cluster), split_order=order, leaf_clusters=clusters)
 
@@ -428,6 +431,8 @@ def _cluster_sample(
     rows: SampledRows, centers: Float64, n_runs: int, objective: Objective, n_jobs: int
 ) -> list[Float64]:
     """Centers of so many clusterings of the sample; zeros in columns that are not searched."""
+    if n_runs == 0:
+        return []
     # In an order that an offset of the table leaves as it is; rows that are equal here stay in that of their hashes.
     order = np.lexsort(rows.coordinates.T[:ORDERING_COLUMNS][::-1])
     points = Points(rows.coordinates[order], rows.weights[order], objective)

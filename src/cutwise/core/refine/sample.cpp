@@ -154,18 +154,27 @@ void orthonormalize(std::vector<double> &basis, int64_t d, int64_t q, double sma
 
 namespace {
 
-inline uint64_t mix(uint64_t z) {
+CUTWISE_INLINE uint64_t mix(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
   return z ^ (z >> 31);
 }
 
 // Zeros add nothing, so that it does not matter whether they are stored.
-inline uint64_t term(int64_t column, double value) {
-  if (value == 0.0) return 0;
+CUTWISE_INLINE uint64_t term(int64_t column, double value) {
   uint64_t bits;
   std::memcpy(&bits, &value, sizeof bits);
-  return mix(bits + static_cast<uint64_t>(column + 1) * 0x9E3779B97F4A7C15u);
+  const uint64_t mixed = mix(bits + static_cast<uint64_t>(column + 1) * 0x9E3779B97F4A7C15u);
+  return value == 0.0 ? 0 : mixed;
+}
+
+CUTWISE_CLONES void hash_tile(const Tile &tile, int64_t n, int64_t n_cols, uint64_t *to) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double *row = tile.rows + i * tile.stride;
+    uint64_t sum = 0;
+    for (int64_t j = 0; j < n_cols; ++j) sum += term(j, row[j]);
+    to[i] = mix(sum);
+  }
 }
 
 }  // namespace
@@ -286,12 +295,7 @@ void bind_row_hashes(nb::module_ &m) {
             const int64_t n_together = tile_rows(matrix.n_cols());
             for (int64_t first = begin; first < end; first += n_together) {
               const int64_t n = std::min(n_together, end - first);
-              const Tile tile = reader->tile(first, n, scratch);
-              for (int64_t i = 0; i < n; ++i) {
-                uint64_t sum = 0;
-                for (int64_t j = 0; j < matrix.n_cols(); ++j) sum += term(j, tile.rows[i * tile.stride + j]);
-                to[first + i] = mix(sum);
-              }
+              hash_tile(reader->tile(first, n, scratch), n, matrix.n_cols(), to + first);
             }
           });
         }
