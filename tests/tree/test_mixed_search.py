@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cutwise import ExplainableKMeans, cost_curve
+from cutwise import ExplainableKMeans, ExplainableKMedians, cost_curve
 from cutwise.tree.refine_sample import tests_of as searched_tests
 from tests.tree.test_mixed_cuts import shapes
 
@@ -56,7 +56,20 @@ def test_more_leaves_and_curves_start_at_the_tree_that_was_found():
     model = ExplainableKMeans(6, random_state=0).fit(X)
     curve = cost_curve(model, X)
     assert curve.cost[0] == pytest.approx(model.cost_, rel=1e-9)
-    assert ExplainableKMeans(6, max_leaves=7, random_state=0).fit(X).cost_ <= model.cost_ * (1 + 1e-12)
+    more = ExplainableKMeans(6, max_leaves=9, random_state=0).fit(X)
+    assert more.n_leaves_ == 9
+    assert more.cost_ < 0.999 * model.cost_
+    np.testing.assert_array_equal(more.predict(X), more.labels_)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_medians_are_searched_beside_trees_that_ask_for_sets_of_levels(seed):
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 3, 90)
+    X = pd.DataFrame({"x": z + rng.normal(size=90), "c": np.array(list("uvwxyz"))[(z + rng.integers(0, 2, 90)) % 6]})
+    grown = ExplainableKMedians(3, algorithm="exkmc", n_init=1, random_state=0).fit(X)
+    assert max(len(test.levels or ()) for test in map(grown.tree_.test, np.flatnonzero(grown.tree_.feature >= 0))) > 1
+    assert ExplainableKMedians(3, n_init=1, random_state=0).fit(X).cost_ <= grown.cost_ * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exkmc"])

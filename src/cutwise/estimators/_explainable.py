@@ -100,9 +100,8 @@ def search_tree(
     )
     grown, record, judged = cheaper.search(starts)
     has_empty_leaf = (grown.tree.n_node_samples[grown.tree.leaves] == 0).any()
-    goes_on = not has_empty_leaf and cheaper.table.searched is None  # expansions go on from thresholds
-    if max_leaves > k and not goes_on:  # the papers' trees have been expanded; this one stays as it is
-        grown = replace(papers[0], others=papers[1:] if has_empty_leaf else (*papers[1:], grown))
+    if max_leaves > k and has_empty_leaf:  # the papers' trees have been expanded
+        grown = replace(papers[0], others=papers[1:])
     elif max_leaves > k:
         centers, weight = context.of(grown).rows.centers(context.objective, grown.codes, k)
         centers[weight == 0] = reference.centers[weight == 0]
@@ -115,7 +114,8 @@ def search_tree(
             limits=limits,
             progress=stages.leaves,
         )
-        grown = replace(grown, others=papers, improve=cheaper.cheaper_clusters if expansion == "exkmc" else None)
+        searches = expansion == "exkmc" and cheaper.table.searched is None  # several leaves a cluster, by thresholds
+        grown = replace(grown, others=papers, improve=cheaper.cheaper_clusters if searches else None)
     return grown, record, judged
 
 

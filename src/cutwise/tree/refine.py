@@ -38,6 +38,7 @@ from .refine_sample import (
     SampledRows,
     SearchSample,
     Tests,
+    cut_of,
     draw_more,
     draw_sample,
     encode_sample,
@@ -202,7 +203,9 @@ class SearchCheaper:
         max_size = self.max_size
         n_sampled, n_polished = sample_sizes(n_leaves, max(table.matrix.n_cols, metric.n_cols))
         hashes = core.row_hashes(table.matrix, n_jobs)
-        given = [tests for tests in (tests_of(grown.tree, table.searched) for grown in starts) if tests is not None]
+        both = [(tests_of(grown.tree, table.searched), grown.n_empty) for grown in starts]
+        known = [(tests, n_empty) for tests, n_empty in both if tests is not None]
+        given = [tests for tests, _ in known]
         rows = draw_sample(table, metric, hashes, self.centers, self.coordinates, given, n_sampled, self.limits)
         trees = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in given]
         is_large = len(rows.weights) > MANY_ROWS * rows.share or n_leaves > MANY_LEAVES
@@ -240,7 +243,7 @@ class SearchCheaper:
         if self.objective is not KMEANS:
             # The search went by squared distances: from what it found, and from its starts, on by what counts.
             tests = [polished for polished, _ in found]
-            tests += [each for each, grown in zip(given, starts, strict=True) if not grown.n_empty]
+            tests += [each for each, n_empty in known if not n_empty]
             whole = [each for each in tests if np.count_nonzero(each[0] < 0) == n_leaves]
             found += [(each, []) for each, _ in self._descend(whole, [None] * len(whole), hashes)] if whole else []
         tests = [(grown.tree.feature, grown.tree.threshold, grown.tree.children_right) for grown in starts]
@@ -556,8 +559,13 @@ def expand_tree(
     progress: Callable[[int], None] | None = None,
 ) -> GrownTree:
     """Add leaves to a searched tree, best first; parameters as in ``grow_tree``."""
-    found = grown.tree
-    tree = replay(provider, found.feature, found.threshold, found.children_right, found.cluster)
+    found, tree, number = grown.tree, GrowingTree(provider), {0: 0}
+    for node in range(found.n_nodes):
+        if found.feature[node] < 0:
+            tree.label(number[node], int(found.cluster[node]))
+            continue
+        children = int(found.children_left[node]), int(found.children_right[node])
+        number |= zip(children, tree.split(number[node], cut_of(found.test(node), provider.searched)), strict=True)
     criterion = RECIPES[expansion].expansion
     assert criterion is not None
     # Expansions look at costs and labels alone, not at where the clusters' centers are.

@@ -15,7 +15,7 @@ from cutwise.reference.objective import KMEANS
 from cutwise.table.table import EncodedTable, SearchedColumns, number_kind
 
 from .limits import Limits
-from .threshold_tree import ThresholdTree
+from .threshold_tree import NodeTest, ThresholdTree
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -122,11 +122,19 @@ def tests_of(tree: ThresholdTree, searched: SearchedColumns | None) -> Tests | N
             column[here], threshold[here] = (named or own)[0], 0.5
             sides = sides[::-1] if named else sides  # of two levels that of the second alone has a column
         else:
-            below = -1 if test.unknown else 1
-            column[here] = next(j for j in own if searched.missing[j] in (0, below))
-            threshold[here] = _LOWEST if test.levels is not None else test.threshold
+            cut = cut_of(test, searched)
+            column[here], threshold[here] = cut.feature, cut.threshold
         pending += [(sides[1], here), (sides[0], -1)]
     return np.array(column, dtype=np.int32), np.array(threshold), np.array(right, dtype=np.int32)
+
+
+def cut_of(test: NodeTest, searched: SearchedColumns | None) -> NodeTest:
+    """A test as a cut: a threshold in a column that is searched, or levels of a category."""
+    if searched is None or test.levels:
+        return test
+    below = -1 if test.unknown else 1
+    column = next(j for j in searched.of(test.feature).tolist() if searched.missing[j] in (0, below))
+    return NodeTest(column, _LOWEST if test.levels is not None else test.threshold)
 
 
 def place_tests(tests: Tests, columns: Int64, n_columns: int) -> Tests:
