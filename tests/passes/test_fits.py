@@ -319,3 +319,29 @@ def test_errors_say_what_to_type(frame, fit, words):
     with pytest.raises(CutwiseError, match=f"(?s){words}"):
         fit(frame)
     assert not folders()
+
+
+_UNDER_A_LIMIT = """
+import resource, numpy as np
+from cutwise import Batches, ExplainableKMeans
+
+def rows(n):
+    for i in range(n):
+        rng = np.random.default_rng(i)
+        yield rng.normal(size=(1 << 16, 8)) + 9 * rng.integers(0, 4, (1 << 16, 1))
+
+model = ExplainableKMeans(4, reference=np.repeat(9.0 * np.arange(4), 8).reshape(4, 8), algorithm="imm", max_leaves=6)
+model.fit(Batches(lambda: rows(2)))  # imports and threads take room too
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + 128 * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+print(model.fit(Batches(lambda: rows(80))).tree_.n_leaves)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits on a process are the system's")
+def test_rows_take_no_memory_however_many():
+    # 320 MiB of values, in a process that may take 128 MiB more.
+    done = subprocess.run([sys.executable, "-c", _UNDER_A_LIMIT], capture_output=True, text=True)
+    assert done.stdout == "6\n", done.stderr

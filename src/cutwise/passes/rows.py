@@ -118,14 +118,16 @@ class _Column:
             file.write(values.data)
 
     def read(self, first: int, n: int) -> npt.NDArray[Any]:
-        values = self.mapped()[first : first + n]
+        values = self.mapped(first, n)
         return values if self.renamed is None else self.renamed[values]
 
-    def mapped(self) -> npt.NDArray[Any]:
-        """All of it, as pages that the system reads and drops as it likes."""
-        if self.n == 0:
-            return np.empty(0, dtype=np.int64)
-        return np.memmap(self.path, self.dtype, "r", shape=(self.n, *self.width))
+    def mapped(self, first: int = 0, n: int | None = None) -> npt.NDArray[Any]:
+        """All of it, or a slice, as pages that the system reads and drops as it likes."""
+        n = self.n - first if n is None else n
+        if n == 0:
+            return np.empty((0, *self.width), dtype=self.dtype)
+        offset = first * math.prod(self.width) * self.dtype.itemsize
+        return np.memmap(self.path, self.dtype, "r", offset, (n, *self.width))
 
 
 @dataclass(frozen=True, eq=False)
