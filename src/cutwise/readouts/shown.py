@@ -18,6 +18,8 @@ _MOST_LEVELS = 4  # named in pictures
 def plain(text: object) -> str:
     """A name on one line, without characters that cannot be shown."""
     one_line = " ".join(str(text).split())
+    if one_line.isprintable():
+        return one_line
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in one_line)
 
 

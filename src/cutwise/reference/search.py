@@ -545,7 +545,7 @@ def largest_first(weights: npt.NDArray[np.int64], centers: Centers) -> npt.NDArr
     """The order of clusters by decreasing weight, then by center, column by column; shape (k,)."""
     order = np.argsort(-weights, kind="stable")
     if (np.diff(weights[order]) == 0).any():
-        order = np.lexsort((*centers.T[::-1], -weights))
+        order = np.array(sorted(order, key=lambda j: (-weights[j], centers[j].tolist())), dtype=np.intp)
     return order
 
 

@@ -116,7 +116,12 @@ def integer_columns(kinds: Iterable[ColumnKind]) -> npt.NDArray[np.bool_]:
 
 def are_plain(kinds: Iterable[ColumnKind]) -> bool:
     """Whether every column holds known numbers: what every estimator takes."""
-    return all(kind.is_plain for kind in kinds)
+    return all(kind.is_plain for kind in _unlike(kinds))
+
+
+def _unlike(kinds: Iterable[ColumnKind]) -> Iterable[ColumnKind]:
+    """Each once: wide tables have one kind for tens of thousands of columns."""
+    return {id(kind): kind for kind in kinds}.values()
 
 
 Float64 = npt.NDArray[np.float64]
@@ -175,7 +180,7 @@ class SearchedColumns:
 
 def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
     """What is searched of columns of these kinds; None where it is the columns themselves."""
-    if not any(kind.places_missing for kind in kinds):
+    if not any(kind.places_missing for kind in _unlike(kinds)):
         return None
     found: list[tuple[int, int, int]] = []
     for column, kind in enumerate(kinds):
