@@ -362,3 +362,11 @@ def test_only_a_fitted_model_is_reported_on():
 
 def test_numbers_are_not_broken():
     assert _with_breaks("od280/od315_of.x ≤ 4.85") == "od280/<wbr>od315_<wbr>of.<wbr>x ≤ 4.85"
+
+
+@pytest.mark.parametrize("form", ["to_html", "to_markdown"])
+def test_a_column_without_a_value_in_one_cluster_has_no_difference_there(form):
+    x = np.array([[0.0, np.nan], [0.1, np.nan], [9.0, 5.0], [9.1, 6.0], [9.2, 7.0]])
+    made = cutwise.report(ExplainableKMeans(2, random_state=0).fit(x), x)
+    assert None in [column["difference"] for column in made.summary["clusters"][1]["profile"]]
+    assert getattr(made, form)()
