@@ -330,7 +330,7 @@ def rows(n):
         rng = np.random.default_rng(i)
         yield rng.normal(size=(1 << 16, 8)) + 9 * rng.integers(0, 4, (1 << 16, 1))
 
-model = ExplainableKMeans(4, reference=np.repeat(9.0 * np.arange(4), 8).reshape(4, 8), algorithm="imm", max_leaves=6)
+model = ExplainableKMeans(4, algorithm="imm", max_leaves=6, random_state=0)
 model.fit(Batches(lambda: rows(2)))  # imports and threads take room too
 pages = int(open("/proc/self/statm").read().split()[0])
 limit = pages * resource.getpagesize() + 128 * 2**20

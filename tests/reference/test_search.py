@@ -168,7 +168,7 @@ def test_a_sample_of_all_is_known_from_the_smallest_priorities_of_any_parts():
     numbers, weights, hashes = distinct_rows(as_matrix(X), None)
     scores = score_of(numbers)
     total = float((scores * weights).sum())
-    chosen, drawn = draw_rows(hashes, weights, scores, size, seed)
+    chosen, drawn = draw_rows(hashes, weights, scores, size, seed, total)
     for parts in (1, 2, 7):
         known = {}
         for part in np.array_split(rng.permutation(len(X)), parts):
@@ -189,7 +189,7 @@ def test_weights_of_samples_add_up_to_those_of_all_rows_in_the_mean():
     scores, values = rng.pareto(1.0, 3_000) + 0.1, rng.random(3_000)
     sums = []
     for seed in range(400):
-        chosen, drawn = draw_rows(hashes, weights, scores, 200, seed)
+        chosen, drawn = draw_rows(hashes, weights, scores, 200, seed, scores @ weights)
         assert len(chosen) == 200
         sums.append(drawn @ values[chosen])
     assert np.mean(sums) == pytest.approx(weights @ values, abs=4 * np.std(sums) / 20)
@@ -200,7 +200,7 @@ def test_rows_that_weigh_much_are_in_every_sample_as_they_are():
     weights[:5] = 1_000
     hashes = np.random.default_rng(3).integers(0, 2**63, 2_000).astype(np.uint64)
     for seed in range(20):
-        chosen, drawn = draw_rows(hashes, weights, np.ones(2_000), 50, seed)
+        chosen, drawn = draw_rows(hashes, weights, np.ones(2_000), 50, seed, weights.sum())
         assert set(range(5)) <= set(chosen.tolist())
         assert (drawn[np.isin(chosen, range(5))] == 1_000).all()
 
@@ -209,9 +209,10 @@ def test_a_sample_in_the_search_has_weights_in_proportion_and_an_order_of_its_ow
     X = np.random.default_rng(4).normal(size=(5_000, 2))
     for table in (X, X[::-1].copy()):
         points, distinct = read_points(read_table(table), None, KMEANS)
-        importance, cost = distinct.importance(points.best_center(1), 1)
-        assert cost == pytest.approx(X.var(axis=0).sum())
-        sample = distinct.sample(500, importance, 9)
+        importance = distinct.importance(points.best_center(1), 1)
+        assert importance.total == pytest.approx(importance.of_rows.sum())
+        assert importance.cost == pytest.approx(X.var(axis=0).sum())
+        sample = distinct.sample(500, [importance], 9)
         assert sample.n_rows == 500
         assert sample.weights.sum() == pytest.approx(2**31, rel=1e-6)
         if table is X:

@@ -23,7 +23,15 @@ import numpy.typing as npt
 from cutwise import core
 from cutwise._progress import tell
 from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError
-from cutwise.reference.objective import ENOUGH_BITS, Objective, find_cap, fixed_costs_by, second_excess
+from cutwise.reference.objective import (
+    ENOUGH_BITS,
+    KMEDIANS,
+    Objective,
+    check_squares,
+    find_cap,
+    fixed_costs_by,
+    second_excess,
+)
 from cutwise.table.intake import read_table, read_weights
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, EncodedTable, Table
@@ -31,7 +39,7 @@ from cutwise.tree.refine_sample import sample_sizes
 
 from .provider import MOST_BYTES, Rows
 from .sources import BATCH_ROWS, LazyTable, pop_column
-from .sums import Scale, place_of, value_at
+from .sums import Scale, Smallest, T, place_of, value_at
 
 Int32 = npt.NDArray[np.int32]
 
@@ -219,7 +227,7 @@ class BatchedRows:
         first: Table | None = None
         n_rows = total = 0
         extents, is_one = np.empty((0, 0)), True
-        sample = _Sample(n_clusters)
+        sample = Smallest(0)
         for batch in lazy.batches():
             tell(f"reading the table: {n_rows:,} rows")
             given: Any = None
@@ -256,7 +264,9 @@ class BatchedRows:
                 is_one = is_one and bool((counts == 1).all())
             total += int(counts.sum())
             n_rows += len(x)
-            sample.add(x, counts)
+            sample.size = sample_sizes(n_clusters, x.shape[1])[1] + 1  # one more says that these are not all
+            hashes = core.row_hashes(core.as_matrix(x), 1)
+            sample.add(hashes, hashes, x, counts)
         if y is not None and first is not None and not labels.column.n:
             raise InvalidInputError(
                 f"Every label in y={y!r} is -1, which means noise, or of a row without weight: there is no cluster. "
@@ -283,7 +293,8 @@ class BatchedRows:
             total,
             extents,
             _extents(np.concatenate([extents, *noisy])),
-            *sample.finish(),
+            sample.values.astype(np.float64),
+            sample.weights,
             say,
         )
 
@@ -315,6 +326,12 @@ class BatchedRows:
             tell(f"{name}: {first:,} of {self.n_rows:,} rows")
             yield Slice(self, first, min(BATCH_ROWS, self.n_rows - first))
         self.say(f"{name}: {self.n_rows:,} rows, {time.perf_counter() - start:.2f} s")
+
+    def go_over(self, what: str, sums: T, add: Callable[[T, Slice], object]) -> T:
+        """Add all rows to some sums, in batches and in any order, by one pass."""
+        for rows in self.slices(what):
+            add(sums, rows)
+        return sums
 
     def order_statistics(self, groups_of: Callable[[Slice], Int32], ranks: Int64) -> Float64:
         """The values of some ranks, from 0, in groups of rows and in all of them, the last; (d, n_groups + 1, n).
@@ -354,11 +371,6 @@ class BatchedRows:
         for first in range(0, self.left_out.n, BATCH_ROWS):
             n = min(BATCH_ROWS, self.left_out.n - first)
             yield self.left_out.read(first, n), self.left_weights.read(first, n)
-
-    def whole(self) -> tuple[Table, Float64 | None]:
-        """All rows where distances are measured, left where they lie, and their weights."""
-        table = replace(self.first.metric, values=self.metric.mapped())
-        return table, None if self.weights is None else np.array(self.weights.mapped(), dtype=np.float64)
 
     def label_means(self, *, raw: bool = False) -> Float64:
         """The means of the rows of every label, where distances are measured or in the columns that are cut."""
@@ -429,36 +441,6 @@ class BatchedRows:
                 high, low = scale.split(costs, rows.weights)
                 parts[i] = parts[i][0] + high, parts[i][1] + low
         return [scale.total(*part) for scale, part in zip(scales, parts, strict=True)]
-
-
-class _Sample:
-    """The distinct rows of the smallest hashes, and what they weigh, from batches."""
-
-    def __init__(self, n_clusters: int) -> None:
-        self._n_clusters, self._size = n_clusters, 0
-        self._parts: list[tuple[npt.NDArray[np.uint64], Float64, Int64]] = []  # the first one merged, in order
-        self._n_waiting = 0
-
-    def add(self, x: npt.NDArray[Any], counts: Int64) -> None:
-        """See a batch."""
-        self._size = sample_sizes(self._n_clusters, x.shape[1])[1] + 1  # one more says that these are not all
-        # Equal rows have equal hashes: those that are among the smallest in the end were so all along.
-        hashes = core.row_hashes(core.as_matrix(x), 1)
-        if self._parts and len(self._parts[0][0]) == self._size:
-            drawn = hashes <= self._parts[0][0][-1]
-            hashes, x, counts = hashes[drawn], x[drawn], counts[drawn]
-        self._parts.append((hashes, x.astype(np.float64), counts))
-        self._n_waiting += len(hashes)
-        if self._n_waiting > self._size // 2:
-            self.finish()
-
-    def finish(self) -> tuple[Float64, Int64]:
-        """The rows, in order of their hashes, and their weights."""
-        hashes, x, counts = (np.concatenate(each) for each in zip(*self._parts, strict=True))
-        hashes, chosen, group = np.unique(hashes, return_index=True, return_inverse=True)
-        weights = np.bincount(group.ravel(), counts).astype(np.int64)[: self._size]
-        self._parts, self._n_waiting = [(hashes[: self._size], x[chosen[: self._size]], weights)], 0
-        return self._parts[0][1:]
 
 
 def _extents(x: npt.NDArray[Any]) -> Float64:
@@ -556,6 +538,7 @@ class PreparedRows:
                 self._codes.append(core.bin_codes(rows.table.matrix, self._edges, self.begin, self.low, self.high))
             largest, largest_own = float(np.maximum(largest, excess)), max(largest_own, float(own.max()))
             self._largest_cost = max(self._largest_cost, float(self._label_costs(rows)[0].max()))
+        check_squares(max(largest_own, self._largest_cost) + largest, objective, self._apart)
 
         def kernel(*, scale: float, wide: bool, wide_base: bool) -> tuple[Int64, Int64, Int64, int]:
             sums, of_base, magnitude = np.zeros(len(centers), dtype=np.int64), 0, 0
@@ -615,6 +598,10 @@ class PreparedRows:
     def cost(self) -> float:
         """What all rows cost by the centers of their labels, by a pass."""
         return self.rows.exact_sums("cost of the clusters", self._label_costs, [self._largest_cost])[0]
+
+    def _apart(self) -> float:
+        slices = self.rows.slices("distances")
+        return max(float(KMEDIANS.label_costs(s.metric.matrix, self.centers, s.labels).max()) for s in slices)
 
     def _label_costs(self, rows: Slice) -> list[Float64]:
         return [self.objective.label_costs(rows.metric.matrix, self.centers, rows.labels)]

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -96,6 +96,57 @@ class Opened:
             sums[i : i + _MERGED] = np.add.reduceat(added[order[own[0] : end]], own - own[0], axis=0)
         ends = np.minimum.reduceat(low[order], first), np.maximum.reduceat(high[order], first)
         return cls(which[first], part[first], *ends, sums)
+
+
+class Smallest:
+    """Distinct rows of the smallest keys, and what they weigh; a key follows from what a row holds.
+
+    ``size``: how many. ``hashes``, ``values``, ``weights``: of these rows, in the order of their keys.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._parts: list[tuple[npt.NDArray[Any], ...]] = []  # the first one merged, in order
+        self._n_waiting = 0
+
+    def add(
+        self, keys: npt.NDArray[Any], hashes: npt.NDArray[np.uint64], values: npt.NDArray[Any], weights: Int64
+    ) -> None:
+        """See some rows."""
+        # Equal rows have equal keys: those that are among the smallest in the end were so all along.
+        if self._parts and len(self._parts[0][0]) == self.size:
+            drawn = keys <= self._parts[0][0][-1]
+            keys, hashes, values, weights = keys[drawn], hashes[drawn], values[drawn], weights[drawn]
+        # -0.0 is 0.0, whichever of equal rows is at hand
+        self._parts.append((keys, hashes, values + values.dtype.type(0), weights))
+        self._n_waiting += len(keys)
+        if self._n_waiting > self.size // 2:
+            self._merge()
+
+    def _merge(self) -> tuple[npt.NDArray[Any], ...]:
+        if len(self._parts) > 1 or self._n_waiting:
+            keys, hashes, values, weights = (np.concatenate(each) for each in zip(*self._parts, strict=True))
+            _, chosen, group = np.unique(hashes, return_index=True, return_inverse=True)
+            total = np.bincount(group.ravel(), weights).astype(np.int64)
+            order = np.argsort(keys[chosen], kind="stable")[: self.size]
+            chosen = chosen[order]
+            self._parts, self._n_waiting = [(keys[chosen], hashes[chosen], values[chosen], total[order])], 0
+        return self._parts[0]
+
+    @property
+    def hashes(self) -> npt.NDArray[np.uint64]:
+        """Of what each holds."""
+        return self._merge()[1]
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The rows."""
+        return self._merge()[2]
+
+    @property
+    def weights(self) -> Int64:
+        """What all rows equal to each weigh."""
+        return self._merge()[3]
 
 
 T = TypeVar("T")

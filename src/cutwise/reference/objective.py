@@ -273,7 +273,7 @@ def from_centers(
     else:
         labels, own, largest, every = objective.assign(table.matrix, array, n_jobs, keep=keep)
     _check_distance(largest)
-    _check_squares(table, array, labels, own, largest, objective, n_jobs)
+    check_squares(own.max(initial=0.0) + largest, objective, partial(_apart, table, array, labels, n_jobs))
     return Reference(labels, array, sum_costs(own, weights), objective.name, RowCosts(own, largest, every, sums))
 
 
@@ -304,7 +304,7 @@ def from_labels(
                 f"{objective.center_word}. Label at least one row with each cluster, or give the centers."
             )
     low = objective.label_costs(table.matrix, centers, labels, n_jobs)
-    _check_squares(table, centers, labels, low, 0.0, objective, n_jobs)
+    check_squares(low.max(initial=0.0), objective, partial(_apart, table, centers, labels, n_jobs))
     return Reference(labels, centers, sum_costs(low, weights), objective.name)
 
 
@@ -327,19 +327,19 @@ def sum_costs(costs: npt.NDArray[np.float64], weights: npt.NDArray[np.int64] | n
     return exact_sum(costs, weights)
 
 
-def _check_squares(
-    table: Table,
-    centers: npt.NDArray[np.float64],
-    labels: npt.NDArray[np.int32],
-    low: npt.NDArray[np.float64],
-    largest: float,
-    objective: Objective,
-    n_jobs: int,
-) -> None:
-    """Refuses rows so near to all centers that the squares of their distances are lost below float64's range."""
-    if objective is not KMEANS or low.max(initial=0.0) + largest > _SMALLEST_SQUARE:
+def _apart(table: Table, centers: Float64, labels: Int32, n_jobs: int) -> float:
+    """The largest l1 distance of a row from its center."""
+    return float(KMEDIANS.label_costs(table.matrix, centers, labels, n_jobs).max(initial=0.0))
+
+
+def check_squares(largest: float, objective: Objective, apart_by: Callable[[], float]) -> None:
+    """Refuse rows so near to all centers that the squares of their distances are lost below float64's range.
+
+    ``largest``: nothing costs more by any center. ``apart_by``: the largest l1 distance of a row from its center.
+    """
+    if objective is not KMEANS or largest > _SMALLEST_SQUARE:
         return
-    apart = float(KMEDIANS.label_costs(table.matrix, centers, labels, n_jobs).max(initial=0.0))
+    apart = apart_by()
     if apart > 0.0:
         raise InvalidInputError(
             f"Rows are at most {apart:.1e} apart from the centers, and squares of that are too small for float64. "

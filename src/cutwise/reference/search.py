@@ -33,7 +33,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -112,7 +112,7 @@ class Points:
         """Some rows as a dense float64 array."""
         rows = self.values[numbers]
         dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        return np.ascontiguousarray(dense, dtype=np.float64)
+        return np.ascontiguousarray(dense, dtype=np.float64) + 0.0  # -0.0 is 0.0, whichever of equal rows is at hand
 
     def best_center(self, n_jobs: int) -> Centers:
         """The mean, or the median, of all rows, shape (1, n_columns)."""
@@ -158,36 +158,117 @@ class DistinctRows:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def importance(self, centers: Centers, n_jobs: int) -> tuple[Float64, float]:
-        """How much each row matters to a clustering, shape (n_distinct,), and the mean cost of the points by it.
+    @property
+    def n_rows(self) -> int:
+        """See :class:`SearchedRows`."""
+        return self.points.n_rows
 
-        Half of what all rows matter is in proportion to their costs, half is the same for every cluster; a mean row
-        matters 1 by each. So rows are drawn where many of them cost something and where few of them cost much, and
-        small clusters stay known.
-        """
+    @property
+    def objective(self) -> Objective:
+        """See :class:`SearchedRows`."""
+        return self.points.objective
+
+    def best_center(self, n_jobs: int) -> Centers:
+        """See :class:`SearchedRows`."""
+        return self.points.best_center(n_jobs)
+
+    def iterate(self, centers: Centers, stop: Stop, n_jobs: int, *, costed: bool = True) -> Run:
+        """See :class:`SearchedRows`."""
+        return self.points.iterate(centers, stop, n_jobs, costed=costed)
+
+    def importance(self, centers: Centers, n_jobs: int) -> Importance:
+        """See :class:`SearchedRows`."""
         points, total = self.points, self.points.total_weight
         labels, own, _, _ = points.objective.assign(points.matrix, centers, n_jobs)
         if len(self) < points.n_rows:
             labels, own = labels[self.numbers], own[self.numbers]
-        of_cluster = np.bincount(labels, self.weights, len(centers))
-        importance = (total / len(centers) / np.maximum(of_cluster, 1.0))[labels]
+        of_cluster = np.bincount(labels, self.weights, len(centers)).astype(np.float64)
         cost = exact_sum(own, self.weights) / total if np.isfinite(own).all() else np.inf
-        if 0.0 < cost < np.inf:
-            importance += own / cost
-        return importance, cost
+        found = Importance(centers, of_cluster, cost)
+        found.of_rows = found.scores(labels, own)
+        return found
 
-    def sample(self, size: int, scores: Float64, seed: int) -> Points:
-        """So many distinct rows by their scores, or all where there are no more, in the order of their hashes."""
+    def sample(self, size: int, matters: Sequence[Importance], seed: int) -> Points:
+        """See :class:`SearchedRows`."""
         if len(self) <= size:
             order = np.argsort(self.hashes)
             return Points(self.points.values[self.numbers[order]], self.weights[order], self.points.objective)
-        chosen, exact = draw_rows(self.hashes, self.weights, scores, size, seed)
-        weights = np.maximum(np.rint(exact * (SAMPLE_WEIGHT / exact.sum())), 1.0).astype(np.int64)
-        return Points(self.points.values[self.numbers[chosen]], weights, self.points.objective)
+        scores: Float64 = sum(each.of_rows for each in matters)  # type: ignore[assignment,misc]
+        total = sum(each.total for each in matters)
+        chosen, exact = draw_rows(self.hashes, self.weights, scores, size, seed, total)
+        return Points(self.points.values[self.numbers[chosen]], sample_weights(exact), self.points.objective)
+
+
+@dataclass(eq=False)
+class Importance:
+    """How much rows matter to a clustering.
+
+    Half of what all rows matter is in proportion to their costs, half is the same for every cluster; a mean row matters
+    1 by each. So rows are drawn where many of them cost something and where few of them cost much, and small clusters
+    stay known.
+
+    ``centers`` (k, p). ``of_cluster`` (k,): what the rows of each weigh. ``cost``: of a row in the mean; infinite where
+    one is beyond float64. ``of_rows``: of the rows at hand.
+    """
+
+    centers: Centers
+    of_cluster: Float64
+    cost: float
+    of_rows: Float64 | None = None
+
+    @property
+    def total(self) -> float:
+        """What all rows matter."""
+        weight = float(self.of_cluster.sum())
+        of_clusters = weight * np.count_nonzero(self.of_cluster) / len(self.centers)
+        return of_clusters + (weight if 0.0 < self.cost < np.inf else 0.0)
+
+    def scores(self, labels: npt.NDArray[np.int32], own: Float64) -> Float64:
+        """Of some rows: the nearest center of each, and its cost."""
+        each: Float64 = self.of_cluster.sum() / len(self.centers) / np.maximum(self.of_cluster, 1.0)
+        scores = each[labels]
+        if 0.0 < self.cost < np.inf:
+            scores += own / self.cost
+        return scores
+
+
+class SearchedRows(Protocol):
+    """Rows of which a search asks for samples, and to iterate over all of them; ``len``: how many distinct ones.
+
+    Of many only that these are too many needs to be known, see ``most_distinct``.
+    """
+
+    def __len__(self) -> int: ...
+
+    @property
+    def objective(self) -> Objective:
+        """What is minimized."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many there are."""
+
+    def best_center(self, n_jobs: int) -> Centers:
+        """The mean, or the median, of all rows, shape (1, n_columns)."""
+
+    def iterate(self, centers: Centers, stop: Stop, n_jobs: int, *, costed: bool = True) -> Run:
+        """Lloyd's iterations from these centers."""
+
+    def importance(self, centers: Centers, n_jobs: int) -> Importance:
+        """How much each row matters to a clustering."""
+
+    def sample(self, size: int, matters: Sequence[Importance], seed: int) -> Points:
+        """So many distinct rows by how much they matter, or all where there are no more, in the order of hashes."""
+
+
+def sample_weights(exact: Float64) -> Int64:
+    """What the rows of a sample weigh, in whole numbers."""
+    weights: Int64 = np.maximum(np.rint(exact * (SAMPLE_WEIGHT / exact.sum())), 1.0).astype(np.int64)
+    return weights
 
 
 def draw_rows(
-    hashes: npt.NDArray[np.uint64], weights: Int64, scores: Float64, size: int, seed: int, total: float | None = None
+    hashes: npt.NDArray[np.uint64], weights: Int64, scores: Float64, size: int, seed: int, total: float
 ) -> tuple[npt.NDArray[np.intp], Float64]:
     """A sample of distinct rows by their scores.
 
@@ -201,8 +282,8 @@ def draw_rows(
     size : int
         Below ``n_distinct``.
     seed : int
-    total : float, optional
-        Weight times score of all rows, where these are only some of them.
+    total : float
+        Weight times score of all rows, of which these may be some: the certain ones and the likeliest ``size + 1``.
 
     Returns
     -------
@@ -217,7 +298,7 @@ def draw_rows(
     (2018), *Scalable k-means clustering via lightweight coresets*.
     """
     shares = scores * weights
-    certain = shares * size >= (exact_sum(shares) if total is None else total)
+    certain = shares * size >= total
     priorities = np.where(certain, 0.0, hash_uniforms(hashes, seed) / scores)
     threshold = np.partition(priorities, size)[size]
     chosen = np.flatnonzero(priorities < threshold)
@@ -395,20 +476,42 @@ def find_clustering(
     if not isinstance(init, str):
         run = points.iterate(init, Stop(0.0, max_iter), n_jobs)
         return Found(_finish(table, points, run.centers, sample_weight, n_jobs, renumber=False), run.n_iter)
-    if len(distinct) == n_clusters:
-        run = Run(0.0, 0.0, points.rows(distinct.numbers), 1, distinct.weights)
+    run = search_centers(
+        distinct, n_clusters, init=init, n_init=n_init, max_iter=max_iter, brief=brief, random_state=random_state,
+        n_jobs=n_jobs, verbose=verbose,
+    )  # fmt: skip
+    return Found(_finish(table, points, run.centers, sample_weight, n_jobs, renumber=True), run.n_iter)
+
+
+def search_centers(
+    rows: SearchedRows,
+    n_clusters: int,
+    *,
+    init: str = "k-means++",
+    n_init: int = 10,
+    max_iter: int = 300,
+    brief: bool = False,
+    random_state: Any = None,
+    n_jobs: int = 1,
+    verbose: int = 0,
+) -> Run:
+    """The centers of ``find_clustering``, the heaviest cluster first, before rows are labeled by them."""
+    if len(rows) == n_clusters:
+        each_row = rows.sample(n_clusters, [], 0)
+        assert each_row.weights is not None
+        run = Run(0.0, 0.0, each_row.rows(np.arange(n_clusters)), 1, each_row.weights)
     else:
         rng = np.random.default_rng(read_random_state(random_state).randint(2**31 - 1, size=4))
-        run = _Search(distinct, n_clusters, _SEEDS[init], n_init, max_iter, brief, rng, n_jobs, verbose > 0).find()
-    centers = run.centers[largest_first(run.weights, run.centers)]
-    return Found(_finish(table, points, centers, sample_weight, n_jobs, renumber=True), run.n_iter)
+        run = _Search(rows, n_clusters, _SEEDS[init], n_init, max_iter, brief, rng, n_jobs, verbose > 0).find()
+    order = largest_first(run.weights, run.centers)
+    return run._replace(centers=run.centers[order], weights=run.weights[order])
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
     """What the stages of a search share."""
 
-    distinct: DistinctRows
+    rows: SearchedRows
     n_clusters: int
     seeds: Callable[[Points, int, np.random.Generator], Centers]
     n_init: int
@@ -420,26 +523,26 @@ class _Search:
 
     def find(self) -> Run:
         """The best run after all stages."""
-        points, n_jobs = self.distinct.points, self.n_jobs
-        far, _ = self.distinct.importance(points.best_center(n_jobs), n_jobs)
+        rows, n_jobs = self.rows, self.n_jobs
+        far = rows.importance(rows.best_center(n_jobs), n_jobs)
         if self._is_searched_whole:
-            best, _ = self._best_of_sample(far, [])
-            return points.iterate(best.centers, Stop(0.0, self.max_iter), n_jobs)
+            best, _ = self._best_of_sample([far], [])
+            return rows.iterate(best.centers, Stop(0.0, self.max_iter), n_jobs)
 
         # What an iteration for k-medians may gain is known by a bound only, which its gain is far below.
-        tolerance = MIDDLE if points.objective is KMEDIANS else FINE
+        tolerance = MIDDLE if rows.objective is KMEDIANS else FINE
         stop = Stop(tolerance, min(self.max_iter, MAX_FULL_ITER)) if self.brief else Stop(0.0, self.max_iter)
         # The first sample is for finding what matters.
-        sample = self._sample(self._restart_rows, far)
+        sample = self._sample(self._restart_rows, [far])
         known = self._restart(sample, self.rng).centers
         for _ in range(MOST_SAMPLES):
-            near, cost = self.distinct.importance(known, n_jobs)
-            best, sample = self._best_of_sample(far + near, [known])
-            run = points.iterate(best.centers, stop, n_jobs, costed=False)
+            near = rows.importance(known, n_jobs)
+            best, sample = self._best_of_sample([far, near], [known])
+            run = rows.iterate(best.centers, stop, n_jobs, costed=False)
             # What centers that are known cost on both says how rows of the sample stand for all.
             on_sample = sample.iterate(known, Stop(np.inf, 1), n_jobs, costed=False).start_cost
-            expected = best.cost * (cost / on_sample if on_sample > 0.0 else 1.0)
-            self._say(f"best: {expected:.6g} a row by a sample, {run.start_cost:.6g} on all {points.n_rows} rows")
+            expected = best.cost * (near.cost / on_sample if on_sample > 0.0 else 1.0)
+            self._say(f"best: {expected:.6g} a row by a sample, {run.start_cost:.6g} on all {rows.n_rows} rows")
             if run.start_cost <= (MISSED + MISSED_OF_CLUSTER * self.n_clusters / sample.n_rows) * expected:
                 break
             known = run.centers
@@ -447,22 +550,22 @@ class _Search:
 
     @property
     def _is_small(self) -> bool:
-        return len(self.distinct) <= SMALL_ROWS
+        return len(self.rows) <= SMALL_ROWS
 
     @property
     def _is_searched_whole(self) -> bool:
-        return len(self.distinct) <= max(WHOLE_ROWS, self._final_rows)
+        return len(self.rows) <= max(WHOLE_ROWS, self._final_rows)
 
     @property
     def _final_rows(self) -> int:
-        return max(FINAL_ROWS, FINAL_ROWS_OF_CLUSTER * self.n_clusters)
+        return _final_rows(self.n_clusters)
 
     @property
     def _restart_rows(self) -> int:
-        return max(RESTART_ROWS, RESTART_ROWS_OF_CLUSTER * self.n_clusters)
+        return _restart_rows(self.n_clusters)
 
-    def _sample(self, size: int, scores: npt.NDArray[np.float64]) -> Points:
-        return self.distinct.sample(size, scores, int(self.rng.integers(2**63)))
+    def _sample(self, size: int, matters: Sequence[Importance]) -> Points:
+        return self.rows.sample(size, matters, int(self.rng.integers(2**63)))
 
     def _restart(self, sample: Points, rng: np.random.Generator) -> Run:
         seeds = sample.swap(self.seeds(sample, self.n_clusters, rng), self.n_clusters, rng)
@@ -472,7 +575,7 @@ class _Search:
         """Known centers and restarts on a small sample, cheapest first; on a large table no more once some agree."""
         streams = self.rng.spawn(self.n_init)
         runs = [sample.iterate(centers, Stop(COARSE, self.max_iter), self.n_jobs) for centers in known]
-        is_quick = self._is_searched_whole and len(self.distinct) * sample.values.shape[1] <= QUICK_VALUES
+        is_quick = self._is_searched_whole and len(self.rows) * sample.values.shape[1] <= QUICK_VALUES
         most = self.n_init if is_quick else math.ceil(self.n_init * RESTARTS_PER_INIT)
         made = 0
         while made < most and (self._is_small or not _agree(runs)):
@@ -485,20 +588,20 @@ class _Search:
             self._say(f"restart {i + 1} of {len(runs)} on {sample.n_rows} rows: {run.cost:.6g} a row")
         return sorted(runs, key=operator.attrgetter("cost"))
 
-    def _best_of_sample(self, scores: npt.NDArray[np.float64], known: list[Centers]) -> tuple[Run, Points]:
+    def _best_of_sample(self, matters: Sequence[Importance], known: list[Centers]) -> tuple[Run, Points]:
         """The best of the restarts and of known centers, and the rows it was found on.
 
         Restarts are on a small sample. Where they disagree, the best few go on on a larger one.
         """
-        sample = self._sample(self._restart_rows, scores)
+        sample = self._sample(self._restart_rows, matters)
         restarts = self._restarts(sample, known)
         best, *others = restarts
-        if sample.n_rows < len(self.distinct):
+        if sample.n_rows < len(self.rows):
             best = self._improve(sample, best, Stop(COARSE, self.max_iter))
             is_clear = best is restarts[0] and _agree(restarts)
-            if is_clear and len(self.distinct) <= CLEAR_ROWS * sample.n_rows:
+            if is_clear and len(self.rows) <= CLEAR_ROWS * sample.n_rows:
                 return best, sample
-            sample = self._sample(self._final_rows if known else len(self.distinct), scores)
+            sample = self._sample(self._final_rows if known else len(self.rows), matters)
         unlike = (r for r in others if self._is_small or AGREED * best.cost < r.cost <= HOPELESS * best.cost)
         finalists = [best, *islice(unlike, FINALISTS - 1)]
         runs = [sample.iterate(run.centers, Stop(MIDDLE, self.max_iter), self.n_jobs) for run in finalists]
@@ -517,7 +620,20 @@ class _Search:
 
     def _say(self, line: str) -> None:
         if self.verbose:
-            print(f"{self.distinct.points.objective.name} {line}", file=sys.stderr, flush=True)
+            print(f"{self.rows.objective.name} {line}", file=sys.stderr, flush=True)
+
+
+def _final_rows(n_clusters: int) -> int:
+    return max(FINAL_ROWS, FINAL_ROWS_OF_CLUSTER * n_clusters)
+
+
+def _restart_rows(n_clusters: int) -> int:
+    return max(RESTART_ROWS, RESTART_ROWS_OF_CLUSTER * n_clusters)
+
+
+def most_distinct(n_clusters: int) -> int:
+    """Of more distinct rows than these a search need not know how many there are."""
+    return max(SMALL_ROWS, WHOLE_ROWS, _final_rows(n_clusters), CLEAR_ROWS * _restart_rows(n_clusters))
 
 
 def _agree(runs: list[Run]) -> bool:
@@ -567,16 +683,31 @@ def _finish(
         own, totals = objective.centers(table.matrix, labels, len(centers), weights, n_jobs)
         centers = np.where(totals[:, None] > 0, own, centers)
     row_weights, _ = integer_weights(sample_weight)
+    found = list[Reference]()
+
+    def weigh(centers: Centers) -> Int64:
+        given = from_centers(table, centers, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs)
+        found[:] = [given]
+        of_cluster: Int64 = np.bincount(given.labels, row_weights, len(centers)).astype(np.int64)
+        return of_cluster
+
+    settle(centers, weigh, points.iterate, n_jobs, renumber=renumber)
+    return found[0]
+
+
+def settle(
+    centers: Centers, weigh: Callable[[Centers], Int64], iterate: Callable[..., Run], n_jobs: int, *, renumber: bool
+) -> Centers:
+    """Centers that all have rows, in the order of what these weigh; ``weigh``: what they do by given centers."""
     for _ in range(MOST_FINISHES):
-        reference = from_centers(table, centers, objective=objective, sample_weight=sample_weight, n_jobs=n_jobs)
-        of_cluster = np.bincount(reference.labels, row_weights, len(centers)).astype(np.int64)
+        of_cluster = weigh(centers)
         order = largest_first(of_cluster, centers)
         if not of_cluster.all():
             # The last move of the centers left one without rows; Lloyd's iterations put it where it is needed.
-            centers = points.iterate(centers, Stop(0.0, MAX_FULL_ITER), n_jobs, costed=False).centers
+            centers = iterate(centers, Stop(0.0, MAX_FULL_ITER), n_jobs, costed=False).centers
         elif renumber and (np.diff(order) < 0).any():
             # The last move of the centers, or rows on a tie, changed which cluster is larger.
             centers = centers[order]
         else:
             break
-    return reference
+    return centers

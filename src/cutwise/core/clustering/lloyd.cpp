@@ -81,7 +81,12 @@ class Lloyd {
     std::vector<double> moves(k_);
     double gain = 0.0;  // the mean of a cluster lowers its cost by weight times squared move, a median by move at most
     for (int64_t j = 0; j < k_; ++j) {
-      moves[j] = about_distance(before.data() + j * d_, centers_.data() + j * d_);
+      double cost = 0.0;  // as batches work it out: column by column
+      for (int64_t f = j * d_; f < (j + 1) * d_; ++f) {
+        const double apart = before[f] - centers_[f];
+        cost += objective_ == Objective::kmeans ? apart * apart : std::abs(apart);
+      }
+      moves[j] = distance(cost);
       gain += (objective_ == Objective::kmeans ? moves[j] * moves[j] : moves[j]) * static_cast<double>(clusters_.weight[j]);
     }
     moves_ = std::make_unique<Moves>(moves);
@@ -220,6 +225,7 @@ class Lloyd {
       if (!(nearest[row] > 0.0)) break;
       any = true;
       x_.read(row, centers_.data() + j * d_);
+      for (int64_t f = j * d_; f < (j + 1) * d_; ++f) centers_[f] += 0.0;  // -0.0 is 0.0, whichever of equal rows is at hand
       lower_to(nearest, std::vector<double>(centers_.begin() + j * d_, centers_.begin() + (j + 1) * d_));
     }
     return any;
