@@ -22,7 +22,9 @@ def main():
     say("running pytest " + " ".join(arguments))
     # One thread per worker: numpy's and scikit-learn's own pools would only fight the other workers for the cores.
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    run([os.path.join(programs, "python"), "-m", "pytest", *arguments], env={**threads, **os.environ})
+    # Some tests start processes, and each would compile scikit-learn anew where nothing compiled may be kept.
+    kept = {"PYTHONDONTWRITEBYTECODE": ""}
+    run([os.path.join(programs, "python"), "-m", "pytest", *arguments], env={**threads, **os.environ, **kept})
 
 
 if __name__ == "__main__":
