@@ -66,7 +66,7 @@ class Fit:
             centers,
             labels,
             coordinates,
-            lambda partitions: [self.judge(parts()) for parts in partitions],
+            lambda partitions, _: [self.judge(parts()) for parts in partitions],
             n_leaves=len(centers),
             effort=Effort.of(effort),
             n_jobs=n_jobs,

@@ -329,7 +329,7 @@ def _search(context: KernelContext, growth: KernelGrowth, costs: LazyCosts) -> G
         KMEANS.centers(metric, reference.labels, k, rows.weights, growth.n_jobs)[0],
         reference.labels,
         means,
-        lambda partitions: context.cost_of_each(parts() for parts in partitions),
+        lambda partitions, _: context.cost_of_each(parts() for parts in partitions),
         n_leaves=k,
         effort=Effort(),
         n_jobs=growth.n_jobs,

@@ -29,6 +29,7 @@ from cutwise.reference.objective import (
     Reference,
     from_centers,
     integer_weights,
+    means_of_parts,
     sum_costs,
     sum_weights,
 )
@@ -576,20 +577,21 @@ class FitContext:
             before = codes
         return costs
 
-    def costs_of_parts(self, partitions: Sequence[Callable[[], Int32]]) -> list[float]:
-        """What the m rows cost in each partition: exactly where that may be least, elsewhere but for rounding."""
+    def costs_of_parts(self, partitions: Sequence[Callable[[], Int32]], groups: Sequence[range]) -> list[float]:
+        """What the m rows cost in each partition: exactly where that may be least of a group, else but for rounding."""
         rows, k = self.rows, self.n_clusters
         if self.objective is not KMEANS or self.given_costs is not None:
             return self.cost_of_each(parts() for parts in partitions)
-        means = [rows.centers(KMEANS, parts(), k) for parts in partitions]
+        sizes, weights = rows.encoded.column_sizes if rows.same_columns else None, sum_weights(rows.sample_weight)
+        means = means_of_parts(rows.metric.matrix, partitions, k, weights, rows.n_jobs, sizes)
         between = [cost_around_mean(mean[weight > 0], weight[weight > 0]) for mean, weight in means]
-        most = max(between)
-        exact = {
-            i: rows.sum(rows.costs(KMEANS, np.nan_to_num(means[i][0]), parts()))
-            for i, parts in enumerate(partitions)
-            if not between[i] < most - _ROUNDING * (self.reference.cost + most)
-        }
-        total = exact[between.index(most)] + most
+        exact: dict[int, float] = {}
+        for group in groups:
+            most = max(between[i] for i in group)
+            for i in group:
+                if not between[i] < most - _ROUNDING * (self.reference.cost + most):
+                    exact[i] = rows.sum(rows.costs(KMEANS, np.nan_to_num(means[i][0]), partitions[i]()))
+        total = next(cost + between[i] for i, cost in exact.items())
         return [exact.get(i, total - own) for i, own in enumerate(between)]
 
     def cheapest_tree(self, grown: GrownTree) -> GrownTree:

@@ -10,7 +10,7 @@ largest base, the total weight, and sums of integers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Protocol
@@ -306,6 +306,44 @@ def from_labels(
     low = objective.label_costs(table.matrix, centers, labels, n_jobs)
     check_squares(low.max(initial=0.0), objective, partial(_apart, table, centers, labels, n_jobs))
     return Reference(labels, centers, sum_costs(low, weights), objective.name)
+
+
+def means_of_parts(
+    matrix: Matrix,
+    partitions: Sequence[Callable[[], Int32]],
+    n_parts: int,
+    weights: SumWeights,
+    n_jobs: int,
+    column_sizes: Float64 | None,
+) -> list[tuple[Float64, Float64]]:
+    """The means and weights of the parts of several partitions: ``KMEANS.centers`` of each, but rows are read once.
+
+    They are summed by where all the partitions put them, which takes ``column_sizes`` and whole weights.
+    """
+    is_whole = weights is None or weights.dtype == np.int64
+    if column_sizes is None or not is_whole or matrix.is_sparse or len(partitions) == 1:
+        return [KMEANS.centers(matrix, parts(), n_parts, weights, n_jobs, column_sizes) for parts in partitions]
+    whole = None if weights is None else weights.astype(np.int64, copy=False)
+    total = float(matrix.n_rows if whole is None else whole.sum())
+    at_a_time = max(1, int(math.log(matrix.n_rows, max(n_parts, 2))))  # no more cells than rows
+    means = []
+    for first in range(0, len(partitions), at_a_time):
+        some = partitions[first : first + at_a_time]
+        cell = np.zeros(matrix.n_rows, dtype=np.int32)
+        for parts in some:
+            cell *= n_parts
+            cell += parts()
+        is_occupied = np.zeros(n_parts ** len(some), dtype=np.bool_)
+        is_occupied[cell] = True
+        cells = np.flatnonzero(is_occupied)
+        number = np.cumsum(is_occupied, dtype=np.int32) - np.int32(1)
+        sums = core.cluster_sums(matrix, number[cell], len(cells), whole, column_sizes, total)
+        for i in range(len(some)):
+            part = cells // n_parts ** (len(some) - 1 - i) % n_parts
+            of_part = (part == np.arange(n_parts)[:, None]).astype(np.int64)
+            high, low, weight = (of_part @ of_cells for of_cells in sums)
+            means.append((core.means_of_sums(high, low, weight, column_sizes, total), weight.astype(np.float64)))
+    return means
 
 
 def _check_distance(largest: float) -> None:

@@ -164,13 +164,14 @@ class SearchCheaper:
     table's own matrix where that is the same. ``centers`` (k, p) float64: of the reference. ``labels`` (m,) int32:
     reference clusters, which the leaves of the result are named after. ``coordinates`` (k, d) float64: where these are
     in the columns that are cut. ``judge``: what partitions of the m rows cost, each a call that gives the part of every
-    row, 0 to the number of leaves - 1; those that cost most may be off by rounding. ``n_leaves``: of the result; those
-    of the starts that have rows may be fewer. ``objective``: what the centers are of. Searches themselves go by squared
-    distances, whatever the judge measures. ``depth_penalty``: of the further starts, which "exshallow" grows.
-    ``size_penalty``: what one condition in every rule costs, as a share of the reference's cost; a level of depth costs
-    a quarter. ``max_size``: bounds on the weighted average of conditions and of tests. Trees are then searched at
-    several prices of size. ``limits``: of all trees, also of the starts. ``n_jobs``: threads; the result does not
-    depend on it. ``progress``: called twice a second with the cost ratio of the cheapest tree of the sample.
+    row, 0 to the number of leaves - 1; those that do not cost least in their group may be off by rounding.
+    ``n_leaves``: of the result; those of the starts that have rows may be fewer. ``objective``: what the centers are
+    of. Searches themselves go by squared distances, whatever the judge measures. ``depth_penalty``: of the further
+    starts, which "exshallow" grows. ``size_penalty``: what one condition in every rule costs, as a share of the
+    reference's cost; a level of depth costs a quarter. ``max_size``: bounds on the weighted average of conditions and
+    of tests. Trees are then searched at several prices of size. ``limits``: of all trees, also of the starts.
+    ``n_jobs``: threads; the result does not depend on it. ``progress``: called twice a second with the cost ratio of
+    the cheapest tree of the sample.
     """
 
     table: EncodedTable
@@ -178,7 +179,7 @@ class SearchCheaper:
     centers: Float64
     labels: Int32
     coordinates: Float64
-    judge: Callable[[Sequence[Callable[[], Int32]]], list[float]]
+    judge: Callable[[Sequence[Callable[[], Int32]], Sequence[range]], list[float]]
     n_leaves: int
     effort: Effort
     objective: Objective = KMEANS
@@ -322,7 +323,7 @@ class SearchCheaper:
         groups = [range(len(starts)), range(len(starts), len(trees))]
         if self.max_size is not None or self.size_penalty > 0.0:  # then others than the cheapest may be taken
             groups = [range(i, i + 1) for i in range(len(trees))]
-        costs = [cost for group in groups if group for cost in self.judge([partial(parts, i) for i in group])]
+        costs = self.judge([partial(parts, i) for i in range(len(trees))], [group for group in groups if group])
         return [
             Judgement(cost, *tree_size(column, right, leaf, self.table.weights))
             for cost, (column, _, right), leaf in zip(costs, trees, leaves, strict=True)
