@@ -7,7 +7,7 @@ from sklearn.cluster import KMeans
 
 from cutwise.core import as_matrix, distinct_rows, hash_uniforms
 from cutwise.reference.objective import KMEANS, KMEDIANS
-from cutwise.reference.search import draw_rows, find_clustering, find_reference, read_points
+from cutwise.reference.search import Stop, draw_rows, find_clustering, find_reference, read_points
 from cutwise.table.intake import read_table
 
 
@@ -219,3 +219,12 @@ def test_a_sample_in_the_search_has_weights_in_proportion_and_an_order_of_its_ow
             first = sample
     np.testing.assert_array_equal(sample.values, first.values)
     np.testing.assert_array_equal(sample.weights, first.weights)
+
+
+def test_iterations_that_start_where_rows_cost_too_much_end_after_one():
+    rng = np.random.default_rng(0)
+    points = read_points(read_table(rng.normal(size=(2000, 3))), None, KMEANS)[0]
+    centers = rng.normal(size=(5, 3))
+    run = points.iterate(centers, Stop(0.0, 30), 1)
+    for most, n_iter in ((0.9 * run.start_cost, 1), (run.start_cost, run.n_iter)):
+        assert points.iterate(centers, Stop(0.0, 30, most), 1).n_iter == n_iter > 0

@@ -339,6 +339,7 @@ def lloyd(
     n_jobs: int = 1,
     objective: str = 'kmeans',
     costed: bool = False,
+    most_start_cost: float = float('inf'),
 ) -> tuple[NDArray[numpy.float64], int, NDArray[numpy.int64], float, float]:
     """
     Lloyd's iterations from centers (k, d), with bounds that leave out rows whose center cannot have changed (Hamerly 2010).
@@ -346,10 +347,11 @@ def lloyd(
     "kmeans": rows go to the center nearest in Euclidean distance, centers to the mean of their rows; "kmedians": l1 distance
     and median. weights are positive; a weight is a repeated row to the bit. Stops when moving the centers lowers the cost by no
     more than this share of the first iteration's (for k-medians, cannot lower it by more); 0 goes on until no row changes its
-    center. Gives the centers, where one that loses all its rows starts again at the row farthest from every center, the number
-    of iterations, what the rows of each cluster weighed in the last of them, (k,), the mean cost of the rows at the start, and,
-    if costed, at the end, each by the center that it was assigned to last; as large as float64 where that is too small.
-    Distances are direct differences in float64, means exact sums and medians values of the data: neither threads nor the order
+    center; and after one iteration where rows cost more than most_start_cost, in the mean. Gives the centers, where one that
+    loses all its rows starts again at the row farthest from every center, the number of iterations, what the rows of each
+    cluster weighed in the last of them, (k,), the mean cost of the rows at the start, and, if costed, at the end, each by the
+    center that it was assigned to last; as large as float64 where that is too small. Distances are direct differences in
+    float64, means exact sums and medians values of the data: neither threads nor the order
     of rows decide anything.
     """
 

@@ -612,7 +612,7 @@ class SearchedBatches:
             largest += 4.0 * size * size
         largest = min(largest, np.finfo(np.float64).max)
         scale, cost, start_cost, is_new, n_iter = Scale.of(largest, total), 0.0, math.nan, True, 0
-        while n_iter < stop.max_iter:
+        while n_iter < stop.max_iter and not start_cost / total > stop.most_start_cost:
             n_iter += 1
             shape, before = (k, rows.metric_sizes.size), centers
             sums = [*np.zeros((2, *shape), dtype=np.int64), np.zeros(k, dtype=np.int64), np.zeros(2, dtype=np.int64)]

@@ -69,10 +69,11 @@ SWAP_TRIALS = 4
 
 
 class Stop(NamedTuple):
-    """When iterations end: at a relative fall of the cost, or after so many."""
+    """When iterations end: at a relative fall of the cost, after so many, or after one from where a row costs more."""
 
     tolerance: float
     max_iter: int
+    most_start_cost: float = math.inf
 
 
 class Run(NamedTuple):
@@ -121,9 +122,9 @@ class Points:
 
     def iterate(self, centers: Centers, stop: Stop, n_jobs: int, *, costed: bool = True) -> Run:
         """Lloyd's iterations from these centers."""
-        tolerance, max_iter = stop
+        tolerance, max_iter, most = stop
         centers, n_iter, weights, start_cost, cost = lloyd(
-            self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name, costed
+            self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name, costed, most
         )
         return Run(cost, start_cost, centers, n_iter, weights)
 
@@ -535,15 +536,16 @@ class _Search:
         # The first sample is for finding what matters.
         sample = self._sample(self._restart_rows, [far])
         known = self._restart(sample, self.rng).centers
-        for _ in range(MOST_SAMPLES):
+        for n_left in reversed(range(MOST_SAMPLES)):
             near = rows.importance(known, n_jobs)
             best, sample = self._best_of_sample([far, near], [known])
-            run = rows.iterate(best.centers, stop, n_jobs, costed=False)
             # What centers that are known cost on both says how rows of the sample stand for all.
             on_sample = sample.iterate(known, Stop(np.inf, 1), n_jobs, costed=False).start_cost
             expected = best.cost * (near.cost / on_sample if on_sample > 0.0 else 1.0)
+            most = (MISSED + MISSED_OF_CLUSTER * self.n_clusters / sample.n_rows) * expected if n_left else math.inf
+            run = rows.iterate(best.centers, stop._replace(most_start_cost=most), n_jobs, costed=False)
             self._say(f"best: {expected:.6g} a row by a sample, {run.start_cost:.6g} on all {rows.n_rows} rows")
-            if run.start_cost <= (MISSED + MISSED_OF_CLUSTER * self.n_clusters / sample.n_rows) * expected:
+            if run.start_cost <= most:
                 break
             known = run.centers
         return run

@@ -354,6 +354,7 @@ class EncodedTable:
     searched: SearchedColumns | None = None  # what is searched instead of the table's columns
     values: npt.NDArray[np.float64] | None = None  # (m, d), those of the table, where that is something else
     _ranks: Ranks | None = field(default=None, init=False, repr=False)
+    _packed: core.PackedCodes | None = field(default=None, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -372,6 +373,13 @@ class EncodedTable:
         last = first + self.encoded.n_bins - 1
         sizes: npt.NDArray[np.float64] = np.maximum(np.abs(self.encoded.low[first]), np.abs(self.encoded.high[last]))
         return sizes
+
+    def packed(self, n_jobs: int = 1) -> core.PackedCodes:
+        """The codes in fewer bytes, for all trees that are grown; packed once."""
+        if self._packed is None:
+            object.__setattr__(self, "_packed", core.pack_codes(self.encoded, n_jobs))
+        assert self._packed is not None
+        return self._packed
 
     def ranks(self, n_jobs: int = 1) -> Ranks:
         """The order of every column's values, which searches for intervals read; computed once."""

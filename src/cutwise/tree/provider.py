@@ -424,10 +424,10 @@ class MemoryProvider:
         """Of the table, with their levels by row."""
         return find_categories(self.table)
 
-    @cached_property
+    @property
     def packed(self) -> core.PackedCodes:
         """The codes in fewer bytes."""
-        return core.pack_codes(self.table.encoded, self.n_jobs)
+        return self.table.packed(self.n_jobs)
 
     @property
     def searched(self) -> SearchedColumns | None:

@@ -354,7 +354,8 @@ class Lloyd {
 std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const Matrix &x, const In2<double> &centers,
                                                                            const Weights &weights, int max_iter,
                                                                            double tolerance, int n_jobs,
-                                                                           const std::string &objective, bool costed) {
+                                                                           const std::string &objective, bool costed,
+                                                                           double most_start_cost) {
   if (centers.shape(0) == 0) throw std::invalid_argument("there is at least one center");
   if (static_cast<int64_t>(centers.shape(1)) != x.n_cols())
     throw std::invalid_argument("the centers have the columns of the rows");
@@ -367,7 +368,7 @@ std::tuple<Owned<double, 2>, int, Owned<int64_t, 1>, double, double> lloyd(const
     nb::gil_scoped_release release;
     const std::unique_ptr<RowReader> rows = RowReader::of(x);
     Lloyd state(*rows, centers, w, read_objective(objective), n_jobs);
-    for (bool more = true; more && n_iter < max_iter;) {
+    for (bool more = true; more && n_iter < max_iter && !(state.start_cost() > most_start_cost);) {
       more = state.step(tolerance);
       ++n_iter;
       nb::gil_scoped_acquire acquire;
@@ -389,14 +390,16 @@ void bind_lloyd(nanobind::module_ &m) {
   m.def(
       "lloyd", &cutwise::lloyd, "matrix"_a, "centers"_a, "weights"_a.none() = nb::none(), "max_iter"_a = 300,
       "tolerance"_a = 0.0, "n_jobs"_a = 1, "objective"_a = "kmeans", "costed"_a = false,
+      "most_start_cost"_a = std::numeric_limits<double>::infinity(),
       R"(Lloyd's iterations from centers (k, d), with bounds that leave out rows whose center cannot have changed (Hamerly 2010).
 
 "kmeans": rows go to the center nearest in Euclidean distance, centers to the mean of their rows; "kmedians": l1 distance
 and median. weights are positive; a weight is a repeated row to the bit. Stops when moving the centers lowers the cost by no
 more than this share of the first iteration's (for k-medians, cannot lower it by more); 0 goes on until no row changes its
-center. Gives the centers, where one that loses all its rows starts again at the row farthest from every center, the number
-of iterations, what the rows of each cluster weighed in the last of them, (k,), the mean cost of the rows at the start, and,
-if costed, at the end, each by the center that it was assigned to last; as large as float64 where that is too small.
-Distances are direct differences in float64, means exact sums and medians values of the data: neither threads nor the order
+center; and after one iteration where rows cost more than most_start_cost, in the mean. Gives the centers, where one that
+loses all its rows starts again at the row farthest from every center, the number of iterations, what the rows of each
+cluster weighed in the last of them, (k,), the mean cost of the rows at the start, and, if costed, at the end, each by the
+center that it was assigned to last; as large as float64 where that is too small. Distances are direct differences in
+float64, means exact sums and medians values of the data: neither threads nor the order
 of rows decide anything.)");
 }
