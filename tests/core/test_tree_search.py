@@ -75,18 +75,22 @@ def leaf_cost(rows, kind):
     return n - sums.max() + 0.001 * (n - sums @ sums / n)
 
 
-def value(tree, codes, rows, kind, price=(0.0, 0.0)):
+def sizes(tree, codes, rows):
+    """Conditions and levels of depth of the rules of all rows."""
+    paths = [route(tree.root, code)[1] for code in codes]
+    return rows[:, 0] @ np.array([(len(set(path)), len(path)) for path in paths], dtype=float)
+
+
+def value(tree, codes, rows, kind, price=((0.0, 0.0), (0.0, 0.0))):
     """What the leaves cost, and their rules beyond what is free; infinite with a leaf without weight."""
-    paths = [route(tree.root, code) for code in codes]
-    leaf_of = np.array([leaf for leaf, _ in paths])
+    leaf_of = np.array([route(tree.root, code)[0] for code in codes])
     total = 0.0
     for leaf in (node for node in tree.nodes() if not isinstance(node, list)):
         here = leaf_of == leaf
         if rows[here, 0].sum() == 0:
             return np.inf
         total += leaf_cost(rows[here], kind)
-    sizes = np.array([len(set(path)) + 0.25 * len(path) for _, path in paths])
-    return total + price[0] * max(0.0, float(rows[:, 0] @ sizes) - price[1])
+    return total + float(price[0] @ np.maximum(0.0, sizes(tree, codes, rows) - price[1])) if np.any(price[0]) else total
 
 
 def copy(node):
@@ -114,7 +118,7 @@ def problem(request):
     """Codes, payloads, a tree without empty leaves, a leaf cost and a price of conditions."""
     rng = np.random.default_rng(request.param)
     kind = LEAF_COSTS[request.param % 3]
-    size_price = (0.0, 0.7)[request.param % 4 == 0]
+    size_price = np.array(((0.0, 0.0), (0.7, 0.2))[request.param % 4 == 0])
     n, n_bins = int(rng.integers(30, 120)), rng.integers(2, 9, size=int(rng.integers(1, 6)))
     codes = np.column_stack([rng.integers(0, b, size=n) for b in n_bins]).astype(np.uint8)
     width = (4, 8, 12)[request.param % 7 % 3]
@@ -134,14 +138,15 @@ def problem(request):
             break
     else:
         tree = Tree([0, int(np.sort(codes[:, 0])[0]), 0, 1])
-    present = value(tree, codes, rows, "squares", (1.0, 0.0)) - value(tree, codes, rows, "squares")
-    free = (0.0, 0.98 * present, 1.01 * present)[request.param % 5 % 3]
+    # Nothing is free, or conditions and levels are, one of them a little less than there are.
+    shares = ((0.0, 0.0), (0.98, 1.01), (1.01, 0.98))[request.param // 4 % 3]
+    free = shares * sizes(tree, codes, rows)
     return codes, n_bins.astype(np.int32), rows, tree, kind, (size_price, free)
 
 
 def search_of(problem):
     codes, n_bins, rows, _, kind, (size_price, free_size) = problem
-    return core.TreeSearch(codes, n_bins, rows, kind, 1e-9, size_price, free_size=free_size)
+    return core.TreeSearch(codes, n_bins, rows, kind, 1e-9, size_price=tuple(size_price), free_size=tuple(free_size))
 
 
 def test_a_trees_value_is_what_its_leaves_and_rules_cost(problem):
@@ -252,7 +257,7 @@ def test_leaves_without_rows_give_way_to_others_elsewhere():
     codes = rng.integers(0, 6, size=(60, 3)).astype(np.uint8)
     rows = np.round(rng.normal(size=(60, 4)) * 30)
     rows[:, 0] = 1
-    search = core.TreeSearch(codes, np.array([6, 6, 6], dtype=np.int32), rows, "squares", 1e-9, 0.0)
+    search = core.TreeSearch(codes, np.array([6, 6, 6], dtype=np.int32), rows, "squares", 1e-9)
     tree = Tree([0, -1, [1, 2, 0, 1], [0, 5, [2, 2, 2, 3], [1, 1, 4, 5]]])
     assert np.isinf(search.value(tree.cuts()))
     ((_, path),) = run(search, [tree.cuts()], 6)
@@ -263,7 +268,7 @@ def test_leaves_without_rows_give_way_to_others_elsewhere():
 def test_more_leaves_than_distinct_rows_is_no_tree():
     codes = np.array([[0], [1]], dtype=np.uint8)
     rows = np.array([[1.0, 0, 0, 0], [1.0, 5, 0, 0]])
-    search = core.TreeSearch(codes, np.array([2], dtype=np.int32), rows, "squares", 0.0, 0.0)
+    search = core.TreeSearch(codes, np.array([2], dtype=np.int32), rows, "squares", 0.0)
     assert run(search, [Tree([0, 0, 0, 1]).cuts()], 3)[0][1] == []
 
 

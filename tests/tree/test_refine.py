@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core import as_matrix, gather_rows, row_hashes
+from cutwise.core import as_matrix, gather_rows, polish, row_hashes
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference.objective import KMEANS, KMEDIANS, fixed_costs
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
 from cutwise.tree.descent import descend
+from cutwise.tree.growing import tree_size
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine import Effort, SearchCheaper
 from cutwise.tree.refine_sample import NO_DEPTH, draw_more, draw_sample
@@ -237,6 +238,44 @@ def test_a_price_of_size_gives_shorter_rules_and_a_bound_is_kept():
     shortest = Fit(X, centers, max_size=(1.0, 1.0))
     sizes = [j.judgement.waes + j.judgement.wad for j in shortest.judged]
     assert min(sizes) == next(sum(j.judgement[1:]) for j in shortest.judged if j.grown.tree is shortest.tree)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_thresholds_are_the_best_within_the_bounds_of_size(seed):
+    rng = np.random.default_rng(seed)
+    X = np.round(blobs(seed, n=90, d=2), 1)
+    tree = Fit(X, lloyd(X, 6, 0)).starts[0].tree
+    column, right = tree.feature, tree.children_right
+    start = np.where(column < 0, np.nan, tree.threshold + rng.normal(size=len(column)) * 0.3)
+
+    def measured(thresholds):
+        leaf = np.zeros(len(X), dtype=np.int32)
+        for node in np.flatnonzero(column >= 0):  # in preorder
+            here = leaf == node
+            leaf[here] = np.where(X[here, column[node]] <= thresholds[node], node + 1, right[node])
+        if len(np.unique(leaf)) < tree.n_leaves:
+            return np.inf, np.inf, np.inf
+        return partition_cost(X, leaf), *tree_size(column, right, leaf, None)
+
+    cost, *free = measured(start)
+    if not np.isfinite(cost):
+        pytest.skip("a leaf without rows")
+
+    def chosen(price):
+        matrix, reach, scale = as_matrix(X), float(np.abs(X).max()) + 1.0, 2.0**30
+        size_price, size_free = (price * scale**2,) * 2, (free[0] * len(X), free[1] * len(X))
+        rows = matrix, matrix, None, np.zeros(2), reach, scale, False, None
+        return polish(*rows, column, start, right, None, None, 1.0, size_price, size_free, 1)
+
+    thresholds = chosen(1e4)
+    found, *size = measured(thresholds)
+    assert found <= cost * (1 + 1e-9)
+    assert np.all(np.array(size) <= np.array(free) + 1e-9)
+    assert measured(chosen(0.0))[0] <= found * (1 + 1e-9)
+    for node in np.flatnonzero(column >= 0):
+        for value in np.unique(X[:, column[node]]):
+            other, *longer = measured(np.where(np.arange(len(column)) == node, value, thresholds))
+            assert other >= found * (1 - 1e-6) or np.any(np.array(longer) > np.array(free) + 1e-9)
 
 
 def _leaf_numbers(fit):

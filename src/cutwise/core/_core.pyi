@@ -1226,8 +1226,9 @@ class TreeSearch:
 
     rows (n, w) are whole numbers, w a multiple of four: the weight, then what leaf_cost needs ("squares": coordinates, "counts":
     a weight in the entry of the row's label, "least": what it costs by each center). Trees are (column, bin, right) in preorder: a row goes left, to the next node, when
-    its code is at most bin; column is -1 at leaves. Changes by less than threshold do not count; a condition in the rule of
-    weight 1 costs size_price, a level of depth a quarter of it, as far as all of them exceed free_size. Leaves weigh at least least_weight and are no deeper than max_depth.
+    its code is at most bin; column is -1 at leaves. Changes by less than threshold do not count. Leaves weigh at least
+    least_weight and are no deeper than max_depth. size_price: what a condition in the rule of weight 1 costs, and a level of
+    depth, as far as all of them exceed free_size.
     """
 
     def __init__(
@@ -1237,10 +1238,10 @@ class TreeSearch:
         rows: NDArray[numpy.float64],
         leaf_cost: str,
         threshold: float,
-        size_price: float,
         least_weight: float = 0.0,
         max_depth: int = 2147483647,
-        free_size: float = 0.0,
+        size_price: tuple[float, float] = (0.0, 0.0),
+        free_size: tuple[float, float] = (0.0, 0.0),
     ) -> None: ...
 
     def run(
@@ -1311,12 +1312,14 @@ def polish(
     edges: NDArray[numpy.float64] | None,
     edge_begin: NDArray[numpy.int32] | None,
     least_gain: float,
+    size_price: tuple[float, float],
+    free_size: tuple[float, float],
     n_jobs: int,
 ) -> NDArray[numpy.float64]:
     """
     Choose the threshold of every node anew, in its own column, on all rows.
 
     The tree is (column, threshold, right) in preorder; matrix has the columns that it cuts, metric the coordinates that costs are
-    made of, as in grid_rows. With edges, thresholds move among the few bins next to them; otherwise anywhere. Gives the
-    thresholds: each a value of the rows on its left.
+    made of, as in grid_rows. With edges, thresholds move among the few bins next to them; otherwise anywhere. Prices of the
+    length of rules are those of TreeSearch. Gives the thresholds: each a value of the rows on its left.
     """

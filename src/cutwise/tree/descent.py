@@ -83,7 +83,7 @@ class _Descent:
     def step(self, tree: _Priced, *, swaps: bool) -> _Priced:
         """A cheaper tree by the centers of this one, and its own centers; the same tree where there is none."""
         search = core.TreeSearch(
-            self.bins.codes, self.bins.n_bins, tree.payload, "least", max(1.0, 1e-9 * tree.unit), 0.0, *self.room
+            self.bins.codes, self.bins.n_bins, tree.payload, "least", max(1.0, 1e-9 * tree.unit), *self.room
         )
         cuts = tree.cuts
         for swap in (False, True)[: 1 + swaps]:

@@ -52,13 +52,15 @@ from .threshold_tree import NodeTest
 Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
 Step = tuple[int, float, Cuts]
+SizePrice = tuple[tuple[float, float], tuple[float, float]]
+"""What a condition of the mean rule costs and a test, as shares of the reference's cost, and how many of each are free."""
 Path = list[Step]
 """Every better tree that a search found: the work done by then, its value, and the tree."""
 
 SIZE_PRICES = (0.005, 0.01, 0.02, 0.04, 0.08)
 """Prices of a condition, as shares of the reference's cost, at which trees are searched where their size is bounded."""
-BOUNDED_PRICE, BOUNDED_SHARES = 0.3, (1.0, 0.98)
-"""The price of what is beyond the bound, and shares of it: the sample's rules may be shorter than those of all rows."""
+BOUNDED_PRICE, POLISHED_PRICE = 0.3, 100.0
+"""The price of what is beyond the bound: while trees are searched, and when their thresholds are chosen in the end."""
 FURTHER_STARTS = 2
 """See ``Effort``."""
 NEAR = 0.05
@@ -228,19 +230,20 @@ class SearchCheaper:
         levels += [further[i : i + FURTHER_STARTS] for i in range(n_first, len(further), FURTHER_STARTS)]
         cuts = [tree for level in levels for tree in level if tree is not None]
         least = room(self.limits, sample.weight)
-        paths = _search(sample, levels, n_leaves, effort, (self.size_penalty, 0.0), least, n_jobs, self.progress)
+        search = partial(
+            _search, sample, n_leaves=n_leaves, effort=effort, least=least, n_jobs=n_jobs, progress=self.progress
+        )
+        paths, bound = search(levels, _everywhere(self.size_penalty)), _everywhere(0.0)
         if max_size is not None:
-            unpriced = paths[-1:]
             for price in (price for price in SIZE_PRICES if price > self.size_penalty):
-                longer = [path[-1][2] for path in paths[-1:]]
-                paths += _search(sample, [longer], n_leaves, effort, (price, 0.0), least, n_jobs, self.progress)
-            near = [*cuts, *(path[-1][2] for path in (*unpriced, *paths[-1:]))]
-            for share in BOUNDED_SHARES if max_size[0] < n_leaves else ():  # no rule has more conditions
-                beyond = max(BOUNDED_PRICE, self.size_penalty), share * (max_size[0] + max_size[1] / 4)
-                paths += _search(sample, [near], n_leaves, effort, beyond, least, n_jobs, self.progress)
+                paths += search([[path[-1][2] for path in paths[-1:]]], _everywhere(price))
+            if min(max_size) < n_leaves:  # no rule is longer
+                near = [*cuts, *(path[-1][2] for path in paths)]
+                paths += search([near], (2 * (BOUNDED_PRICE,), max_size))
+                bound = 2 * (POLISHED_PRICE,), max_size
 
         more_rows = draw_more(table, metric, hashes, rows, n_polished)
-        found = [(_polish(*more_rows, sample, path[-1][2], n_jobs), path) for path in paths]
+        found = [(_polish(*more_rows, sample, path[-1][2], bound, n_jobs), path) for path in _different(paths)]
         if self.objective is not KMEANS:
             # The search went by squared distances: from what it found, and from its starts, on by what counts.
             tests = [polished for polished, _ in found]
@@ -256,8 +259,7 @@ class SearchCheaper:
                 if self.limits is None or self._allows(grow()):  # a threshold that moved may leave a leaf too small
                     tests.append(tree)
                     ways.append((path, grow))
-                    if max_size is None:  # a threshold that moved may make rules longer than bounds allow
-                        break
+                    break
         judged = [Judged(each, *way) for each, way in zip(self._judge(starts, tests), ways, strict=True)]
         price = self.size_penalty * sample.cost / sample.weight * total_weight
 
@@ -364,17 +366,35 @@ class SearchCheaper:
         return replace(grown, tree=replace(tree, cluster=cluster), split_order=order, leaf_clusters=clusters)
 
 
+def _everywhere(penalty: float) -> SizePrice:
+    return (penalty, penalty / 4), (0.0, 0.0)
+
+
+def _in_units(price: SizePrice, sample: SearchSample, weight: float) -> SizePrice:
+    """For rows of this weight, in units of the grid."""
+    (condition, level), (conditions, levels) = price
+    unit = sample.cost * sample.grid.scale**2 / sample.weight
+    return (condition * unit, level * unit), (conditions * weight, levels * weight)
+
+
+def _different(paths: Sequence[Path]) -> list[Path]:
+    """Of paths that end in the same tree the first."""
+    found = {tuple(each.tobytes() for each in path[-1][2]): path for path in reversed(paths)}
+    return list(reversed(found.values()))
+
+
 def _search(
     sample: SearchSample,
     levels: Sequence[Sequence[Cuts | None]],
+    size_price: SizePrice,
+    *,
     n_leaves: int,
     effort: Effort,
-    size_penalty: tuple[float, float],
     least: tuple[float, int],
     n_jobs: int,
     progress: Callable[[float], None] | None,
 ) -> list[Path]:
-    """The ways to the best trees of the sample, the best one last; ``size_penalty``, and the size that is free."""
+    """The ways to the best trees of the sample, the best one last."""
     unit = sample.grid.scale**2
     search = core.TreeSearch(
         sample.bins.codes,
@@ -382,9 +402,8 @@ def _search(
         sample.payload,
         "squares",
         sample.least_gain * unit,
-        size_penalty[0] * sample.cost * unit / sample.weight,
         *least,
-        size_penalty[1] * sample.weight,
+        *_in_units(size_price, sample, sample.weight),
     )
 
     def run(trees: Sequence[Cuts], *, swaps: bool, work: int = 0) -> tuple[int, list[Path]]:
@@ -495,6 +514,7 @@ def _polish(
     weights: npt.NDArray[np.int64] | None,
     sample: SearchSample,
     cuts: Cuts,
+    size_price: SizePrice,
     n_jobs: int,
 ) -> tuple[Int32, Float64, Int32]:
     """Thresholds chosen anew on more rows and all their columns, each in its own column: of the table, from here on."""
@@ -518,6 +538,7 @@ def _polish(
         None if is_whole else sample.bins.edges,
         None if is_whole else sample.bins.edge_begin,
         sample.least_gain * grid.scale**2,
+        *_in_units(size_price, sample, matrix.n_rows if weights is None else float(weights.sum())),
         n_jobs,
     )
     column = np.where(searched >= 0, rows.columns[searched], -1).astype(np.int32)

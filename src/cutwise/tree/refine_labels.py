@@ -69,7 +69,7 @@ def refine_agreement(
     total = payload[:, 0].sum()
     least, depth = room(limits, total)
     most_work = MOST_ADDITIONS // width + MOST_PASSES * rows.codes.size
-    search = core.TreeSearch(rows.codes, rows.n_bins, payload, "counts", 1e-9 * total, 0.0, least, depth)
+    search = core.TreeSearch(rows.codes, rows.n_bins, payload, "counts", 1e-9 * total, least, depth)
 
     def run(starts: Sequence[Cuts], swaps: bool) -> list[tuple[int, float, Cuts]]:
         found = search.run(

@@ -187,12 +187,13 @@ double CutTree::value() const { return value_below(root_); }
 double CutTree::value_below(int32_t id) const {
   double value = 0.0;
   for (int32_t leaf : leaves_below(id)) value += cost_[leaf];
-  return sample_->size_price > 0.0 ? value + sample_->price_of(size_below(root_)) : value;
+  return sample_->size_price.any() ? value + sample_->size_price.of(size_below(root_)) : value;
 }
 
-double CutTree::size_below(int32_t id) const {
-  double size = 0.0;
-  for (int32_t leaf : leaves_below(id)) size += sums(leaf)[0] * (conditions(leaf, -1, true, nullptr) + 0.25 * depth(leaf));
+Size CutTree::size_below(int32_t id) const {
+  Size size;
+  for (int32_t leaf : leaves_below(id))
+    size.add(sums(leaf)[0], {double(conditions(leaf, -1, true, nullptr)), double(depth(leaf))});
   return size;
 }
 
@@ -353,7 +354,7 @@ void CutTree::place_rows(int32_t id, int32_t begin, const std::vector<int32_t> &
 void CutTree::mark_above(int32_t id) {
   for (int32_t at = nodes_[id].parent; at >= 0; at = nodes_[at].parent) mark(at);
   // The length of a rule depends on all tests above, and what a test would add to it on those below.
-  if (sample_->size_price > 0.0)
+  if (sample_->size_price.any())
     for (int32_t at : nodes_below(id)) mark(at);
 }
 

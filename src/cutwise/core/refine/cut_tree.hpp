@@ -55,8 +55,8 @@ class CutTree {
   // The leaves' costs, added up in tree order, and what the length of all rules costs.
   double value() const;
   double value_below(int32_t id) const;
-  // Conditions and levels of depth, a quarter each, of the rules of the leaves below, times their weight.
-  double size_below(int32_t id) const;
+  // Of the rules of the leaves below.
+  Size size_below(int32_t id) const;
   int32_t depth(int32_t id) const;
   // Conditions on the path to a node, the tests of one node left out. Marks in has[column] the columns that are
   // tested with the row on the left (or on the right); has may be null.

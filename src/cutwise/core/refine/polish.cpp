@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <nanobind/stl/pair.h>
+
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
@@ -27,7 +29,7 @@ struct Placed {
 class Polish {
  public:
   Polish(const Matrix &matrix, const GridRows &grid, std::vector<int32_t> column, std::vector<double> thresholds,
-         std::vector<int32_t> right, const double *edges, const int32_t *edge_begin, double least_gain)
+         std::vector<int32_t> right, const double *edges, const int32_t *edge_begin, double least_gain, SizePrice price)
       : grid_(grid),
         column_(std::move(column)),
         place_(column_.size(), -1),
@@ -35,6 +37,7 @@ class Polish {
         edges_(edges),
         edge_begin_(edge_begin),
         least_gain_(least_gain),
+        price_(price),
         threshold(std::move(thresholds)) {
     std::vector<int32_t> tested;
     for (size_t node = 0; node < column_.size(); ++node) {
@@ -83,6 +86,7 @@ class Polish {
       end_of_node_[node] = column_[node] < 0 ? node + 1 : end_of_node_[right_[node]];
       if (column_[node] < 0) leaf_cost_[node] = grid_.cost(sums_.data() + node * width);
     }
+    find_rules();
     order_.resize(n);
     begin_.assign(n_nodes + 1, 0);
     for (int32_t leaf : leaf_of) ++begin_[leaf + 1];
@@ -142,10 +146,25 @@ class Polish {
       present += leaf_cost_[leaf];
       cost[leaf - node] = grid_.cost(sums(leaf));
     }
+    Size elsewhere;
+    if (price_.any()) {
+      const int32_t n_nodes = static_cast<int32_t>(column_.size());
+      for (int32_t leaf = 0; leaf < n_nodes; ++leaf)
+        if (column_[leaf] < 0 && (leaf < node || leaf >= end)) elsewhere.add(sums_[leaf * width], rule_[leaf]);
+    }
+    // A threshold that moves leaves every rule as long as it is, but for other rows.
+    auto price = [&](const double *below) {
+      if (!price_.any()) return 0.0;
+      Size size = elsewhere;
+      for (int32_t leaf = node + 1; leaf < end; ++leaf)
+        if (column_[leaf] < 0) size.add(below[(leaf - node) * width], rule_[leaf]);
+      return price_.of(size);
+    };
+    present += price(sums_.data() + node * width);
     auto total = [&] {
       double value = 0.0;
       for (double c : cost) value += c;
-      return value;
+      return value < kInfinite ? value + price(swept_.data()) : value;
     };
     double best = std::isfinite(low) ? total() : kInfinite, best_cut = low;
     for (int64_t i = 0; i < n;) {
@@ -186,6 +205,22 @@ class Polish {
   }
 
  private:
+  void find_rules() {
+    if (!price_.any()) return;
+    rule_.assign(column_.size(), {});
+    std::vector<std::vector<int32_t>> path(column_.size());  // sides of columns, each once
+    for (size_t node = 0; node < column_.size(); ++node) {
+      if (column_[node] < 0) rule_[node].conditions = static_cast<double>(path[node].size());
+      if (column_[node] < 0) continue;
+      for (int32_t side = 0; side < 2; ++side) {
+        const int32_t child = side == 0 ? static_cast<int32_t>(node) + 1 : right_[node], test = 2 * column_[node] + side;
+        rule_[child].levels = rule_[node].levels + 1.0;
+        path[child] = path[node];
+        if (std::find(path[node].begin(), path[node].end(), test) == path[node].end()) path[child].push_back(test);
+      }
+    }
+  }
+
   int32_t route(int64_t row, int32_t node) const {
     while (column_[node] >= 0) node = value_at(row, node) <= threshold[node] ? node + 1 : right_[node];
     return node;
@@ -246,6 +281,8 @@ class Polish {
   const double *edges_;
   const int32_t *edge_begin_;
   const double least_gain_;
+  const SizePrice price_;
+  std::vector<Size> rule_;  // of leaves
   // Rows by leaf in preorder: those of node i stand at begin_[i] .. begin_[i + 1] - 1 of the order (none at inner nodes).
   std::vector<int32_t> order_, begin_, end_of_node_;
   std::vector<double> sums_, leaf_cost_, swept_, rows_;
@@ -275,7 +312,7 @@ void bind_polish(nb::module_ &m) {
       [](const Matrix &matrix, const Matrix &metric, const Weights &weights, In1<double> origin, double reach, double scale,
          bool weigh_first, const std::optional<In2<double>> &directions, In1<int32_t> column, In1<double> threshold,
          In1<int32_t> right, const std::optional<In1<double>> &edges, const std::optional<In1<int32_t>> &edge_begin,
-         double least_gain, int n_jobs) {
+         double least_gain, std::pair<double, double> size_price, std::pair<double, double> free_size, int n_jobs) {
         require(matrix.n_rows() == metric.n_rows() && matrix.n_rows() > 0, "the matrices have the same rows");
         const size_t n_nodes = column.size();
         require(threshold.size() == n_nodes && right.size() == n_nodes && n_nodes > 0, "the arrays of a tree have one length");
@@ -289,7 +326,8 @@ void bind_polish(nb::module_ &m) {
         const GridRows grid(metric, checked(weights, matrix.n_rows()), origin, reach, scale, weigh_first, directions);
         Polish polish(matrix, grid, {column.data(), column.data() + n_nodes}, {threshold.data(), threshold.data() + n_nodes},
                       {right.data(), right.data() + n_nodes}, edges ? edges->data() : nullptr,
-                      edge_begin ? edge_begin->data() : nullptr, least_gain);
+                      edge_begin ? edge_begin->data() : nullptr, least_gain,
+                      {{size_price.first, size_price.second}, {free_size.first, free_size.second}});
         {
           nb::gil_scoped_release release;
           polish.add_up(std::max(n_jobs, 1));
@@ -300,10 +338,11 @@ void bind_polish(nb::module_ &m) {
       },
       nb::arg("matrix"), nb::arg("metric"), nb::arg("weights").none(), nb::arg("origin"), nb::arg("reach"), nb::arg("scale"),
       nb::arg("weigh_first"), nb::arg("directions").none(), nb::arg("column"), nb::arg("threshold"), nb::arg("right"),
-      nb::arg("edges").none(), nb::arg("edge_begin").none(), nb::arg("least_gain"), nb::arg("n_jobs"),
+      nb::arg("edges").none(), nb::arg("edge_begin").none(), nb::arg("least_gain"), nb::arg("size_price"), nb::arg("free_size"),
+      nb::arg("n_jobs"),
       R"(Choose the threshold of every node anew, in its own column, on all rows.
 
 The tree is (column, threshold, right) in preorder; matrix has the columns that it cuts, metric the coordinates that costs are
-made of, as in grid_rows. With edges, thresholds move among the few bins next to them; otherwise anywhere. Gives the
-thresholds: each a value of the rows on its left.)");
+made of, as in grid_rows. With edges, thresholds move among the few bins next to them; otherwise anywhere. Prices of the
+length of rules are those of TreeSearch. Gives the thresholds: each a value of the rows on its left.)");
 }

@@ -21,20 +21,21 @@ struct Sides {
 
 // Rules of the leaves below a node: conditions and depth, as far as they do not depend on the node's own column.
 struct Sizes {
-  std::vector<double> size;  // per leaf, with one condition for the node
+  std::vector<Size> rule;    // per leaf, with one condition for the node
   std::vector<uint8_t> has;  // (n_leaves, n_cols): columns for which the node adds no condition
-  double elsewhere = 0.0;    // of all other rules
+  Size elsewhere;            // of all other rules
 };
 
 Sizes sizes_below(const CutTree &tree, int32_t node, const Sides &sides) {
   const Sample &sample = tree.sample();
   Sizes sizes;
   sizes.has.assign(sides.leaves.size() * sample.n_cols, 0);
-  sizes.elsewhere = tree.size_below(tree.root()) - tree.size_below(node);
+  sizes.elsewhere = tree.size_below(tree.root());
+  sizes.elsewhere.add(-1.0, tree.size_below(node));
   for (size_t i = 0; i < sides.leaves.size(); ++i) {
     const int32_t leaf = sides.leaves[i];
     const int32_t n = tree.conditions(leaf, node, i < sides.n_left, sizes.has.data() + i * sample.n_cols);
-    sizes.size.push_back(n + 1 + 0.25 * tree.depth(leaf));
+    sizes.rule.push_back({n + 1.0, double(tree.depth(leaf))});
   }
   return sizes;
 }
@@ -95,10 +96,12 @@ struct Sweep {
       double value = 0.0;
       for (size_t l = 0; l < n_leaves; ++l) value += cost[l];
       if (sizes != nullptr && value < kInfinite) {
-        double size = sizes->elsewhere;
-        for (size_t l = 0; l < n_leaves; ++l)
-          size += sums[l * width] * (sizes->size[l] - sizes->has[l * sample.n_cols + column]);
-        value += sample.price_of(size);
+        Size size = sizes->elsewhere;
+        for (size_t l = 0; l < n_leaves; ++l) {
+          const Size &rule = sizes->rule[l];
+          size.add(sums[l * width], {rule.conditions - sizes->has[l * sample.n_cols + column], rule.levels});
+        }
+        value += sample.size_price.of(size);
       }
       if (value < best.value) best = {value, column, bin};
     }
@@ -142,7 +145,7 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch, bool own_c
   }
 
   Sizes sizes;
-  if (sample.size_price > 0.0) sizes = sizes_below(tree, node, sides);
+  if (sample.size_price.any()) sizes = sizes_below(tree, node, sides);
   std::vector<const double *> own(n_leaves), tables(n_leaves);
   for (size_t l = 0; l < n_leaves && !own_column; ++l) own[l] = tree.table(sides.leaves[l], scratch.work).data();
   scratch.sums.resize(n_leaves * width);
@@ -174,7 +177,7 @@ Recut best_recut(const CutTree &tree, int32_t node, Scratch &scratch, bool own_c
       take_from_table(sample, removed.data(), static_cast<int64_t>(removed.size()), table, first, last);
     }
     for (int32_t column = first; column < last; ++column)
-      sweep(sample, sides, sample.size_price > 0.0 ? &sizes : nullptr, tables, first, column, scratch, best);
+      sweep(sample, sides, sample.size_price.any() ? &sizes : nullptr, tables, first, column, scratch, best);
   }
   scratch.work +=
       own_column ? n_added + tree.n_rows(node) : n_added * sample.n_cols + static_cast<int64_t>(n_leaves) * sample.n_bins();

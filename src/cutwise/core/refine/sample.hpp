@@ -61,6 +61,27 @@ struct LeafCost {
   }
 };
 
+// How long rules are: conditions and levels of depth, each times the weight of its rows.
+struct Size {
+  double conditions = 0.0, levels = 0.0;
+
+  void add(double weight, const Size &rule) {
+    conditions += weight * rule.conditions;
+    levels += weight * rule.levels;
+  }
+};
+
+// What the length of all rules costs: each part of it where it exceeds what is free.
+struct SizePrice {
+  Size price, free;
+
+  bool any() const { return price.conditions > 0.0 || price.levels > 0.0; }
+  double of(const Size &size) const {
+    return price.conditions * std::max(0.0, size.conditions - free.conditions) +
+           price.levels * std::max(0.0, size.levels - free.levels);
+  }
+};
+
 // The rows that a search reads.
 
 struct Sample {
@@ -70,15 +91,13 @@ struct Sample {
   const double *rows = nullptr;    // (n_rows, width), whole numbers whose sums stay below 2^53
   std::vector<int32_t> bin_begin;  // n_cols + 1: bins of column c stand at bin_begin[c] ... in every table
   LeafCost cost;
-  double threshold = 0.0;   // changes by less do not count
-  double size_price = 0.0;  // what one condition in the rule of weight 1 costs; a level of depth costs a quarter
-  double free_size = 0.0;   // of all rules together; what goes beyond it has that price
-  int32_t max_depth = 0;    // of a leaf
+  double threshold = 0.0;  // changes by less do not count
+  SizePrice size_price;
+  int32_t max_depth = 0;  // of a leaf
 
   int32_t width() const { return cost.width; }
   int32_t n_bins() const { return bin_begin.back(); }
   int32_t n_bins(int32_t column) const { return bin_begin[column + 1] - bin_begin[column]; }
-  double price_of(double size) const { return size_price * std::max(0.0, size - free_size); }
   uint8_t code(int64_t row, int32_t column) const { return codes[row * n_cols + column]; }
   const double *row(int64_t at) const { return rows + at * width(); }
 };

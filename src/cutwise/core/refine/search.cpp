@@ -10,6 +10,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -191,7 +192,7 @@ class Search {
   Insertion insertion_above(const CutTree &tree, int32_t node) {
     constexpr size_t kMostKnown = 1 << 16;
     interrupt_.check();
-    if (tree.sample().size_price > 0.0) return best_insertion(tree, node, scratch_);
+    if (tree.sample().size_price.any()) return best_insertion(tree, node, scratch_);
     if (known_.size() > kMostKnown) known_.clear();
     const auto [known, is_new] = known_.try_emplace(tree.node(node).version);
     if (is_new) known->second = best_insertion(tree, node, scratch_);
@@ -253,7 +254,7 @@ class Search {
       CutTree other = shorter[pair.deletion];
       other.insert_leaf(pair.insertion.above, pair.insertion.column, pair.insertion.bin, pair.insertion.new_on_left);
       // Thresholds alone tell almost always whether a pair gains, at a tenth of the time; rules get shorter by other columns.
-      if (tree.sample().size_price == 0.0) {
+      if (!tree.sample().size_price.any()) {
         adjust(other);
         if (!(other.value() < value - threshold)) continue;
       }
@@ -329,7 +330,7 @@ StepTaken to_python(Step step) {
 class TreeSearch {
  public:
   TreeSearch(In2<uint8_t> codes, In1<int32_t> n_bins, In2<double> rows, const std::string &leaf_cost, double threshold,
-             double size_price, double least_weight, int32_t max_depth, double free_size)
+             double least_weight, int32_t max_depth, std::pair<double, double> size_price, std::pair<double, double> free_size)
       : codes_(std::move(codes)), rows_(std::move(rows)) {
     sample_.n_rows = static_cast<int64_t>(codes_.shape(0));
     sample_.n_cols = static_cast<int32_t>(codes_.shape(1));
@@ -345,8 +346,7 @@ class TreeSearch {
                                                       : LeafCostKind::least;
     sample_.cost = {kind, static_cast<int32_t>(rows_.shape(1))};
     sample_.threshold = threshold;
-    sample_.size_price = size_price;
-    sample_.free_size = free_size;
+    sample_.size_price = {{size_price.first, size_price.second}, {free_size.first, free_size.second}};
     sample_.cost.least = std::max(least_weight, sample_.cost.least);
     sample_.max_depth = max_depth;
     sample_.bin_begin.push_back(0);
@@ -446,12 +446,14 @@ void bind_tree_search(nb::module_ &m) {
 
 rows (n, w) are whole numbers, w a multiple of four: the weight, then what leaf_cost needs ("squares": coordinates, "counts":
 a weight in the entry of the row's label, "least": what it costs by each center). Trees are (column, bin, right) in preorder: a row goes left, to the next node, when
-its code is at most bin; column is -1 at leaves. Changes by less than threshold do not count; a condition in the rule of
-weight 1 costs size_price, a level of depth a quarter of it, as far as all of them exceed free_size. Leaves weigh at least least_weight and are no deeper than max_depth.)")
-      .def(nb::init<In2<uint8_t>, In1<int32_t>, In2<double>, const std::string &, double, double, double, int32_t, double>(),
+its code is at most bin; column is -1 at leaves. Changes by less than threshold do not count. Leaves weigh at least
+least_weight and are no deeper than max_depth. size_price: what a condition in the rule of weight 1 costs, and a level of
+depth, as far as all of them exceed free_size.)")
+      .def(nb::init<In2<uint8_t>, In1<int32_t>, In2<double>, const std::string &, double, double, int32_t,
+                    std::pair<double, double>, std::pair<double, double>>(),
            nb::arg("codes"), nb::arg("n_bins"), nb::arg("rows"), nb::arg("leaf_cost"), nb::arg("threshold"),
-           nb::arg("size_price"), nb::arg("least_weight") = 0.0, nb::arg("max_depth") = std::numeric_limits<int32_t>::max(),
-           nb::arg("free_size") = 0.0)
+           nb::arg("least_weight") = 0.0, nb::arg("max_depth") = std::numeric_limits<int32_t>::max(),
+           nb::arg("size_price") = std::pair(0.0, 0.0), nb::arg("free_size") = std::pair(0.0, 0.0))
       .def("run", &TreeSearch::run, nb::arg("starts"), nb::arg("n_leaves"), nb::arg("swaps"), nb::arg("n_deletions"),
            nb::arg("n_insertions"), nb::arg("tolerance"), nb::arg("work"), nb::arg("seed"), nb::arg("n_jobs"),
            nb::arg("progress").none(), nb::arg("most_work") = std::numeric_limits<int64_t>::max(),

@@ -13,17 +13,18 @@ namespace {
 
 // Rules with a new test of any column above a node: those below get a condition unless they have it, the new leaf as well.
 struct NewSizes {
-  std::vector<double> size;                  // per leaf, with the new condition and one more level
+  std::vector<Size> rule;                    // per leaf, with the new condition and one more level
   std::vector<uint8_t> has_left, has_right;  // (n_leaves, n_cols): conditions that are there with the rows on that side
-  double new_size;
+  Size new_rule;
   std::vector<uint8_t> new_has_left, new_has_right;  // (n_cols,)
-  double elsewhere;                                  // of all other rules
+  Size elsewhere;                                    // of all other rules
 };
 
 NewSizes sizes_with_new_test(const CutTree &tree, int32_t above, const std::vector<int32_t> &leaves) {
   const size_t n_cols = tree.sample().n_cols;
   NewSizes sizes;
-  sizes.elsewhere = tree.size_below(tree.root()) - tree.size_below(above);
+  sizes.elsewhere = tree.size_below(tree.root());
+  sizes.elsewhere.add(-1.0, tree.size_below(above));
   sizes.has_left.assign(leaves.size() * n_cols, 0);
   sizes.has_right.assign(leaves.size() * n_cols, 0);
   sizes.new_has_left.assign(n_cols, 0);
@@ -31,10 +32,10 @@ NewSizes sizes_with_new_test(const CutTree &tree, int32_t above, const std::vect
   for (size_t l = 0; l < leaves.size(); ++l) {
     tree.conditions(leaves[l], -1, true, sizes.has_left.data() + l * n_cols);
     const int32_t n = tree.conditions(leaves[l], -1, false, sizes.has_right.data() + l * n_cols);
-    sizes.size.push_back(n + 1 + 0.25 * (tree.depth(leaves[l]) + 1));
+    sizes.rule.push_back({n + 1.0, tree.depth(leaves[l]) + 1.0});
   }
   tree.conditions(above, -1, true, sizes.new_has_left.data());
-  sizes.new_size = tree.conditions(above, -1, false, sizes.new_has_right.data()) + 1 + 0.25 * (tree.depth(above) + 1);
+  sizes.new_rule = {tree.conditions(above, -1, false, sizes.new_has_right.data()) + 1.0, tree.depth(above) + 1.0};
   return sizes;
 }
 
@@ -54,19 +55,21 @@ class NewPrices {
   std::pair<double, double> next(int32_t column, int32_t bin) {
     const int32_t begin = sample_.bin_begin[column];
     if (bin == 0) std::fill(left_.begin(), left_.end(), 0.0);
-    double below = 0.0, left_size = sizes_.elsewhere, right_size = sizes_.elsewhere;
+    double below = 0.0;
+    Size left_size = sizes_.elsewhere, right_size = sizes_.elsewhere;
     for (size_t l = 0; l < left_.size(); ++l) {
       left_[l] += tables_[l][static_cast<int64_t>(begin + bin) * sample_.width()];
       below += left_[l];
     }
-    left_size += below * (sizes_.new_size - sizes_.new_has_left[column]);
-    right_size += (total_ - below) * (sizes_.new_size - sizes_.new_has_right[column]);
+    const auto without = [](const Size &rule, uint8_t has) { return Size{rule.conditions - has, rule.levels}; };
+    left_size.add(below, without(sizes_.new_rule, sizes_.new_has_left[column]));
+    right_size.add(total_ - below, without(sizes_.new_rule, sizes_.new_has_right[column]));
     for (size_t l = 0; l < left_.size(); ++l) {
       const size_t at = l * sample_.n_cols + column;
-      left_size += (weight_[l] - left_[l]) * (sizes_.size[l] - sizes_.has_right[at]);
-      right_size += left_[l] * (sizes_.size[l] - sizes_.has_left[at]);
+      left_size.add(weight_[l] - left_[l], without(sizes_.rule[l], sizes_.has_right[at]));
+      right_size.add(left_[l], without(sizes_.rule[l], sizes_.has_left[at]));
     }
-    return {sample_.price_of(left_size), sample_.price_of(right_size)};
+    return {sample_.size_price.of(left_size), sample_.size_price.of(right_size)};
   }
 
  private:
@@ -92,7 +95,7 @@ Insertion best_insertion(const CutTree &tree, int32_t above, Scratch &scratch) {
     add_numbers(rest_below.data(), parts.below.data(), static_cast<int64_t>(n));
   }
   std::optional<NewPrices> prices;
-  if (sample.size_price > 0.0) prices.emplace(tree, above, leaves, scratch.work);
+  if (sample.size_price.any()) prices.emplace(tree, above, leaves, scratch.work);
   Insertion best{kInfinite, above, -1, -1, true};
   for (int32_t column = 0; column < sample.n_cols; ++column)
     for (int32_t bin = 0; bin + 1 < sample.n_bins(column); ++bin) {
@@ -116,7 +119,7 @@ Insertion best_insertion(const CutTree &tree, int32_t above, Scratch &scratch) {
 double deletion_change(const CutTree &tree, int32_t leaf, Scratch &scratch) {
   const Sample &sample = tree.sample();
   const int32_t width = sample.width();
-  if (sample.size_price > 0.0) {  // every rule beside it may get shorter
+  if (sample.size_price.any()) {  // every rule beside it may get shorter
     CutTree without = tree;
     without.remove_leaf(leaf);
     return without.value() - tree.value();
