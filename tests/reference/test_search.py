@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from cutwise.core import as_matrix, distinct_rows, hash_uniforms
+from cutwise.core import as_matrix, column_spreads, distinct_rows, hash_uniforms, sketch
 from cutwise.reference.objective import KMEANS, KMEDIANS
 from cutwise.reference.search import Stop, draw_rows, find_clustering, find_reference, read_points
 from cutwise.table.intake import read_table
@@ -228,3 +228,56 @@ def test_iterations_that_start_where_rows_cost_too_much_end_after_one():
     run = points.iterate(centers, Stop(0.0, 30), 1)
     for most, n_iter in ((0.9 * run.start_cost, 1), (run.start_cost, run.n_iter)):
         assert points.iterate(centers, Stop(0.0, 30, most), 1).n_iter == n_iter > 0
+
+
+def wide(seed, n=400, d=1_500, k=5):
+    """Mostly zeros, some rows equal; the groups differ in many columns, and few rows in one of large values."""
+    rng = np.random.default_rng(seed)
+    profile = rng.lognormal(sigma=1.5, size=(k, d)) * 0.05
+    X = rng.poisson(profile[rng.integers(0, k, n)]).astype(float)
+    X[: n // 50, 7] = 40.0
+    return np.concatenate([X, X[: n // 4]])
+
+
+def test_a_sketch_keeps_distances_columns_and_the_bits_of_sparse_rows():
+    X = wide(0)
+    rows = np.random.default_rng(1).permutation(len(X))[:200]
+    kept = np.argsort(-column_spreads(as_matrix(X), rows), kind="stable")[:60]
+    np.testing.assert_allclose(
+        column_spreads(as_matrix(X), rows), X[rows].var(axis=0) * len(rows), rtol=1e-9, atol=1e-9
+    )
+    small = sketch(as_matrix(X), rows, kept, 200)
+    np.testing.assert_array_equal(small[:, :60], X[rows][:, kept])
+    for same_rows in (sparse.csr_array(X), np.asfortranarray(X), X.astype(np.uint8)):
+        np.testing.assert_array_equal(sketch(as_matrix(same_rows), rows, kept, 200), small)
+    a, b = np.triu_indices(len(rows), 1)
+    ratios = ((small[a] - small[b]) ** 2).sum(axis=1)[(X[rows][a] != X[rows][b]).any(axis=1)]
+    ratios /= ((X[rows][a] - X[rows][b]) ** 2).sum(axis=1)[(X[rows][a] != X[rows][b]).any(axis=1)]
+    assert abs(ratios.mean() - 1.0) < 0.03
+    assert ratios.std() < 0.1  # a tenth: the square root of two by the hashed columns
+    with pytest.raises(ValueError, match="rows are those"):
+        sketch(as_matrix(X), np.array([len(X)]), kept, 200)
+    with pytest.raises(ValueError, match="kept columns"):
+        sketch(as_matrix(X), rows, np.array([1_500]), 200)
+
+
+@pytest.mark.parametrize("n", [400, pytest.param(13_000, marks=pytest.mark.slow)])
+def test_a_wide_table_gives_the_same_bits_in_any_order_layout_and_repetition(n):
+    X = wide(2, n)
+    expected = find_reference(read_table(X), 5, random_state=0)
+    order = np.random.default_rng(3).permutation(len(X))
+    shuffled = find_reference(read_table(X[order]), 5, random_state=0, n_jobs=3)
+    same(shuffled, expected)
+    np.testing.assert_array_equal(shuffled.labels, expected.labels[order])
+    stored = find_reference(read_table(sparse.csr_array(X)), 5, random_state=0)
+    np.testing.assert_array_equal(stored.labels, expected.labels)
+    weights = np.random.default_rng(4).integers(0, 4, len(X))
+    weighted = find_reference(read_table(X), 5, random_state=0, sample_weight=weights.astype(float))
+    same(weighted, find_reference(read_table(np.repeat(X, weights, axis=0)), 5, random_state=0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_clusters_of_a_wide_table_cost_no_more_than_kmeans_finds_in_ten_starts(seed):
+    X = wide(seed, n=900)
+    best = KMeans(6, n_init=10, random_state=seed).fit(X).inertia_
+    assert find_reference(read_table(X), 6, random_state=seed).cost <= 1.01 * best

@@ -383,6 +383,24 @@ def swap_centers(
     2019).
     """
 
+def column_spreads(matrix: Matrix, rows: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
+    """
+    About the sum of squared differences from the mean of every column, (d,), over some rows, added in their order.
+    """
+
+def sketch(
+    matrix: Matrix,
+    rows: NDArray[numpy.int64],
+    kept: NDArray[numpy.int64],
+    n_hashed: int,
+) -> NDArray[numpy.float64]:
+    """
+    Some rows in few columns whose squared distances are about the same, (len(rows), len(kept) + n_hashed).
+
+    Some columns are kept, the others summed with random signs: a sparse Johnson-Lindenstrauss transform (Kane, Nelson 2014), the
+    same for every matrix of as many columns.
+    """
+
 def apply(
     matrix: Matrix,
     children_left: NDArray[numpy.int32],

@@ -12,6 +12,10 @@ costs about as much on all rows as the sample says.
 Each restart begins with seeds drawn by their cost, which are then swapped for other rows as long as that pays. Where
 Lloyd's iterations from plain seeds leave one center on two clusters and two on another, these do not.
 
+Distances of wide tables take long, and a restart needs them roughly: samples of such tables are sketched, in few
+columns whose distances are about the same (Makarychev, Makarychev, Razenshteyn 2019, *Performance of
+Johnson-Lindenstrauss transform for k-means and k-medians clustering*). Iterations over all rows are in all columns.
+
 Everything runs in our own core: no OpenMP, no BLAS. Fits may run in several threads at once or in forked children, and
 the result depends on neither the number of threads nor the machine's libraries.
 
@@ -43,11 +47,13 @@ from cutwise.core import (
     Matrix,
     Values,
     as_matrix,
+    column_spreads,
     distinct_rows,
     exact_sum,
     hash_uniforms,
     lloyd,
     plusplus,
+    sketch,
     swap_centers,
 )
 from cutwise.table.intake import read_random_state
@@ -88,11 +94,12 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows to be clustered, and their weights: positive, 1 each where there are none."""
+    """Rows to be clustered, and their weights: positive, 1 each where there are none; ``whole``: where they are sketches."""
 
     values: Values
     weights: Int64 | None
     objective: Objective
+    whole: Points | None = None
 
     @property
     def n_rows(self) -> int:
@@ -114,6 +121,24 @@ class Points:
         rows = self.values[numbers]
         dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
         return np.ascontiguousarray(dense, dtype=np.float64) + 0.0  # -0.0 is 0.0, whichever of equal rows is at hand
+
+    def differing_columns(self) -> Int64:
+        """The columns that differ most, which a sketch keeps: what tells clusters apart is often among them."""
+        spreads = column_spreads(self.matrix, np.arange(self.n_rows))
+        return np.argsort(-spreads, kind="stable")[:KEPT]
+
+    def sketched(self, kept: Int64) -> Points:
+        """Sketches of the rows."""
+        values = sketch(self.matrix, np.arange(self.n_rows), kept, HASHED)
+        return Points(values, self.weights, self.objective, whole=self)
+
+    def whole_centers(self, centers: Centers, n_jobs: int) -> Centers:
+        """In the columns of the whole rows, by the rows nearest to each; zeros where there are none."""
+        if self.whole is None:
+            return centers
+        labels = self.objective.assign(self.matrix, centers, n_jobs)[0]
+        whole, _ = self.objective.centers(self.whole.matrix, labels, len(centers), self.weights, n_jobs)
+        return np.nan_to_num(whole)
 
     def best_center(self, n_jobs: int) -> Centers:
         """The mean, or the median, of all rows, shape (1, n_columns)."""
@@ -337,6 +362,9 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
         return list(threads.map(work, items))
 
 
+WIDE, KEPT, HASHED = 1_024, 96, 96
+"""Columns of a table whose samples are sketched, and of the two parts of a sketch."""
+
 SMALL_ROWS = 1_000
 """Distinct rows of a table that takes next to no time: restarts go on where some agree."""
 
@@ -450,8 +478,8 @@ def find_clustering(
     max_iter : int, default 300
         Iterations of every stage at most.
     brief : bool, default False
-        On a large table, end when iterations over all rows change next to nothing; otherwise they go on until no row
-        changes its center.
+        On a large or wide table, end when iterations over all rows change next to nothing; otherwise they go on until
+        no row changes its center.
     random_state : int, RandomState instance or None
     sample_weight : ndarray of shape (n_rows,), float64, optional
         Not negative.
@@ -508,7 +536,7 @@ def search_centers(
     return run._replace(centers=run.centers[order], weights=run.weights[order])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Search:
     """What the stages of a search share."""
 
@@ -521,29 +549,34 @@ class _Search:
     rng: np.random.Generator
     n_jobs: int
     verbose: bool
+    kept: Int64 | None = None  # by the sketches of samples, once one was drawn
 
     def find(self) -> Run:
         """The best run after all stages."""
         rows, n_jobs = self.rows, self.n_jobs
         far = rows.importance(rows.best_center(n_jobs), n_jobs)
-        if self._is_searched_whole:
-            best, _ = self._best_of_sample([far], [])
-            return rows.iterate(best.centers, Stop(0.0, self.max_iter), n_jobs)
-
         # What an iteration for k-medians may gain is known by a bound only, which its gain is far below.
         tolerance = MIDDLE if rows.objective is KMEDIANS else FINE
-        stop = Stop(tolerance, min(self.max_iter, MAX_FULL_ITER)) if self.brief else Stop(0.0, self.max_iter)
+        short, long = Stop(tolerance, min(self.max_iter, MAX_FULL_ITER)), Stop(0.0, self.max_iter)
+        if self._is_searched_whole:
+            best, sample = self._best_of_sample([far], [])
+            stop = short if self.brief and sample.whole is not None else long
+            return rows.iterate(sample.whole_centers(best.centers, n_jobs), stop, n_jobs)
+
+        stop = short if self.brief else long
         # The first sample is for finding what matters.
         sample = self._sample(self._restart_rows, [far])
-        known = self._restart(sample, self.rng).centers
+        known = sample.whole_centers(self._restart(sample, self.rng).centers, n_jobs)
         for n_left in reversed(range(MOST_SAMPLES)):
             near = rows.importance(known, n_jobs)
+            known = self._in_samples(known)
             best, sample = self._best_of_sample([far, near], [known])
             # What centers that are known cost on both says how rows of the sample stand for all.
             on_sample = sample.iterate(known, Stop(np.inf, 1), n_jobs, costed=False).start_cost
             expected = best.cost * (near.cost / on_sample if on_sample > 0.0 else 1.0)
             most = (MISSED + MISSED_OF_CLUSTER * self.n_clusters / sample.n_rows) * expected if n_left else math.inf
-            run = rows.iterate(best.centers, stop._replace(most_start_cost=most), n_jobs, costed=False)
+            centers = sample.whole_centers(best.centers, n_jobs)
+            run = rows.iterate(centers, stop._replace(most_start_cost=most), n_jobs, costed=False)
             self._say(f"best: {expected:.6g} a row by a sample, {run.start_cost:.6g} on all {rows.n_rows} rows")
             if run.start_cost <= most:
                 break
@@ -567,7 +600,18 @@ class _Search:
         return _restart_rows(self.n_clusters)
 
     def _sample(self, size: int, matters: Sequence[Importance]) -> Points:
-        return self.rows.sample(size, matters, int(self.rng.integers(2**63)))
+        sample = self.rows.sample(size, matters, int(self.rng.integers(2**63)))
+        if sample.values.shape[1] < WIDE or sample.objective is not KMEANS:
+            return sample
+        if self.kept is None:
+            self.kept = sample.differing_columns()
+        return sample.sketched(self.kept)
+
+    def _in_samples(self, centers: Centers) -> Centers:
+        """Centers in the columns of samples."""
+        if self.kept is None:
+            return centers
+        return sketch(as_matrix(centers), np.arange(len(centers)), self.kept, HASHED)
 
     def _restart(self, sample: Points, rng: np.random.Generator) -> Run:
         seeds = sample.swap(self.seeds(sample, self.n_clusters, rng), self.n_clusters, rng)

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/arrays.hpp"
+#include "base/distinct_rows.hpp"
 #include "base/matrix.hpp"
 #include "base/rows.hpp"
 #include "base/simd.hpp"
@@ -241,6 +243,81 @@ Owned<double, 2> swap_centers(const Matrix &x, const In2<double> &centers, const
   return out.to_numpy();
 }
 
+// Calls take(i, column, value) for the values of some rows, row by row, columns in order; zeros of sparse rows are left out.
+template <class Take>
+void for_each_value(const Matrix &x, const In1<int64_t> &rows, Take &&take) {
+  const std::unique_ptr<RowReader> reader = RowReader::of(x);
+  RowScratch scratch;
+  std::vector<double> dense(reader->is_sparse() ? 0 : x.n_cols());
+  for (int64_t i = 0; i < static_cast<int64_t>(rows.size()); ++i) {
+    if (reader->is_sparse()) {
+      const StoredRow stored = reader->stored(rows(i), scratch);
+      for (int64_t p = 0; p < stored.n; ++p) take(i, stored.columns[p], stored.values[p]);
+    } else {
+      reader->gather(&rows(i), 1, dense.data());
+      for (int64_t f = 0; f < x.n_cols(); ++f) take(i, f, dense[f]);
+    }
+  }
+}
+
+void check_rows(const Matrix &x, const In1<int64_t> &rows) {
+  for (size_t i = 0; i < rows.size(); ++i) require(rows(i) >= 0 && rows(i) < x.n_rows(), "rows are those of the matrix");
+}
+
+Owned<double, 1> column_spreads(const Matrix &x, const In1<int64_t> &rows) {
+  check_rows(x, rows);
+  const int64_t d = x.n_cols();
+  const auto n = static_cast<double>(rows.size());
+  NewArray<double, 1> out(d);
+  {
+    nb::gil_scoped_release release;
+    std::vector<double> sums(d, 0.0);
+    std::fill_n(out.data(), d, 0.0);
+    for_each_value(x, rows, [&](int64_t, int64_t f, double value) {
+      sums[f] += value;
+      out.data()[f] += value * value;
+    });
+    for (int64_t f = 0; f < d; ++f) out.data()[f] = larger(out.data()[f] - sums[f] / n * sums[f], 0.0);
+  }
+  return out.to_numpy();
+}
+
+// Each of the other columns is added to two of the hashed ones, or taken away. What it does follows from its number, so that
+// sparse rows give the bits of dense ones.
+Owned<double, 2> sketch(const Matrix &x, const In1<int64_t> &rows, const In1<int64_t> &kept, int64_t n_hashed) {
+  check_rows(x, rows);
+  require(n_hashed > 0 && n_hashed % 2 == 0, "the number of hashed columns is even");
+  const int64_t d = x.n_cols(), n = static_cast<int64_t>(rows.size()), n_kept = static_cast<int64_t>(kept.size()),
+                width = n_kept + n_hashed;
+  struct Place {
+    int32_t column[2];
+    double factor[2];
+  };
+  std::vector<Place> places(d);
+  for (int64_t f = 0; f < d; ++f) {
+    const uint64_t key = column_key(f);
+    for (int i = 0; i < 2; ++i) {
+      const auto part = static_cast<uint32_t>(key >> 32 * i);
+      places[f].column[i] = static_cast<int32_t>(n_kept + (part >> 1) % (n_hashed / 2) + i * (n_hashed / 2));
+      places[f].factor[i] = (part & 1) != 0 ? std::sqrt(0.5) : -std::sqrt(0.5);
+    }
+  }
+  for (int64_t j = 0; j < n_kept; ++j) {
+    require(kept(j) >= 0 && kept(j) < d, "kept columns are those of the matrix");
+    places[kept(j)] = {{static_cast<int32_t>(j), static_cast<int32_t>(j)}, {1.0, 0.0}};
+  }
+  NewArray<double, 2> out(n, width);
+  {
+    nb::gil_scoped_release release;
+    std::fill_n(out.data(), n * width, 0.0);
+    for_each_value(x, rows, [&](int64_t i, int64_t f, double value) {
+      const Place &place = places[f];
+      for (int part = 0; part < 2; ++part) out.data()[i * width + place.column[part]] += place.factor[part] * value;
+    });
+  }
+  return out.to_numpy();
+}
+
 }  // namespace
 }  // namespace cutwise
 
@@ -258,4 +335,11 @@ the cost, the one that lowers the cost most is kept. Distinct points as long as 
 uniforms (n_steps, n_trials): numbers in [0, 1); each step tries so many rows, drawn by their share of the cost, and makes the
 swap that lowers the cost most, if there is one. There are two centers at least; weights are positive (Lattanzi, Sohler
 2019).)");
+  m.def("column_spreads", &cutwise::column_spreads, "matrix"_a, "rows"_a,
+        "About the sum of squared differences from the mean of every column, (d,), over some rows, added in their order.");
+  m.def("sketch", &cutwise::sketch, "matrix"_a, "rows"_a, "kept"_a, "n_hashed"_a,
+        R"(Some rows in few columns whose squared distances are about the same, (len(rows), len(kept) + n_hashed).
+
+Some columns are kept, the others summed with random signs: a sparse Johnson-Lindenstrauss transform (Kane, Nelson 2014), the
+same for every matrix of as many columns.)");
 }
