@@ -94,7 +94,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows to be clustered, and their weights: positive, 1 each where there are none; ``whole``: where they are sketches."""
+    """Rows to be clustered, and their weights: positive, 1 each where there are none; sketches of ``whole``, if any."""
 
     values: Values
     weights: Int64 | None
