@@ -325,7 +325,7 @@ def means_of_parts(
         return [KMEANS.centers(matrix, parts(), n_parts, weights, n_jobs, column_sizes) for parts in partitions]
     whole = None if weights is None else weights.astype(np.int64, copy=False)
     total = float(matrix.n_rows if whole is None else whole.sum())
-    at_a_time = max(1, int(math.log(matrix.n_rows, max(n_parts, 2))))  # no more cells than rows
+    at_a_time = max(1, int(math.log(matrix.n_rows / 8 + 1, max(n_parts, 2))))  # far fewer cells than rows
     means = []
     for first in range(0, len(partitions), at_a_time):
         some = partitions[first : first + at_a_time]
@@ -340,8 +340,11 @@ def means_of_parts(
         sums = core.cluster_sums(matrix, number[cell], len(cells), whole, column_sizes, total)
         for i in range(len(some)):
             part = cells // n_parts ** (len(some) - 1 - i) % n_parts
-            of_part = (part == np.arange(n_parts)[:, None]).astype(np.int64)
-            high, low, weight = (of_part @ of_cells for of_cells in sums)
+            order = np.argsort(part, kind="stable")
+            present, begin = np.unique(part[order], return_index=True)
+            high, low, weight = (np.zeros((n_parts, *of_cells.shape[1:]), dtype=np.int64) for of_cells in sums)
+            for of_parts, of_cells in zip((high, low, weight), sums, strict=True):
+                of_parts[present] = np.add.reduceat(of_cells[order], begin, axis=0)
             means.append((core.means_of_sums(high, low, weight, column_sizes, total), weight.astype(np.float64)))
     return means
 
