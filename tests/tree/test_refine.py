@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from cutwise import ExplainableKMeans
 from cutwise.core import as_matrix, gather_rows, polish, row_hashes
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference.objective import KMEANS, KMEDIANS, fixed_costs
@@ -144,6 +145,14 @@ def test_with_effort_small_cases_end_at_the_exhaustive_optimum(seed):
     k = min(k, len(np.unique(X, axis=0)))
     fit = Fit(X, lloyd(X.astype(float), k, 0), effort=5.0)
     assert fit.judge(fit.grown.leaf_of_row) == pytest.approx(best_tree_cost(X.astype(float), k), rel=1e-9, abs=1e-9)
+
+
+def test_the_smallest_tables_are_searched_long_enough_for_the_exhaustive_optimum():
+    rng = np.random.default_rng(0)
+    n, k = int(rng.integers(11, 15)), int(rng.integers(4, 7))
+    X = np.unique(rng.integers(0, 12, size=(n, 3)).astype(float), axis=0)
+    fit = ExplainableKMeans(k, search_effort=5, random_state=0, n_jobs=1).fit(X)
+    assert fit.cost_ == pytest.approx(best_tree_cost(X, k), rel=1e-9)
 
 
 @pytest.mark.parametrize("n_sampled", [100, 4000])

@@ -53,7 +53,7 @@ Int32 = npt.NDArray[np.int32]
 Float64 = npt.NDArray[np.float64]
 Step = tuple[int, float, Cuts]
 SizePrice = tuple[tuple[float, float], tuple[float, float]]
-"""What a condition of the mean rule costs and a test, as shares of the reference's cost, and how many of each are free."""
+"""What a condition and a test of the mean rule cost, as shares of the reference's cost, and how many are free."""
 Path = list[Step]
 """Every better tree that a search found: the work done by then, its value, and the tree."""
 
@@ -71,8 +71,8 @@ all else would take longer than it takes to grow these."""
 RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 12, 8
 """Of the clusterings of the sample that further trees start from: how many are kept, the better half of those that are
 made together; iterations; columns that rows are sorted by."""
-LEAST_WORK = 100_000
-"""What repeated searches count the work before as, at least: a millisecond on the smallest tables."""
+LEAST_WORK = 1_000_000
+"""What repeated searches count the work before as, at least: ten milliseconds, for few rows to end at the best tree."""
 
 
 @dataclass(frozen=True)
