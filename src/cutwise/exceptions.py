@@ -126,6 +126,15 @@ class InfeasibleLimitsError(InvalidInputError):
 class ChangedDataError(InvalidInputError):
     """A table in batches that gave other rows when it was gone over again."""
 
+    @classmethod
+    def between(cls, first: int, now: int, which: str = "another") -> Self:
+        """The error of these numbers of rows; ``which``: of the passes had other rows than the first."""
+        return cls(
+            f"X had {first:,} rows in the first pass over it and {now:,} in {which}"
+            + (", which hold other values" if now == first else "")
+            + ". Keep what it reads from as it is meanwhile (persist() in Spark and Dask), or write it to Parquet."
+        )
+
 
 class UnsupportedInputError(InvalidInputError, TypeError):
     """A container, or a kind of value, that is not a table of numbers."""

@@ -67,8 +67,13 @@ def test_spark_and_dask_frames_grow_the_tree_of_memory(spark, workers, frame, pa
         assert sorted(gathered(model.predict(rows))) == sorted(labels)
 
 
-def test_tasks_that_are_run_again_change_nothing(spark, workers, frame, tmp_path):
+def test_tasks_that_are_run_again_change_nothing_where_rows_stay_with_workers(
+    spark, workers, frame, tmp_path, monkeypatch
+):
     dask = pytest.importorskip("dask.dataframe")
+    monkeypatch.setattr("cutwise.passes.rows.COPIED_BYTES", -1)
+    centers = frame.select(NAMES)[:4].to_numpy()
+    options = {"algorithm": "imm", "reference": centers}
     given = frame.select(pl.col(NAMES).name.map(lambda name: name[0])).to_pandas()
     died = tmp_path / "died"
 
@@ -87,12 +92,14 @@ def test_tasks_that_are_run_again_change_nothing(spark, workers, frame, tmp_path
 
     on_spark = spark.createDataFrame(given).repartition(3)
     on_dask = dask.from_pandas(given, npartitions=3)
-    expected = export_json(ExplainableKMeans(4, **OPTIONS).fit(given))
+    expected = export_json(ExplainableKMeans(4, **options).fit(given))
     for rows in (
         on_spark.mapInArrow(fails_at_first, on_spark.schema),
         on_dask.map_partitions(dies_at_first, meta=on_dask._meta),
     ):
-        assert export_json(ExplainableKMeans(4, **OPTIONS).fit(rows)) == expected
+        model = ExplainableKMeans(4, **options).fit(rows)
+        assert export_json(model) == expected
+        assert model.n_passes_ > 5
     assert died.exists()
 
 

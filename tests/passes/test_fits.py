@@ -2,14 +2,18 @@
 
 import gc
 import os
+import pickle
 import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
+from functools import reduce
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+import cloudpickle
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -30,7 +34,8 @@ from cutwise import (
     load_model,
     report,
 )
-from cutwise.exceptions import CutwiseError, InfeasibleLimitsError, InvalidInputError
+from cutwise.exceptions import ChangedDataError, CutwiseError, InfeasibleLimitsError, InvalidInputError
+from cutwise.passes.sources import as_lazy
 
 pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
 
@@ -50,9 +55,34 @@ def door_of(name, frame, parts):
         return ds.dataset(arrow.to_batches(), schema=arrow.schema)
     if name == "dask":
         return dask.from_pandas(arrow.to_pandas(), npartitions=len(parts))
+    if name == "workers":
+        return Workers([frame[part] for part in parts])
     if name == "frames":
         return Batches(lambda: (frame[part] for part in parts if len(part)))
     return Batches(lambda: (frame[part].to_numpy() for part in parts if len(part)), names=frame.columns)
+
+
+class Workers(Batches):
+    """An engine whose workers get what is to be done, and send what they find, as bytes."""
+
+
+def lazy_by_workers(X):
+    def engine(work, merge):
+        work = cloudpickle.dumps(work)
+        assert len(work) < 10**6
+        parts = list(X)
+        found = [pickle.dumps(cloudpickle.loads(work)(filter(len, parts[i::5]))) for i in range(5)]
+        return reduce(merge, map(pickle.loads, found))
+
+    lazy = as_lazy(X)
+    return replace(lazy, engine=engine) if isinstance(X, Workers) else lazy
+
+
+@pytest.fixture(autouse=True)
+def rows_stay_with_workers(monkeypatch):
+    monkeypatch.setattr("cutwise.passes.rows.COPIED_BYTES", -1)
+    for module in ("_base", "_report", "cluster_explainer", "_curve"):
+        monkeypatch.setattr(f"cutwise.estimators.{module}.as_lazy", lazy_by_workers)
 
 
 duckdb = None if find_spec("duckdb") is None else import_module("duckdb")
@@ -60,7 +90,7 @@ dask = None if find_spec("dask") is None else import_module("dask.dataframe")
 IS_HERE = {"duckdb": duckdb is not None, "dask": dask is not None}
 DOORS = [
     pytest.param(name, marks=pytest.mark.skipif(not IS_HERE.get(name, True), reason=f"{name} is not installed"))
-    for name in ("polars", "duckdb", "pyarrow", "dask", "frames", "arrays")
+    for name in ("polars", "duckdb", "pyarrow", "dask", "frames", "arrays", "workers")
 ]
 
 
@@ -135,7 +165,7 @@ def same_in_batches(data, given_frame, name, parts, k, options):
         with pytest.raises(InvalidInputError, match="distinct row"):
             ExplainableKMeans(k, **options).fit(given_frame.lazy(), sample_weight=name)
         return
-    doors = [name for name in ("polars", "duckdb", "pyarrow", "frames", "arrays") if IS_HERE.get(name, True)]
+    doors = [name for name in ("workers", "polars", "duckdb", "pyarrow", "frames", "arrays") if IS_HERE.get(name, True)]
     door = door_of(data.draw(st.sampled_from(doors)), given_frame, parts)
     in_batches = ExplainableKMeans(k, **options).fit(door, sample_weight=name)
     assert export_json(in_batches) == export_json(in_memory)
@@ -184,11 +214,12 @@ def test_a_column_of_labels_is_explained_as_in_memory(frame, algorithm, labels, 
     given = frame.with_columns(**{name: pl.Series(x) for name, x in columns.items() if name in ("segment", weights)})
     limits = {} if weights is None else {"max_depth": 4, "min_samples_leaf": 0.02, "preprocessor": StandardScaler()}
     in_memory = ClusterExplainer(9, algorithm, **limits).fit(given, "segment", sample_weight=weights)
-    door = door_of("frames", given, np.array_split(np.argsort(frame["c"]), 7))
-    in_batches = ClusterExplainer(9, algorithm, **limits).fit(door, "segment", sample_weight=weights)
-    assert export_json(in_batches) == export_json(in_memory)
-    assert in_batches.classes_.tolist() == in_memory.classes_.tolist()
-    assert in_batches.agreement_ == in_memory.agreement_
+    for name in ("frames", "workers"):
+        door = door_of(name, given, np.array_split(np.argsort(frame["c"]), 7))
+        in_batches = ClusterExplainer(9, algorithm, **limits).fit(door, "segment", sample_weight=weights)
+        assert export_json(in_batches) == export_json(in_memory)
+        assert in_batches.classes_.tolist() == in_memory.classes_.tolist()
+        assert in_batches.agreement_ == in_memory.agreement_
 
 
 def test_a_fitted_preprocessor_is_taken_as_it_is(frame):
@@ -221,6 +252,18 @@ def test_what_is_fitted_answers_as_ever_but_for_its_rows(frame, tmp_path):
     assert export_json(load_model(tmp_path / "model.json")) == export_json(model)
     assert model.fit(frame).labels_.tolist() == in_memory.labels_.tolist()
     assert not hasattr(model, "n_passes_")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [(lambda part: part[1:], "3,000 rows.*and 2,993"), (lambda part: part * 2, "and 3,000 .*hold other values")],
+)
+def test_rows_that_change_between_passes_are_an_error_with_both_counts(frame, change, words):
+    door, opened = Workers([]), []
+    parts = [frame[part] for part in np.array_split(np.arange(3000), 7)]
+    door.open = lambda: opened.append(0) or (parts if len(opened) < 6 else map(change, parts))
+    with pytest.raises(ChangedDataError, match=words):
+        ExplainableKMeans(3, algorithm="imm").fit(door)
 
 
 @pytest.mark.parametrize("algorithm", ["exkmc", "search"])

@@ -1,6 +1,8 @@
 """A provider that passes over batches grows the trees of one in memory, bit for bit, whatever the batches."""
 
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from cutwise import core
 from cutwise.passes import provider
 from cutwise.passes.provider import PassProvider
+from cutwise.passes.sums import merged
 from cutwise.reference.objective import fixed_costs
 from cutwise.table.intake import read_table
 from cutwise.table.table import INTEGER, NUMBER, encode_table
@@ -55,11 +58,16 @@ class Parts:
         matrix = core.as_matrix(self.rows.values)
         self.rows.codes = core.bin_codes(matrix, np.concatenate(self.edges), self.begin, self.low, self.high)
 
-    def passed(self, what, owner):
+    most_bytes = provider.MOST_BYTES
+
+    def go_over(self, what, owner, sums, add):
         self.passes.append(what)
-        for part in self.parts:
+        found = []
+        for part in self.parts:  # each adds to sums of its own
+            found.append(deepcopy(sums))
             taken = (None if own is None else own[part] for own in vars(self.rows).values())
-            yield AllRows(*taken)
+            add(found[-1], AllRows(*taken))
+        return reduce(merged, found[::-1])
 
 
 def both(X, centers, weights, edges, parts, algorithm, **options):

@@ -19,7 +19,7 @@ from cutwise.exceptions import InvalidInputError, UnsupportedInputError, shown
 from cutwise.passes.provider import LeafRows, PassProvider
 from cutwise.passes.rows import BatchedRows, Copies, PreparedRows, Slice
 from cutwise.passes.sources import LazyTable, check_column_name
-from cutwise.passes.sums import Scale, Smallest
+from cutwise.passes.sums import Least, Scale, Smallest, Total, nearer
 from cutwise.reference.fitted import copying_clone
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
 from cutwise.reference.search import (
@@ -38,7 +38,7 @@ from cutwise.tree.growing import GrowingTree, GrownTree, tree_size
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.provider import GrowthProblem
 from cutwise.tree.recipes import fewest_empty, grow
-from cutwise.tree.refine import Judgement, SearchCheaper, replay
+from cutwise.tree.refine import Judgement, SearchCheaper, leaves_by, replay
 from cutwise.tree.refine_sample import Tests
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -75,8 +75,8 @@ class SummedRows(TrainingRows):
     def __init__(self, rows: BatchedRows, of_tree: LeafRows) -> None:
         self._rows, self._of_tree = rows, of_tree
         fields = {
-            "table": replace(rows.first.table, library=rows.library),
-            "metric": rows.first.metric,
+            "table": rows.example,
+            "metric": rows.measured or rows.example,
             "sample_weight": self.weights.astype(np.float64),
             "weight_scale": 1.0,
             "n_jobs": 1,
@@ -111,9 +111,12 @@ class SummedRows(TrainingRows):
 
     def gaps_of_all(self, tree: ThresholdTree, gaps: Float64) -> Float64:
         """See :class:`TrainingRows`."""
-        for values, _ in self._rows.left_out_rows():
-            gaps = with_values(tree, gaps, values)
-        return gaps
+
+        def add(found: Total, values: npt.NDArray[Any], weights: Int64) -> None:
+            found.see([with_values(tree, gaps, values)])
+
+        found: Float64 = self._rows.go_over_left_out(Total(nearer, [gaps]), add).values[0]
+        return found
 
     def deviations(self, columns: Sequence[int]) -> Float64:
         """See :class:`TrainingRows`."""
@@ -135,9 +138,9 @@ class SummedRows(TrainingRows):
         if of_tree.sums is None:
             number = np.full(of_tree.tree.n_nodes, -1, dtype=np.int32)
             number[of_tree.leaves] = np.arange(len(of_tree.leaves), dtype=np.int32)
+            tree, n_leaves = of_tree.tree, len(of_tree.leaves)
             of_tree.sums = self._rows.grouped_sums(
-                "sums of leaves",
-                lambda rows: [(number[of_tree.tree.apply(rows.table.matrix)], len(of_tree.leaves))],
+                "sums of leaves", lambda rows: [(number[tree.apply(rows.table.matrix)], n_leaves)]
             )[0]
         total = []
         for sums in of_tree.sums:
@@ -153,8 +156,10 @@ class SummedRows(TrainingRows):
             of_node.append(np.full(of_tree.tree.n_nodes, -1, dtype=np.int32))
             of_node[-1][of_tree.leaves] = codes[:: of_tree.weights.shape[1]]
 
+        tree = of_tree.tree
+
         def costs_of(rows: Slice) -> list[Float64]:
-            leaf = of_tree.tree.apply(rows.table.matrix)
+            leaf = tree.apply(rows.table.matrix)
             return [
                 objective.label_costs(rows.metric.matrix, centers, codes[leaf])
                 for codes, (_, centers) in zip(of_node, ways, strict=True)
@@ -180,10 +185,11 @@ class LazyContext(FitContext):
     def noise_of(self, tree: ThresholdTree, leaf: Int32) -> Int64:
         """See :class:`FitContext`."""
         assert self.batches is not None
-        found = np.zeros(tree.n_nodes, dtype=np.int64)
-        for values, weights in self.batches.left_out_rows():
+
+        def add(found: Int64, values: npt.NDArray[Any], weights: Int64) -> None:
             found += np.bincount(tree.apply(core.as_matrix(values[weights > 0])), minlength=tree.n_nodes)
-        return found
+
+        return self.batches.go_over_left_out(np.zeros(tree.n_nodes, dtype=np.int64), add)
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """See :class:`FitContext`."""
@@ -223,12 +229,12 @@ class SearchByPasses(SearchCheaper):
 
     def _judge(self, starts: Sequence[GrownTree], trees: Sequence[Tests]) -> list[Judgement]:
         assert self.prepared is not None
-        rows = self.prepared.rows
+        rows, objective = self.prepared.rows, self.objective
         leaves = [np.flatnonzero(column < 0).astype(np.int32) for column, _, _ in trees]
 
         def leaves_of(rows: Slice) -> list[tuple[Int32, int]]:
             matrix = rows.table.matrix
-            found = (np.searchsorted(own, self._leaves(matrix, tree)) for own, tree in zip(leaves, trees, strict=True))
+            found = (np.searchsorted(own, leaves_by(matrix, tree)) for own, tree in zip(leaves, trees, strict=True))
             return [(leaf.astype(np.int32), len(own)) for leaf, own in zip(found, leaves, strict=True)]
 
         sums = rows.grouped_sums("sums of trees", leaves_of)
@@ -236,7 +242,7 @@ class SearchByPasses(SearchCheaper):
 
         def costs_of(rows: Slice) -> list[Float64]:
             found = zip(leaves_of(rows), centers, strict=True)
-            return [self.objective.label_costs(rows.metric.matrix, own, leaf) for (leaf, _), own in found]
+            return [objective.label_costs(rows.metric.matrix, own, leaf) for (leaf, _), own in found]
 
         sizes = (
             tree_size(column, right, own, weight)
@@ -387,7 +393,7 @@ def fit_lazily(
     with Copies(keeps=model._after_growth is not None) as copies:
         with stages.stage("reading the table"):
             rows = BatchedRows.read(lazy, copies, weights, stages.say, n_clusters=k)
-            check_n_clusters(k, replace(rows.first.table, values=rows.sample))
+            check_n_clusters(k, rows.example)
         fitted = measure_by_passes(model.preprocessor, rows, stages)
         if rows.measured is not None:
             check_n_clusters(k, rows.measured, what=MEASURED, instead="a preprocessor that keeps more rows apart")
@@ -460,11 +466,13 @@ def _cut_coordinates(rows: BatchedRows, centers: Float64, objective: Objective) 
     )[0]
     coordinates = rows.means(sums, raw=True)
     for cluster in np.flatnonzero(sums[2] == 0):
-        least = math.inf
-        for batch in rows.slices("nearest rows"):
-            costs = objective.costs(batch.metric.matrix, centers[[cluster]])[:, 0]
-            if costs.min() < least:
-                least, coordinates[cluster] = costs.min(), batch.table.values[costs.argmin()]
+        center = centers[[cluster]]
+
+        def add(found: Least, batch: Slice, center: Float64 = center) -> None:
+            costs = objective.costs(batch.metric.matrix, center)[:, 0]
+            found.see(costs, batch.table.values)
+
+        coordinates[cluster] = rows.go_over("nearest rows", Least(), add).row
     return coordinates
 
 
@@ -475,7 +483,7 @@ def measure_by_passes(preprocessor: Any, rows: BatchedRows, stages: Stages) -> A
     """
     if preprocessor is None or isinstance(preprocessor, str):
         return None
-    first = rows.first.table
+    first = rows.example
     with stages.stage("preprocessor"), np.errstate(all="ignore"):  # what is not finite is said of the output
         if type(preprocessor) in EXACT_SCALERS:
             fitted = copying_clone(preprocessor).fit(rows.extents_with_noise.astype(first.values.dtype))
@@ -502,7 +510,7 @@ def _reference_centers(model: Any, rows: BatchedRows) -> Float64:
     """The centers given, or those of our own search."""
     k = model.n_clusters
     if model.reference is not None:
-        return from_centers(rows.first.metric, model.reference, k, objective=model._objective).centers
+        return from_centers(rows.measured or rows.example, model.reference, k, objective=model._objective).centers
     searched, n_jobs = SearchedBatches(rows, model._objective, k), check_n_jobs(model.n_jobs)
     run = search_centers(
         searched, k, n_init=model.n_init, brief=True, random_state=model.random_state, n_jobs=n_jobs,
@@ -539,13 +547,13 @@ class SearchedBatches:
         """What the rows of every cluster weigh, and the largest cost of one."""
         objective, k = self.objective, len(centers)
 
-        def add(sums: tuple[Int64, Float64], part: Slice) -> None:
+        def add(found: tuple[Total, Total], part: Slice) -> None:
             labels, own, _, _ = objective.assign(part.metric.matrix, centers)
-            np.add(sums[0], np.bincount(labels, part.weights, k).astype(np.int64), out=sums[0])
-            np.maximum(sums[1], own.max(), out=sums[1])
+            found[0].see([np.bincount(labels, part.weights, k).astype(np.int64)])
+            found[1].see([own.max()])
 
-        weight, largest = self._rows.go_over("sizes of clusters", (np.zeros(k, dtype=np.int64), np.zeros(1)), add)
-        return weight, float(largest[0])
+        weight, largest = self._rows.go_over("sizes of clusters", (Total(), Total(np.maximum)), add)
+        return weight.values[0], float(largest.values[0])
 
     def importance(self, centers: Float64, n_jobs: int) -> Importance:
         """See :class:`SearchedRows`."""
@@ -605,26 +613,23 @@ class SearchedBatches:
 
     def iterate(self, centers: Float64, stop: Stop, n_jobs: int, *, costed: bool = False) -> Run:
         """See :class:`SearchedRows`: as ``core.lloyd`` does it; costs at the end are not known."""
-        rows, objective, k = self._rows, self.objective, len(centers)
+        rows, objective, k, sizes = self._rows, self.objective, len(centers), self._rows.metric_sizes
         total = float(rows.total_weight)
         largest = 0.0
-        for size in rows.metric_sizes.tolist():
+        for size in sizes.tolist():
             largest += 4.0 * size * size
         largest = min(largest, np.finfo(np.float64).max)
         scale, cost, start_cost, is_new, n_iter = Scale.of(largest, total), 0.0, math.nan, True, 0
         while n_iter < stop.max_iter and not start_cost / total > stop.most_start_cost:
             n_iter += 1
-            shape, before = (k, rows.metric_sizes.size), centers
-            sums = [*np.zeros((2, *shape), dtype=np.int64), np.zeros(k, dtype=np.int64), np.zeros(2, dtype=np.int64)]
+            before = centers
 
-            def add(sums: list[Int64], part: Slice, centers: Float64 = centers) -> None:
+            def add(found: Total, part: Slice, centers: Float64 = centers) -> None:
                 labels, own, _, _ = objective.assign(part.metric.matrix, centers)
-                of_part = core.cluster_sums(part.metric.matrix, labels, k, part.weights, rows.metric_sizes, total)
-                for sum_, own_sum in zip(sums, of_part, strict=False):
-                    sum_ += own_sum
-                sums[3] += np.array(scale.split(np.minimum(own, largest), part.weights))
+                sums = core.cluster_sums(part.metric.matrix, labels, k, part.weights, sizes, total)
+                found.see([*sums, np.array(scale.split(np.minimum(own, largest), part.weights))])
 
-            high, low, weight, spent = rows.go_over("moves of the centers", sums, add)
+            high, low, weight, spent = rows.go_over("moves of the centers", Total(), add).values
             if is_new:
                 cost = scale.total(int(spent[0]), int(spent[1]))
                 start_cost = cost if math.isnan(start_cost) else start_cost
@@ -645,16 +650,15 @@ class SearchedBatches:
         """Put centers without rows at the row farthest from all others, one after the other; whether there were any."""
         objective, kept, is_moved = self.objective, centers[weight > 0], False
 
-        def add(found: list[Any], part: Slice) -> None:
-            own = objective.assign(part.metric.matrix, kept)[1]
-            at = np.flatnonzero(own == own.max())
-            values = part.metric.values[at].astype(np.float64) + 0.0
-            found[:] = [min((*found, (-own[at[0]], values[np.lexsort(values.T[::-1])[0]].tolist())))]
-
         for cluster in np.flatnonzero(weight == 0):
-            ((distance, row),) = self._rows.go_over("rows far from all centers", list[Any](), add)
-            if not -distance > 0.0:
+
+            def add(found: Least, part: Slice, kept: Float64 = kept) -> None:
+                found.see(-objective.assign(part.metric.matrix, kept)[1], part.metric.values)
+
+            found = self._rows.go_over("rows far from all centers", Least(), add)
+            if not -found.cost > 0.0:
                 break
+            row = found.row
             centers[cluster], is_moved = row, True
             kept = np.vstack([kept, centers[[cluster]]])
         return is_moved

@@ -802,8 +802,9 @@ def cut_coordinates(
         return reference.centers
     coordinates, _ = rows.centers(objective, reference.labels, reference.n_clusters, raw=True)
     for cluster in np.flatnonzero(np.isnan(coordinates).any(axis=1)):
-        distances = objective.costs(rows.metric.matrix, reference.centers[[cluster]], rows.n_jobs)
-        coordinates[cluster] = rows.raw_row(int(distances.argmin()))
+        distances = objective.costs(rows.metric.matrix, reference.centers[[cluster]], rows.n_jobs)[:, 0]
+        nearest = np.flatnonzero(distances == distances.min())
+        coordinates[cluster] = min(rows.raw_row(int(row)).tolist() for row in nearest)  # whatever their order
     return coordinates
 
 

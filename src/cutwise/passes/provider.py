@@ -12,7 +12,7 @@ stay closed by a bound: Alsabti, Ranka, Singh (1998), *CLOUDS*.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NoReturn, Protocol
@@ -29,7 +29,7 @@ from cutwise.tree.criteria.surrogate import CheapestCut, leaf_cut
 from cutwise.tree.provider import AllRows, CostPayload, Gap, LeafCut, NodeSums, SeparatingCut, SeparationNode
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
-from .sums import Opened, place_of
+from .sums import Gathered, Opened, T, Tallies, Total, nearer, place_of
 
 Int32 = npt.NDArray[np.int32]
 
@@ -66,7 +66,7 @@ class Source(Protocol):
     """Rows that can be gone over as often as wanted.
 
     ``kinds``: of the d columns. ``begin`` (d + 1,): the first bin of each. ``low``, ``high`` (begin[d],): the least
-    and the largest value of every bin. ``n_clusters``: k.
+    and the largest value of every bin. ``n_clusters``: k. ``most_bytes``: of the sums of one pass.
     """
 
     kinds: tuple[ColumnKind, ...]
@@ -74,9 +74,13 @@ class Source(Protocol):
     low: Float64
     high: Float64
     n_clusters: int
+    most_bytes: int
 
-    def passed(self, what: str, owner: object) -> Iterator[Rows]:
-        """All rows once; ``what`` the pass is for, ``owner``: whose nodes they are in."""
+    def go_over(self, what: str, owner: object, sums: T, add: Callable[[T, Rows], object]) -> T:
+        """Add all rows to some sums, by one pass; ``what`` that is for, ``owner``: whose nodes they are in.
+
+        Sums are arrays, which are added up, things with ``merge``, and tuples of these; ``add`` may be pickled.
+        """
         ...
 
 
@@ -247,9 +251,11 @@ class PassProvider:
 
     def all_rows(self, columns: Int64) -> AllRows:
         """See :class:`Provider`."""
-        names = ("values", "labels", "weights", "excess")
-        batches = [[rows.read(name) for name in names] for rows, _ in self._passed("all rows")]
-        values, labels, weights, costs = zip(*batches, strict=True)
+
+        def add(found: Gathered, rows: Rows, numbers: Int32) -> None:
+            found.append([rows.read(name) for name in ("values", "labels", "weights", "excess")])
+
+        values, labels, weights, costs = zip(*self._go_over("all rows", Gathered(), add), strict=True)
         return AllRows(
             np.concatenate([own[:, columns] for own in values]).astype(np.float64),
             np.concatenate(labels),
@@ -311,7 +317,7 @@ class PassProvider:
             elif node.survivors is not None and len(node.survivors) > 1:
                 # A leaf that keeps its only center has nothing to be asked before it is expanded.
                 others = [n for n in others if n.survivors is None or len(n.survivors) > 1]
-            room = max(1, MOST_BYTES // (8 * int(self._source.begin[-1]) * _width(kind, self._k)))
+            room = max(1, self._source.most_bytes // (8 * int(self._source.begin[-1]) * _width(kind, self._k)))
             # Of nodes that are separated by labels, costs of all rows settle ties.
             more = {SIDES: BASE, LABELS: None if node.survivors is None else COSTS}.get(kind)
             self._add_up("sums of nodes", [node, *others[: room - 1]], kind, more)
@@ -332,25 +338,32 @@ class PassProvider:
             for child, side in zip(node.children, (left, ~left), strict=True):
                 child.totals[kind] = sums[side].sum(axis=0)
 
-    def _passed(self, what: str) -> Iterator[tuple[Rows, Int32]]:
-        """All rows once, and the number of the node that each is in."""
+    def _go_over(self, what: str, sums: T, add: Callable[[T, Rows, Int32], object]) -> T:
+        """Add all rows to some sums, each batch with the number of the node that every row is in."""
         inner = [node for node in self._made if node.children is not None]
         column, left, right = np.full((3, len(self._made)), -1, dtype=np.int32)
-        threshold, gaps = np.full(len(self._made), np.nan), np.tile([-math.inf, math.inf], (len(self._made), 1))
+        threshold = np.full(len(self._made), np.nan)
         for node in inner:
             assert node.test is not None
             assert node.children is not None
             i = node.number
             column[i], threshold[i] = node.test.feature, node.test.threshold
             left[i], right[i] = node.children[0].number, node.children[1].number
-        for rows in self._source.passed(what, self._owner):
+
+        def add_in_nodes(found: tuple[T, Total], rows: Rows) -> None:
             nodes: Int32 = rows.read("nodes")
-            if inner and (column[nodes] >= 0).any():
+            if (column[nodes] >= 0).any():
+                gaps = np.tile([-math.inf, math.inf], (len(column), 1))
                 core.step_down(core.as_matrix(rows.read("values")), nodes, column, threshold, left, right, gaps)
-            yield rows, nodes
-        for node in inner:
+                found[1].see([gaps])
+            add(found[0], rows, nodes)
+
+        sums, gaps = self._source.go_over(what, self._owner, (sums, Total(nearer)), add_in_nodes)
+        for node in inner if gaps.values else ():
             if node.gap is None:
-                node.gap = (float(gaps[node.number, 0]), float(gaps[node.number, 1]))
+                low, high = gaps.values[0][node.number].tolist()
+                node.gap = low, high
+        return sums
 
     def _layers(self, nodes: Iterable[Node]) -> list[Int32]:
         """By number of a node, its place among some, -1: none; rows of a node split ahead are with its children."""
@@ -360,17 +373,6 @@ class PassProvider:
             for child in node.children or ():
                 above[child.number] = i
         return [layer for layer in (own, above) if (layer >= 0).any()]
-
-    def _payload(self, rows: Rows, kind: str | None) -> npt.NDArray[Any]:
-        """What every row of a batch adds."""
-        if kind != LABELS:
-            payload: npt.NDArray[Any] = rows.read("base")[:, None] if kind == BASE else rows.read("excess")
-            return payload
-        labels: Int32 = rows.read("labels")
-        weights: Int64 | None = rows.read("weights")
-        payload = np.zeros((len(labels), self._k), dtype=np.int32 if weights is None else np.int64)
-        payload[np.arange(len(labels)), labels] = 1 if weights is None else weights
-        return payload
 
     def _add_up(self, what: str, nodes: Sequence[Node], by_bin: str | None, in_all: str | None) -> None:
         """Sums of nodes: one kind by column and bin, another over all rows of each that is open."""
@@ -383,19 +385,21 @@ class PassProvider:
         whole = [node for node in self._open() if in_all is not None and in_all not in node.totals]
         bins = np.zeros((m, int(source.begin[-1]), _width(by_bin, k)), dtype=np.int64)
         totals = np.zeros((len(whole), 1, _width(in_all, k)), dtype=np.int64)
-        one_bin, layers, of_whole = np.array([0, 1]), self._layers(nodes), self._layers(whole)
-        for rows, numbers in self._passed(what):
-            for places, kind, sums in ((layers, by_bin, bins), (of_whole, in_all, totals)):
-                for place in (layer[numbers] for layer in places):
+        one_bin, begin = np.array([0, 1]), source.begin
+        ways = [(self._layers(nodes), by_bin, begin), (self._layers(whole), in_all, one_bin)]
+
+        def add(found: tuple[Int64, Int64], rows: Rows, numbers: Int32) -> None:
+            for sums, (layers, kind, begin) in zip(found, ways, strict=True):
+                for place in (layer[numbers] for layer in layers):
                     if not (place >= 0).any():
                         continue
-                    begin, codes = one_bin, np.zeros((len(place), 1), dtype=np.uint8)
-                    if sums is bins:
-                        begin, codes = source.begin, rows.read("codes")
+                    codes = np.zeros((len(place), 1), dtype=np.uint8) if begin is one_bin else rows.read("codes")
                     core.add_to_tallies(
-                        codes, begin, place, rows.read("weights"), self._payload(rows, kind),
+                        codes, begin, place, rows.read("weights"), _payload(rows, kind, k),
                         order if kind == SIDES else None, n_survivors, sums,
                     )  # fmt: skip
+
+        bins, totals = self._go_over(what, (bins, totals), add)
         for node, total in zip(whole, totals, strict=True):
             node.totals[str(in_all)] = total[0]
         column = np.repeat(np.arange(self.n_columns, dtype=np.int32), np.diff(source.begin))
@@ -406,7 +410,8 @@ class PassProvider:
 
     def _look_into(self, kind: str, asked: Mapping[Node, Int64]) -> None:
         """Tally closed ranges of nodes by value, those of many rows by parts, even in the order of float64."""
-        nodes, taken, room = list(asked), list[Int64](), OPENED
+        nodes, taken = list(asked), list[Int64]()
+        room = min(OPENED, self._source.most_bytes // (8 * (4 + _width(kind, self._k))))
         for node, wanted in asked.items():
             n_rows = node.pieces[kind].sums[wanted, 0]
             cells = np.append(0, np.cumsum(np.where(n_rows <= TALLIED, n_rows, PARTS)))
@@ -422,31 +427,30 @@ class PassProvider:
         parts = np.where(n_rows > TALLIED, PARTS, 0).astype(np.uint64)
         step = np.maximum((place_of(high) - place_of(low)) // np.maximum(parts, 1), 1)
         step[parts == 0] = 1
-        layers, found = self._layers(nodes), list[Opened]()
-        for rows, numbers in self._passed("ranges of values"):
+        layers, k, width, bottom = self._layers(nodes), self._k, _width(kind, self._k), place_of(low)
+        order = np.array([node.order for node in nodes] if kind == SIDES else [])
+
+        def add(found: Tallies, rows: Rows, numbers: Int32) -> None:
             for layer in layers:
                 at, which, x = core.rows_in_ranges(
                     core.as_matrix(rows.read("values")), layer[numbers], first, column, low, high
                 )
                 if not len(at):
                     continue
-                place = np.searchsorted(first, which, side="right") - 1
-                sums = np.empty((len(at), _width(kind, self._k)), dtype=np.int64)
+                sums = np.empty((len(at), width), dtype=np.int64)
                 sums[:, 0] = 1
                 sums[:, 1] = 1 if rows.read("weights") is None else rows.read("weights")[at]
                 if kind == SIDES:
-                    order = np.array([node.order for node in nodes])
+                    place = np.searchsorted(first, which, side="right") - 1
                     along = np.take_along_axis(rows.read("excess")[at], order[place, column[which]], axis=1)
                     sums[:, 2] = along.min(axis=1)
-                    sums[:, 3 : 2 + self._k] = np.minimum.accumulate(along, axis=1)[:, :-1]
-                    sums[:, 2 + self._k :] = np.minimum.accumulate(along[:, ::-1], axis=1)[:, -2::-1]
+                    sums[:, 3 : 2 + k] = np.minimum.accumulate(along, axis=1)[:, :-1]
+                    sums[:, 2 + k :] = np.minimum.accumulate(along[:, ::-1], axis=1)[:, -2::-1]
                 else:
-                    sums[:, 2:] = self._payload(rows, kind)[at]
-                part = (place_of(x) - place_of(low)[which]) // step[which]
-                found.append(Opened(which, part, x, x, sums))
-                if sum(len(own.low) for own in found) > 2 * OPENED:
-                    found = [Opened.merged(found)]
-        opened = Opened.merged(found)
+                    sums[:, 2:] = _payload(rows, kind, k)[at]
+                found.add(Opened(which, (place_of(x) - bottom[which]) // step[which], x, x, sums), 2 * OPENED)
+
+        opened = self._go_over("ranges of values", Tallies(), add).merged()
         for i, node in enumerate(nodes):
             own = slice(*np.searchsorted(opened.which, first[i : i + 2]))
             inside = Pieces(column[opened.which[own]], opened.low[own], opened.high[own], opened.sums[own])
@@ -460,15 +464,18 @@ class PassProvider:
             high = node.pieces[SIDES].high[node.pieces[SIDES].of(column)]
             found: list[set[int]] = [set() for _ in high]
             layers = self._layers([node])
-            for rows, numbers in self._passed("distinct rows"):
+
+            def add(found: list[set[int]], rows: Rows, numbers: Int32) -> None:
                 at = np.flatnonzero(np.any([layer[numbers] >= 0 for layer in layers], axis=0))
                 if not len(at):
-                    continue
+                    return
                 hashes = core.row_hashes(core.as_matrix(np.ascontiguousarray(rows.read("values")[at])), 1)
                 piece = np.searchsorted(high, rows.read("values")[at, column].astype(np.float64))
                 for i in np.unique(piece).tolist():
                     if len(found[i]) < n:
                         found[i] |= set(np.unique(hashes[piece == i])[:n].tolist())
+
+            found = self._go_over("distinct rows", found, add)
             node.contents[column] = found
         return node.contents[column]
 
@@ -514,12 +521,16 @@ class PassProvider:
         begin = np.cumsum([0, *(group.stop - group.start + 1 for group in groups)])
         columns, ends = search.features[[group.start for group in groups]], np.zeros((2, begin[-1]))
         sums = np.zeros((1, begin[-1], 2 + self._k), dtype=np.int64)
-        for rows, numbers in self._passed("cuts that tie"):
+        layers, thresholds = self._layers([node]), search.thresholds
+
+        def add(sums: Int64, rows: Rows, numbers: Int32) -> None:
             matrix = core.as_matrix(np.ascontiguousarray(rows.read("values")[:, columns]))
-            codes = core.bin_codes(matrix, search.thresholds, begin, *ends)
+            codes = core.bin_codes(matrix, thresholds, begin, *ends.copy())
             weights, excess, n_survivors = rows.read("weights"), rows.read("excess"), np.ones(1, dtype=np.int32)
-            for layer in self._layers([node]):
+            for layer in layers:
                 core.add_to_tallies(codes, begin, layer[numbers], weights, excess, None, n_survivors, sums)
+
+        sums = self._go_over("cuts that tie", sums, add)
         for group, first in zip(groups, begin.tolist(), strict=False):
             upto = np.cumsum(sums[0, first : first + group.stop - group.start, 2:], axis=0)
             for x, left in zip(search.thresholds[group].tolist(), upto, strict=True):
@@ -573,6 +584,18 @@ _KINDS = {
     FewestMistakes: LABELS,
     LeastInduced: SIDES,
 }
+
+
+def _payload(rows: Rows, kind: str | None, k: int) -> npt.NDArray[Any]:
+    """What every row of a batch adds."""
+    if kind != LABELS:
+        payload: npt.NDArray[Any] = rows.read("base")[:, None] if kind == BASE else rows.read("excess")
+        return payload
+    labels: Int32 = rows.read("labels")
+    weights: Int64 | None = rows.read("weights")
+    payload = np.zeros((len(labels), k), dtype=np.int32 if weights is None else np.int64)
+    payload[np.arange(len(labels)), labels] = 1 if weights is None else weights
+    return payload
 
 
 def _width(kind: str | None, k: int) -> int:

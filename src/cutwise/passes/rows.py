@@ -9,11 +9,10 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,24 +21,24 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise._progress import tell
-from cutwise.exceptions import InvalidInputError, NotFiniteError, NotNumericError
+from cutwise.exceptions import ChangedDataError, InvalidInputError
 from cutwise.reference.objective import (
     ENOUGH_BITS,
+    KMEANS,
     KMEDIANS,
+    Cap,
     Objective,
     check_squares,
     find_cap,
     fixed_costs_by,
     second_excess,
 )
-from cutwise.table.intake import read_table, read_weights
-from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, EncodedTable, Table
 from cutwise.tree.refine_sample import sample_sizes
 
 from .provider import MOST_BYTES, Rows
-from .sources import BATCH_ROWS, LazyTable, pop_column
-from .sums import Scale, Smallest, T, place_of, value_at
+from .sources import BATCH_ROWS, LazyTable, Part
+from .sums import Gathered, Scale, Smallest, T, Total, place_of, total_by, value_at
 
 Int32 = npt.NDArray[np.int32]
 
@@ -56,6 +55,9 @@ MOST_BINS = 256
 
 _DIGIT = 13
 """Bits of a value that a pass for order statistics looks at."""
+
+COPIED_BYTES, SENT_BYTES = 1 << 23, 1 << 22
+"""Values of a table that an engine's workers send whole, and sums that they send in one pass beside the table's own."""
 
 MOST_NODES = 1 << 16
 """Nodes in which rows are remembered to be."""
@@ -139,74 +141,201 @@ class _Column:
 
 
 @dataclass(frozen=True, eq=False)
+class Recipe:
+    """How arrays of rows follow from the values, the same wherever these lie; it is sent to workers.
+
+    ``columns``: of the table. ``transform``: to where distances are measured, and the ``measured`` columns there; none
+    where these are the table's. ``nearest`` (k, p): the centers that label rows. ``centers`` (k, p): that costs are by.
+    ``edges``, ``begin``: of bins. ``scale``, ``wide``, ``wide_base``: of costs, see ``core.fixed_costs``; ``cap``: in
+    their place.
+    """
+
+    columns: Columns
+    transform: Callable[[Table], Table] | None = None
+    measured: Columns | None = None
+    objective: Objective = KMEANS
+    nearest: Float64 | None = None
+    centers: Float64 | None = None
+    edges: Float64 | None = None
+    begin: Int64 | None = None
+    scale: float = 1.0
+    wide: bool = True
+    wide_base: bool = True
+    cap: Cap | None = None
+
+
+@dataclass(eq=False)
 class Slice:
-    """The rows ``first`` to ``first + n`` of a fit; each of their arrays is read when it is asked for, once."""
+    """Some rows; each of their arrays is read or worked out when it is asked for, once.
 
-    rows: BatchedRows
-    first: int
+    ``stored``: arrays that lie in files, of which these are the rows from ``first``. ``known``: those at hand.
+    """
+
+    recipe: Recipe
     n: int
+    known: dict[str, Any]
+    stored: Mapping[str, _Column]
+    first: int = 0
 
-    def read(self, column: _Column) -> npt.NDArray[Any]:
-        """Their part of a column."""
-        return column.read(self.first, self.n)
+    def read(self, name: str) -> Any:
+        """See :class:`cutwise.passes.provider.Rows`; also "metric", the values where distances are measured."""
+        if name not in self.known:
+            if name in self.stored:
+                self.known[name] = self.stored[name].read(self.first, self.n)
+            else:
+                self.known |= self._worked_out(name)
+        return self.known[name]
+
+    def _worked_out(self, name: str) -> dict[str, Any]:
+        how: Any = self.recipe
+        if name == "metric":
+            return {name: np.ascontiguousarray(how.transform(self.table).values)}
+        if name in ("weights", "nodes"):
+            return {name: np.zeros(self.n, dtype=np.int32) if name == "nodes" else None}
+        if name == "labels":
+            return {name: how.objective.assign(self.metric.matrix, how.nearest)[0]}
+        if name == "codes":
+            ends = np.empty((2, how.begin[-1]))
+            return {name: core.bin_codes(self.table.matrix, how.edges, how.begin, *ends)}
+        if how.cap is not None:
+            costs = how.cap.costs(how.objective.costs(self.metric.matrix, how.centers), self.weights)
+            return {"excess": costs.excess, "base": costs.base}
+        of_rows = core.fixed_costs(
+            self.metric.matrix, how.centers, how.objective.name, how.scale, self.weights, how.wide, how.wide_base
+        )
+        return dict(zip(("excess", "base", "sums", "magnitude"), of_rows, strict=True))
 
     @cached_property
     def table(self) -> Table:
         """In the columns that are cut."""
-        columns = self.rows.columns
-        return Table(self.read(self.rows.values), columns.names, columns.has_names, columns.kinds)
+        return self._table("values", self.recipe.columns)
 
     @cached_property
     def metric(self) -> Table:
         """Where distances are measured."""
-        rows = self.rows
-        return self.table if rows.measured is None else replace(rows.measured, values=self.read(rows.metric))
+        measured = self.recipe.measured
+        return self.table if measured is None else self._table("metric", measured)
 
-    @cached_property
+    def _table(self, name: str, columns: Columns) -> Table:
+        return Table(self.read(name), columns.names, columns.has_names, columns.kinds)
+
+    @property
     def weights(self) -> Int64 | None:
         """None where each counts once."""
-        return None if self.rows.weights is None else self.read(self.rows.weights)
+        weights: Int64 | None = self.read("weights")
+        return weights
 
-    @cached_property
+    @property
     def labels(self) -> Int32:
         """Their reference clusters."""
-        return self.read(self.rows.labels)
+        labels: Int32 = self.read("labels")
+        return labels
+
+
+class _Seen:
+    """What one pass says of all rows: how many there are, their range, their labels and a sample."""
+
+    def __init__(self, weights: str | None, y: str | None, n_clusters: int) -> None:
+        self.weights, self.y, self.n_clusters = weights, y, n_clusters
+        self.like: tuple[Columns, np.dtype[Any], str | None] | None = None
+        self.n_rows = self.total = self.n_left = self.left_total = 0
+        self.is_one, self.sample, self.fingerprint = True, Smallest(0), np.zeros(1, dtype=np.int64)
+        self.classes = list[npt.NDArray[np.generic]]()
+        self.extents = self.of_noise = np.empty((0, 0))
+
+    def add(self, part: Part) -> None:
+        """See a batch."""
+        table, x = part.table, part.values
+        self._compare((table.columns, table.values.dtype, table.library))
+        self.n_rows, self.total = self.n_rows + len(x), self.total + int(part.weights.sum())
+        self.n_left, self.left_total = self.n_left + len(part.left_out), self.left_total + int(part.left_weights.sum())
+        self.is_one = self.is_one and bool((part.weights == 1).all())
+        self.classes.append(part.classes)
+        if (noise := part.left_weights > 0).any():
+            self.of_noise = _extents(np.concatenate([self.of_noise, _extents(part.left_out[noise])]))
+        if len(x):
+            self.extents = _extents(np.concatenate([self.extents, _extents(x)]))
+            hashes = core.row_hashes(core.as_matrix(x), 1)
+            self.sample.add(hashes, hashes, x, part.weights)
+            self.fingerprint = self.fingerprint + _fingerprint(hashes)
+
+    def _compare(self, like: tuple[Columns, np.dtype[Any], str | None]) -> None:
+        if self.like is None:
+            self.like, d = like, len(like[0].names)
+            self.extents = self.of_noise = np.empty((0, d))
+            self.sample.size = sample_sizes(self.n_clusters, d)[1] + 1  # one more says that these are not all
+        elif self.like[:2] != like[:2]:
+            (first, own), (other, another) = self.like[:2], like[:2]
+            raise InvalidInputError(
+                f"The batches of X differ: the first has columns {first.names} of {own}, another {other.names} of "
+                f"{another}. Give all the same names and types."
+            )
+
+    def merge(self, other: _Seen) -> _Seen:
+        """Those of both."""
+        if other.like is not None:
+            self._compare(other.like)
+            for name in ("n_rows", "total", "n_left", "left_total", "classes", "fingerprint"):
+                setattr(self, name, getattr(self, name) + getattr(other, name))
+            self.is_one, self.sample = self.is_one and other.is_one, self.sample.merge(other.sample)
+            for name in ("extents", "of_noise"):
+                both = np.concatenate([getattr(self, name), getattr(other, name)])
+                setattr(self, name, _extents(both) if len(both) else both)
+        return self
+
+    def check(self) -> None:
+        """Refuse what no tree is grown from."""
+        if self.y is not None and self.like is not None and not self.n_rows:
+            raise InvalidInputError(
+                f"Every label in y={self.y!r} is -1, which means noise, or of a row without weight: there is no "
+                "cluster. Give at least one row another label."
+            )
+        if not self.n_rows:
+            raise InvalidInputError("X has no rows of positive weight. Give at least one.")
+        if self.total > MAX_WEIGHT:
+            raise InvalidInputError(f"The weights add up to {self.total}, and tables in batches take 2**31 at most.")
+
+    @property
+    def size(self) -> int:
+        """Bytes of the values."""
+        return (self.n_rows + self.n_left) * self.extents.shape[1] * (0 if self.like is None else self.like[1].itemsize)
 
 
 @dataclass(eq=False)
 class BatchedRows:
     """The n rows of positive weight of a fit.
 
-    ``values``, ``weights``: where they lie; ``metric``: the same rows where distances are measured. ``left_out``,
-    ``left_weights``: rows without weight, and those that are noise, with theirs. ``columns``: of the table,
-    ``library``: of its batches. ``total_weight``: of all rows. ``labels``, ``classes``: codes, and what they stand
-    for where a column of labels was given. ``extents`` (2, d): the least and the largest values; ``metric_sizes``:
-    the largest absolute ones of ``metric``. ``sample``, ``sample_weights``: the distinct rows of the smallest hashes
-    of what they hold, in that order, and what they weigh: by these bins are planned, and better trees are searched;
-    ``measured``: the sample where distances are measured, if that is another place. ``n_passes``: how often rows were
-    gone over.
+    ``stored``: where their arrays lie, by name; ``left_out``, ``left_weights``: rows without weight, and those that are
+    noise, with theirs. ``recipe``: what follows from them. ``classes``: what labels stand for, where a column of labels
+    was given. ``seen``: by the first pass. ``extents`` (2, d): the least and the largest values; ``metric_sizes``: the
+    largest absolute ones where distances are measured. ``sample``, ``sample_weights``: the distinct rows of the
+    smallest hashes of what they hold, in that order, and what they weigh: by these bins are planned, and better trees
+    are searched; ``example``: the same as a table; ``measured``: where distances are measured, if that is another
+    place. ``engine``: whose workers add up, where rows stay there. ``n_passes``: how often rows were gone over.
     """
 
     copies: Copies
-    columns: Columns
-    library: str | None
-    n_rows: int
-    values: _Column
-    metric: _Column
-    metric_sizes: Float64
+    seen: _Seen
+    stored: dict[str, _Column]
     left_out: _Column
     left_weights: _Column
-    weights: _Column | None
-    labels: _Column
     classes: npt.NDArray[np.generic] | None
-    total_weight: int
-    extents: Float64
-    extents_with_noise: Float64
-    sample: Float64
-    sample_weights: Int64
     say: Callable[[str], None]
+    engine: Callable[..., Any] | None = None
     n_passes: int = 1
     measured: Table | None = None
+
+    def __post_init__(self) -> None:
+        seen = self.seen
+        assert seen.like is not None
+        self.columns, self.dtype, self.library = seen.like
+        self.n_rows, self.total_weight = seen.n_rows, seen.total
+        self.extents, self.metric_sizes = seen.extents, np.abs(seen.extents).max(axis=0)
+        self.extents_with_noise = _extents(np.concatenate([seen.extents, seen.of_noise]))
+        self.sample, self.sample_weights = seen.sample.values.astype(np.float64), seen.sample.weights
+        columns = self.columns
+        self.example = Table(seen.sample.values, columns.names, columns.has_names, columns.kinds, self.library)
+        self.recipe = Recipe(columns)
 
     @classmethod
     def read(
@@ -218,119 +347,123 @@ class BatchedRows:
         y: str | None = None,
         n_clusters: int = 1,
     ) -> BatchedRows:
-        """Copy the rows of a source; errors as of tables in memory. ``weights``, ``y``: columns of it."""
-        values, weight, left_out, left_weights = (
-            _Column(copies.folder / name) for name in ("values", "weights", "left_out", "left_weights")
-        )
-        noisy = list[Float64]()
-        labels = _Labels(_Column(copies.folder / "labels"))
-        first: Table | None = None
-        n_rows = total = 0
-        extents, is_one = np.empty((0, 0)), True
-        sample = Smallest(0)
-        for batch in lazy.batches():
-            tell(f"reading the table: {n_rows:,} rows")
-            given: Any = None
-            if y is not None:
-                batch, given = pop_column(batch, y, "y")
-            table, own = _checked(batch, weights)
-            if first is None:
-                first, extents = table, np.empty((0, table.n_columns))
-            if (table.names, table.kinds, table.values.dtype) != (first.names, first.kinds, first.values.dtype):
-                raise InvalidInputError(
-                    f"The batches of X differ: the first has columns {first.names} of {first.values.dtype}, another "
-                    f"{table.names} of {table.values.dtype}. Give all the same names and types."
-                )
-            x = table.values
-            counts = np.ones(len(x), dtype=np.int64) if own is None else own.astype(np.int64)
-            taken = counts > 0
-            if y is not None:
-                codes = labels.codes_of(given, taken)
-                taken = codes >= 0
-                labels.column.append(codes[taken])
-            if not taken.all():
-                left_out.append(x[~taken])
-                left_weights.append(counts[~taken])
-                if (noise := counts[~taken] > 0).any():
-                    noisy.append(_extents(x[~taken][noise]))
-                x, counts = x[taken], counts[taken]
-            if not len(x):
-                continue
-            extents = _extents(np.concatenate([extents, _extents(x)]))
-            x = np.ascontiguousarray(x)
-            values.append(x)
-            if own is not None:
-                weight.append(counts)
-                is_one = is_one and bool((counts == 1).all())
-            total += int(counts.sum())
-            n_rows += len(x)
-            sample.size = sample_sizes(n_clusters, x.shape[1])[1] + 1  # one more says that these are not all
-            hashes = core.row_hashes(core.as_matrix(x), 1)
-            sample.add(hashes, hashes, x, counts)
-        if y is not None and first is not None and not labels.column.n:
-            raise InvalidInputError(
-                f"Every label in y={y!r} is -1, which means noise, or of a row without weight: there is no cluster. "
-                "Give at least one row another label."
+        """Copy the rows of a source, or leave them with an engine that has many; ``weights``, ``y``: columns of it."""
+        if lazy.engine is not None:
+            seen = total_by(
+                lazy.engine, _Seen(weights, y, n_clusters), _Seen.add, partial(Part.read, weights=weights, y=y)
             )
-        if first is None or n_rows == 0:
-            raise InvalidInputError("X has no rows of positive weight. Give at least one.")
-        if total > MAX_WEIGHT:
-            raise InvalidInputError(f"The weights add up to {total}, and tables in batches take 2**31 at most.")
-        say(f"{n_rows:,} rows read")
-        return cls(
-            copies,
-            first.columns,
-            first.library,
-            n_rows,
-            values,
-            values,
-            np.abs(extents).max(axis=0),
-            left_out,
-            left_weights,
-            None if weights is None or is_one else weight,
-            labels.column,
-            labels.finish() if y is not None else None,
-            total,
-            extents,
-            _extents(np.concatenate([extents, *noisy])),
-            sample.values.astype(np.float64),
-            sample.weights,
-            say,
-        )
+            seen.check()
+            if seen.size > COPIED_BYTES:
+                say(f"{seen.n_rows:,} rows seen")
+                classes = None if y is None else np.unique(np.concatenate(seen.classes))
+                nothing = _Column(copies.folder / "nothing")
+                return cls(copies, seen, {}, nothing, nothing, classes, say, lazy.engine)
+        stored = {name: _Column(copies.folder / name) for name in ("values", "weights", "labels")}
+        left_out, left_weights = (_Column(copies.folder / name) for name in ("left_out", "left_weights"))
+        seen, known = _Seen(weights, y, n_clusters), _Codes()
+        for batch in lazy.batches():
+            tell(f"reading the table: {seen.n_rows:,} rows")
+            part = Part.read(batch, weights, y)
+            seen.add(part)
+            if len(part.left_out):
+                left_out.append(part.left_out)
+                left_weights.append(part.left_weights)
+            if len(part.values):
+                stored["values"].append(part.values)
+                stored["weights"].append(part.weights)
+                stored["labels"].append(known.codes_of(part))
+        seen.check()
+        if seen.is_one:
+            del stored["weights"]
+        if y is None:
+            del stored["labels"]
+        say(f"{seen.n_rows:,} rows read")
+        rows = cls(copies, seen, stored, left_out, left_weights, None, say)
+        if y is not None:
+            rows.classes, stored["labels"].renamed = known.in_order()
+        return rows
 
     def measure_in(self, transform: Callable[[Table], Table]) -> None:
         """Measure distances in what a transformer makes of rows."""
-        sample = replace(self.first.table, values=self.sample.astype(self.values.dtype))
-        self.measured = transform(sample)  # until all rows are
-        self.metric, self.metric_sizes = _Column(self.folder / "metric"), np.zeros(self.measured.n_columns)
-        for rows in self.slices("the preprocessor's output"):
-            made = np.ascontiguousarray(transform(rows.table).values)
-            self.metric.append(made)
-            self.metric_sizes = np.maximum(self.metric_sizes, np.abs(made.astype(np.float64)).max(axis=0))
+        self.measured = transform(self.example)
+        self.recipe = replace(self.recipe, transform=transform, measured=self.measured.columns)
+        sizes = self.go_over(
+            "the preprocessor's output",
+            Total(np.maximum),
+            lambda found, rows: found.see([np.abs(rows.read("metric").astype(np.float64)).max(axis=0)]),
+            "metric",
+        )
+        self.metric_sizes = sizes.values[0]
 
     @property
     def folder(self) -> Path:
         """With their copies."""
         return self.copies.folder
 
-    @property
-    def first(self) -> Slice:
-        """The first row."""
-        return Slice(self, 0, 1)
-
-    def slices(self, what: str) -> Iterator[Slice]:
-        """All rows, in batches, by one pass."""
-        self.n_passes += 1
-        start, name = time.perf_counter(), f"pass {self.n_passes}, {what}"
+    def slices(
+        self, what: str, recipe: Recipe | None = None, stored: Mapping[str, _Column] | None = None
+    ) -> Iterator[Slice]:
+        """All rows that were copied, in batches, by one pass."""
+        start, name = self._begin(what)
         for first in range(0, self.n_rows, BATCH_ROWS):
             tell(f"{name}: {first:,} of {self.n_rows:,} rows")
-            yield Slice(self, first, min(BATCH_ROWS, self.n_rows - first))
+            n = min(BATCH_ROWS, self.n_rows - first)
+            yield Slice(recipe or self.recipe, n, {}, self.stored if stored is None else stored, first)
+        self._end(start, name)
+
+    def _begin(self, what: str) -> tuple[float, str]:
+        self.n_passes += 1
+        return time.perf_counter(), f"pass {self.n_passes}, {what}"
+
+    def _end(self, start: float, name: str) -> None:
         self.say(f"{name}: {self.n_rows:,} rows, {time.perf_counter() - start:.2f} s")
 
-    def go_over(self, what: str, sums: T, add: Callable[[T, Slice], object]) -> T:
-        """Add all rows to some sums, in batches and in any order, by one pass."""
-        for rows in self.slices(what):
+    def go_over(
+        self,
+        what: str,
+        sums: T,
+        add: Callable[[T, Slice], object],
+        *keep: str,
+        recipe: Recipe | None = None,
+        stored: dict[str, _Column] | None = None,
+    ) -> T:
+        """Add all rows to some sums, in batches and in any order, by one pass; see ``total_by``.
+
+        ``recipe``, ``stored``: in place of those of all rows. ``keep``: arrays to be stored, where rows are copied.
+        """
+        if self.engine is not None:
+            start, name = self._begin(what)
+            tell(name)
+            sums = self._by_workers(recipe, sums, add)
+            self._end(start, name)
+            return sums
+        stored = self.stored if stored is None else stored
+        kept = {name: _Column(self.folder / f"{name}-{self.n_passes}") for name in keep}
+        for rows in self.slices(what, recipe, stored):
             add(sums, rows)
+            for name, column in kept.items():
+                column.append(_narrow(rows.read(name)) if name == "labels" else rows.read(name))
+        stored |= kept
+        return sums
+
+    def _by_workers(
+        self, recipe: Recipe | None, sums: T, add: Callable[[T, Slice], object], *, side: bool = False
+    ) -> T:
+        seen, engine = self.seen, self.engine
+        assert engine is not None
+        read = partial(_slice_of, recipe or self.recipe, seen.weights, seen.y, self.classes, is_one=seen.is_one)
+        sums, now = total_by(engine, (sums, np.zeros(3, dtype=np.int64)), partial(_add_and_count, add, side), read)
+        if now.tolist() != [seen.n_rows, seen.n_left, int(seen.fingerprint[0])]:
+            raise ChangedDataError.between(seen.n_rows + seen.n_left, int(now[:2].sum()))
+        return sums
+
+    def go_over_left_out(self, sums: T, add: Callable[[T, npt.NDArray[Any], Int64], object]) -> T:
+        """The same of the rows that take no part, and their weights: those of noise are not 0."""
+        if self.seen.n_left and self.engine is not None:
+            return self._by_workers(None, sums, lambda sums, rows: add(sums, *rows.known["left_out"]), side=True)
+        for first in range(0, self.left_out.n, BATCH_ROWS):
+            n = min(BATCH_ROWS, self.left_out.n - first)
+            add(sums, self.left_out.read(first, n), self.left_weights.read(first, n))
         return sums
 
     def order_statistics(self, groups_of: Callable[[Slice], Int32], ranks: Int64) -> Float64:
@@ -366,12 +499,6 @@ class BatchedRows:
                 place[at] = place[at] << np.uint64(_DIGIT) | np.uint64(digit)
         return place
 
-    def left_out_rows(self) -> Iterator[tuple[npt.NDArray[Any], Int64]]:
-        """The rows that take no part, batch by batch, and their weights: those of noise are not 0."""
-        for first in range(0, self.left_out.n, BATCH_ROWS):
-            n = min(BATCH_ROWS, self.left_out.n - first)
-            yield self.left_out.read(first, n), self.left_weights.read(first, n)
-
     def label_means(self, *, raw: bool = False) -> Float64:
         """The means of the rows of every label, where distances are measured or in the columns that are cut."""
         assert self.classes is not None
@@ -385,16 +512,15 @@ class BatchedRows:
 
         ``groups_of``: the group of each row and how many groups there are. ``raw``: of the columns that are cut.
         """
-        total: list[Sums] = []
-        for rows in self.slices(what):
+        sizes, total = self._sizes(raw), float(self.total_weight)
+
+        def add(found: Total, rows: Slice) -> None:
             matrix = (rows.table if raw else rows.metric).matrix
-            own = [
-                core.cluster_sums(matrix, groups, n_groups, rows.weights, self._sizes(raw), float(self.total_weight))
-                for groups, n_groups in groups_of(rows)
-            ]
-            added = (tuple(a + b for a, b in zip(*pair, strict=True)) for pair in zip(total, own, strict=True))
-            total = cast("list[Sums]", list(added)) if total else own
-        return total
+            of_ways = (core.cluster_sums(matrix, *way, rows.weights, sizes, total) for way in groups_of(rows))
+            found.see([part for own in of_ways for part in own])
+
+        parts = self.go_over(what, Total(), add).values
+        return [cast("Sums", tuple(parts[i : i + 3])) for i in range(0, len(parts), 3)]
 
     def moments(self, means: Float64 | None = None, *, with_noise: bool = False) -> tuple[float, Float64, Float64]:
         """The weight of the rows, and mean and variance of every column that may be cut, from exact sums.
@@ -402,19 +528,16 @@ class BatchedRows:
         ``means``: where they are known.
         """
         extents, found = self.extents_with_noise if with_noise else self.extents, [] if means is None else [means]
-        weight = self.total_weight + (int(self.left_weights.mapped().sum()) if with_noise else 0)
+        weight = self.total_weight + (self.seen.left_total if with_noise else 0)
         total = float(weight)
         for what in ("means", "variances")[len(found) :]:
             with np.errstate(over="ignore"):  # nan from there on
                 sizes = np.abs(np.square(extents - found[0]) if found else extents).max(axis=0)
-            parts: list[Sums] = []
-            own = ((rows.read(self.values), rows.weights) for rows in self.slices(what))
-            for values, weights in chain(own, self.left_out_rows() if with_noise else ()):
-                with np.errstate(over="ignore"):
-                    apart = np.square(values - found[0]) if found else np.ascontiguousarray(values)
-                one = np.zeros(len(values), dtype=np.int32)
-                parts.append(core.cluster_sums(core.as_matrix(apart), one, 1, weights, sizes, total))
-            high, low, of_all = (np.sum(part, axis=0) for part in zip(*parts, strict=True))
+            add = partial(_add_powers, found[0] if found else None, sizes, total)
+            sums = self.go_over(what, Total(), partial(_add_rows, add))
+            if with_noise:
+                sums = sums.merge(self.go_over_left_out(Total(), add))
+            high, low, of_all = sums.values
             of_columns = core.means_of_sums(high, low, of_all, sizes, total)[0]
             found.append(np.where(np.isfinite(sizes), of_columns, np.nan))
         return total, found[0], found[1]
@@ -425,22 +548,79 @@ class BatchedRows:
 
     def _sizes(self, raw: bool) -> Float64:
         """The largest absolute values, shape (d,)."""
-        return np.abs(self.extents).max(axis=0) if raw else self.metric_sizes
+        sizes: Float64 = np.abs(self.extents).max(axis=0) if raw else self.metric_sizes
+        return sizes
 
     def exact_sums(
-        self, what: str, costs_of: Callable[[Slice], list[Float64]], largest: Sequence[float] = ()
+        self, what: str, costs_of: Callable[[Slice], list[Float64]], largest: Sequence[float] = (), **where: Any
     ) -> list[float]:
-        """The weighted sums of some costs a row, by two passes, or one where the largest of each are known."""
-        for rows in () if largest else self.slices(f"{what}, the largest"):
-            own = [float(costs.max(initial=0.0)) for costs in costs_of(rows)]
-            largest = [max(pair) for pair in zip(largest or own, own, strict=True)]
+        """The weighted sums of some costs a row, by two passes, or one where the largest of each are known.
+
+        ``where``: as of ``go_over``.
+        """
+        if not largest:
+            most = self.go_over(
+                f"{what}, the largest",
+                Total(np.maximum),
+                lambda found, rows: found.see([costs.max(initial=0.0) for costs in costs_of(rows)]),
+                **where,
+            )
+            largest = [float(own) for own in most.values]
         scales = [Scale.of(size, float(self.total_weight)) for size in largest]
-        parts = [(0, 0)] * len(scales)
-        for rows in self.slices(what):
-            for i, (scale, costs) in enumerate(zip(scales, costs_of(rows), strict=True)):
-                high, low = scale.split(costs, rows.weights)
-                parts[i] = parts[i][0] + high, parts[i][1] + low
-        return [scale.total(*part) for scale, part in zip(scales, parts, strict=True)]
+
+        def add(found: Total, rows: Slice) -> None:
+            costs = zip(scales, costs_of(rows), strict=True)
+            found.see([np.array(scale.split(own, rows.weights)) for scale, own in costs])
+
+        parts = self.go_over(what, Total(), add, **where).values
+        return [scale.total(*part.tolist()) for scale, part in zip(scales, parts, strict=True)]
+
+
+def _add_powers(
+    mean: Float64 | None, sizes: Float64, total: float, sums: Total, values: npt.NDArray[Any], weights: Int64 | None
+) -> None:
+    """Sums of values, or of their squared distances from a mean."""
+    with np.errstate(over="ignore"):
+        apart = np.ascontiguousarray(values) if mean is None else np.square(values - mean)
+    one = np.zeros(len(values), dtype=np.int32)
+    sums.see(core.cluster_sums(core.as_matrix(apart), one, 1, weights, sizes, total))
+
+
+def _add_rows(add: Callable[[Total, npt.NDArray[Any], Int64 | None], None], sums: Total, rows: Slice) -> None:
+    add(sums, rows.read("values"), rows.weights)
+
+
+def _slice_of(
+    recipe: Recipe, weights: str | None, y: str | None, classes: npt.NDArray[Any] | None, batch: Any, *, is_one: bool
+) -> Slice:
+    """A batch on a worker, where nothing is stored."""
+    part = Part.read(batch, weights, y)
+    known = {"values": part.values, "left_out": (part.left_out, part.left_weights)}
+    if not is_one:
+        known["weights"] = part.weights
+    if classes is not None:
+        known["labels"] = np.searchsorted(classes, part.classes).astype(np.int32)[part.labels]
+    return Slice(recipe, len(part.values), known, {})
+
+
+def _add_and_count(add: Callable[[Any, Slice], object], side: bool, sums: tuple[Any, Int64], rows: Slice) -> None:
+    """Add rows, and what says whether they are those of the first pass."""
+    values, n_left = rows.read("values"), len(rows.known["left_out"][0])
+    sums[1][:2] += np.array([rows.n, n_left])
+    if rows.n:
+        sums[1][2:] += _fingerprint(core.row_hashes(core.as_matrix(values), 1))
+    if n_left if side else rows.n:
+        add(sums[0], rows)
+
+
+def _fingerprint(hashes: npt.NDArray[np.uint64]) -> Int64:
+    """Their sum modulo 2^64, as an array of one."""
+    found: Int64 = hashes.view(np.int64).sum(keepdims=True)
+    return found
+
+
+def _narrow(labels: Int32) -> npt.NDArray[np.unsignedinteger[Any]]:
+    return labels.astype(np.min_scalar_type(int(labels.max(initial=0))))
 
 
 def _extents(x: npt.NDArray[Any]) -> Float64:
@@ -448,61 +628,26 @@ def _extents(x: npt.NDArray[Any]) -> Float64:
     return np.array([x.min(axis=0), x.max(axis=0)], dtype=np.float64)
 
 
-class _Labels:
+class _Codes:
     """Codes of labels, in the order in which these are met until all are known."""
 
-    def __init__(self, column: _Column) -> None:
-        self.column = column
+    def __init__(self) -> None:
         self._met: list[npt.NDArray[np.generic]] = []
         self._code_of: dict[Any, int] = {}
 
-    def codes_of(self, given: Any, counts: npt.NDArray[np.bool_]) -> Int32:
-        """The labels of a batch; -1 where they are noise, or do not count."""
-        labels = read_labels(given[counts], int(counts.sum()), is_part=True)
-        self._met.append(labels.classes)
-        codes = [self._code_of.setdefault(label, len(self._code_of)) for label in labels.classes.tolist()]
-        found = np.full(len(counts), -1, dtype=np.int32)
-        found[counts] = np.array([*codes, -1], dtype=np.int32)[labels.codes]
-        return found
+    def codes_of(self, part: Part) -> Int32:
+        """The labels of the rows of a batch that take part."""
+        self._met.append(part.classes)
+        codes = [self._code_of.setdefault(label, len(self._code_of)) for label in part.classes.tolist()]
+        return np.array([*codes, 0], dtype=np.int32)[part.labels]
 
-    def finish(self) -> npt.NDArray[np.generic]:
-        """The labels in increasing order, which their codes are in from here on."""
+    def in_order(self) -> tuple[npt.NDArray[np.generic], Int32]:
+        """The labels in increasing order, and the place of every code among them."""
         classes: npt.NDArray[np.generic] = np.unique(np.concatenate(self._met))
-        self.column.renamed = np.empty(len(classes), dtype=np.int32)
+        place = np.empty(len(classes), dtype=np.int32)
         for code, label in enumerate(classes.tolist()):
-            self.column.renamed[self._code_of[label]] = code
-        return classes
-
-
-_STEPS = (
-    "leave out rows with gaps (X.drop_nulls() in polars, X.dropna() in Spark and Dask), fill these, or fit a sample.",
-    'take columns of numbers (X.select("age", "income") in polars and Spark, X[["age", "income"]] in Dask), or fit a '
-    "sample.",
-)
-
-
-def _checked(batch: Any, weights: str | None) -> tuple[Table, Float64 | None]:
-    """A batch as a table of numbers, and its weights."""
-    own: Any = None
-    if weights is not None:
-        batch, own = pop_column(batch, weights, "sample_weight")
-        if np.asarray(own).dtype.kind in "fiub" and not np.asarray(own).any():
-            own = np.zeros(len(own))  # other batches have rows that count
-        else:
-            own = read_weights(own, len(own))
-        if not (own == np.rint(own)).all():
-            raise InvalidInputError(
-                f"sample_weight={weights!r} holds fractions, and tables in batches take whole numbers: how often a row "
-                "counts. Multiply them, and round."
-            )
-    try:
-        table = read_table(batch)
-    except (NotFiniteError, NotNumericError) as error:
-        raise type(error)(
-            f"{error}\nX comes in batches, and rows are counted within one. Tables in batches hold complete numbers, a "
-            f"sample in memory may hold other columns too: {_STEPS[isinstance(error, NotNumericError)]}"
-        ) from error
-    return table, own
+            place[self._code_of[label]] = code
+        return classes, place
 
 
 class PreparedRows:
@@ -515,54 +660,65 @@ class PreparedRows:
     def __init__(self, rows: BatchedRows, centers: Float64, coordinates: Float64, objective: Objective) -> None:
         self.rows, self.centers, self.coordinates, self.objective = rows, centers, coordinates, objective
         self.kinds, self.n_clusters = rows.columns.kinds, len(centers)
-        self._edges, self.begin = _plan_bins(rows.sample, coordinates)
-        self.low, self.high = np.full((2, self.begin[-1]), [[math.inf], [-math.inf]])
-        self._codes = _Column(rows.folder / "codes")
-        self._measure("")
+        self.most_bytes = MOST_BYTES if rows.engine is None else SENT_BYTES
+        edges, self.begin = _plan_bins(rows.sample, coordinates)
+        self.recipe = replace(
+            rows.recipe, objective=objective, nearest=centers, centers=centers, edges=edges, begin=self.begin
+        )
+        self._stored, self._owner = dict(rows.stored), object()
+        self._measure("codes", *([] if rows.classes is not None else ["labels"]))
 
-    def _measure(self, prefix: str) -> None:
-        """Label all rows, and work out their costs in fixed point; ``prefix``: of what is kept of them."""
-        self._excess, self._base = (_Column(self.rows.folder / f"{prefix}{name}") for name in ("excess", "base"))
-        self._nodes = _Column(self.rows.folder / f"nodes-{self.rows.n_passes}")  # shared with no other costs
-        self._nodes.renamed = np.arange(MOST_NODES, dtype=np.int32)
-        self._owner: object = None  # of the nodes that rows were in
-        all_rows, centers, objective = self.rows, self.centers, self.objective
-        largest = largest_own = self._largest_cost = 0.0
-        is_new = not self._codes.path.exists()
-        for rows in all_rows.slices("nearest centers"):
+    @property
+    def where(self) -> dict[str, Any]:
+        """How passes find labels and costs of rows; see ``BatchedRows.go_over``."""
+        return {"recipe": self.recipe, "stored": self._stored}
+
+    def _measure(self, *keep: str) -> None:
+        """Label all rows, and work out their costs in fixed point; ``keep``: what else is not known yet."""
+        all_rows, centers, objective, begin = self.rows, self.centers, self.objective, self.begin
+
+        def look(found: tuple[Total, Total], rows: Slice) -> None:
             labels, own, excess, _ = objective.assign(rows.metric.matrix, centers)
-            if is_new and all_rows.classes is None:
-                all_rows.labels.append(labels.astype(np.min_scalar_type(len(centers))))
-                all_rows.labels.renamed = np.arange(len(centers), dtype=np.int32)
-            if is_new:
-                self._codes.append(core.bin_codes(rows.table.matrix, self._edges, self.begin, self.low, self.high))
-            largest, largest_own = float(np.maximum(largest, excess)), max(largest_own, float(own.max()))
-            self._largest_cost = max(self._largest_cost, float(self._label_costs(rows)[0].max()))
+            if "labels" in keep:
+                rows.known["labels"] = labels
+            of_label = objective.label_costs(rows.metric.matrix, centers, rows.labels)
+            found[0].see([np.float64(excess), own.max(), of_label.max()])
+            if "codes" in keep:
+                low, high = np.full((2, begin[-1]), [[math.inf], [-math.inf]])
+                edges = rows.recipe.edges
+                assert edges is not None
+                rows.known["codes"] = core.bin_codes(rows.table.matrix, edges, begin, low, high)
+                found[1].see([low, -high])
+
+        sizes, ends = all_rows.go_over(
+            "nearest centers", (Total(np.maximum), Total(np.minimum)), look, *keep, **self.where
+        )
+        largest, largest_own, self._largest_cost = map(float, sizes.values)
+        if ends.values:
+            self.low, self.high = ends.values[0], -ends.values[1]
         check_squares(max(largest_own, self._largest_cost) + largest, objective, self._apart)
 
         def kernel(*, scale: float, wide: bool, wide_base: bool) -> tuple[Int64, Int64, Int64, int]:
-            sums, of_base, magnitude = np.zeros(len(centers), dtype=np.int64), 0, 0
+            self.recipe = replace(self.recipe, scale=scale, wide=wide, wide_base=wide_base)
             self._forget_costs()
-            for rows in all_rows.slices("costs"):
-                excess, base, own_sums, own_magnitude = core.fixed_costs(
-                    rows.metric.matrix, centers, objective.name, scale, rows.weights, wide, wide_base
-                )
-                self._excess.append(excess)
-                self._base.append(base)
-                sums, of_base = sums + own_sums, of_base + int(base.sum(dtype=np.int64))
-                magnitude += own_magnitude
-            return np.empty(0, dtype=np.int64), np.array([of_base]), sums, magnitude
+            found = all_rows.go_over("costs", Total(), _add_cost_sums, "excess", "base", **self.where)
+            sums, of_base, magnitude = found.values
+            return np.empty(0, dtype=np.int64), np.array([of_base]), sums, int(magnitude)
 
-        total, is_weighted = all_rows.total_weight, all_rows.weights is not None
+        total, is_weighted = all_rows.total_weight, all_rows.seen.is_one is False
         costs, magnitude = fixed_costs_by(kernel, largest_own, largest, total, len(centers), is_weighted)
         if len(centers) > 1 and magnitude < ENOUGH_BITS:
             self._cap(costs.scale)
+        if all_rows.engine is None:
+            nodes = self._stored["nodes"] = _Column(all_rows.folder / f"nodes-{all_rows.n_passes}")
+            nodes.renamed = np.arange(MOST_NODES, dtype=np.int32)
 
     def priced_by(self, centers: Float64) -> PreparedRows:
-        """The same rows and labels with costs by other centers, for as long as none others are asked for."""
+        """The same rows and labels with costs by other centers."""
         other = copy(self)
-        other.centers = centers
-        other._measure("other_")
+        other.centers, other.recipe = centers, replace(self.recipe, centers=centers, cap=None)
+        other._stored = {name: column for name, column in self._stored.items() if name not in ("excess", "base")}
+        other._measure()
         return other
 
     @property
@@ -574,67 +730,65 @@ class PreparedRows:
         return table, matrix if rows.measured is None else rows.measured.matrix
 
     def _forget_costs(self) -> None:
-        for column in (self._excess, self._base):
-            column.path.unlink(missing_ok=True)
-
-    def _exact(self, rows: Slice) -> Float64:
-        return self.objective.costs(rows.metric.matrix, self.centers)
+        for name in {"excess", "base"} & self._stored.keys():
+            self._stored.pop(name).path.unlink()
 
     def _cap(self, scale: float) -> None:
         """Cap the costs where far rows would take all digits: 8 bytes a row, for a median of all rows."""
-        slices = self.rows.slices
-        second = np.concatenate([second_excess(self._exact(rows)) for rows in slices("second nearest centers")])
-        weights = None if self.rows.weights is None else self.rows.weights.read(0, self.rows.n_rows)
-        cap = find_cap(second, scale, self.rows.total_weight, weights)
-        if cap is None:
-            return
-        self._forget_costs()
-        for rows in slices("costs, capped"):
-            costs = cap.costs(self._exact(rows), rows.weights)
-            self._excess.append(costs.excess)
-            self._base.append(costs.base)
+        objective, centers = self.objective, self.centers
+
+        def add(found: list[Any], rows: Slice) -> None:
+            weights = np.ones(rows.n, dtype=np.int64) if rows.weights is None else rows.weights
+            found += [second_excess(objective.costs(rows.metric.matrix, centers)), weights]
+
+        found = self.rows.go_over("second nearest centers", Gathered(), add)
+        cap = find_cap(np.concatenate(found[::2]), scale, self.rows.total_weight, np.concatenate(found[1::2]))
+        if cap is not None:
+            self.recipe = replace(self.recipe, cap=cap)
+            self._forget_costs()
+            self.rows.go_over("costs, capped", [], _nothing, "excess", "base", **self.where)
 
     @property
     def cost(self) -> float:
         """What all rows cost by the centers of their labels, by a pass."""
-        return self.rows.exact_sums("cost of the clusters", self._label_costs, [self._largest_cost])[0]
+        costs_of = partial(_label_costs, self.objective, self.centers)
+        return self.rows.exact_sums("cost of the clusters", costs_of, [self._largest_cost], **self.where)[0]
 
     def _apart(self) -> float:
-        slices = self.rows.slices("distances")
-        return max(float(KMEDIANS.label_costs(s.metric.matrix, self.centers, s.labels).max()) for s in slices)
+        costs_of = partial(_label_costs, KMEDIANS, self.centers)
+        found = self.rows.go_over(
+            "distances", Total(np.maximum), lambda found, rows: found.see([costs_of(rows)[0].max()]), **self.where
+        )
+        return float(found.values[0])
 
-    def _label_costs(self, rows: Slice) -> list[Float64]:
-        return [self.objective.label_costs(rows.metric.matrix, self.centers, rows.labels)]
-
-    def passed(self, what: str, owner: object) -> Iterator[Rows]:
+    def go_over(self, what: str, owner: object, sums: T, add: Callable[[T, Rows], object]) -> T:
         """See :class:`cutwise.passes.provider.Source`."""
+        if self.rows.engine is not None:
+            return self.rows.go_over(what, sums, add, recipe=self.recipe)
         is_known, self._owner = self._owner is owner, owner
-        columns = {
-            "values": self.rows.values, "codes": self._codes, "labels": self.rows.labels, "base": self._base,
-            "excess": self._excess, "weights": self.rows.weights, "nodes": self._nodes,
-        }  # fmt: skip
-        for rows in self.rows.slices(what):
-            batch = _Batch(columns, rows, {} if is_known else {"nodes": np.zeros(rows.n, dtype=np.int32)})
-            yield batch
-            if batch.read("nodes").max() < MOST_NODES:
-                self._nodes.write(rows.first, batch.read("nodes").astype(np.uint16))
+        for rows in self.rows.slices(what, **self.where):
+            if not is_known:
+                rows.known["nodes"] = np.zeros(rows.n, dtype=np.int32)
+            add(sums, rows)
+            if rows.read("nodes").max() < MOST_NODES:
+                self._stored["nodes"].write(rows.first, rows.read("nodes").astype(np.uint16))
             else:
                 self._owner = None  # forgotten
+        return sums
 
 
-@dataclass(frozen=True)
-class _Batch:
-    """See :class:`cutwise.passes.provider.Rows`."""
+def _label_costs(objective: Objective, centers: Float64, rows: Slice) -> list[Float64]:
+    return [objective.label_costs(rows.metric.matrix, centers, rows.labels)]
 
-    columns: dict[str, _Column | None]
-    rows: Slice
-    known: dict[str, Any]
 
-    def read(self, name: str) -> Any:
-        if name not in self.known:
-            column = self.columns[name]
-            self.known[name] = None if column is None else self.rows.read(column)
-        return self.known[name]
+def _add_cost_sums(found: Total, rows: Slice) -> None:
+    of_base = rows.read("base").sum(dtype=np.int64)
+    rows.read("excess")
+    found.see([rows.known["sums"], of_base, np.int64(rows.known["magnitude"])])
+
+
+def _nothing(found: object, rows: Slice) -> None:
+    """Rows are only kept."""
 
 
 def _plan_bins(sample: Float64, centers: Float64) -> tuple[Float64, Int64]:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError, did_you_mean, listed
+from cutwise.exceptions import (
+    InvalidInputError,
+    MissingDependencyError,
+    NotFiniteError,
+    NotNumericError,
+    UnsupportedInputError,
+    did_you_mean,
+    listed,
+)
 from cutwise.table.convert import Frame, as_frame, is_annotated
-from cutwise.table.intake import read_weights
-from cutwise.table.table import Columns
+from cutwise.table.intake import read_table, read_weights
+from cutwise.table.labels import read_labels
+from cutwise.table.table import Columns, Table
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .sums import T, Weights, exact_total
+from .sums import Float64, Int32, Int64, T, Weights, exact_total
 
 BATCH_ROWS = 1 << 16
 """Rows that are read at a time where the engine lets one choose."""
@@ -93,13 +103,15 @@ class LazyTable:
 
     ``native``: what the user has. ``names``: of its columns; None where only the batches know. ``mapped``: what a
     function says of every batch, worked out where that lies if the engine can. ``with_column``: the same kind of object
-    with one column, of what a tree says of every row.
+    with one column, of what a tree says of every row. ``engine``: what a function says of the batches of each part, put
+    together by another of two arguments, all by workers.
     """
 
     native: Any
     names: tuple[str, ...] | None
     mapped: Callable[[Callable[[Any], Any]], Iterator[Any]]
     with_column: Callable[[TreeColumn], Any]
+    engine: Callable[[Callable[[Iterable[Any]], Any], Callable[[Any, Any], Any]], Any] | None = None
 
     def batches(self) -> Iterator[Any]:
         """All rows, once."""
@@ -107,7 +119,7 @@ class LazyTable:
 
     def read_by(self, read: Callable[[Any], Any]) -> LazyTable:
         """The same rows as a function reads each batch."""
-        return replace(self, mapped=lambda work: (work(read(batch)) for batch in self.batches()))
+        return replace(self, engine=None, mapped=lambda work: (work(read(batch)) for batch in self.batches()))
 
 
 def _itself(batch: Any) -> Any:
@@ -166,7 +178,11 @@ def as_lazy(X: Any) -> LazyTable | None:
         )
     if library == "pyspark" and kind == "DataFrame" and hasattr(X, "mapInArrow"):
         return LazyTable(
-            X, tuple(X.columns), lambda work: map(work, _spark_batches(X)), lambda column: _selected(X, column)
+            X,
+            tuple(X.columns),
+            lambda work: map(work, _spark_batches(X)),
+            lambda column: _selected(X, column),
+            partial(_spark_total, X),
         )
     if library == "dask" and kind == "DataFrame":
         return LazyTable(
@@ -174,6 +190,7 @@ def as_lazy(X: Any) -> LazyTable | None:
             tuple(str(name) for name in X.columns),
             lambda work: _dask_results(X, work),
             lambda column: _partitions(X, column),
+            partial(_dask_total, X),
         )
     return None
 
@@ -234,6 +251,44 @@ def _spark_batches(X: Any) -> Iterator[Any]:
     numbered = X.toDF(*map(str, range(len(names))))  # mapInArrow parses names: one with a dot is a field to it
     for row in numbered.mapInArrow(written, "batch binary").toLocalIterator():
         yield from (batch.rename_columns(names) for batch in pa.ipc.open_stream(row[0]) if batch.num_rows)
+
+
+def _spark_total(X: Any, work: Callable[[Iterable[Any]], T], merge: Callable[[T, T], T]) -> T:
+    """What a function says of every partition, put together by one more task: a single row comes here."""
+    _pyarrow("A Spark frame")
+    names = list(X.columns)
+
+    def of_part(batches: Iterator[Any]) -> Iterator[Any]:
+        yield _pickled(work(batch.rename_columns(names) for batch in batches if batch.num_rows))
+
+    def of_all(batches: Iterator[Any]) -> Iterator[Any]:
+        parts = (pickle.loads(value.as_py()) for batch in batches for value in batch.column(0))
+        yield _pickled(reduce(merge, parts))
+
+    parts = X.toDF(*map(str, range(len(names)))).mapInArrow(of_part, "state binary")
+    ((total,),) = parts.repartition(1).mapInArrow(of_all, "state binary").collect()
+    found: T = pickle.loads(total)
+    return found
+
+
+def _pickled(state: object) -> Any:
+    import pyarrow as pa
+
+    return pa.record_batch([pa.array([pickle.dumps(state)], pa.binary())], ["state"])
+
+
+def _dask_total(X: Any, work: Callable[[Iterable[Any]], T], merge: Callable[[T, T], T]) -> T:
+    """The same by Dask, a few parts at a time."""
+    dask: Any = import_module("dask")  # not typed
+    of_part, of_some = (
+        dask.delayed(lambda part: work([part] if len(part) else [])),
+        dask.delayed(partial(reduce, merge)),
+    )
+    parts = [of_part(part) for part in X.to_delayed()]
+    while len(parts) > 1:
+        parts = [of_some(parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]
+    found: T = parts[0].compute()
+    return found
 
 
 def _selected(X: Any, column: TreeColumn) -> Any:
@@ -309,6 +364,68 @@ def pop_column(X: Any, name: str, what: str) -> tuple[Any, npt.NDArray[np.generi
             + (f"Its columns are {listed(known, most=20)}." if known else "X has no column names: give an array.")
         )
     return X if is_annotated(X) else frame.drop(name).to_native(), frame[name].to_numpy()
+
+
+class Part(NamedTuple):
+    """A batch as it was read: rows that take part, and those that do not, with weights; labels by number."""
+
+    table: Table
+    values: npt.NDArray[Any]
+    weights: Int64
+    left_out: npt.NDArray[Any]
+    left_weights: Int64
+    classes: npt.NDArray[np.generic]
+    labels: Int32
+
+    @classmethod
+    def read(cls, batch: Any, weights: str | None, y: str | None) -> Part:
+        """Errors as of tables in memory; ``weights``, ``y``: columns."""
+        given: Any = None
+        classes: npt.NDArray[np.generic] = np.empty(0)
+        if y is not None:
+            batch, given = pop_column(batch, y, "y")
+        table, own = _checked(batch, weights)
+        x = table.values
+        counts = np.ones(len(x), dtype=np.int64) if own is None else own.astype(np.int64)
+        taken, codes = counts > 0, np.zeros(len(x), dtype=np.int32)
+        if given is not None:
+            read = read_labels(given[taken], int(taken.sum()), is_part=True)
+            classes, codes[taken] = read.classes, read.codes
+            taken &= codes >= 0
+        return cls(
+            table, np.ascontiguousarray(x[taken]), counts[taken], x[~taken], counts[~taken], classes, codes[taken]
+        )
+
+
+_STEPS = (
+    "leave out rows with gaps (X.drop_nulls() in polars, X.dropna() in Spark and Dask), fill these, or fit a sample.",
+    'take columns of numbers (X.select("age", "income") in polars and Spark, X[["age", "income"]] in Dask), or fit a '
+    "sample.",
+)
+
+
+def _checked(batch: Any, weights: str | None) -> tuple[Table, Float64 | None]:
+    """A batch as a table of numbers, and its weights."""
+    own: Any = None
+    if weights is not None:
+        batch, own = pop_column(batch, weights, "sample_weight")
+        if np.asarray(own).dtype.kind in "fiub" and not np.asarray(own).any():
+            own = np.zeros(len(own))  # other batches have rows that count
+        else:
+            own = read_weights(own, len(own))
+        if not (own == np.rint(own)).all():
+            raise InvalidInputError(
+                f"sample_weight={weights!r} holds fractions, and tables in batches take whole numbers: how often a row "
+                "counts. Multiply them, and round."
+            )
+    try:
+        table = read_table(batch)
+    except (NotFiniteError, NotNumericError) as error:
+        raise type(error)(
+            f"{error}\nX comes in batches, and rows are counted within one. Tables in batches hold complete numbers, a "
+            f"sample in memory may hold other columns too: {_STEPS[isinstance(error, NotNumericError)]}"
+        ) from error
+    return table, own
 
 
 def pop_labels(X: Any, y: Any) -> tuple[Any, Any]:

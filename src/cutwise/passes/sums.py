@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, field
 from functools import partial, reduce
+from importlib.metadata import version
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.exceptions import ChangedDataError, InvalidInputError
+from cutwise.exceptions import ChangedDataError, CutwiseError, InvalidInputError, UnsupportedInputError
 
 Float64 = npt.NDArray[np.float64]
 
@@ -98,6 +100,29 @@ class Opened:
         return cls(which[first], part[first], *ends, sums)
 
 
+class Tallies:
+    """What ranges hold, from batches."""
+
+    def __init__(self) -> None:
+        self._found: list[Opened] = []
+
+    def add(self, opened: Opened, most: int) -> None:
+        """Further parts; those at hand are put together where they are more than ``most``."""
+        self._found.append(opened)
+        if sum(len(own.low) for own in self._found) > most:
+            self._found = [Opened.merged(self._found)]
+
+    def merge(self, other: Tallies) -> Tallies:
+        """Those of both."""
+        self._found += other._found
+        self._found = [Opened.merged(self._found)] if self._found else []
+        return self
+
+    def merged(self) -> Opened:
+        """All of them."""
+        return Opened.merged(self._found)
+
+
 class Smallest:
     """Distinct rows of the smallest keys, and what they weigh; a key follows from what a row holds.
 
@@ -123,6 +148,14 @@ class Smallest:
         if self._n_waiting > self.size // 2:
             self._merge()
 
+    def merge(self, other: Smallest) -> Smallest:
+        """Those of both."""
+        self.size = max(self.size, other.size)
+        self._parts, self._n_waiting = self._parts + other._parts, self.size
+        if self._parts:
+            self._merge()
+        return self
+
     def _merge(self) -> tuple[npt.NDArray[Any], ...]:
         if len(self._parts) > 1 or self._n_waiting:
             keys, hashes, values, weights = (np.concatenate(each) for each in zip(*self._parts, strict=True))
@@ -147,6 +180,104 @@ class Smallest:
     def weights(self) -> Int64:
         """What all rows equal to each weigh."""
         return self._merge()[3]
+
+
+@dataclass(eq=False)
+class Total:
+    """Arrays of all rows put together, none at first. ``of``: how those of two parts are."""
+
+    of: Callable[[Any, Any], Any] = operator.add
+    values: list[Any] = field(default_factory=list)
+
+    def see(self, values: Iterable[Any]) -> None:
+        """Those of further rows."""
+        self.values = list(map(self.of, self.values, values)) if self.values else list(values)
+
+    def merge(self, other: Total) -> Total:
+        """Those of both."""
+        if other.values:
+            self.see(other.values)
+        return self
+
+
+@dataclass(eq=False)
+class Least:
+    """The row of the least cost, and of the smallest values among such."""
+
+    cost: float = math.inf
+    row: list[float] = field(default_factory=list)
+
+    def see(self, costs: Float64, values: npt.NDArray[Any]) -> None:
+        """Further rows."""
+        found = values[costs == costs.min()].astype(np.float64) + 0.0  # -0.0 is 0.0, whichever of equal rows it is
+        self._take(float(costs.min()), found[np.lexsort(found.T[::-1])[0]].tolist())
+
+    def _take(self, cost: float, row: list[float]) -> None:
+        self.cost, self.row = min((self.cost, self.row), (cost, row))
+
+    def merge(self, other: Least) -> Least:
+        """That of both."""
+        self._take(other.cost, other.row)
+        return self
+
+
+def nearer(gaps: Float64, others: Float64) -> Float64:
+    """Of ends of gaps, (..., 2 m), lower and upper ones in turns: those that are nearer to each other."""
+    gaps = gaps.copy()
+    gaps[..., 0::2] = np.maximum(gaps[..., 0::2], others[..., 0::2])
+    gaps[..., 1::2] = np.minimum(gaps[..., 1::2], others[..., 1::2])
+    return gaps
+
+
+class Gathered(list[Any]):
+    """Items of all rows, in any order."""
+
+    def merge(self, other: Gathered) -> Gathered:
+        """Those of both."""
+        self += other
+        return self
+
+
+def merged(sums: Any, others: Any) -> Any:
+    """Sums of two parts of the rows as those of both: arrays are added up, others say how."""
+    if isinstance(sums, CutwiseError) or isinstance(others, CutwiseError):
+        return sums if isinstance(sums, CutwiseError) else others
+    if isinstance(sums, np.ndarray):
+        sums += others
+        return sums
+    if isinstance(sums, set):
+        return sums | others
+    if isinstance(sums, tuple) or type(sums) is list:
+        return type(sums)(map(merged, sums, others))
+    return sums.merge(others)
+
+
+def total_by(engine: Callable[..., Any], sums: T, add: Callable[[T, Any], object], read: Callable[[Any], Any]) -> T:
+    """The sums that an engine's workers add up, each over its rows, from what these are before the first one.
+
+    ``add``, ``read``: a batch to the sums, as it is read; they are sent to the workers, and so are the sums.
+    """
+    found: T | CutwiseError = engine(partial(_of_part, version("cutwise"), sums, add, read), merged)
+    if isinstance(found, CutwiseError):
+        raise found
+    return found
+
+
+def _of_part(
+    release: str, sums: T, add: Callable[[T, Any], object], read: Callable[[Any], Any], batches: Iterable[Any]
+) -> T | CutwiseError:
+    """The sums of one worker, or what is wrong with its rows."""
+    if release != version("cutwise"):
+        return UnsupportedInputError(
+            f"A worker has cutwise {version('cutwise')}, and {release} is here. Install the same release there."
+        )
+    sums = deepcopy(sums)
+    try:
+        for batch in batches:
+            add(sums, read(batch))
+    except CutwiseError as error:
+        return error
+    return sums
 
 
 T = TypeVar("T")
@@ -218,8 +349,5 @@ def exact_total(passed: Passed) -> float:
     for part in passed(partial(_parts, scale, repeats)):
         n, high, low = n + part[0], high + part[1], low + part[2]
     if n != extent.n:
-        raise ChangedDataError(
-            f"X had {extent.n:,} rows in the first pass over it and {n:,} in the second. Keep what it reads from as it "
-            "is meanwhile, or write it to Parquet first."
-        )
+        raise ChangedDataError.between(extent.n, n, "the second")
     return scale.total(high, low)

@@ -158,6 +158,14 @@ class Judged:
         return self.grow()
 
 
+def leaves_by(matrix: core.Matrix, tests: Tests, n_jobs: int = 1) -> Int32:
+    """The leaf of every row, by its number."""
+    column, thresholds, right = tests
+    left = np.where(column >= 0, np.arange(1, len(column) + 1), -1).astype(np.int32)
+    no_lower = np.full(len(column), -np.inf)
+    return core.apply(matrix, left, right, column, thresholds, no_lower, n_jobs=n_jobs)
+
+
 @dataclass(frozen=True, eq=False)
 class SearchCheaper:
     """A search for a tree of ``n_leaves`` leaves that costs less, by what rows cost in the leaf that they reach.
@@ -316,7 +324,7 @@ class SearchCheaper:
     def _judge(self, starts: Sequence[GrownTree], trees: Sequence[Tests]) -> list[Judgement]:
         """What all rows say of trees, of which the starts are the first."""
         leaves = [start.leaf_of_row for start in starts]
-        leaves += [self._leaves(self.table.matrix, tree) for tree in trees[len(starts) :]]
+        leaves += [leaves_by(self.table.matrix, tree, self.n_jobs) for tree in trees[len(starts) :]]
 
         def parts(i: int) -> Int32:
             number: Int32 = np.cumsum(trees[i][0] < 0, dtype=np.int32) - np.int32(1)
@@ -330,13 +338,6 @@ class SearchCheaper:
             Judgement(cost, *tree_size(column, right, leaf, self.table.weights))
             for cost, (column, _, right), leaf in zip(costs, trees, leaves, strict=True)
         ]
-
-    def _leaves(self, matrix: core.Matrix, tests: Tests) -> Int32:
-        """The leaf of every row, by its number."""
-        column, thresholds, right = tests
-        left = np.where(column >= 0, np.arange(1, len(column) + 1), -1).astype(np.int32)
-        no_lower = np.full(len(column), -np.inf)
-        return core.apply(matrix, left, right, column, thresholds, no_lower, n_jobs=self.n_jobs)
 
     def _grow_again(self, tests: Tests) -> GrownTree:
         """The tree with these cuts, as if it had been grown: thresholds in their gaps, leaves named after clusters."""
