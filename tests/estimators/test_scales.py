@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from cutwise import ExplainableKMeans, ExplainableKMedians, explain_pipeline
+from cutwise import ExplainableKMeans, ExplainableKMedians, TableScaler, explain_pipeline
 from cutwise.exceptions import DominantColumnWarning, InvalidInputError, ScaledColumnsWarning, UnsupportedInputError
 
 LOG = FunctionTransformer(np.log1p, np.expm1)
@@ -80,6 +80,14 @@ def test_one_warning_names_the_column_that_holds_nearly_all_of_the_cost(estimato
     assert len(warned) == 1
     assert f"Column 'proline' holds {costs.max() / costs.sum():.1%} of the cost" in str(warned[0].message)
     assert "preprocessor=StandardScaler()" in str(warned[0].message)
+
+
+def test_the_column_that_outweighs_all_others_of_a_mixed_table_as_it_is_is_named():
+    regions = np.where(X["ash"] > 2.4, "north", "south")
+    table = X[["alcohol", "proline"]].assign(region=regions, ash=X["ash"].where(X["ash"] > 2))
+    with pytest.warns(DominantColumnWarning, match=r"'proline' holds \S+% .* preprocessor=TableScaler\(\).$"):
+        ExplainableKMeans(3, random_state=0, preprocessor=TableScaler("none")).fit(table)
+    ExplainableKMeans(3, random_state=0, preprocessor=TableScaler()).fit(table)  # a warning would be an error
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from cutwise import core
 from cutwise.readouts.conditions import conditions_of, walk_leaves
 from cutwise.table.table import Columns
+from cutwise.tree.threshold_tree import NodeTest
 from tests.tree.mixed import Problem, category, random_problem
 
 SEEDS = range(100)
@@ -220,3 +221,13 @@ def test_the_order_of_rows_and_weights_as_repeats_change_nothing(seed, algorithm
     each = Problem(p.values[many], p.kinds, np.ones(len(many), dtype=np.int64), p.labels[many],
                    (p.excess // p.weights[:, None])[many])  # fmt: skip
     assert one.tree.equals(each.grow(algorithm, p.k + 2).tree, counts=False)
+
+
+@pytest.mark.parametrize(("levels", "unknown"), [((0, 2), False), ((1,), True), ((), True)])
+def test_rows_are_parted_by_levels_as_tests_hold(levels, unknown):
+    values = np.array([[-1.5, 0.0, np.nan, 2.0, 1.0, np.nan, 300.0, -0.0, 2.0]]).T
+    rows = np.array([8, 1, 2, 0, 5, 6, 7, 3], dtype=np.int32)
+    holds = NodeTest(0, np.nan, levels=levels, unknown=unknown).holds(values[rows, 0])
+    wanted = np.concatenate([rows[holds], rows[~holds]])
+    assert core.partition_levels(core.as_matrix(values), rows, 0, levels, unknown) == holds.sum()
+    assert rows.tolist() == wanted.tolist()

@@ -171,6 +171,6 @@ def _in_options(message: str) -> str:
         return options[name] + (" " if equals else "") if ("_" in name or equals) and name in options else match[0]
 
     message = message.replace("or None for", "or leave it out for").replace("None gives", "Left out, it gives")
-    message = message.replace("preprocessor=StandardScaler()", "--scale standard")
+    message = re.sub(r"preprocessor=(Standard|Table)Scaler\(\)", "--scale standard", message)
     message = message.removesuffix(" Where they should not, say preprocessor=None.")
     return re.sub(r"(?<![\w-])([a-z_]+)\b(=?)", option, message)

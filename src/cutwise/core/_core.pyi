@@ -917,6 +917,19 @@ def partition(
     Gives their number, and the two values that the cut lies between, infinite where a side is empty.
     """
 
+def partition_levels(
+    matrix: Matrix,
+    rows: NDArray[numpy.int32],
+    feature: int,
+    levels: Sequence[int],
+    unknown: bool,
+) -> int:
+    """
+    Bring the rows whose code is one of the levels to the front, both sides in their old order, and give their number.
+
+    unknown: whether rows without a code (nan) are among them.
+    """
+
 def partition_interval(
     matrix: Matrix,
     rows: NDArray[numpy.int32],

@@ -697,7 +697,8 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         IdentifierWarning
             Columns that are left out, for they only name rows or hold nothing, or that number the rows.
         DominantColumnWarning
-            A column of a frame holds more than 95 % of the cost, and nothing was said of how to measure distances.
+            A column of a frame that is not scaled holds more than 95 % of the cost; not said of complete numbers where
+            ``preprocessor=None`` was asked for.
         """
         self._refuse_unsaved()
         k = check_n_clusters(self.n_clusters)
@@ -721,8 +722,9 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective
         )
         context = make_reference(recipe, table, space, sample_weight, stages)
-        if self._takes_mixed and space.preprocessor is None:
-            self._say_dominant_column(context, stages)
+        scaler = space.preprocessor
+        if self._takes_mixed and (scaler is None or (type(scaler) is TableScaler and scaler.numbers == "none")):
+            self._say_dominant_column(context, scaler, stages)
         with stages.stage("tree"):
             grown = self._grow(context, space, max_leaves, stages)
         with stages.stage("costs"):
@@ -732,13 +734,17 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         stages.say(self._summary())
         return self
 
-    def _say_dominant_column(self, context: FitContext, stages: Stages) -> None:
-        """Say so where one column holds nearly all of the cost; warn where nobody said how to measure distances."""
+    def _say_dominant_column(self, context: FitContext, scaler: TableScaler | None, stages: Stages) -> None:
+        """Say so where one column holds nearly all of the cost; warn where it may be a surprise.
+
+        That is none where somebody said that numbers are to be measured as they are.
+        """
         columns = context.rows.table.columns
-        warns = columns.has_names and self.preprocessor is not None and self.reference is None
-        found = dominant_column(context) if warns or self.verbose else None
+        is_plain = are_plain(columns.kinds)
+        warns = columns.has_names and self.reference is None and (not is_plain or self.preprocessor == "auto")
+        found = dominant_column(context, scaler) if warns or self.verbose else None
         if found is not None and warns:
-            warn(DominantColumnWarning.of(columns.describe(found[0]), found[1]))
+            warn(DominantColumnWarning.of(columns.describe(found[0]), found[1], is_plain=is_plain))
         elif found is not None:
             stages.say(f"{columns.describe(found[0])} holds {found[1]:.1%} of the cost")
 

@@ -692,25 +692,27 @@ class FitContext:
         return rows.sum(costs) if np.isfinite(costs.max(initial=0.0)) else np.inf
 
 
-def dominant_column(context: FitContext) -> tuple[int, float] | None:
+def dominant_column(context: FitContext, scaler: TableScaler | None) -> tuple[int, float] | None:
     """The column that holds nearly all of the reference's cost, and its share of it; None where none does.
 
-    For tables of several dense columns whose costs are sums over these.
+    For tables of several dense columns whose costs are sums over these, or over what a scaler makes of each.
     """
     rows, reference = context.rows, context.reference
-    if context.n_clusters < 2 or rows.table.n_columns < 2 or rows.metric.is_sparse or reference.cost <= 0:
+    if context.n_clusters < 2 or rows.table.n_columns < 2 or rows.table.is_sparse or reference.cost <= 0:
         return None
-    costs = np.zeros(rows.table.n_columns)
+    source = np.arange(rows.table.n_columns) if scaler is None else scaler.derived(rows.table).source
+    costs = np.zeros(len(source))
     weights = np.ones(rows.n_rows) if rows.sample_weight is None else rows.sample_weight
     for start in range(0, rows.n_rows, _BLOCK):
         block = slice(start, start + _BLOCK)
         with np.errstate(over="ignore", invalid="ignore"):
-            values = np.asarray(rows.metric.values[block], dtype=np.float64)
+            values = core.gather_rows(rows.metric.matrix, np.arange(rows.n_rows)[block])
             apart = np.abs(values - reference.centers[reference.labels[block]])
             costs += weights[block] @ (apart if context.objective is KMEDIANS else apart**2)
-    total = float(costs.sum())
-    share = float(costs.max()) / total if 0 < total < math.inf else 0.0
-    return (int(costs.argmax()), share) if share > _DOMINANT else None
+    of_column = np.bincount(source, costs, rows.table.n_columns)
+    total = float(of_column.sum())
+    share = float(of_column.max()) / total if 0 < total < math.inf else 0.0
+    return (int(of_column.argmax()), share) if share > _DOMINANT else None
 
 
 def cost_around_mean(centers: Float64, weight: Float64) -> float:

@@ -159,23 +159,22 @@ class SearchedColumns:
         rows = DerivedRows(np.asarray(values, dtype=np.float64), self.source, self.level, 0.0 * one, one, beyond)
         return rows.matrix(is_sparse=False)
 
-    def column(self, values: npt.NDArray[np.generic], j: int) -> Float64:
-        """One of them."""
-        x = self._placed(values, j)
-        return x if self.level[j] < 0 else np.asarray(x == self.level[j], dtype=np.float64)
+    def column(self, values: npt.NDArray[np.generic], j: int, rows: Int32 | slice = slice(None)) -> Float64:
+        """One of them, of some rows or all."""
+        x = np.asarray(values[:, self.source[j]][rows], dtype=np.float64)
+        if self.level[j] >= 0:
+            return np.asarray(x == self.level[j], dtype=np.float64)
+        return np.where(np.isnan(x), np.copysign(np.inf, self.missing[j]), x) if self.missing[j] else x
 
     def codes(self, values: npt.NDArray[np.generic]) -> Float64:
         """Some rows of the table with one column for all levels of a category, (n, max(coded) + 1)."""
         first = np.unique(self.coded, return_index=True)[1].tolist()
         codes = np.empty((len(values), len(first)), dtype=np.float64, order="F")  # written by columns
         for c, j in enumerate(first):
-            codes[:, c] = self._placed(values, j)  # what is missing above all values, if the column has gaps
+            codes[:, c] = values[:, self.source[j]]
+            if self.missing[j]:  # what is missing is above all values
+                codes[np.isnan(codes[:, c]), c] = math.inf
         return codes
-
-    def _placed(self, values: npt.NDArray[np.generic], j: int) -> Float64:
-        """Numbers, or codes, with what is missing where column j has it."""
-        x = np.asarray(values[:, self.source[j]], dtype=np.float64)
-        return np.where(np.isnan(x), np.copysign(np.inf, self.missing[j]), x) if self.missing[j] else x
 
 
 def searched_columns(kinds: Sequence[ColumnKind]) -> SearchedColumns | None:
@@ -365,6 +364,12 @@ class EncodedTable:
     def is_integer(self) -> npt.NDArray[np.bool_]:
         """Which columns have whole thresholds, shape (d,)."""
         return integer_columns(self.kinds)
+
+    @cached_property
+    def own(self) -> Matrix:
+        """The core's view of ``values``."""
+        assert self.values is not None
+        return as_matrix(self.values)
 
     @property
     def column_sizes(self) -> npt.NDArray[np.float64]:

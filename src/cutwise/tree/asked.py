@@ -50,14 +50,17 @@ def ask(
         return Asked(cut, test, False)
     centers = np.empty(0) if along is None else along
     side = -1 if searched.missing[j] < 0 else 1
-    known = np.concatenate([values[~np.isnan(values)], centers[np.isfinite(centers)]])
-    if not (known <= cut.threshold).any() if side < 0 else not (known > cut.threshold).any():
+    is_left, finite = values <= cut.threshold, centers[np.isfinite(centers)]
+    if side < 0:
+        has_known = is_left.any() or (finite <= cut.threshold).any()
+    else:
+        has_known = (values > cut.threshold).any() or (finite > cut.threshold).any()
+    if not has_known:
         test = NodeTest(source, math.nan, levels=(), unknown=True)
         return Asked(test, test, side > 0)
     unknown = side < 0
     if not np.isnan(values).any() and not np.isinf(centers).any():
         weight = np.ones(len(values)) if weights is None else weights
-        is_left = values <= cut.threshold
         unknown = bool(weight[is_left].sum() > weight[~is_left].sum())
     return Asked(cut, NodeTest(source, cut.threshold, unknown=unknown), False)
 
@@ -77,7 +80,8 @@ def _ask_levels(
     """
     codes = values.astype(np.intp)
     n_rows = np.bincount(codes)
-    weight, present = np.bincount(codes, weights=weights), np.flatnonzero(n_rows).tolist()
+    weight = n_rows if weights is None else np.bincount(codes, weights=weights)
+    present = np.flatnonzero(n_rows).tolist()
     ours, others = ([code for code in present if (code in levels) == is_ours] for is_ours in (True, False))
     other = len(searched.kinds[source].levels or ())  # what is rare, or was never seen, is not named
 

@@ -49,16 +49,18 @@ class Category:
     slots: Int64
     has_rest: npt.NDArray[np.bool_]
 
+    @cached_property
+    def is_partial(self) -> bool:
+        """Whether a level has no slot of its own rows."""
+        return bool(self.has_rest.any() or (self.slots < 0).any())
+
     def of_histogram(self, histogram: Int64, totals: Int64) -> Int64:
         """The sums of every level, (n_levels, k), from a histogram (n_slots, k) and the totals (k,) of a node."""
-        sums = np.zeros((self.n_levels, len(totals)), dtype=np.int64)
-        own = sums[-len(self.columns) :]
-        known = self.slots >= 0
-        own[known] = histogram[self.slots[known]]
-        own[self.has_rest] = totals - own[self.has_rest]
-        if self.n_levels > len(self.columns):
-            sums[0] = totals - own[0]
-        return sums
+        own: Int64 = histogram[self.slots]
+        if self.is_partial:
+            own[self.slots < 0] = 0
+            own[self.has_rest] = totals - own[self.has_rest]
+        return own if self.n_levels == len(self.columns) else np.stack([totals - own[0], own[0]])
 
     def of_rows(self, rows: Int32, excess: npt.NDArray[Any]) -> Int64:
         """What the given rows cost by level and cluster, (n_levels, k), of the costs of all rows, (m, k)."""
@@ -438,7 +440,7 @@ class MemoryProvider:
         """See :class:`Provider`."""
         rows, table = self.rows(node), self.table
         assert table.values is not None
-        return table.values[rows, column], None if table.weights is None else table.weights[rows]
+        return table.values[:, column][rows], None if table.weights is None else table.weights[rows]
 
     def kind(self, column: int) -> ColumnKind:
         """See :class:`Provider`."""
@@ -515,9 +517,7 @@ class MemoryProvider:
         table, rows = self.table, self.rows(node)
         left_max, right_min, lower_gap = *_NO_GAP, list(_NO_GAP)
         if test.levels is not None:
-            inside = test.holds(self.values(node, test.feature)[0])
-            n_left = int(np.count_nonzero(inside))
-            rows[:] = np.concatenate([rows[inside], rows[~inside]])
+            n_left = core.partition_levels(table.own, rows, test.feature, test.levels, test.unknown)
         elif test.is_interval:
             n_left, *lower_gap, left_max, right_min = core.partition_interval(
                 table.matrix, rows, test.feature, test.lower, test.threshold

@@ -229,6 +229,16 @@ struct InducedModes {
     return found;
   }
 
+  // At least what a partition scores: its modes' levels lie where they must.
+  double bound(const Candidate &of) const {
+    int64_t held[2] = {0, 0};
+    for (size_t v = 0; v < weight.size(); ++v)
+      if (modes.group_of_level[v] >= 0) held[modes.is_left(of.mask, modes.group_of_level[v])] += weight[v];
+    const int64_t m = static_cast<int64_t>(modes.survivors.size()), c = static_cast<int64_t>(modes.centers_left(of.mask));
+    return depth.score(of.induced, std::min(depth.depth_of(held[1], depth.points - held[0], c, 0),
+                                            depth.depth_of(held[0], depth.points - held[1], m - c, 0)));
+  }
+
   bool is_valid(const std::vector<uint8_t> &side, size_t n_left, size_t n_right) const {
     return matrix.visit([&](auto values) {
       DistinctRows left(values, 64), right(values, 64);
@@ -287,6 +297,7 @@ struct InducedModes {
       if (candidate.score > limit) break;
       if (!knows_weights) weight = level_weights(codes, rows, n, row_weights, static_cast<int64_t>(weight.size()));
       knows_weights = true;
+      if (depth.penalty != 0.0 && bound(candidate) > limit) continue;
       evaluate(candidate.mask);
     }
   }

@@ -1,4 +1,6 @@
 // Rows on their way down: splitting those of a node at a cut and the gap the cut lies in, and the leaf of every row of a tree.
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -19,6 +21,8 @@ namespace cutwise {
 // Splitting a node's rows at a cut, and the gap the cut lies in.
 
 namespace {
+
+constexpr int64_t kCodes = 256;  // of levels
 
 struct Partition {
   int64_t n_left;
@@ -84,6 +88,26 @@ Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows,
   return {n_left, left_max, right_min};
 }
 
+// The same for levels: rows whose code is one of them first.
+int64_t partition_levels(const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, const std::vector<uint8_t> &inside) {
+  const std::unique_ptr<int32_t[]> right(new int32_t[n]);
+  int64_t n_left = 0, n_right = 0;
+  matrix.visit([&](auto values) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int32_t row = rows[i];
+      const double code = values(row, feature);
+      const bool is_code = code >= 0 && code < kCodes;
+      const bool goes_left = (is_code || std::isnan(code)) && inside[is_code ? static_cast<size_t>(code) : kCodes] != 0;
+      rows[n_left] = row;
+      right[n_right] = row;
+      n_left += goes_left;
+      n_right += !goes_left;
+    }
+  });
+  std::copy(right.get(), right.get() + n_right, rows + n_left);
+  return n_left;
+}
+
 struct IntervalPartition {
   int64_t n_inside = 0;
   // The values next to the two ends: infinite where no row is.
@@ -125,8 +149,6 @@ IntervalPartition partition_interval(const Matrix &matrix, int32_t *rows, int64_
 namespace {
 
 using nb::literals::operator""_a;
-
-constexpr int64_t kCodes = 256;  // of levels
 
 // One inner node in 24 bytes. The left child is always the next node, for trees are kept in preorder.
 struct Node {
@@ -240,6 +262,23 @@ void bind_partition(nb::module_ &m) {
       R"(Bring the rows with x[feature] <= threshold to the front, both sides in their old order.
 
 Gives their number, and the two values that the cut lies between, infinite where a side is empty.)");
+  m.def(
+      "partition_levels",
+      [](const Matrix &matrix, Out1<int32_t> rows, int32_t feature, const std::vector<int32_t> &levels, bool unknown) {
+        require(feature >= 0 && feature < matrix.n_cols(), "feature is a column of the table");
+        std::vector<uint8_t> inside(kCodes + 1, 0);
+        for (const int32_t level : levels) {
+          require(level >= 0 && level < kCodes, "levels are below 256");
+          inside[level] = 1;
+        }
+        inside[kCodes] = unknown;
+        nb::gil_scoped_release release;
+        return partition_levels(matrix, rows.data(), static_cast<int64_t>(rows.size()), feature, inside);
+      },
+      nb::arg("matrix"), nb::arg("rows").noconvert(), nb::arg("feature"), nb::arg("levels"), nb::arg("unknown"),
+      R"(Bring the rows whose code is one of the levels to the front, both sides in their old order, and give their number.
+
+unknown: whether rows without a code (nan) are among them.)");
   m.def(
       "partition_interval",
       [](const Matrix &matrix, Out1<int32_t> rows, int32_t feature, double lower, double upper) {

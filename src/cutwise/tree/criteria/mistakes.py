@@ -161,11 +161,12 @@ class FewestByModes:
             found = core.fewest_mode_mistakes(counts, weight, survivors, modes, costs, allowed_counts, limits)
             assert found is not None
             if best is not None and found[0] == best.mistakes:
-                if best_second is None:
-                    best_second = _cost_of_sides(memory, rows, best, survivors) if memory.has_costs else 0
                 assert searched is not None
                 is_set = best.test.levels is not None
                 source = best.test.feature if is_set else int(searched.source[best.test.feature])
+                if best_second is None:
+                    of_level = costs if source == category.source else None
+                    best_second = _cost_of_sides(memory, rows, best, survivors, of_level) if memory.has_costs else 0
                 if (best_second, source) <= (found[1], category.source):
                     continue
             test = NodeTest(category.source, math.nan, levels=tuple(found[2]))
@@ -173,14 +174,24 @@ class FewestByModes:
         return best
 
 
-def _cost_of_sides(memory: MemoryProvider, rows: Int32, cut: SeparatingCut, survivors: Int32) -> int:
-    """What a threshold's sides cost, each served by its best survivor."""
-    searched, values = memory.table.searched, memory.table.values
+def _cost_of_sides(
+    memory: MemoryProvider, rows: Int32, cut: SeparatingCut, survivors: Int32, of_level: Int64 | None
+) -> int:
+    """What a threshold's sides cost, each served by its best survivor.
+
+    ``of_level``: what levels cost by cluster, where the threshold parts one of them from the others.
+    """
+    searched, values, j = memory.table.searched, memory.table.values, cut.test.feature
     assert searched is not None
     assert values is not None
-    is_left = searched.column(values[rows], cut.test.feature) <= cut.test.threshold
-    costs = core.level_costs(is_left.astype(np.int32), rows, memory.costs.excess, 2)[:, survivors]
-    return int(costs[0, ~cut.goes_left].min() + costs[1, cut.goes_left].min())
+    if of_level is None:
+        codes = (searched.column(values, j, rows) > cut.test.threshold).astype(np.int32)
+        of_level, level = core.level_costs(codes, rows, memory.costs.excess, 2), 1
+    else:
+        level = int(searched.level[j])
+    right = of_level[level, survivors]
+    left = of_level[:, survivors].sum(axis=0) - right
+    return int(left[cut.goes_left].min() + right[~cut.goes_left].min())
 
 
 class MistakeRows:
