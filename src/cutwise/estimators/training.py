@@ -693,10 +693,7 @@ class FitContext:
 
 
 def dominant_column(context: FitContext, scaler: TableScaler | None) -> tuple[int, float] | None:
-    """The column that holds nearly all of the reference's cost, and its share of it; None where none does.
-
-    For tables of several dense columns whose costs are sums over these, or over what a scaler makes of each.
-    """
+    """Of several dense columns the one that holds nearly all of the reference's cost, and its share of it, if any."""
     rows, reference = context.rows, context.reference
     if context.n_clusters < 2 or rows.table.n_columns < 2 or rows.table.is_sparse or reference.cost <= 0:
         return None
