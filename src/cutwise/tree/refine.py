@@ -68,6 +68,10 @@ NEAR = 0.05
 MANY_ROWS, MANY_LEAVES = 80_000, 64
 """From so many distinct rows or leaves on, a search starts from the given trees alone and moves leaves in the best one:
 all else would take longer than it takes to grow these."""
+FEW_ROWS, FURTHER_VALUES, ROWS_AS_BINS, MOST_FURTHER = 10_000, 42_000_000, 2_000, 6
+"""Up to so many distinct rows a search goes on further (see ``Effort``), at most so often, the oftener the fewer rows,
+columns and leaves there are: rows, with so many more for the sums by bin, times columns times leaves squared are this
+many values in all. That takes a tenth of a second."""
 RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 12, 8
 """Of the clusterings of the sample that further trees start from: how many are kept, the better half of those that are
 made together; iterations; columns that rows are sorted by."""
@@ -220,7 +224,7 @@ class SearchCheaper:
         rows = draw_sample(table, metric, hashes, self.centers, self.coordinates, given, n_sampled, self.limits)
         trees = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in given]
         is_large = len(rows.weights) > MANY_ROWS * rows.share or n_leaves > MANY_LEAVES
-        effort = replace(self.effort, n_starts=0, n_swapped=1) if is_large else self.effort
+        effort = replace(self.effort, n_starts=0, n_swapped=1) if is_large else self._go_further(rows)
         n_runs, n_further = max(0, effort.n_starts - len(starts)), FURTHER_STARTS * effort.n_further
         n_grown = n_sampled if rows.share > 0.5 else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
         grown_rows = rows.first(n_grown)
@@ -284,6 +288,14 @@ class SearchCheaper:
         short = taken.grown.tree.n_leaves < n_leaves
         inseparable = max((start.inseparable for start in starts), key=len) if short else []
         return replace(taken.grown, inseparable=inseparable), record, judged
+
+    def _go_further(self, rows: SampledRows) -> Effort:
+        """The effort, and what there is time for beyond where the table is small."""
+        n_rows = len(rows.weights) / rows.share
+        if self.effort.n_swapped < Effort.n_swapped or n_rows > FEW_ROWS:
+            return self.effort
+        n_values = (n_rows + ROWS_AS_BINS) * rows.values.shape[1] * self.n_leaves**2
+        return replace(self.effort, n_further=self.effort.n_further + min(int(FURTHER_VALUES / n_values), MOST_FURTHER))
 
     def cheaper_clusters(self, starts: Sequence[GrownTree]) -> list[GrownTree]:
         """What a search makes of trees whose clusters may have several leaves; columns are those of the table.
