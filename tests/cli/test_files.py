@@ -104,6 +104,14 @@ def test_rows_are_named_by_number_and_line(tmp_path):
     assert read_source(str(path)).row(1) == f"row 1 (line 3 of {path}; rows are counted from 0)"
 
 
+def test_lines_that_are_no_rows_are_counted_all_the_same(tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text("a,b\n1,2\n\n,\n3,4\n\n\n,\n5,6\n")
+    source = read_source(str(path))
+    assert source.frame["a"].tolist() == [1, 3, 5]
+    assert [source.row(row).split(" of")[0] for row in range(3)] == ["row 0 (line 2", "row 1 (line 5", "row 2 (line 9"]
+
+
 def test_decimal_numbers_of_parquet_are_numbers_and_a_column_without_values_holds_none(tmp_path):
     path = tmp_path / "data.parquet"
     amounts = [Decimal("1.10"), None, Decimal("-20.00")]

@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
 from cutwise.cli.cells import Reading, find_decimal, holds_codes, is_number, read_cells, with_columns
@@ -196,7 +197,8 @@ def _read_as(
             frame = with_columns(frame, {column: values})
             if str(reading):
                 readings[column] = reading
-    return Text(frame, layout.first_line, layout.has_names, tuple(no_rows), readings)
+    removed = () if encoding == "utf-16" else _with_blank_lines(file, layout.first_line, no_rows)
+    return Text(frame, layout.first_line, layout.has_names, removed, readings)
 
 
 def _options(layout: Layout, encoding: str) -> dict[str, Any]:
@@ -243,6 +245,18 @@ def _no_rows(frame: pd.DataFrame, name: str) -> list[int]:
         if lines:
             note(f"{len(lines):,} line{'s' if len(lines) > 1 else ''} {kind} in {name} left out")
     return sorted(line for lines in found.values() for line in lines)
+
+
+def _with_blank_lines(file: IO[bytes], first_line: int, no_rows: Sequence[int]) -> tuple[int, ...]:
+    """Lines from ``first_line`` on that are no rows: blank ones, which pandas does not count, and these."""
+    import numpy as np
+
+    file.seek(0)
+    below = islice(file, first_line - 1, None)
+    blank = np.array([number for number, line in enumerate(below) if line in (b"\n", b"\r\n")], dtype=np.int64)
+    rows = np.array(no_rows, dtype=np.int64)
+    rows += np.searchsorted(blank - np.arange(len(blank)), rows, side="right")
+    return tuple(sorted([*blank.tolist(), *rows.tolist()]))
 
 
 def _with_codes(file: IO[bytes], frame: pd.DataFrame, layout: Layout, encoding: str) -> pd.DataFrame:
