@@ -26,8 +26,9 @@ size_penalty : float, default=0.0
     depth counts a quarter of it. 0 looks at cost alone.
 max_size : float, tuple of two floats or "exshallow", default=None
     Bounds for ``"search"`` on the conditions of a row's rule and on the tests that it passes, in the mean over the
-    rows; ``"exshallow"`` stands for those of that algorithm's tree with ``n_clusters`` leaves. Of the trees that keep
-    both the cheapest is taken; where none does, the one that comes closest.
+    rows, one number for both; ``"exshallow"`` stands for those of that algorithm's tree with ``n_clusters`` leaves. Of
+    the trees that keep both the cheapest is taken; where none does, the one that comes closest. Leaves beyond one a
+    cluster are added to that tree without a look at its size.
 expansion : {"exkmc", "expand"}, default="exkmc"
     How a tree with one leaf a cluster grows to ``max_leaves``. ``"exkmc"`` looks at cost under the reference
     centers, ``"expand"`` at the rows whose cluster differs from the reference.

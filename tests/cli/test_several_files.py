@@ -176,3 +176,21 @@ def test_files_that_do_not_fit_are_refused_and_nothing_is_written(cutwise, tmp_p
     assert result.code == 2
     assert words in result.err.splitlines()[-1]
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+@pytest.mark.usefixtures("in_batches")
+def test_files_without_rows_and_lines_without_a_value_are_passed_over_in_batches_too(cutwise, table, tmp_path, ending):
+    table = table[["age", "income"]]
+    whole, folder = written(table, tmp_path / "whole", ending), written(table, tmp_path / "gaps", ending)
+    if ending == "parquet":
+        table[:0].to_parquet(folder / "a-first.parquet", index=False)
+    else:
+        first = folder / "part-0.csv"
+        first.write_text(first.read_text().replace("\n", "\n\n", 5) + ",\n")
+    models = []
+    for given, options in ((whole, []), (folder, []), (folder, ["--max-memory", "1B"])):
+        models.append(tmp_path / f"{len(models)}.json")
+        result = cutwise("fit", given, "-k", 3, "--algorithm", "imm", "--out", models[-1], *options)
+        assert result.code == 0, result.err
+    trees = [load_model(model).tree_.to_dict() for model in models]  # files also note what was left out
+    assert trees[0] == trees[1] == trees[2]

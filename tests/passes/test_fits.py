@@ -222,6 +222,25 @@ def test_a_column_of_labels_is_explained_as_in_memory(frame, algorithm, labels, 
         assert in_batches.agreement_ == in_memory.agreement_
 
 
+@pytest.mark.parametrize("door", ["frames", "arrays", "workers"])
+def test_batches_may_be_empty_or_without_weight(frame, door):
+    given = frame.with_columns(w=pl.Series(np.arange(3000) >= 1000))
+    parts = [np.arange(0), np.arange(1000), np.arange(1000, 1000), np.arange(1000, 3000), np.arange(0)]
+    arrays = [given[part].to_numpy() for part in parts]
+    rows = Batches(arrays, names=given.columns) if door == "arrays" else Batches([given[part] for part in parts])
+    rows = Workers(list(rows)) if door == "workers" else rows
+    in_memory = ExplainableKMeans(4, random_state=0).fit(given, sample_weight="w")
+    model = ExplainableKMeans(4, random_state=0).fit(rows, sample_weight="w")
+    assert export_json(model) == export_json(in_memory)
+    assert model.score(rows, sample_weight="w") == in_memory.score(given, sample_weight="w") == -model.cost_
+    labels = list(model.predict(Batches([frame[part] for part in parts])))
+    assert [len(found) for found in labels] == [len(part) for part in parts]
+    assert np.concatenate(labels).tolist() == in_memory.labels_.tolist()
+    nothing = Batches([given[:1000]])
+    with pytest.raises(InvalidInputError, match="no rows of positive weight"):
+        model.score(nothing, sample_weight="w")
+
+
 def test_a_fitted_preprocessor_is_taken_as_it_is(frame):
     fitted = PCA(3, random_state=0).fit(frame[:500])
     model = ExplainableKMeans(4, algorithm="exkmc", random_state=0, preprocessor=fitted).fit(frame.lazy())

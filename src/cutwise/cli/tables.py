@@ -113,7 +113,10 @@ def open_source(given: Sequence[str], *, separator: str | None, header: bool | N
 def read_source(*given: str, separator: str | None = None, header: bool | None = None) -> Source:
     """Read a table from files of the same columns, or from standard input for ``-``; see ``find_files``."""
     sources = [_read_file(path, separator=separator, header=header) for path in find_files(given)]
-    return sources[0] if len(sources) == 1 else _joined(sources, name_of(given, len(sources)))
+    source = sources[0] if len(sources) == 1 else _joined(sources, name_of(given, len(sources)))
+    if source.frame.empty:
+        raise InvalidInputError(f"{source.name} holds no rows.")
+    return source
 
 
 def name_of(given: Sequence[str], n_files: int) -> str:
@@ -128,7 +131,8 @@ def _joined(sources: Sequence[Source], name: str) -> Source:
     first = sources[0]
     for source in sources[1:]:
         check_same_columns(first.name, list(first.frame.columns), source.name, list(source.frame.columns))
-    frame = pd.concat([source.frame[first.frame.columns] for source in sources], ignore_index=True)
+    filled = [source for source in sources if len(source.frame)] or sources[:1]
+    frame = pd.concat([source.frame[first.frame.columns] for source in filled], ignore_index=True)
     readings = {column: own for source in reversed(sources) for column, own in source.readings.items()}
     for column, own in readings.items():
         if any(column in source.readings and source.readings[column].words is not None for source in sources):
@@ -204,6 +208,8 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
                 infer_schema_length=None, null_values=sorted(MISSING | {word.upper() for word in MISSING} | {"NaN"}),
             )
         )  # fmt: skip
+        if len(layout.names) > 1:  # lines without a value are no rows
+            parts[-1] = parts[-1].filter(~pl.all_horizontal(pl.all().is_null()))
     try:
         schemas = [part.collect_schema() for part in parts]
     except pl.exceptions.PolarsError as error:
@@ -313,8 +319,6 @@ def _read_parquet(file: IO[bytes], name: str) -> Source:
         check_names_differ(parquet.read_schema(content).names, name)
         content.seek(0)
         frame = pd.read_parquet(content, engine="pyarrow")
-    if frame.empty:
-        raise InvalidInputError(f"{name} holds no rows.")
     frame.columns = [str(column) for column in frame.columns]
     return Source(_with_decimals(frame.reset_index(drop=True)), name)
 

@@ -40,6 +40,8 @@ from .training import FitContext, MetricSpace, Stages, cut_coordinates
 
 def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow"] | None:
     """Bounds on the conditions and tests of a rule, as two numbers; a single number bounds both."""
+    if isinstance(max_size, np.ndarray):
+        max_size = max_size.tolist()
     if max_size is None or max_size == "exshallow":
         return max_size
     bounds = max_size if isinstance(max_size, Sequence) and not isinstance(max_size, str) else (max_size, max_size)

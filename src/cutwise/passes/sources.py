@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -161,7 +161,12 @@ COLUMN = "cluster"
 def as_lazy(X: Any) -> LazyTable | None:
     """The source behind anything that is read in batches; None for whatever else."""
     if isinstance(X, Batches):
-        return LazyTable(X, X.names, lambda work: map(work, X), lambda column: Batches(lambda: map(column.predict, X)))
+        return LazyTable(
+            X,
+            X.names,
+            lambda work: (work(batch) for batch in X if _has_rows(batch)),
+            lambda column: Batches(lambda: (_labels(column, batch) for batch in X)),
+        )
     library, kind = type(X).__module__.partition(".")[0].lstrip("_"), type(X).__name__
     if library == "polars" and kind == "LazyFrame":
         return polars_table(X)
@@ -193,6 +198,14 @@ def as_lazy(X: Any) -> LazyTable | None:
             partial(_dask_total, X),
         )
     return None
+
+
+def _has_rows(batch: Any) -> bool:
+    return bool(batch.shape[0] if hasattr(batch, "shape") else len(batch))
+
+
+def _labels(column: TreeColumn, batch: Any) -> npt.NDArray[Any]:
+    return column.predict(batch) if _has_rows(batch) else np.array(column.of.labels)[:0]
 
 
 def polars_table(X: Any) -> LazyTable:
@@ -409,10 +422,7 @@ def _checked(batch: Any, weights: str | None) -> tuple[Table, Float64 | None]:
     own: Any = None
     if weights is not None:
         batch, own = pop_column(batch, weights, "sample_weight")
-        if np.asarray(own).dtype.kind in "fiub" and not np.asarray(own).any():
-            own = np.zeros(len(own))  # other batches have rows that count
-        else:
-            own = read_weights(own, len(own))
+        own = _weights_of(own)
         if not (own == np.rint(own)).all():
             raise InvalidInputError(
                 f"sample_weight={weights!r} holds fractions, and tables in batches take whole numbers: how often a row "
@@ -448,6 +458,14 @@ def check_column_name(name: Any, what: str) -> str | None:
     )
 
 
+def _weights_of(column: Any) -> Float64:
+    """Of a batch; all may be 0, for other batches may have rows that count."""
+    values = np.asarray(column)
+    if values.dtype.kind in "fiub" and not values.any():
+        return np.zeros(len(values))
+    return cast("Float64", read_weights(column, len(column)))
+
+
 def lazy_cost(lazy: LazyTable, sample_weight: Any, costs_of: Callable[[Any], npt.NDArray[np.float64]]) -> float:
     """The (weighted) sum of one cost a row, to the bit that of the same rows in memory."""
     name = check_column_name(sample_weight, "sample_weight")
@@ -455,7 +473,7 @@ def lazy_cost(lazy: LazyTable, sample_weight: Any, costs_of: Callable[[Any], npt
     def passed(work: Callable[[npt.NDArray[np.float64], Weights], T], /) -> Iterator[T]:
         def of_batch(given: Any) -> T:
             batch, weights = pop_weights(given, name)
-            return work(costs_of(batch), None if name is None else read_weights(weights, len(weights)))
+            return work(costs_of(batch), None if name is None else _weights_of(weights))
 
         return lazy.mapped(of_batch)
 

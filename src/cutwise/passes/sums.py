@@ -338,6 +338,8 @@ def exact_total(passed: Passed) -> float:
     extent = reduce(operator.or_, passed(_Extent.of), _Extent())
     if extent.n == 0:
         raise InvalidInputError("X has no rows. Give at least one.")
+    if extent.is_weighted and extent.total == 0.0:
+        raise InvalidInputError("X has no rows of positive weight. Give at least one.")
     if not math.isfinite(extent.largest):
         raise InvalidInputError(
             "Distances to the centers are beyond float64. Scale the columns, or divide them by a constant."
