@@ -27,6 +27,7 @@ from cutwise.cli.screen import note, working
 from cutwise.cli.text import check_names_differ, find_layout, first_lines, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
 from cutwise.passes.sources import polars_table
+from cutwise.reference.memory import in_words
 from cutwise.table.intake import check_option
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def open_source(given: Sequence[str], *, separator: str | None, header: bool | N
     if limit < math.inf and (size := size_in_memory(files := find_files(given))) > limit:
         source = scan_source(given, files, separator=separator, header=header)
         note(
-            f"{source.name} takes about {size / 2**30:.1f} GiB in memory, so its rows are read in batches",
+            f"{source.name} takes about {in_words(int(size))} in memory, so its rows are read in batches",
             of_table=False,
         )
         return source

@@ -411,7 +411,8 @@ class Part(NamedTuple):
 
 
 _STEPS = (
-    "leave out rows with gaps (X.drop_nulls() in polars, X.dropna() in Spark and Dask), fill these, or fit a sample.",
+    "leave out rows with gaps or infinity (X.drop_nulls() in polars, X.dropna() in Spark and Dask), fill these, or fit "
+    "a sample.",
     'take columns of numbers (X.select("age", "income") in polars and Spark, X[["age", "income"]] in Dask), or fit a '
     "sample.",
 )
@@ -431,9 +432,10 @@ def _checked(batch: Any, weights: str | None) -> tuple[Table, Float64 | None]:
     try:
         table = read_table(batch)
     except (NotFiniteError, NotNumericError) as error:
+        said, step = str(error).splitlines()[0], _STEPS[isinstance(error, NotNumericError)]
         raise type(error)(
-            f"{error}\nX comes in batches, and rows are counted within one. Tables in batches hold complete numbers, a "
-            f"sample in memory may hold other columns too: {_STEPS[isinstance(error, NotNumericError)]}"
+            f"{said}\nX comes in batches, and rows are counted within one. Tables in batches hold complete numbers, a "
+            f"sample in memory may hold other columns too: {step}"
         ) from error
     return table, own
 
