@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutwise import Batches
-from cutwise.estimators._lazy import SearchedBatches
+from cutwise.passes.reference import SearchedBatches
 from cutwise.passes.rows import BatchedRows, Copies
 from cutwise.passes.sources import as_lazy
 from cutwise.reference.objective import KMEANS

@@ -703,7 +703,7 @@ def dominant_column(context: FitContext, scaler: TableScaler | None) -> tuple[in
     for start in range(0, rows.n_rows, _BLOCK):
         block = slice(start, start + _BLOCK)
         with np.errstate(over="ignore", invalid="ignore"):
-            values = core.gather_rows(rows.metric.matrix, np.arange(rows.n_rows)[block])
+            values = core.gather_rows(rows.metric.matrix, np.arange(start, min(block.stop, rows.n_rows)))
             apart = np.abs(values - reference.centers[reference.labels[block]])
             costs += weights[block] @ (apart if context.objective is KMEDIANS else apart**2)
     of_column = np.bincount(source, costs, rows.table.n_columns)

@@ -479,4 +479,4 @@ def lazy_cost(lazy: LazyTable, sample_weight: Any, costs_of: Callable[[Any], npt
 
         return lazy.mapped(of_batch)
 
-    return exact_total(passed)
+    return exact_total(passed, needs_weight=True)

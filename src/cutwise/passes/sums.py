@@ -330,15 +330,16 @@ class Passed(Protocol):
         """In any order; the function may be pickled."""
 
 
-def exact_total(passed: Passed) -> float:
+def exact_total(passed: Passed, *, needs_weight: bool = False) -> float:
     """The sum of values times weights, by two passes: the bits of ``core.exact_sum`` of all of them.
 
-    Without weights each value counts once. Whole weights are repeated values.
+    Without weights each value counts once. Whole weights are repeated values. ``needs_weight``: refuse weights that are
+    all 0.
     """
     extent = reduce(operator.or_, passed(_Extent.of), _Extent())
     if extent.n == 0:
         raise InvalidInputError("X has no rows. Give at least one.")
-    if extent.is_weighted and extent.total == 0.0:
+    if needs_weight and extent.is_weighted and extent.total == 0.0:
         raise InvalidInputError("X has no rows of positive weight. Give at least one.")
     if not math.isfinite(extent.largest):
         raise InvalidInputError(

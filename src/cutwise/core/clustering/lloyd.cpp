@@ -25,12 +25,105 @@
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
-#include "clustering/bounds.hpp"
 #include "clustering/centers.hpp"
 #include "clustering/sums.hpp"
 
 namespace cutwise {
 namespace {
+
+// ---- bounds of distances, for Hamerly's algorithm
+//
+// They are float32, rounded outward; beyond its range, or below where it has all its digits, they say nothing, and the row is
+// looked at every time.
+
+constexpr float kLeastBound = std::numeric_limits<float>::min();
+
+inline float round_up(double distance) {
+  if (!(distance < 1e38)) return std::numeric_limits<float>::infinity();
+  return std::max(static_cast<float>(distance * (1.0 + 0x1p-22)), kLeastBound);
+}
+inline float round_down(double distance) {
+  if (!(distance < 1e38)) return 0.0f;
+  const float bound = static_cast<float>(distance * (1.0 - 0x1p-22));
+  return bound < kLeastBound ? 0.0f : bound;
+}
+
+// For bounds only: four partial sums, so not the bits of the cost kernels.
+template <bool squares>
+CUTWISE_INLINE double about_cost(const double *row, const double *center, int64_t d) {
+  double part[kLanes] = {0.0, 0.0, 0.0, 0.0};
+  Lanes sum;
+  load(sum, part);
+  int64_t f = 0;
+  for (; f + kLanes <= d; f += kLanes) {
+    Lanes x, c;
+    load(x, row + f);
+    load(c, center + f);
+    subtract(x, c);
+    if constexpr (squares) square(x);
+    else absolute(x);
+    add(sum, x);
+  }
+  store(part, sum);
+  double total = (part[0] + part[1]) + (part[2] + part[3]);
+  for (; f < d; ++f) {
+    const double difference = row[f] - center[f];
+    total += squares ? difference * difference : std::fabs(difference);
+  }
+  return total;
+}
+
+CUTWISE_CLONES double about_squared_distance(const double *row, const double *center, int64_t d) {
+  return about_cost<true>(row, center, d);
+}
+CUTWISE_CLONES double about_l1_distance(const double *row, const double *center, int64_t d) {
+  return about_cost<false>(row, center, d);
+}
+
+// How far centers moved, each and the farthest other than it, rounded up.
+struct Moves {
+  explicit Moves(const std::vector<double> &moves) : each(moves.size()), of_others(moves.size()) {
+    double most = 0.0, second = 0.0;
+    size_t farthest = 0;
+    for (size_t j = 0; j < moves.size(); ++j) {
+      each[j] = moves[j] > 0.0 ? round_up(moves[j]) : 0.0f;
+      if (moves[j] > most) {
+        second = most;
+        most = moves[j];
+        farthest = j;
+      } else {
+        second = std::max(second, moves[j]);
+      }
+    }
+    for (size_t j = 0; j < moves.size(); ++j) {
+      const double other = j == farthest ? second : most;
+      of_others[j] = other > 0.0 ? round_up(other) : 0.0f;
+    }
+  }
+
+  std::vector<float> each, of_others;
+};
+
+// Moves the bounds of rows first .. last - 1 along with the centers; which rows' bounds no longer part, and how many.
+CUTWISE_CLONES int64_t move_bounds(const int32_t *labels, const Moves &moves, int64_t first, int64_t last, float *upper,
+                                   float *lower, int64_t *open) {
+  // A sum or a product of floats is off by a share of 2^-24: these factors round outward what two of them make.
+  constexpr float up = 1.0f + 0x1p-22f, down = 1.0f - 0x1p-22f;
+  const float *each = moves.each.data(), *of_others = moves.of_others.data();
+  for (int64_t row = first; row < last; ++row) {
+    const float most = (upper[row] + each[labels[row]]) * up, least = (lower[row] - of_others[labels[row]]) * down;
+    upper[row] = most < kLeastBound ? kLeastBound : most;
+    lower[row] = least < kLeastBound ? 0.0f : least;
+  }
+  int64_t n_open = 0;
+  for (int64_t row = first; row < last; ++row) {
+    open[n_open] = row;
+    n_open += !(upper[row] <= lower[row]);
+  }
+  return n_open;
+}
+
+// ---- the iterations
 
 using nb::literals::operator""_a;
 

@@ -1,0 +1,198 @@
+"""The search for a reference over rows that are not in memory: samples and Lloyd's iterations, by passes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise import core
+from cutwise.reference.objective import Objective
+from cutwise.reference.search import (
+    Importance,
+    Points,
+    Run,
+    Stop,
+    draw_rows,
+    most_distinct,
+    sample_weights,
+    search_centers,
+    settle,
+)
+
+from .rows import BatchedRows, Slice
+from .sums import Least, Scale, Smallest, Total
+
+Float64 = npt.NDArray[np.float64]
+
+Int64 = npt.NDArray[np.int64]
+
+_SKETCHES, _CELLS = 3, 8
+"""Tables in which rows are counted by parts of their hashes, to find heavy ones, and cells for every row wanted."""
+
+
+def find_centers(
+    rows: BatchedRows,
+    objective: Objective,
+    n_clusters: int,
+    *,
+    n_init: int,
+    random_state: Any,
+    n_jobs: int,
+    verbose: int,
+) -> Float64:
+    """The centers (k, p) that ``find_reference`` finds for the same rows in memory, to the bit."""
+    searched = SearchedBatches(rows, objective, n_clusters)
+    run = search_centers(
+        searched, n_clusters, n_init=n_init, brief=True, random_state=random_state, n_jobs=n_jobs, verbose=verbose
+    )
+    return settle(run.centers, lambda centers: searched.weigh(centers)[0], searched.iterate, n_jobs, renumber=True)
+
+
+class SearchedBatches:
+    """Rows in batches as a search for a clustering asks of them: what :class:`DistinctRows` says in memory."""
+
+    def __init__(self, rows: BatchedRows, objective: Objective, n_clusters: int) -> None:
+        self._rows, self.objective, self.n_rows = rows, objective, rows.n_rows
+
+        def add(found: Smallest, part: Slice) -> None:
+            _, weights, hashes = core.distinct_rows(part.metric.matrix, None)
+            found.add(hashes, hashes, np.empty((len(hashes), 0)), weights)
+
+        self._n_distinct = len(rows.go_over("distinct rows", Smallest(most_distinct(n_clusters) + 1), add).hashes)
+
+    def __len__(self) -> int:
+        return self._n_distinct
+
+    def best_center(self, n_jobs: int) -> Float64:
+        """See :class:`SearchedRows`."""
+        sums = self._rows.grouped_sums("means", lambda part: [(np.zeros(part.n, dtype=np.int32), 1)])
+        return self._rows.means(sums[0])
+
+    def weigh(self, centers: Float64) -> tuple[Int64, float]:
+        """What the rows of every cluster weigh, and the largest cost of one."""
+        objective, k = self.objective, len(centers)
+
+        def add(found: tuple[Total, Total], part: Slice) -> None:
+            labels, own, _, _ = objective.assign(part.metric.matrix, centers)
+            found[0].see([np.bincount(labels, part.weights, k).astype(np.int64)])
+            found[1].see([own.max()])
+
+        weight, largest = self._rows.go_over("sizes of clusters", (Total(), Total(np.maximum)), add)
+        return weight.values[0], float(largest.values[0])
+
+    def importance(self, centers: Float64, n_jobs: int) -> Importance:
+        """See :class:`SearchedRows`."""
+        (weight, largest), objective = self.weigh(centers), self.objective
+
+        def costs_of(part: Slice) -> list[Float64]:
+            return [objective.assign(part.metric.matrix, centers)[1]]
+
+        cost = math.inf
+        if math.isfinite(largest):
+            cost = self._rows.exact_sums("costs of rows", costs_of, [largest])[0] / self._rows.total_weight
+        return Importance(centers, weight.astype(np.float64), cost)
+
+    def sample(self, size: int, matters: Sequence[Importance], seed: int) -> Points:
+        """See :class:`SearchedRows`."""
+        if len(self) <= size:
+            every = self._rows.go_over("distinct rows", Smallest(size), _keep_all)
+            return Points(every.values, every.weights, self.objective)
+        objective, total = self.objective, sum(each.total for each in matters)
+        bits = (_CELLS * size - 1).bit_length()
+
+        def scores_of(matrix: core.Matrix) -> Float64:
+            scores = [each.scores(*objective.assign(matrix, each.centers)[:2]) for each in matters]
+            total: Float64 = np.sum(scores, axis=0)
+            return total
+
+        def cells_of(hashes: npt.NDArray[np.uint64]) -> list[Int64]:
+            mask = np.uint64((1 << bits) - 1)
+            return [(hashes >> np.uint64(bits * i) & mask).astype(np.int64) for i in range(_SKETCHES)]
+
+        def add(found: tuple[Smallest, Float64], part: Slice) -> None:
+            rows, weights, hashes = core.distinct_rows(part.metric.matrix, part.weights)
+            scores = scores_of(part.metric.matrix)[rows]
+            found[0].add(core.hash_uniforms(hashes, seed) / scores, hashes, part.metric.values[rows], weights)
+            shares = scores * weights
+            for sketch, cells in zip(found[1], cells_of(hashes), strict=True):
+                sketch += np.bincount(cells, shares, len(sketch))
+
+        likely, shares = self._rows.go_over("a sample", (Smallest(size + 1), np.zeros((_SKETCHES, 1 << bits))), add)
+        # Rows that are certain to be drawn for what they weigh are in no light cell: in every sketch, but for chance.
+        is_heavy = shares * size >= total * (1.0 - 1e-6)
+
+        def add_heavy(found: Smallest, part: Slice) -> None:
+            rows, weights, hashes = core.distinct_rows(part.metric.matrix, part.weights)
+            of_sketches = zip(is_heavy, cells_of(hashes), strict=True)
+            at = np.flatnonzero(np.all([sketch[cells] for sketch, cells in of_sketches], axis=0))
+            found.add(hashes[at], hashes[at], part.metric.values[rows[at]], weights[at])
+
+        drawn = [likely]
+        if is_heavy.any(axis=1).all():
+            drawn.append(self._rows.go_over("heavy rows", Smallest(self._rows.n_rows), add_heavy))
+        hashes, first = np.unique(np.concatenate([each.hashes for each in drawn]), return_index=True)
+        values = np.concatenate([each.values for each in drawn])[first]
+        weights = np.concatenate([each.weights for each in drawn])[first]
+        chosen, exact = draw_rows(hashes, weights, scores_of(core.as_matrix(values)), size, seed, total)
+        return Points(values[chosen], sample_weights(exact), objective)
+
+    def iterate(self, centers: Float64, stop: Stop, n_jobs: int, *, costed: bool = False) -> Run:
+        """See :class:`SearchedRows`: as ``core.lloyd`` does it; costs at the end are not known."""
+        rows, objective, k, sizes = self._rows, self.objective, len(centers), self._rows.metric_sizes
+        total = float(rows.total_weight)
+        largest = 0.0
+        for size in sizes.tolist():
+            largest += 4.0 * size * size
+        largest = min(largest, np.finfo(np.float64).max)
+        scale, cost, start_cost, is_new, n_iter = Scale.of(largest, total), 0.0, math.nan, True, 0
+        while n_iter < stop.max_iter and not start_cost / total > stop.most_start_cost:
+            n_iter += 1
+            before = centers
+
+            def add(found: Total, part: Slice, centers: Float64 = centers) -> None:
+                labels, own, _, _ = objective.assign(part.metric.matrix, centers)
+                sums = core.cluster_sums(part.metric.matrix, labels, k, part.weights, sizes, total)
+                found.see([*sums, np.array(scale.split(np.minimum(own, largest), part.weights))])
+
+            high, low, weight, spent = rows.go_over("moves of the centers", Total(), add).values
+            if is_new:
+                cost = scale.total(int(spent[0]), int(spent[1]))
+                start_cost = cost if math.isnan(start_cost) else start_cost
+            centers = np.where(weight[:, None] > 0, rows.means((high, low, weight)), before)
+            is_new = self._refill(centers, weight)
+            if is_new:
+                weight[:] = 0
+                continue
+            moves = np.sqrt(objective.label_costs(core.as_matrix(before), centers, np.arange(k, dtype=np.int32)))
+            gain = 0.0
+            for move, own in zip(moves.tolist(), weight.tolist(), strict=True):
+                gain += move * move * own
+            if not gain > stop.tolerance * cost:
+                break
+        return Run(math.nan, start_cost / total, centers, n_iter, weight)
+
+    def _refill(self, centers: Float64, weight: Int64) -> bool:
+        """Put centers without rows at the row farthest from all others, one after the other; whether there were any."""
+        objective, kept, is_moved = self.objective, centers[weight > 0], False
+
+        for cluster in np.flatnonzero(weight == 0):
+
+            def add(found: Least, part: Slice, kept: Float64 = kept) -> None:
+                found.see(-objective.assign(part.metric.matrix, kept)[1], part.metric.values)
+
+            found = self._rows.go_over("rows far from all centers", Least(), add)
+            if not -found.cost > 0.0:
+                break
+            row = found.row
+            centers[cluster], is_moved = row, True
+            kept = np.vstack([kept, centers[[cluster]]])
+        return is_moved
+
+
+def _keep_all(found: Smallest, part: Slice) -> None:
+    rows, weights, hashes = core.distinct_rows(part.metric.matrix, part.weights)
+    found.add(hashes, hashes, part.metric.values[rows], weights)
