@@ -154,3 +154,30 @@ def test_nodes_share_passes(algorithm):
     in_memory, passed, passes = both(X, centers, None, edges, [np.arange(3000)], algorithm, max_leaves=16)
     same(in_memory, passed)
     assert len(passes) <= 21  # 15 splits, each of which needs two alone; cuts that tie are settled by one of their own
+
+
+@pytest.mark.parametrize("k", [2, 5, 8, 9])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("weights", [None, "some"])
+def test_sums_of_sides_are_those_of_the_plain_twin(k, dtype, weights):
+    rng = np.random.default_rng(k)
+    n, d, n_nodes = 10_000, 2, 3  # more than one tile, and nodes of few and of many rows
+    node = rng.choice([-1, 0, 1, 2], n, p=[0.1, 0.8, 0.09, 0.01]).astype(np.int32)
+    codes, begin = rng.integers(0, [3, 256], (n, d)).astype(np.uint8), np.array([0, 3, 259])
+    costs = rng.integers(0, 2**30, (n, k)).astype(dtype)
+    times = np.ones(n, dtype=int) if weights is None else rng.integers(0, 3, n)
+    n_survivors = np.array([k, 2, 1], dtype=np.int32)
+    order = np.array([[rng.permutation(k) for _ in range(d)] for _ in range(n_nodes)], dtype=np.int32)
+    found = np.zeros((n_nodes, begin[-1], 2 * k + 1), dtype=np.int64)
+    given_weights = None if weights is None else times
+    core.add_to_tallies(codes, begin, node, given_weights, costs, order, n_survivors, found)
+    expected = np.zeros_like(found)
+    for j, f in np.ndindex(n_nodes, d):
+        own, m = node == j, n_survivors[j]
+        along = costs[own][:, order[j, f, :m]].astype(np.int64)
+        added = np.zeros((own.sum(), 2 * k + 1), dtype=np.int64)
+        added[:, 0], added[:, 1], added[:, 2] = 1, times[own], along.min(axis=1)
+        for s in range(1, m):
+            added[:, 2 + s], added[:, 1 + k + s] = along[:, :s].min(axis=1), along[:, s:].min(axis=1)
+        np.add.at(expected[j], begin[f] + codes[own, f], added)
+    assert np.array_equal(found, expected)

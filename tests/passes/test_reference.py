@@ -59,7 +59,7 @@ def test_the_search_by_passes_finds_the_centers_of_memory(data):
         expected = find_reference(read_table(X), k, n_init=3, random_state=0, sample_weight=weight).centers
         rows = searched(X, weights, copies, k)
         run = search_centers(rows, k, n_init=3, brief=True, random_state=0)
-        found = settle(run.centers, lambda centers: rows.weigh(centers)[0], rows.iterate, 1, renumber=True)
+        found = settle(run.centers, rows.weigh, rows.iterate, 1, renumber=True)
     assert found.tobytes() == expected.tobytes()
 
 

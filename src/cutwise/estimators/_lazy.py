@@ -18,7 +18,7 @@ from cutwise import core
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError, shown
 from cutwise.passes.provider import LeafRows, PassProvider
 from cutwise.passes.reference import find_centers
-from cutwise.passes.rows import BatchedRows, Copies, PreparedRows, Slice
+from cutwise.passes.rows import BatchedRows, Copies, PreparedRows, Slice, add_values
 from cutwise.passes.sources import LazyTable, check_column_name
 from cutwise.passes.sums import Least, Total, nearer
 from cutwise.reference.fitted import copying_clone
@@ -111,9 +111,7 @@ class SummedRows(TrainingRows):
     def deviations(self, columns: Sequence[int]) -> Float64:
         """See :class:`TrainingRows`."""
         rows = self._rows
-        same = rows.measured is None
-        mean = self.centers(KMEANS, np.zeros(self.n_rows, dtype=np.int32), 1)[0][0] if same else None
-        variances = rows.moments(mean)[2]
+        variances = rows.moments()[2] if rows.variances is None else rows.variances
         found = np.full(len(variances), np.nan)
         for column in columns:
             value = np.sqrt(variances[column])
@@ -155,7 +153,13 @@ class SummedRows(TrainingRows):
                 for codes, (_, centers) in zip(of_node, ways, strict=True)
             ]
 
-        return self._rows.exact_sums(what, costs_of)
+        rows = self._rows
+        if rows.variances is not None or rows.measured is not None:
+            return rows.exact_sums(what, costs_of, ())[0]
+        add, read = rows.powers(self.centers(KMEANS, np.zeros(self.n_rows, dtype=np.int32), 1)[0][0])
+        costs, sums = rows.exact_sums(what, costs_of, Total(), partial(add_values, add))
+        rows.variances = read(sums)
+        return costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +242,7 @@ class SearchByPasses(SearchCheaper):
             tree_size(column, right, own, weight)
             for (column, _, right), own, (_, _, weight) in zip(trees, leaves, sums, strict=True)
         )
-        costs = rows.exact_sums("costs of trees", costs_of)
+        costs, _ = rows.exact_sums("costs of trees", costs_of, ())
         return [Judgement(cost, *size) for cost, size in zip(costs, sizes, strict=True)]
 
     def _replay(self, tests: Tests, cluster: Int32 | None = None) -> GrowingTree:

@@ -49,7 +49,7 @@ def find_centers(
     run = search_centers(
         searched, n_clusters, n_init=n_init, brief=True, random_state=random_state, n_jobs=n_jobs, verbose=verbose
     )
-    return settle(run.centers, lambda centers: searched.weigh(centers)[0], searched.iterate, n_jobs, renumber=True)
+    return settle(run.centers, searched.weigh, searched.iterate, n_jobs, renumber=True)
 
 
 class SearchedBatches:
@@ -72,29 +72,30 @@ class SearchedBatches:
         sums = self._rows.grouped_sums("means", lambda part: [(np.zeros(part.n, dtype=np.int32), 1)])
         return self._rows.means(sums[0])
 
-    def weigh(self, centers: Float64) -> tuple[Int64, float]:
-        """What the rows of every cluster weigh, and the largest cost of one."""
+    def weigh(self, centers: Float64) -> Int64:
+        """What the rows of every cluster weigh."""
         objective, k = self.objective, len(centers)
 
-        def add(found: tuple[Total, Total], part: Slice) -> None:
-            labels, own, _, _ = objective.assign(part.metric.matrix, centers)
-            found[0].see([np.bincount(labels, part.weights, k).astype(np.int64)])
-            found[1].see([own.max()])
+        def add(found: Total, part: Slice) -> None:
+            labels = objective.assign(part.metric.matrix, centers)[0]
+            found.see([np.bincount(labels, part.weights, k).astype(np.int64)])
 
-        weight, largest = self._rows.go_over("sizes of clusters", (Total(), Total(np.maximum)), add)
-        return weight.values[0], float(largest.values[0])
+        weight: Int64 = self._rows.go_over("sizes of clusters", Total(), add).values[0]
+        return weight
 
     def importance(self, centers: Float64, n_jobs: int) -> Importance:
         """See :class:`SearchedRows`."""
-        (weight, largest), objective = self.weigh(centers), self.objective
+        objective, k = self.objective, len(centers)
 
         def costs_of(part: Slice) -> list[Float64]:
-            return [objective.assign(part.metric.matrix, centers)[1]]
+            part.known["nearest"], own, _, _ = objective.assign(part.metric.matrix, centers)
+            return [own]
 
-        cost = math.inf
-        if math.isfinite(largest):
-            cost = self._rows.exact_sums("costs of rows", costs_of, [largest])[0] / self._rows.total_weight
-        return Importance(centers, weight.astype(np.float64), cost)
+        def add(found: Total, part: Slice) -> None:
+            found.see([np.bincount(part.known["nearest"], part.weights, k)])
+
+        (cost,), weight = self._rows.exact_sums("costs of rows", costs_of, Total(), add)
+        return Importance(centers, weight.values[0].astype(np.float64), cost / self._rows.total_weight)
 
     def sample(self, size: int, matters: Sequence[Importance], seed: int) -> Points:
         """See :class:`SearchedRows`."""

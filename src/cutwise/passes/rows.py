@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import mmap
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -52,6 +53,9 @@ MAX_WEIGHT = 2**31
 """What whole weights add up to at most; it leaves 30 bits for the cost of a row."""
 
 MOST_BINS = 256
+
+_LIKELY = 1 << 13
+"""Rows whose costs say how large those of all rows are likely to be."""
 
 _DIGIT = 13
 """Bits of a value that a pass for order statistics looks at."""
@@ -136,8 +140,12 @@ class _Column:
         n = self.n - first if n is None else n
         if n == 0:
             return np.empty((0, *self.width), dtype=self.dtype)
-        offset = first * math.prod(self.width) * self.dtype.itemsize
-        return np.memmap(self.path, self.dtype, "r", offset, (n, *self.width))
+        of_row = math.prod(self.width) * self.dtype.itemsize
+        into_page = first * of_row % mmap.ALLOCATIONGRANULARITY
+        with self.path.open("rb") as file:
+            start = first * of_row - into_page
+            pages = mmap.mmap(file.fileno(), into_page + n * of_row, access=mmap.ACCESS_READ, offset=start)
+        return np.frombuffer(pages, self.dtype, offset=into_page).reshape(n, *self.width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,7 +319,8 @@ class BatchedRows:
     largest absolute ones where distances are measured. ``sample``, ``sample_weights``: the distinct rows of the
     smallest hashes of what they hold, in that order, and what they weigh: by these bins are planned, and better trees
     are searched; ``example``: the same as a table; ``measured``: where distances are measured, if that is another
-    place. ``engine``: whose workers add up, where rows stay there. ``n_passes``: how often rows were gone over.
+    place. ``variances``: of the columns that are cut, once they are known. ``engine``: whose workers add up, where rows
+    stay there. ``n_passes``: how often rows were gone over.
     """
 
     copies: Copies
@@ -324,6 +333,7 @@ class BatchedRows:
     engine: Callable[..., Any] | None = None
     n_passes: int = 1
     measured: Table | None = None
+    variances: Float64 | None = None
 
     def __post_init__(self) -> None:
         seen = self.seen
@@ -522,25 +532,30 @@ class BatchedRows:
         parts = self.go_over(what, Total(), add).values
         return [cast("Sums", tuple(parts[i : i + 3])) for i in range(0, len(parts), 3)]
 
-    def moments(self, means: Float64 | None = None, *, with_noise: bool = False) -> tuple[float, Float64, Float64]:
-        """The weight of the rows, and mean and variance of every column that may be cut, from exact sums.
+    def moments(self, *, with_noise: bool = False) -> tuple[float, Float64, Float64]:
+        """The weight of the rows, and mean and variance of every column that may be cut, from exact sums."""
+        found = list[Float64]()
+        for what in ("means", "variances"):
+            add, read = self.powers(*found, with_noise=with_noise)
+            sums = self.go_over(what, Total(), partial(add_values, add))
+            found.append(read(sums.merge(self.go_over_left_out(Total(), add)) if with_noise else sums))
+        return float(self.total_weight + (self.seen.left_total if with_noise else 0)), found[0], found[1]
 
-        ``means``: where they are known.
-        """
-        extents, found = self.extents_with_noise if with_noise else self.extents, [] if means is None else [means]
-        weight = self.total_weight + (self.seen.left_total if with_noise else 0)
-        total = float(weight)
-        for what in ("means", "variances")[len(found) :]:
-            with np.errstate(over="ignore"):  # nan from there on
-                sizes = np.abs(np.square(extents - found[0]) if found else extents).max(axis=0)
-            add = partial(_add_powers, found[0] if found else None, sizes, total)
-            sums = self.go_over(what, Total(), partial(_add_rows, add))
-            if with_noise:
-                sums = sums.merge(self.go_over_left_out(Total(), add))
-            high, low, of_all = sums.values
-            of_columns = core.means_of_sums(high, low, of_all, sizes, total)[0]
-            found.append(np.where(np.isfinite(sizes), of_columns, np.nan))
-        return total, found[0], found[1]
+    def powers(
+        self, means: Float64 | None = None, *, with_noise: bool = False
+    ) -> tuple[Callable[[Total, npt.NDArray[Any], Int64 | None], None], Callable[[Total], Float64]]:
+        """How to add up the values of columns, or their squared distances from the means, and how to read the sums."""
+        extents = self.extents_with_noise if with_noise else self.extents
+        total = float(self.total_weight + (self.seen.left_total if with_noise else 0))
+        with np.errstate(over="ignore"):  # nan from there on
+            sizes = np.abs(extents if means is None else np.square(extents - means)).max(axis=0)
+
+        def read(sums: Total) -> Float64:
+            high, low, weight = sums.values
+            of_columns = core.means_of_sums(high, low, weight, sizes, total)[0]
+            return np.where(np.isfinite(sizes), of_columns, np.nan)
+
+        return partial(_add_powers, means, sizes, total), read
 
     def means(self, sums: Sums, *, raw: bool = False) -> Float64:
         """The means of groups; nan where one weighs nothing."""
@@ -552,28 +567,47 @@ class BatchedRows:
         return sizes
 
     def exact_sums(
-        self, what: str, costs_of: Callable[[Slice], list[Float64]], largest: Sequence[float] = (), **where: Any
-    ) -> list[float]:
-        """The weighted sums of some costs a row, by two passes, or one where the largest of each are known.
+        self,
+        what: str,
+        costs_of: Callable[[Slice], list[Float64]],
+        beside: T,
+        add_beside: Callable[[T, Slice], object] = lambda *_: None,
+    ) -> tuple[list[float], T]:
+        """The weighted sums of some costs a row, inf where one is, and what else the same pass adds up.
 
-        ``where``: as of ``go_over``.
+        The scale of a sum depends on the largest cost. Some rows say which is likely; another pass if none has it.
         """
-        if not largest:
-            most = self.go_over(
-                f"{what}, the largest",
-                Total(np.maximum),
-                lambda found, rows: found.see([costs.max(initial=0.0) for costs in costs_of(rows)]),
-                **where,
-            )
-            largest = [float(own) for own in most.values]
-        scales = [Scale.of(size, float(self.total_weight)) for size in largest]
+        total, n = float(self.total_weight), min(_LIKELY, len(self.sample))
+        known = {"values": self.example.values[:n]} | ({"metric": self.measured.values[:n]} if self.measured else {})
+        most = [costs.max() for costs in costs_of(Slice(self.recipe, n, known, {}))]
+        while True:
+            scales = [[Scale.of(factor * own, total) for factor in (1.0, 2.0)] for own in most]
+            add = partial(_add_costs, costs_of, scales, add_beside)
+            largest, parts, found = self.go_over(what, (Total(np.maximum), Total(), deepcopy(beside)), add)
+            most = largest.values
+            if all(Scale.of(own, total) in likely for own, likely in zip(most, scales, strict=True)):
+                break
+        costs = list[float]()
+        for own, likely, split in zip(most, scales, parts.values, strict=True):
+            scale = Scale.of(own, total)
+            costs.append(scale.total(*split[likely.index(scale)].tolist()) if math.isfinite(own) else math.inf)
+        return costs, found
 
-        def add(found: Total, rows: Slice) -> None:
-            costs = zip(scales, costs_of(rows), strict=True)
-            found.see([np.array(scale.split(own, rows.weights)) for scale, own in costs])
 
-        parts = self.go_over(what, Total(), add, **where).values
-        return [scale.total(*part.tolist()) for scale, part in zip(scales, parts, strict=True)]
+def _add_costs(
+    costs_of: Callable[[Slice], list[Float64]],
+    scales: list[list[Scale]],
+    add_beside: Callable[[T, Slice], object],
+    found: tuple[Total, Total, T],
+    rows: Slice,
+) -> None:
+    costs = costs_of(rows)
+    found[0].see([float(own.max(initial=0.0)) for own in costs])
+    with np.errstate(invalid="ignore"):  # sums of the wrong scale are not looked at
+        found[1].see(
+            [np.array([each.split(own, rows.weights) for each in of]) for of, own in zip(scales, costs, strict=True)]
+        )
+    add_beside(found[2], rows)
 
 
 def _add_powers(
@@ -586,7 +620,8 @@ def _add_powers(
     sums.see(core.cluster_sums(core.as_matrix(apart), one, 1, weights, sizes, total))
 
 
-def _add_rows(add: Callable[[Total, npt.NDArray[Any], Int64 | None], None], sums: Total, rows: Slice) -> None:
+def add_values(add: Callable[[Total, npt.NDArray[Any], Int64 | None], None], sums: Total, rows: Slice) -> None:
+    """Add what some rows hold."""
     add(sums, rows.read("values"), rows.weights)
 
 
@@ -693,16 +728,19 @@ class PreparedRows:
         sizes, ends = all_rows.go_over(
             "nearest centers", (Total(np.maximum), Total(np.minimum)), look, *keep, **self.where
         )
-        largest, largest_own, self._largest_cost = map(float, sizes.values)
+        largest, largest_own, largest_cost = map(float, sizes.values)
+        of_label = Scale.of(largest_cost, float(all_rows.total_weight))
         if ends.values:
             self.low, self.high = ends.values[0], -ends.values[1]
-        check_squares(max(largest_own, self._largest_cost) + largest, objective, self._apart)
+        check_squares(max(largest_own, largest_cost) + largest, objective, self._apart)
 
         def kernel(*, scale: float, wide: bool, wide_base: bool) -> tuple[Int64, Int64, Int64, int]:
             self.recipe = replace(self.recipe, scale=scale, wide=wide, wide_base=wide_base)
             self._forget_costs()
-            found = all_rows.go_over("costs", Total(), _add_cost_sums, "excess", "base", **self.where)
-            sums, of_base, magnitude = found.values
+            add = partial(_add_cost_sums, of_label)
+            found = all_rows.go_over("costs", Total(), add, "excess", "base", **self.where)
+            sums, of_base, magnitude, of_label_costs = found.values
+            self.cost = of_label.total(*of_label_costs.tolist())
             return np.empty(0, dtype=np.int64), np.array([of_base]), sums, int(magnitude)
 
         total, is_weighted = all_rows.total_weight, all_rows.seen.is_one is False
@@ -748,12 +786,6 @@ class PreparedRows:
             self._forget_costs()
             self.rows.go_over("costs, capped", [], _nothing, "excess", "base", **self.where)
 
-    @property
-    def cost(self) -> float:
-        """What all rows cost by the centers of their labels, by a pass."""
-        costs_of = partial(_label_costs, self.objective, self.centers)
-        return self.rows.exact_sums("cost of the clusters", costs_of, [self._largest_cost], **self.where)[0]
-
     def _apart(self) -> float:
         costs_of = partial(_label_costs, KMEDIANS, self.centers)
         found = self.rows.go_over(
@@ -777,14 +809,15 @@ class PreparedRows:
         return sums
 
 
-def _label_costs(objective: Objective, centers: Float64, rows: Slice) -> list[Float64]:
+def _label_costs(objective: Objective, centers: Any, rows: Slice) -> list[Float64]:
     return [objective.label_costs(rows.metric.matrix, centers, rows.labels)]
 
 
-def _add_cost_sums(found: Total, rows: Slice) -> None:
-    of_base = rows.read("base").sum(dtype=np.int64)
+def _add_cost_sums(of_label: Scale, found: Total, rows: Slice) -> None:
+    of_base, objective, centers = rows.read("base").sum(dtype=np.int64), rows.recipe.objective, rows.recipe.centers
     rows.read("excess")
-    found.see([rows.known["sums"], of_base, np.int64(rows.known["magnitude"])])
+    own = np.array(of_label.split(_label_costs(objective, centers, rows)[0], rows.weights))
+    found.see([rows.known["sums"], of_base, np.int64(rows.known["magnitude"]), own])
 
 
 def _nothing(found: object, rows: Slice) -> None:

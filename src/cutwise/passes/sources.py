@@ -405,6 +405,8 @@ class Part(NamedTuple):
             read = read_labels(given[taken], int(taken.sum()), is_part=True)
             classes, codes[taken] = read.classes, read.codes
             taken &= codes >= 0
+        if taken.all():
+            return cls(table, np.ascontiguousarray(x), counts, x[:0], counts[:0], classes, codes)
         return cls(
             table, np.ascontiguousarray(x[taken]), counts[taken], x[~taken], counts[~taken], classes, codes[taken]
         )

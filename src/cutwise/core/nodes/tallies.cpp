@@ -3,6 +3,7 @@
 // A batch adds integers to cells that earlier batches have added to. Which batch a row comes in, and when, changes nothing.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -62,60 +63,68 @@ CUTWISE_CLONES void add_rows(const Cells &at, int64_t f, const int64_t *rows, in
   }
 }
 
-constexpr int64_t kFew = 8;  // clusters, of which loops are unrolled
-
 // Every row adds 1, its weight, what it costs by the best of n clusters, and by the best of the first s, and of the others.
-// few: n, or 0 where it is above kFew.
-template <int64_t few, class Number>
+template <class Number>
 CUTWISE_CLONES void add_sides(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const Number *costs, int64_t k,
-                              const int32_t *along, int64_t many, Number *first, int64_t *cells) {
-  const int64_t n = few ? few : many;
-  Number few_first[kFew], few_order[kFew];
-  Number *least = few ? few_first : first;
-  for (int64_t s = 0; s < few; ++s) few_order[s] = along[s];
+                              const int32_t *along, int64_t n, Number *least, int64_t *cells) {
   for (int64_t j = 0; j < m; ++j) {
     const int64_t i = rows[j];
     int64_t *cell = cells + at.codes[i * at.d + f] * (2 * k + 1);
     const Number *cost = costs + i * k;
-    const auto of = [&](int64_t s) { return cost[few ? few_order[s] : along[s]]; };
     cell[0] += 1;
     cell[1] += at.weights ? at.weights[i] : 1;
     // Without a branch on costs, which come in no order.
-    least[0] = of(0);
-    for (int64_t s = 1; s < n; ++s) least[s] = of(s) < least[s - 1] ? of(s) : least[s - 1];
+    least[0] = cost[along[0]];
+    for (int64_t s = 1; s < n; ++s) least[s] = cost[along[s]] < least[s - 1] ? cost[along[s]] : least[s - 1];
     cell[2] += least[n - 1];
     for (int64_t s = 1; s < n; ++s) cell[2 + s] += least[s - 1];
-    least[n - 1] = of(n - 1);
-    for (int64_t s = n - 1; s > 0; --s) least[s - 1] = of(s - 1) < least[s] ? of(s - 1) : least[s];
+    least[n - 1] = cost[along[n - 1]];
+    for (int64_t s = n - 1; s > 0; --s) least[s - 1] = cost[along[s - 1]] < least[s] ? cost[along[s - 1]] : least[s];
     for (int64_t s = 1; s < n; ++s) cell[1 + k + s] += least[s];
   }
 }
 
-template <class Number>
-void add_some_sides(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const Number *costs, int64_t k,
-                    const int32_t *along, int64_t n, Number *first, int64_t *cells) {
-  const auto add = [&](auto few) { add_sides<few()>(at, f, rows, m, costs, k, along, n, first, cells); };
-  switch (n) {
-    case 1:
-      return add(std::integral_constant<int64_t, 1>{});
-    case 2:
-      return add(std::integral_constant<int64_t, 2>{});
-    case 3:
-      return add(std::integral_constant<int64_t, 3>{});
-    case 4:
-      return add(std::integral_constant<int64_t, 4>{});
-    case 5:
-      return add(std::integral_constant<int64_t, 5>{});
-    case 6:
-      return add(std::integral_constant<int64_t, 6>{});
-    case 7:
-      return add(std::integral_constant<int64_t, 7>{});
-    case 8:
-      return add(std::integral_constant<int64_t, 8>{});
-    default:
-      return add(std::integral_constant<int64_t, 0>{});
+#if defined(__GNUC__)
+#define CUTWISE_EIGHT 1
+constexpr int64_t kEight = 8, kBins = 256;
+typedef int32_t Eight __attribute__((vector_size(32)));
+typedef int64_t WideEight __attribute__((vector_size(64)));
+
+CUTWISE_INLINE void keep_smaller(Eight &m, const Eight &v) { m = v < m ? v : m; }
+
+// The same of rows that weigh 1 and costs by at most eight clusters, side by side: (m, 8), anything behind the last.
+CUTWISE_CLONES void add_eight(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const int32_t *costs, int64_t k,
+                              const int32_t *along, int64_t n, WideEight *own, int64_t *cells) {
+  const int64_t n_bins = at.begin[f + 1] - at.begin[f];
+  for (int64_t b = 0; b < 2 * n_bins; ++b) own[b] = WideEight{};
+  Eight order;
+  for (int64_t s = 0; s < kEight; ++s) order[s] = along[std::min(s, n - 1)];
+  const Eight up1{0, 0, 1, 2, 3, 4, 5, 6}, up2{0, 1, 0, 1, 2, 3, 4, 5}, up4{0, 1, 2, 3, 0, 1, 2, 3};
+  const Eight down1{1, 2, 3, 4, 5, 6, 7, 7}, down2{2, 3, 4, 5, 6, 7, 6, 7}, down4{4, 5, 6, 7, 4, 5, 6, 7};
+  for (int64_t j = 0; j < m; ++j) {
+    Eight cost;
+    std::memcpy(&cost, costs + kEight * j, sizeof cost);
+    Eight first = __builtin_shuffle(cost, order), others = first;
+    keep_smaller(first, __builtin_shuffle(first, up1));
+    keep_smaller(first, __builtin_shuffle(first, up2));
+    keep_smaller(first, __builtin_shuffle(first, up4));
+    keep_smaller(others, __builtin_shuffle(others, down1));
+    keep_smaller(others, __builtin_shuffle(others, down2));
+    keep_smaller(others, __builtin_shuffle(others, down4));
+    others[0] = 1;
+    WideEight *cell = own + 2 * at.codes[rows[j] * at.d + f];
+    cell[0] += __builtin_convertvector(first, WideEight);
+    cell[1] += __builtin_convertvector(others, WideEight);
+  }
+  for (int64_t b = 0; b < n_bins; ++b, cells += 2 * k + 1) {
+    cells[0] += own[2 * b + 1][0];
+    cells[1] += own[2 * b + 1][0];
+    cells[2] += own[2 * b][kEight - 1];
+    for (int64_t s = 1; s < n; ++s) cells[2 + s] += own[2 * b][s - 1];
+    for (int64_t s = 1; s < n; ++s) cells[1 + k + s] += own[2 * b + 1][s];
   }
 }
+#endif
 
 template <class Number>
 void add_all(const Cells &at, const Number *payload, int64_t k, const int32_t *order, const int32_t *n_survivors,
@@ -123,15 +132,31 @@ void add_all(const Cells &at, const Number *payload, int64_t k, const int32_t *o
   const int64_t width = order ? 2 * k + 1 : 2 + k;
   std::vector<int64_t> begin(n_nodes + 1), rows(kTile);
   std::vector<Number> least(k);
+  [[maybe_unused]] std::vector<int32_t> side_by_side;
   for (int64_t tile = 0; tile < at.n; tile += kTile) {
     list_by_node(at, tile, begin, rows);
     for (int64_t node = 0; node < n_nodes; ++node) {
       const int64_t *own = rows.data() + begin[node], m = begin[node + 1] - begin[node];
-      for (int64_t f = 0; m > 0 && f < at.d; ++f) {
-        int64_t *cells = sums + (node * at.n_bins + at.begin[f]) * width;
-        if (order)
-          add_some_sides(at, f, own, m, payload, k, order + (node * at.d + f) * k, n_survivors[node], least.data(), cells);
-        else add_rows(at, f, own, m, payload, k, cells);
+      if (m == 0) continue;
+      const int32_t *along = order ? order + node * at.d * k : nullptr;
+      int64_t *cells = sums + node * at.n_bins * width;
+#ifdef CUTWISE_EIGHT
+      if constexpr (std::is_same_v<Number, int32_t>) {
+        if (order && k <= kEight && m >= kBins && !at.weights) {
+          WideEight of_column[2 * kBins];
+          side_by_side.resize(m * kEight);
+          for (int64_t j = 0; j < m; ++j) std::copy_n(payload + own[j] * k, k, side_by_side.data() + j * kEight);
+          for (int64_t f = 0; f < at.d; ++f)
+            add_eight(at, f, own, m, side_by_side.data(), k, along + f * k, n_survivors[node], of_column,
+                      cells + at.begin[f] * width);
+          continue;
+        }
+      }
+#endif
+      for (int64_t f = 0; f < at.d; ++f) {
+        int64_t *of_column = cells + at.begin[f] * width;
+        if (order) add_sides(at, f, own, m, payload, k, along + f * k, n_survivors[node], least.data(), of_column);
+        else add_rows(at, f, own, m, payload, k, of_column);
       }
     }
   }
