@@ -1,5 +1,7 @@
 """What a clustering explains, and how much of that its tree keeps, from the definitions."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import rbf_kernel
@@ -81,3 +83,31 @@ def test_it_is_undefined_where_the_reference_is_no_better_than_a_single_cluster(
 def test_models_that_are_not_fitted_have_none():
     assert not hasattr(ExplainableKMeans(), "explained_")
     assert not hasattr(ClusterExplainer(), "reference_explained_")
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e9])
+@pytest.mark.parametrize("apart", [0.0, 1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("spread", [0.0, 1e-2, 1.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_cost_is_that_of_the_clusters_own_means(offset, apart, spread, weighted):
+    rng = np.random.default_rng(3)
+    where = np.arange(60) % 3
+    rows = np.round(offset + 8 * CENTERS[where] + spread * rng.normal(size=(60, 3)), 6)
+    centers = offset + 8 * CENTERS + apart * rng.normal(size=(3, 3))
+    weights = rng.integers(1, 4, 60) if weighted else None
+    model = ExplainableKMeans(3, algorithm="imm", reference=centers).fit(rows, sample_weight=weights)
+    rounded = 3 * 3 * 60 * np.spacing(offset) ** 2  # the means themselves, in three columns, with weights up to 3
+    assert model.cost_ == pytest.approx(_exact_cost(rows, model.labels_, weights), rel=1e-12, abs=rounded)
+
+
+def _exact_cost(rows, labels, weights):
+    cost = Fraction(0)
+    for cluster in np.unique(labels):
+        own = labels == cluster
+        w = np.ones(own.sum(), dtype=int) if weights is None else weights[own]
+        for column in rows[own].T:
+            values = [Fraction(float(v)) for v in column]
+            mean = sum(n * v for n, v in zip(w.tolist(), values, strict=True)) / int(w.sum())
+            cost += sum(n * (v - mean) ** 2 for n, v in zip(w.tolist(), values, strict=True))
+    return float(cost)

@@ -187,11 +187,14 @@ class LazyContext(FitContext):
 
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """See :class:`FitContext`."""
+        rows, objective, what = self.rows, self.objective, "costs of the tree"
         centers = self._centers(codes)
-        weight = self.rows.weight_of(codes, self.n_clusters)
-        ways = [(codes, centers), (codes, self.reference.centers)]
-        cost, surrogate = self.rows.cost_sums("costs of the tree", ways, self.objective)
-        return TreeCosts(cost, surrogate, centers, between=cost_around_mean(centers, weight.astype(np.float64)))
+        weight = rows.weight_of(codes, self.n_clusters).astype(np.float64)
+        (surrogate,) = rows.cost_sums(what, [(codes, self.reference.centers)], objective)
+        cost = self._cost_by_means(surrogate, centers, weight)
+        if cost is None:
+            (cost,) = rows.cost_sums(what, [(codes, centers)], objective)
+        return TreeCosts(cost, surrogate, centers, between=cost_around_mean(centers, weight))
 
     def cost_of_each(self, partitions: Iterable[Int32]) -> list[float]:
         """See :class:`FitContext`."""

@@ -199,13 +199,15 @@ class TrainingRows:
             weight = float(w.sum())
             if weight == 0:
                 continue
-            if np.isnan(x).any():  # what is missing is at the mean of the rest
+            center = w @ x / weight
+            if np.isnan(center).any():  # what is missing is at the mean of the rest
                 known = ~np.isnan(x)
                 of_known = np.where(known.any(axis=0), w @ known, 1.0)
                 x = np.where(known, x, (w @ np.where(known, x, 0.0)) / np.where(of_known > 0, of_known, 1.0))
-            center = w @ x / weight
+                center = w @ x / weight
             apart = center - mean
-            squares += w @ (x - center) ** 2 + apart**2 * (total * weight / (total + weight))
+            x -= center
+            squares += w @ np.square(x, out=x) + apart**2 * (total * weight / (total + weight))
             total += weight
             mean += apart * (weight / total)
         variances: npt.NDArray[np.float64] = squares / total
@@ -523,12 +525,27 @@ class FitContext:
         if self.given_costs is not None:
             cost = rows.sum(self.given_costs[np.arange(len(codes)), codes])
             return TreeCosts(cost, cost, centers, distances=False)
+        surrogate = rows.sum(self._costs_by_reference(codes, moved))
+        by_means = self._cost_by_means(surrogate, centers, weight)
         return TreeCosts(
-            cost=rows.sum(rows.costs(self.objective, centers, codes)),
-            surrogate_cost=rows.sum(self._costs_by_reference(codes, moved)),
+            cost=rows.sum(rows.costs(self.objective, centers, codes)) if by_means is None else by_means,
+            surrogate_cost=surrogate,
             centers=centers,
             between=cost_around_mean(centers, weight) if self.objective is KMEANS else None,
         )
+
+    def _cost_by_means(self, surrogate: float, means: Float64, weight: Float64) -> float | None:
+        """What clusters cost around their means, from what they cost by the reference's centers.
+
+        None where that is not known to twelve digits: the means are far from the centers, or have few digits.
+        """
+        if self.objective is not KMEANS:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = np.abs(means - self.reference.centers)
+            between = float((weight[:, np.newaxis] * apart**2).sum())
+            rounding = float((weight[:, np.newaxis] * apart * np.spacing(np.abs(means))).sum())
+        return surrogate - between if max(between, rounding * 1e12) <= surrogate / 2 else None
 
     def _best_centers(self, codes: Int32, moved: Moved | None) -> tuple[Float64, Float64]:
         """Best center and weight of each cluster, where it can be from the reference's sums and the rows that moved."""
