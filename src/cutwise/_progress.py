@@ -1,7 +1,9 @@
-"""What a long computation is busy with, for whoever watches it: ``with watched_by(show): model.fit(X)``."""
+"""What a long computation is busy with: lines on the screen, and for whoever watches ``with watched_by(show): ...``."""
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -49,3 +51,41 @@ _USUALLY_DONE = {
     "plain CART": 2.0,
 }
 """Of a fit, when a stage begins."""
+
+
+class Stages:
+    """The stages of one fit as lines on standard error; ``verbose`` 0 prints none, 2 also the leaves as they come."""
+
+    def __init__(self, owner: str, verbose: int) -> None:
+        self._owner = owner
+        self._verbose = verbose
+        self._last_line = 0.0
+
+    @contextmanager
+    def stage(self, what: str) -> Iterator[None]:
+        """Time a block, and say so when it ends well."""
+        start = time.perf_counter()
+        tell(what)
+        yield
+        self.say(f"{what}: {time.perf_counter() - start:.2f} s")
+
+    def leaves(self, n_leaves: int) -> None:
+        """Progress of a growing tree; at most two lines a second."""
+        tell(f"tree: {n_leaves} leaves")
+        self._say_now_and_then(f"  {n_leaves} leaves")
+
+    def searching(self, cost_ratio: float) -> None:
+        """Progress of a search for a better tree, as far as a sample of the rows tells."""
+        tell(f"tree: searching, cost ratio {cost_ratio:.4f} so far")
+        self._say_now_and_then(f"  searching: cost ratio {cost_ratio:.4f} so far")
+
+    def _say_now_and_then(self, line: str) -> None:
+        now = time.perf_counter()
+        if self._verbose > 1 and now - self._last_line >= 0.5:
+            self._last_line = now
+            self.say(line)
+
+    def say(self, line: str) -> None:
+        """Print a line when asked to."""
+        if self._verbose:
+            print(f"[{self._owner}] {line}", file=sys.stderr, flush=True)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.estimators import FitContext, MetricSpace, Stages, TrainingRows, TreeClusterer
+from cutwise._progress import Stages
+from cutwise.estimators import FitContext, MetricSpace, TrainingRows, TreeClusterer
 from cutwise.reference.objective import Reference, fixed_costs
 from cutwise.table.convert import as_dense
 from cutwise.tree.growing import GrowingTree, GrownTree

@@ -25,7 +25,7 @@ from cutwise.estimators.explainable_kmeans import ExplainableKMeans, Explainable
 from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.estimators.kmedians import KMedians
 from cutwise.estimators.table_scaler import TableScaler
-from cutwise.estimators.training import FitContext, MetricSpace, Stages, TrainingRows, encode_rows
+from cutwise.estimators.training import FitContext, MetricSpace, TrainingRows, encode_rows
 
 __all__ = [
     "ClusterExplainer",
@@ -40,7 +40,6 @@ __all__ = [
     "MetricSpace",
     "PenaltySearch",
     "Report",
-    "Stages",
     "TableScaler",
     "TrainingRows",
     "TreeClusterer",

@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise._docs import fill_doc
+from cutwise._progress import Stages
 from cutwise.exceptions import (
     DominantColumnWarning,
     EmptyClusterWarning,
@@ -44,6 +45,7 @@ from cutwise.table.intake import (
     check_n_clusters,
     check_n_jobs,
     check_option,
+    check_verbose,
     read_random_state,
     read_table,
     read_weights,
@@ -61,7 +63,6 @@ from .training import (
     FitContext,
     MetricSpace,
     ReferenceRecipe,
-    Stages,
     TrainingRows,
     dominant_column,
     fit_metric_space,
@@ -707,7 +708,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         check_integer("n_init", self.n_init, minimum=1)
         read_random_state(self.random_state)
         n_jobs = check_n_jobs(self.n_jobs)
-        stages = Stages(type(self).__name__, self.verbose)
+        stages = Stages(type(self).__name__, check_verbose(self.verbose))
 
         for name in ("depth_penalty_", "search_", "n_passes_"):
             self.__dict__.pop(name, None)  # from an earlier fit

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise._docs import fill_doc
+from cutwise._progress import Stages
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
 from cutwise.passes.sources import LazyTable
 from cutwise.reference.objective import LazyCosts
@@ -35,7 +36,7 @@ from ._entries import Entries, pack_float
 from ._front import TreeFront, tree_front
 from ._lazy import fit_lazily
 from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
-from .training import FitContext, MetricSpace, Stages, cut_coordinates
+from .training import FitContext, MetricSpace, cut_coordinates
 
 
 def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow"] | None:

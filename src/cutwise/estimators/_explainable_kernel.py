@@ -12,11 +12,11 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise import core
+from cutwise._progress import Stages
 from cutwise.estimators.kernel_kmeans import KERNEL_PARAMETERS, KernelKMeans, KernelRecipe
 from cutwise.estimators.training import (
     FitContext,
     MetricSpace,
-    Stages,
     TrainingRows,
     TreeCosts,
     encode_rows,

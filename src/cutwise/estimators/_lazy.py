@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from cutwise import core
+from cutwise._progress import Stages
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError, shown
 from cutwise.passes.provider import LeafRows, PassProvider
 from cutwise.passes.reference import find_centers
@@ -42,7 +43,6 @@ from .table_scaler import EXACT_SCALERS, standardize
 from .training import (
     MEASURED,
     FitContext,
-    Stages,
     TrainingRows,
     TreeCosts,
     cost_around_mean,

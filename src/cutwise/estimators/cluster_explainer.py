@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import ClassifierTags
 
 from cutwise._docs import fill_doc
-from cutwise._progress import tell
+from cutwise._progress import Stages, tell
 from cutwise.estimators._base import TreeEstimator
 from cutwise.estimators._entries import Entries, pack_float
 from cutwise.estimators._growth import (
@@ -31,7 +31,6 @@ from cutwise.estimators._growth import (
 from cutwise.estimators._lazy import explain_lazily
 from cutwise.estimators.training import (
     FitContext,
-    Stages,
     TrainingRows,
     encode_rows,
     fit_metric_space,
@@ -43,7 +42,15 @@ from cutwise.passes.sources import as_lazy, pop_labels, pop_weights
 from cutwise.readouts.words import percent
 from cutwise.reference.objective import KMEANS, LazyCosts, Reference
 from cutwise.table.convert import NamedMatrix
-from cutwise.table.intake import Seed, check_max_leaves, check_n_jobs, check_number, check_option, read_weights
+from cutwise.table.intake import (
+    Seed,
+    check_max_leaves,
+    check_n_jobs,
+    check_number,
+    check_option,
+    check_verbose,
+    read_weights,
+)
 from cutwise.table.labels import Labels, read_labels
 from cutwise.tree.limits import NoAllowedCutError
 from cutwise.tree.recipes import EXPANSIONS, Expansion, recipes_for
@@ -236,7 +243,7 @@ class ClusterExplainer(TreeEstimator):
         check_option("expansion", self.expansion, EXPANSIONS)
         depth_penalty = check_number("depth_penalty", self.depth_penalty, minimum=0)
         n_jobs = check_n_jobs(self.n_jobs)
-        stages = Stages(type(self).__name__, self.verbose)
+        stages = Stages(type(self).__name__, check_verbose(self.verbose))
 
         self.__dict__.pop("n_passes_", None)  # from an earlier fit
         if (lazy := as_lazy(X)) is not None:

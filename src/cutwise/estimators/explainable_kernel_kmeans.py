@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise._docs import fill_doc
+from cutwise._progress import Stages
 from cutwise.estimators._base import TreeClusterer
 from cutwise.estimators._entries import Entries, pack_float
 from cutwise.estimators._explainable_kernel import (
@@ -19,7 +20,7 @@ from cutwise.estimators._explainable_kernel import (
     make_kernel_context,
 )
 from cutwise.estimators.kernel_kmeans import KernelKMeans
-from cutwise.estimators.training import FitContext, Stages
+from cutwise.estimators.training import FitContext
 from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.partitions import adjusted_rand, contingency, normalized_information
 from cutwise.reference.kernel_centers import KernelCenters
@@ -35,6 +36,7 @@ from cutwise.table.intake import (
     check_n_clusters,
     check_n_jobs,
     check_option,
+    check_verbose,
     read_table,
     read_weights,
 )
@@ -288,7 +290,7 @@ class ExplainableKernelKMeans(TreeClusterer):
             kinds_of_features(self._kernel, self.surrogate_features)
         taylor_order = check_integer("taylor_order", self.taylor_order, minimum=0)
         n_jobs = check_n_jobs(self.n_jobs)
-        stages = Stages(type(self).__name__, self.verbose)
+        stages = Stages(type(self).__name__, check_verbose(self.verbose))
 
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
         matrix = self._read_matrix(K, table)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from cutwise._docs import fill_doc
+from cutwise._progress import Stages
 from cutwise.estimators._columns import RemembersColumns
-from cutwise.estimators.training import Stages, check_verbose
 from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError, warn
 from cutwise.reference.feature_space import FeatureSpace, feature_space
 from cutwise.reference.kernel_centers import KernelCenters, warn_if_negative
@@ -27,6 +27,7 @@ from cutwise.table.intake import (
     check_n_clusters,
     check_n_jobs,
     check_option,
+    check_verbose,
     read_random_state,
     read_table,
     read_weights,
@@ -400,7 +401,7 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
     def _fit(self, X: Any, sample_weight: Any) -> Self:
         k = check_n_clusters(self.n_clusters)
         recipe = KernelRecipe.of(self)
-        stages = Stages(type(self).__name__, self.verbose)
+        stages = Stages(type(self).__name__, check_verbose(self.verbose))
         with stages.stage("reading the table"):
             table = read_table(X)
             weights = read_weights(sample_weight, table.n_rows)

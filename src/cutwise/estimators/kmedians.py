@@ -9,11 +9,20 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from cutwise._docs import fill_doc
+from cutwise._progress import Stages
 from cutwise.estimators._columns import RemembersColumns
-from cutwise.estimators.training import Stages, read_centers
+from cutwise.estimators.training import read_centers
 from cutwise.reference.objective import KMEDIANS, sum_costs, sum_weights
 from cutwise.reference.search import find_clustering
-from cutwise.table.intake import check_integer, check_n_clusters, check_n_jobs, check_option, read_table, read_weights
+from cutwise.table.intake import (
+    check_integer,
+    check_n_clusters,
+    check_n_jobs,
+    check_option,
+    check_verbose,
+    read_table,
+    read_weights,
+)
 
 INITS = ("k-means++", "random")
 
@@ -133,7 +142,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         n_init = check_integer("n_init", self.n_init, minimum=1)
         max_iter = check_integer("max_iter", self.max_iter, minimum=1)
         n_jobs = check_n_jobs(self.n_jobs)
-        stages = Stages(type(self).__name__, self.verbose)
+        stages = Stages(type(self).__name__, check_verbose(self.verbose))
 
         with stages.stage("reading the table"):
             table = read_table(X)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import has_fit_parameter
 
 from cutwise import core
-from cutwise._progress import tell
+from cutwise._progress import Stages, tell
 from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
 from cutwise.reference.fitted import copying_clone, from_estimator, unshared
 from cutwise.reference.objective import (
@@ -35,7 +33,7 @@ from cutwise.reference.objective import (
 )
 from cutwise.reference.search import find_reference
 from cutwise.table.convert import as_dense, bare_matrix
-from cutwise.table.intake import Seed, check_integer, read_table, take_rows
+from cutwise.table.intake import Seed, read_table, take_rows
 from cutwise.table.table import NUMBER, EncodedTable, SearchedColumns, Table, are_plain, encode_table
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
@@ -49,49 +47,6 @@ _BLOCK = 1 << 13
 """Rows at a time: few enough that they stay in the processor's caches."""
 MEASURED = "the preprocessor's output"
 """What errors call the rows where distances are measured."""
-
-
-def check_verbose(verbose: object) -> int:
-    """The parameter as an integer; True and False are 1 and 0, as scikit-learn takes them."""
-    return check_integer("verbose", int(verbose) if isinstance(verbose, bool) else verbose, minimum=0)
-
-
-class Stages:
-    """The stages of one fit as lines on standard error; ``verbose`` 0 prints none, 2 also the leaves as they come."""
-
-    def __init__(self, owner: str, verbose: int) -> None:
-        self._owner = owner
-        self._verbose = check_verbose(verbose)
-        self._last_line = 0.0
-
-    @contextmanager
-    def stage(self, what: str) -> Iterator[None]:
-        """Time a block, and say so when it ends well."""
-        start = time.perf_counter()
-        tell(what)
-        yield
-        self.say(f"{what}: {time.perf_counter() - start:.2f} s")
-
-    def leaves(self, n_leaves: int) -> None:
-        """Progress of a growing tree; at most two lines a second."""
-        tell(f"tree: {n_leaves} leaves")
-        self._say_now_and_then(f"  {n_leaves} leaves")
-
-    def searching(self, cost_ratio: float) -> None:
-        """Progress of a search for a better tree, as far as a sample of the rows tells."""
-        tell(f"tree: searching, cost ratio {cost_ratio:.4f} so far")
-        self._say_now_and_then(f"  searching: cost ratio {cost_ratio:.4f} so far")
-
-    def _say_now_and_then(self, line: str) -> None:
-        now = time.perf_counter()
-        if self._verbose > 1 and now - self._last_line >= 0.5:
-            self._last_line = now
-            self.say(line)
-
-    def say(self, line: str) -> None:
-        """Print a line when asked to."""
-        if self._verbose:
-            print(f"[{self._owner}] {line}", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,6 +89,11 @@ def check_integer(name: str, value: object, *, minimum: int, maximum: int | None
     return number
 
 
+def check_verbose(verbose: object) -> int:
+    """The parameter as an integer; True and False are 1 and 0, as scikit-learn takes them."""
+    return check_integer("verbose", int(verbose) if isinstance(verbose, bool) else verbose, minimum=0)
+
+
 def check_number(
     name: str, value: object, *, minimum: float, maximum: float = math.inf, above: bool = False, hint: str = ""
 ) -> float:
