@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Task
-from cutwise.table.intake import Seed
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrownTree
 
@@ -43,27 +40,6 @@ class CART(Baseline):
     >>> CART(3, random_state=0).fit(load_iris().data).n_leaves_
     3
     """
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        max_leaves: int | None = None,
-        reference: Any = None,
-        preprocessor: Any = None,
-        n_init: int = 10,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_leaves = max_leaves
-        self.reference = reference
-        self.preprocessor = preprocessor
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _grow_task(self, task: Task) -> GrownTree:
         rows = task.rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,7 @@ from scipy.special import xlogy
 
 from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Sketch, Task, finish_tree, label_by_surrogate_cost
-from cutwise.table.intake import Seed, check_integer, check_number
+from cutwise.table.intake import check_integer, check_number
 from cutwise.tree.growing import GrownTree
 
 CLTREE_GRID: dict[str, list[float]] = {
@@ -23,6 +22,7 @@ CLTREE_GRID: dict[str, list[float]] = {
 
 
 @fill_doc
+@dataclass(eq=False, repr=False, kw_only=True)
 class CLTree(Baseline):
     """Clustering based on decision trees: dense boxes are told apart from empty space.
 
@@ -73,32 +73,9 @@ class CLTree(Baseline):
     2
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        max_leaves: int | None = None,
-        min_split: int = 20,
-        min_y: float = 1.0,
-        min_rd: float = 10.0,
-        reference: Any = None,
-        preprocessor: Any = None,
-        n_init: int = 10,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_leaves = max_leaves
-        self.min_split = min_split
-        self.min_y = min_y
-        self.min_rd = min_rd
-        self.reference = reference
-        self.preprocessor = preprocessor
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    min_split: int = 20
+    min_y: float = 1.0
+    min_rd: float = 10.0
 
     def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         check_integer("min_split", self.min_split, minimum=1)

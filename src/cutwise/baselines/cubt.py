@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 
 from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Sketch, Task, finish_tree
-from cutwise.table.intake import Seed, check_integer, check_number
+from cutwise.table.intake import check_integer, check_number
 from cutwise.tree.growing import GrownTree
 
 CUBT_GRID: dict[str, list[float]] = {
@@ -27,6 +27,7 @@ CUBT_GRID: dict[str, list[float]] = {
 
 
 @fill_doc
+@dataclass(eq=False, repr=False, kw_only=True)
 class CUBT(Baseline):
     """Clustering using unsupervised binary trees: a tree makes the clusters, no reference does.
 
@@ -71,34 +72,10 @@ class CUBT(Baseline):
     3
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        max_leaves: int | None = None,
-        minsize: int = 5,
-        mindev: float = 0.001,
-        mindist: float = 0.3,
-        alpha: float = 0.2,
-        reference: Any = None,
-        preprocessor: Any = None,
-        n_init: int = 10,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_leaves = max_leaves
-        self.minsize = minsize
-        self.mindev = mindev
-        self.mindist = mindist
-        self.alpha = alpha
-        self.reference = reference
-        self.preprocessor = preprocessor
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    minsize: int = 5
+    mindev: float = 0.001
+    mindist: float = 0.3
+    alpha: float = 0.2
 
     def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         check_integer("minsize", self.minsize, minimum=1)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import heapq
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Task, finish_tree, label_by_surrogate_cost
-from cutwise.table.intake import Seed, check_integer
+from cutwise.table.intake import check_integer
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.threshold_tree import NodeTest
 
 
 @fill_doc
+@dataclass(eq=False, repr=False, kw_only=True)
 class KDTree(Baseline):
     """Cuts the column of highest variance at its median, and labels the leaves by surrogate cost.
 
@@ -52,28 +53,7 @@ class KDTree(Baseline):
     4.0
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        max_leaves: int | None = None,
-        leaf_size: int | None = None,
-        reference: Any = None,
-        preprocessor: Any = None,
-        n_init: int = 10,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_leaves = max_leaves
-        self.leaf_size = leaf_size
-        self.reference = reference
-        self.preprocessor = preprocessor
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    leaf_size: int | None = None
 
     def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         if self.leaf_size is not None:

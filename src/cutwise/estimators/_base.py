@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -89,6 +89,9 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     # Called with what a fit grew, so that cost_curve can finish it with every smaller tree of the same growth.
     _after_growth: Callable[[FitContext, GrownTree], None] | None = None
+
+    # Called with the trees that a search measured, so that front can finish each.
+    _after_search: Callable[[list[Any]], None] | None = None
 
     _takes_mixed: ClassVar[bool] = False
     """Whether tables may hold categories, dates and missing values."""
@@ -647,20 +650,22 @@ def fitted(model: object, function: str, advice: str = "") -> TreeEstimator:
 
 
 @fill_doc
+@dataclass(eq=False, repr=False)
 class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
     """Parent of the estimators with ``n_clusters``, whose ``fit`` needs no labels."""
 
     _takes_batches: ClassVar[bool] = False
     """Whether a fit may read its rows in batches."""
 
-    n_clusters: int
-    max_leaves: int | None
-    reference: Any
-    preprocessor: Any
-    n_init: int
-    random_state: Seed
-    n_jobs: int | None
-    verbose: int
+    n_clusters: int = 8
+    _: KW_ONLY
+    max_leaves: int | None = None
+    reference: Any = None
+    preprocessor: Any = None
+    n_init: int = 10
+    random_state: Seed = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @property
     def inertia_(self) -> float:

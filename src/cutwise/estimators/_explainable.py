@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -18,7 +18,6 @@ from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
 from cutwise.passes.sources import LazyTable
 from cutwise.reference.objective import LazyCosts
 from cutwise.table.intake import (
-    Seed,
     check_number,
     check_option,
 )
@@ -35,7 +34,7 @@ from ._base import TreeClusterer, unlimited
 from ._entries import Entries, pack_float
 from ._front import TreeFront, tree_front
 from ._lazy import fit_lazily
-from ._tuning import FIRST_PENALTY, PenaltySearch, search_penalty, size_of_explanations
+from ._tuning import FIRST_PENALTY, search_penalty, size_of_explanations
 from .training import FitContext, MetricSpace, cut_coordinates
 
 
@@ -186,65 +185,28 @@ ALGORITHMS = (*recipes_for("centers"), "optimal")
 
 
 @fill_doc
+@dataclass(eq=False, repr=False, kw_only=True)
 class ExplainableClusterer(TreeClusterer):
     """Parent of the estimators whose clusters have centers; the objective makes them k-means or k-medians."""
 
-    # Called with the trees that a search measured, so that front can finish each.
-    _after_search: Callable[[list[Judged]], None] | None = None
     _takes_cheapest = True
     _takes_mixed = True
     _takes_batches = True
-    depth_penalty_: float
-    search_: SearchRecord
-    limits_price_: float
-    _penalty_search: PenaltySearch
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        max_leaves: int | None = None,
-        algorithm: Algorithm = "search",
-        search_effort: float = 1.0,
-        size_penalty: float = 0.0,
-        max_size: float | tuple[float, float] | Literal["exshallow"] | None = None,
-        expansion: Expansion = "exkmc",
-        depth_penalty: float | Literal["auto"] = 0.03,
-        target_cost: float | None = None,
-        target_waes: float | None = None,
-        cut_features: Any = None,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 1,
-        categorical_features: Any = "from_dtype",
-        handle_unknown: str = "outside",
-        reference: Any = None,
-        preprocessor: Any = "auto",
-        n_init: int = 10,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_leaves = max_leaves
-        self.algorithm = algorithm
-        self.search_effort = search_effort
-        self.size_penalty = size_penalty
-        self.max_size = max_size
-        self.expansion = expansion
-        self.depth_penalty = depth_penalty
-        self.target_cost = target_cost
-        self.target_waes = target_waes
-        self.cut_features = cut_features
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.categorical_features = categorical_features
-        self.handle_unknown = handle_unknown
-        self.reference = reference
-        self.preprocessor = preprocessor
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    algorithm: Algorithm = "search"
+    search_effort: float = 1.0
+    size_penalty: float = 0.0
+    max_size: float | tuple[float, float] | Literal["exshallow"] | None = None
+    expansion: Expansion = "exkmc"
+    depth_penalty: float | Literal["auto"] = 0.03
+    target_cost: float | None = None
+    target_waes: float | None = None
+    cut_features: Any = None
+    max_depth: int | None = None
+    min_samples_leaf: float = 1
+    categorical_features: Any = "from_dtype"
+    handle_unknown: str = "outside"
+    preprocessor: Any = "auto"
 
     def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         check_option("algorithm", self.algorithm, ALGORITHMS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -61,6 +61,7 @@ _MAY_LEAVE_OUT = ("expand", "exkmc", "spex", "cart")
 
 
 @fill_doc
+@dataclass(eq=False, repr=False)
 class ClusterExplainer(TreeEstimator):
     """Explains a clustering that exists already, from wherever it came.
 
@@ -132,40 +133,24 @@ class ClusterExplainer(TreeEstimator):
 
     _takes_mixed = True
 
-    growth_: str
-    candidates_: dict[str, float]
-    limits_price_: float
+    growth_: str = field(init=False)
+    candidates_: dict[str, float] = field(init=False)
+    limits_price_: float = field(init=False)
 
-    def __init__(
-        self,
-        max_leaves: int | None = None,
-        algorithm: Algorithm = "auto",
-        *,
-        expansion: Expansion = "exkmc",
-        depth_penalty: float = 0.03,
-        cut_features: Any = None,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 1,
-        categorical_features: Any = "from_dtype",
-        handle_unknown: str = "outside",
-        preprocessor: Any = "auto",
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_leaves = max_leaves
-        self.algorithm = algorithm
-        self.expansion = expansion
-        self.depth_penalty = depth_penalty
-        self.cut_features = cut_features
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.categorical_features = categorical_features
-        self.handle_unknown = handle_unknown
-        self.preprocessor = preprocessor
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    max_leaves: int | None = None
+    algorithm: Algorithm = "auto"
+    _: KW_ONLY
+    expansion: Expansion = "exkmc"
+    depth_penalty: float = 0.03
+    cut_features: Any = None
+    max_depth: int | None = None
+    min_samples_leaf: float = 1
+    categorical_features: Any = "from_dtype"
+    handle_unknown: str = "outside"
+    preprocessor: Any = "auto"
+    random_state: Seed = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def fit(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -23,14 +24,12 @@ from cutwise.estimators.kernel_kmeans import KernelKMeans
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import InvalidInputError, ModelFileError
 from cutwise.readouts.partitions import adjusted_rand, contingency, normalized_information
-from cutwise.reference.kernel_centers import KernelCenters
 from cutwise.reference.kernel_input import check_domain, needs_nonnegative
 from cutwise.reference.kernels import PRECOMPUTED, Kernel
 from cutwise.reference.objective import sum_costs, sum_weights
 from cutwise.reference.threads import one_thread
 from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import (
-    Seed,
     check_integer,
     check_max_leaves,
     check_n_clusters,
@@ -51,6 +50,7 @@ FEATURES = ("auto", "taylor", "kernel")
 
 
 @fill_doc
+@dataclass(eq=False, repr=False, kw_only=True)
 class ExplainableKernelKMeans(TreeClusterer):
     """Kernel k-means whose clusters are the leaves of a small tree of tests on single columns.
 
@@ -146,59 +146,20 @@ class ExplainableKernelKMeans(TreeClusterer):
     cluster 1 (2 rows, 33.3 %; purity 100 %, coverage 100 %): -1 < x0 <= 1
     """
 
-    gamma_: float
-    approximation_error_: float
-    surrogate_features_: str | None
-    adjusted_rand_index_: float
-    normalized_mutual_info_: float
-    _centers: KernelCenters
-
     _takes_cheapest = True
 
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        max_leaves: int | None = None,
-        algorithm: Algorithm = "imm",
-        expansion: Expansion = "exkmc",
-        kernel: Any = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1,
-        beta: float = 1,
-        n_components: int = 100,
-        surrogate_features: Literal["auto", "taylor", "kernel"] = "auto",
-        taylor_order: int = 4,
-        cuts: Literal["interval", "threshold"] = "interval",
-        approximation: Literal["nystroem"] | None = None,
-        reference: Any = None,
-        preprocessor: Any = None,
-        n_init: int = 10,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.max_leaves = max_leaves
-        self.algorithm = algorithm
-        self.expansion = expansion
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.beta = beta
-        self.n_components = n_components
-        self.surrogate_features = surrogate_features
-        self.taylor_order = taylor_order
-        self.cuts = cuts
-        self.approximation = approximation
-        self.reference = reference
-        self.preprocessor = preprocessor
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    algorithm: Algorithm = "imm"
+    expansion: Expansion = "exkmc"
+    kernel: Any = "rbf"
+    gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1
+    beta: float = 1
+    n_components: int = 100
+    surrogate_features: Literal["auto", "taylor", "kernel"] = "auto"
+    taylor_order: int = 4
+    cuts: Literal["interval", "threshold"] = "interval"
+    approximation: Literal["nystroem"] | None = None
 
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, K: Any = None, feature_names: Any = None

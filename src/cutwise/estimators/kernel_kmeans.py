@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from cutwise._progress import Stages
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError, warn
 from cutwise.reference.feature_space import FeatureSpace, feature_space
-from cutwise.reference.kernel_centers import KernelCenters, warn_if_negative
+from cutwise.reference.kernel_centers import warn_if_negative
 from cutwise.reference.kernel_input import check_domain, needs_nonnegative
 from cutwise.reference.kernel_kmeans import INITS, Partition, kernel_kmeans
 from cutwise.reference.kernels import PRECOMPUTED
@@ -155,6 +155,7 @@ def _check_similarity(space: FeatureSpace) -> None:
 
 
 @fill_doc
+@dataclass(eq=False, repr=False)
 class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """k-means in the feature space of a kernel: clusters need not be convex, and centers are no points of the input.
 
@@ -224,45 +225,21 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
     True
     """
 
-    labels_: npt.NDArray[np.int32]
-    cost_: float
-    n_iter_: int
-    gamma_: float
-    approximation_error_: float
-    _centers: KernelCenters
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        beta: float = 1,
-        init: Literal["k-means++", "random"] = "k-means++",
-        n_init: int = 10,
-        max_iter: int = 300,
-        approximation: Literal["nystroem"] | None = None,
-        n_components: int = 100,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.beta = beta
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.approximation = approximation
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: float | None = None
+    degree: float = 3
+    coef0: float = 1
+    beta: float = 1
+    init: Literal["k-means++", "random"] = "k-means++"
+    n_init: int = 10
+    max_iter: int = 300
+    approximation: Literal["nystroem"] | None = None
+    n_components: int = 100
+    random_state: Seed = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @property
     def inertia_(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ INITS = ("k-means++", "random")
 
 
 @fill_doc
+@dataclass(eq=False, repr=False)
 class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """k-medians: clusters around coordinate-wise medians, by the sum of l1 distances.
 
@@ -89,29 +91,14 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
     822.0
     """
 
-    cluster_centers_: npt.NDArray[np.float64]
-    labels_: npt.NDArray[np.int32]
-    cost_: float
-    n_iter_: int
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: Any = "k-means++",
-        n_init: int = 10,
-        max_iter: int = 300,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_clusters: int = 8
+    _: KW_ONLY
+    init: Any = "k-means++"
+    n_init: int = 10
+    max_iter: int = 300
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
     @property
     def inertia_(self) -> float:
