@@ -157,4 +157,8 @@ class Matrix {
   bool sparse_ = false, derived_ = false;
 };
 
+inline void check_rows(const Matrix &matrix, const In1<int64_t> &rows) {
+  for (size_t i = 0; i < rows.size(); ++i) require(rows(i) >= 0 && rows(i) < matrix.n_rows(), "rows are numbered from 0");
+}
+
 }  // namespace cutwise

@@ -260,10 +260,6 @@ void for_each_value(const Matrix &x, const In1<int64_t> &rows, Take &&take) {
   }
 }
 
-void check_rows(const Matrix &x, const In1<int64_t> &rows) {
-  for (size_t i = 0; i < rows.size(); ++i) require(rows(i) >= 0 && rows(i) < x.n_rows(), "rows are those of the matrix");
-}
-
 Owned<double, 1> column_spreads(const Matrix &x, const In1<int64_t> &rows) {
   check_rows(x, rows);
   const int64_t d = x.n_cols();

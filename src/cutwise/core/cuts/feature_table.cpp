@@ -10,8 +10,8 @@
 namespace cutwise {
 namespace {
 
-constexpr int32_t kExactValues = 1000;
-constexpr int32_t kGroups = 512;
+constexpr int32_t kExactUnits = 1000;
+constexpr int32_t kUnitGroups = 512;
 
 FeatureTable make_table(const Ranks &ranks, const int32_t *labels, const int64_t *weights, int64_t k, int n_jobs) {
   FeatureTable table;
@@ -26,11 +26,11 @@ FeatureTable make_table(const Ranks &ranks, const int32_t *labels, const int64_t
     std::vector<int64_t> mass(n_units, 0);
     for (int64_t i = 0; i < ranks.n_rows; ++i) mass[unit[i]] += weights ? weights[i] : 1;
     std::vector<int32_t> first;
-    if (n_units <= kExactValues) {
+    if (n_units <= kExactUnits) {
       first.resize(n_units + 1);
       std::iota(first.begin(), first.end(), 0);
     } else {
-      first = group_by_mass(mass, kGroups);
+      first = group_by_mass(mass, kUnitGroups);
       column.exact = false;
     }
     const int32_t n_items = static_cast<int32_t>(first.size()) - 1;

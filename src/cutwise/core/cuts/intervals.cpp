@@ -49,7 +49,7 @@ struct Prefixes {
   int64_t inside(int64_t j, int32_t a, int32_t b) const { return at(j, b) - at(j, a); }
 };
 
-struct Pair {
+struct CutPair {
   int64_t score = kNone;
   double second = 0.0;
   int32_t a = -1, b = -1;  // -1: not an interval, but the cut that intervals have to beat
@@ -83,7 +83,7 @@ struct IntervalCosts {
   }
 
   // Betters `best` to the best pair of ends 0 < a < b < n_ends - 1.
-  void search_pairs(const Prefixes &sums, Pair &best) const;
+  void search_pairs(const Prefixes &sums, CutPair &best) const;
 
  private:
   double impurity(const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const;
@@ -135,7 +135,7 @@ int64_t IntervalCosts::bound(const Prefixes &sums, int32_t a0, int32_t a1, int32
   return std::min(in_first + out_second, in_second + out_first);
 }
 
-void IntervalCosts::search_pairs(const Prefixes &sums, Pair &best) const {
+void IntervalCosts::search_pairs(const Prefixes &sums, CutPair &best) const {
   const int32_t last = sums.n_ends - 2;  // the last end with something on its right
   struct BlockPair {
     int64_t bound;
@@ -264,7 +264,7 @@ struct IntervalSearch {
     return result;
   }
 
-  Found labeled(int32_t feature, const Pair &pair, const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
+  Found labeled(int32_t feature, const CutPair &pair, const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
     Found found;
     found.score = pair.score;
     found.second = pair.second;
@@ -287,7 +287,7 @@ struct IntervalSearch {
   // Moves the ends of the best pair of groups to the best single values next to them, one end and then the other until
   // neither moves: the cost never rises.
   Found refine(int32_t feature, const NodeColumn &node, const Prefixes &groups, const std::vector<int32_t> &first,
-               const Pair &coarse) const {
+               const CutPair &coarse) const {
     // Ends among single values, of the two groups around each end: end e lies before value begin + e.
     struct Window {
       int32_t begin, n_values;
@@ -307,7 +307,7 @@ struct IntervalSearch {
     const Window low = window_around(coarse.a), high = window_around(coarse.b);
     const int32_t n_values = static_cast<int32_t>(node.unit.size());
     int32_t a = first[coarse.a] - low.begin, b = first[coarse.b] - high.begin;
-    Pair best = coarse;
+    CutPair best = coarse;
     for (bool moved = true; moved;) {
       moved = false;
       auto offer = [&](int32_t new_a, int32_t new_b) {
@@ -352,7 +352,7 @@ struct IntervalSearch {
     std::vector<int32_t> group_of(n_values);
     for (int32_t g = 0; g < n_groups; ++g) std::fill(group_of.begin() + first[g], group_of.begin() + first[g + 1], g);
     const Prefixes sums = prefixes(node, group_of, n_groups, std::vector<int64_t>(sides.k, 0));
-    Pair best;
+    CutPair best;
     // Refinement may still better a pair of groups that does not beat the limit, so it is not asked for yet.
     if (!grouped) {
       best.score = limit;

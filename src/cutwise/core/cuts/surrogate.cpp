@@ -35,7 +35,7 @@ CUTWISE_CLONES int64_t least_rest(const int64_t *total, const int64_t *part, int
 
 namespace {
 
-constexpr size_t kAhead = 8;  // rows in order of value lie anywhere in memory: their costs are asked for ahead of use
+constexpr size_t kCostsAhead = 8;  // rows in order of value lie anywhere in memory: their costs are asked for ahead of use
 
 struct BestCut {
   int64_t score = kNone;
@@ -102,7 +102,7 @@ struct SurrogateSearch {
       for (size_t i = 0; i < placed.size();) {
         const double value = placed[i].value;
         while (i < placed.size() && placed[i].value == value) {
-          if (i + kAhead < placed.size()) sums.ask_for(placed[i + kAhead].row);
+          if (i + kCostsAhead < placed.size()) sums.ask_for(placed[i + kCostsAhead].row);
           sums.add_row(part.data(), placed[i++].row);
         }
         if (i < placed.size()) offer(feature, value, part.data(), allowed, mine);

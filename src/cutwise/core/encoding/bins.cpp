@@ -10,22 +10,22 @@ namespace cutwise {
 namespace {
 
 template <class V>
-using Key = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
+using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
 
 // Unsigned integers in the order of the floats; the two zeros become one.
 template <class V>
-Key<V> key_of(V value) {
+Bits<V> key_of(V value) {
   value += V(0);
-  Key<V> bits;
+  Bits<V> bits;
   std::memcpy(&bits, &value, sizeof bits);
-  constexpr Key<V> sign = Key<V>(1) << (8 * sizeof(V) - 1);
+  constexpr Bits<V> sign = Bits<V>(1) << (8 * sizeof(V) - 1);
   return (bits & sign) != 0 ? ~bits : bits | sign;
 }
 
 template <class V>
-V value_of(Key<V> key) {
-  constexpr Key<V> sign = Key<V>(1) << (8 * sizeof(V) - 1);
-  const Key<V> bits = (key & sign) != 0 ? key & ~sign : ~key;
+V value_of(Bits<V> key) {
+  constexpr Bits<V> sign = Bits<V>(1) << (8 * sizeof(V) - 1);
+  const Bits<V> bits = (key & sign) != 0 ? key & ~sign : ~key;
   V value;
   std::memcpy(&value, &bits, sizeof value);
   return value;
@@ -113,7 +113,7 @@ void tally_values(V *values, int64_t n, Tally &tally) {
   tally.value.clear();
   tally.count.clear();
   if (n == 0 || count_whole(values, n, tally)) return;
-  std::vector<Key<V>> keys(n);
+  std::vector<Bits<V>> keys(n);
   for (int64_t i = 0; i < n; ++i) keys[i] = key_of(values[i]);
   if (n < 256) std::sort(keys.begin(), keys.end());
   else sort_keys(keys);

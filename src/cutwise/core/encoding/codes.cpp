@@ -14,8 +14,8 @@ namespace cutwise {
 
 namespace {
 
-constexpr int64_t kTileBytes = 64 << 10;  // of codes: they are written column by column while they are near
-constexpr int64_t kMaxTileRows = 16384;
+constexpr int64_t kTileCodeBytes = 64 << 10;  // of codes: they are written column by column while they are near
+constexpr int64_t kMaxRecodedRows = 16384;
 
 using Range = std::pair<const UnseenValue *, const UnseenValue *>;
 
@@ -223,7 +223,7 @@ void recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &e
   std::vector<int32_t> changed;
   for (int32_t g = 0; g < now.n_groups; ++g)
     if (!in_place || recoding[g].changes) changed.push_back(g);
-  const int64_t tile_rows = std::clamp<int64_t>(kTileBytes / now.n_groups, 16, kMaxTileRows);
+  const int64_t tile_rows = std::clamp<int64_t>(kTileCodeBytes / now.n_groups, 16, kMaxRecodedRows);
   const int64_t n_tiles = changed.empty() ? 0 : (now.n_rows + tile_rows - 1) / tile_rows;
   parallel_for(n_jobs, n_tiles, [&](int64_t tile) {
     const int64_t first = tile * tile_rows, last = std::min(now.n_rows, first + tile_rows);

@@ -369,7 +369,7 @@ class DenseEncoder {
   Encoded out_;
 };
 
-struct EncodeTyped {
+struct EncodeDense {
   bool bundle;
   const Contents *contents;
   int n_jobs;
@@ -387,7 +387,7 @@ struct EncodeTyped {
 }  // namespace
 
 Encoded encode_dense(const Matrix &matrix, bool bundle, const Contents *contents, int n_jobs) {
-  return matrix.visit(EncodeTyped{bundle, contents, n_jobs});
+  return matrix.visit(EncodeDense{bundle, contents, n_jobs});
 }
 
 }  // namespace cutwise

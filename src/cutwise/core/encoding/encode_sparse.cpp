@@ -13,15 +13,15 @@
 namespace cutwise {
 namespace {
 
-constexpr int64_t kMinSampled = 96, kMaxSampled = 4096;  // stored values that the bins of a column are chosen from
+constexpr int64_t kMinStored = 96, kMaxStored = 4096;  // stored values that the bins of a column are chosen from
 // Sums over a node's rows are kept for every bin, and there are as many columns as there are words or genes: a bin must
 // stand for a good many values to be worth its memory and the walk past it. Few values have bins of their own all the same.
 constexpr int64_t kValuesOfBin = 64, kValuesOfExact = 8, kMostExact = 16, kMinBins = 4;
 // Columns are brought together for so many stored values at a time, or a quarter of all.
 constexpr int64_t kFewestOfBlock = 1 << 16, kMostOfBlock = 1 << 20;
 constexpr int64_t kColumnsAtOnce = 64;
-constexpr int64_t kRowsAtOnce = 4096;
-constexpr int64_t kAhead = 16;  // memory is asked for so many values before its use: columns of a row lie far apart
+constexpr int64_t kCountedRows = 4096;
+constexpr int64_t kValuesAhead = 16;  // memory is asked for so many values before its use: columns of a row lie far apart
 
 // The bin of a value among the upper ends of bins. No branch depends on the values.
 template <class V>
@@ -157,7 +157,7 @@ class SparseEncoder {
   }
 
   Bins take_column(Column &column, const Stored *stored, int64_t n, std::vector<V> &values, Tally &tally) {
-    const int64_t n_sampled = n <= kMinSampled ? n : std::clamp(n / 8, kMinSampled, kMaxSampled);
+    const int64_t n_sampled = n <= kMinStored ? n : std::clamp(n / 8, kMinStored, kMaxStored);
     values.resize(n_sampled);
     if (n_sampled == n) {
       for (int64_t i = 0; i < n; ++i) values[i] = stored[i].value;
@@ -247,11 +247,11 @@ class SparseEncoder {
   void number_slots() {
     std::vector<int32_t> slot_begin(n_cols_);
     for (int64_t c = 0; c < n_cols_; ++c) slot_begin[c] = out_.columns[c].slot_begin;
-    const int64_t n_pieces = (n_rows_ + kRowsAtOnce - 1) / kRowsAtOnce;
+    const int64_t n_pieces = (n_rows_ + kCountedRows - 1) / kCountedRows;
     parallel_for(n_jobs_, n_pieces, [&](int64_t piece) {
-      const int64_t end = indptr_[std::min(n_rows_, (piece + 1) * kRowsAtOnce)];
-      for (int64_t p = indptr_[piece * kRowsAtOnce]; p < end; ++p) {
-        if (p + kAhead < end) prefetch(&slot_begin[indices_[p + kAhead]], 1);
+      const int64_t end = indptr_[std::min(n_rows_, (piece + 1) * kCountedRows)];
+      for (int64_t p = indptr_[piece * kCountedRows]; p < end; ++p) {
+        if (p + kValuesAhead < end) prefetch(&slot_begin[indices_[p + kValuesAhead]], 1);
         out_.slots[p] += slot_begin[indices_[p]];
       }
     });
@@ -267,7 +267,7 @@ class SparseEncoder {
   Encoded out_;
 };
 
-struct EncodeTyped {
+struct EncodeSparse {
   int n_jobs;
 
   template <class T>
@@ -284,6 +284,6 @@ struct EncodeTyped {
 
 }  // namespace
 
-Encoded encode_sparse(const Matrix &matrix, int n_jobs) { return matrix.visit(EncodeTyped{n_jobs}); }
+Encoded encode_sparse(const Matrix &matrix, int n_jobs) { return matrix.visit(EncodeSparse{n_jobs}); }
 
 }  // namespace cutwise

@@ -108,12 +108,12 @@ struct CountRows {
   }
 };
 
-void check_rows(const Matrix &matrix) {
+void check_countable(const Matrix &matrix) {
   require(matrix.n_rows() <= std::numeric_limits<int32_t>::max(), "rows are told apart among at most 2**31 - 1");
 }
 
 std::optional<std::tuple<Owned<int32_t, 1>, Owned<int32_t, 1>>> group_rows(const Matrix &matrix) {
-  check_rows(matrix);
+  check_countable(matrix);
   std::optional<Groups> groups;
   {
     nb::gil_scoped_release release;
@@ -124,7 +124,7 @@ std::optional<std::tuple<Owned<int32_t, 1>, Owned<int32_t, 1>>> group_rows(const
 }
 
 size_t count_distinct_rows(const Matrix &matrix, size_t limit, const std::optional<In1<double>> &weights) {
-  check_rows(matrix);
+  check_countable(matrix);
   require(!weights || static_cast<int64_t>(weights->size()) == matrix.n_rows(), "there is one weight for each row");
   const double *w = weights ? weights->data() : nullptr;
   nb::gil_scoped_release release;
@@ -133,7 +133,7 @@ size_t count_distinct_rows(const Matrix &matrix, size_t limit, const std::option
 
 std::tuple<Owned<int64_t, 1>, Owned<int64_t, 1>, Owned<uint64_t, 1>> distinct_rows(const Matrix &matrix,
                                                                                    const Weights &weights) {
-  check_rows(matrix);
+  check_countable(matrix);
   const int64_t *w = checked(weights, matrix.n_rows());
   Distinct found;
   {

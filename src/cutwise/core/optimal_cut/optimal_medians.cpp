@@ -25,10 +25,10 @@
 namespace cutwise {
 namespace {
 
-constexpr int64_t kLookAhead = 24;  // rows that a pass asks for before it needs them
+constexpr int64_t kRowsAhead = 24;  // rows that a pass asks for before it needs them
 
 // Weight, and the sum of values by weight.
-struct Sums {
+struct WeightAndSum {
   int64_t weight = 0, value = 0;
 
   CUTWISE_INLINE void add(int64_t w, int64_t x) {
@@ -38,21 +38,21 @@ struct Sums {
 };
 
 // A row of a column; ranks are in increasing order of value.
-struct RankedRow {
+struct SortedRow {
   int64_t value, weight;
   int32_t rank;
 };
 
-struct RankedColumn {
-  std::vector<RankedRow> by_rank, by_row;
-  Sums all;
+struct SortedColumn {
+  std::vector<SortedRow> by_rank, by_row;
+  WeightAndSum all;
 };
 
 // What is left of a column while rows are taken out of it, and what it costs to serve the rest by its median. A removal costs
 // a few operations, and the median moves over the weight removed: with n rows, a whole pass is O(n) for equal weights.
 class Remaining {
  public:
-  void start(const RankedColumn &column) {
+  void start(const SortedColumn &column) {
     column_ = &column;
     const int32_t n = static_cast<int32_t>(column.by_rank.size());
     left_.resize(n);
@@ -62,9 +62,9 @@ class Remaining {
     median_ = 0;
   }
 
-  void ask_for(const RankedRow &row) const { prefetch(&left_[row.rank], sizeof(Neighbors)); }
+  void ask_for(const SortedRow &row) const { prefetch(&left_[row.rank], sizeof(Neighbors)); }
 
-  CUTWISE_INLINE void remove(const RankedRow &row) {
+  CUTWISE_INLINE void remove(const SortedRow &row) {
     const auto &[value, weight, r] = row;
     const auto [before, after] = left_[r];
     const int32_t n = static_cast<int32_t>(left_.size());
@@ -91,15 +91,15 @@ class Remaining {
     int32_t before, after;
   };
 
-  const RankedRow &here() const { return column_->by_rank[median_]; }
+  const SortedRow &here() const { return column_->by_rank[median_]; }
   void step_down(int32_t to) {
     median_ = to;
     below_.add(-here().weight, here().value);
   }
 
-  const RankedColumn *column_ = nullptr;
+  const SortedColumn *column_ = nullptr;
   std::vector<Neighbors> left_;  // of every rank that is left
-  Sums all_, below_;             // of all that is left, and of it what has a rank below the median's
+  WeightAndSum all_, below_;     // of all that is left, and of it what has a rank below the median's
   int32_t median_ = 0;
 };
 
@@ -150,7 +150,7 @@ class MediansSearch {
 
   // Values about the column's middle row, rounded. Gives what the rounding may change a cost by.
   double rank(int64_t j, const std::vector<int32_t> &rows, double scale) {
-    RankedColumn &column = columns_[j];
+    SortedColumn &column = columns_[j];
     column.by_rank.resize(n_);
     column.by_row.resize(n_);
     const double middle = table_.row(rows[n_ / 2])[j] * scale;
@@ -174,22 +174,22 @@ class MediansSearch {
     if (n_cuts == 0) return {};
     std::vector<int64_t> costs(n_cuts, 0);
     Remaining side;
-    std::vector<RankedRow> rows(n_);  // of column j, in the order of the feature
-    for (const RankedColumn &column : columns_) {
+    std::vector<SortedRow> rows(n_);  // of column j, in the order of the feature
+    for (const SortedColumn &column : columns_) {
       for (int64_t i = 0; i < n_; ++i) {
-        prefetch(&column.by_row[ordered.rows[std::min(i + kLookAhead, n_ - 1)]], sizeof(RankedRow));
+        prefetch(&column.by_row[ordered.rows[std::min(i + kRowsAhead, n_ - 1)]], sizeof(SortedRow));
         rows[i] = column.by_row[ordered.rows[i]];
       }
       side.start(column);
       int64_t i = 0;
       for (int64_t g = 0; g < n_cuts; ++g) {
-        for (; i < ordered.cuts[g]; side.remove(rows[i++])) side.ask_for(rows[std::min(i + kLookAhead, n_ - 1)]);
+        for (; i < ordered.cuts[g]; side.remove(rows[i++])) side.ask_for(rows[std::min(i + kRowsAhead, n_ - 1)]);
         costs[g] += side.cost();
       }
       side.start(column);
       i = n_;
       for (int64_t g = n_cuts - 1; g >= 0; --g) {
-        for (; i > ordered.cuts[g]; side.remove(rows[--i])) side.ask_for(rows[std::max<int64_t>(i - kLookAhead, 0)]);
+        for (; i > ordered.cuts[g]; side.remove(rows[--i])) side.ask_for(rows[std::max<int64_t>(i - kRowsAhead, 0)]);
         costs[g] += side.cost();
       }
     }
@@ -203,7 +203,7 @@ class MediansSearch {
   const CutTable table_;
   int64_t n_, d_;
   int n_jobs_;
-  std::vector<RankedColumn> columns_;
+  std::vector<SortedColumn> columns_;
 };
 
 }  // namespace

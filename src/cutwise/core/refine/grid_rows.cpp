@@ -2,10 +2,6 @@
 
 using namespace cutwise;
 
-static void check_rows(const Matrix &matrix, const In1<int64_t> &rows) {
-  for (size_t i = 0; i < rows.size(); ++i) require(rows(i) >= 0 && rows(i) < matrix.n_rows(), "rows are numbered from 0");
-}
-
 void bind_grid_rows(nb::module_ &m) {
   m.def(
       "gather_rows",

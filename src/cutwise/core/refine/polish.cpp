@@ -20,7 +20,7 @@
 namespace cutwise {
 namespace {
 
-struct Placed {
+struct PlacedLeaves {
   double value;
   int32_t row, left_leaf, right_leaf;  // leaves by their place among the node's
   bool was_left;
@@ -123,7 +123,7 @@ class Polish {
       }
     }
     if (placed_.empty()) return false;
-    std::sort(placed_.begin(), placed_.end(), [](const Placed &a, const Placed &b) { return a.value < b.value; });
+    std::sort(placed_.begin(), placed_.end(), [](const PlacedLeaves &a, const PlacedLeaves &b) { return a.value < b.value; });
     const int64_t n = static_cast<int64_t>(placed_.size());
     numbers_.resize(n);
     for (int64_t i = 0; i < n; ++i) numbers_[i] = placed_[i].row;
@@ -170,7 +170,7 @@ class Polish {
     for (int64_t i = 0; i < n;) {
       const double value = placed_[i].value;
       for (; i < n && placed_[i].value == value; ++i) {
-        const Placed &row = placed_[i];
+        const PlacedLeaves &row = placed_[i];
         subtract_row(sums(row.right_leaf), rows + i * width, width);
         add_row(sums(row.left_leaf), rows + i * width, width);
         touched_.push_back(row.left_leaf);
@@ -234,7 +234,7 @@ class Polish {
     std::vector<std::pair<int32_t, int32_t>> moves;  // row, its leaf now
     std::vector<uint8_t> touched(column_.size(), 0);
     for (size_t i = 0; i < placed_.size(); ++i) {
-      const Placed &row = placed_[i];
+      const PlacedLeaves &row = placed_[i];
       const bool is_left = row.value <= cut;
       if (is_left == row.was_left) continue;
       const int32_t from = row.was_left ? row.left_leaf : row.right_leaf, to = row.was_left ? row.right_leaf : row.left_leaf;
@@ -288,7 +288,7 @@ class Polish {
   std::vector<double> sums_, leaf_cost_, swept_, rows_;
   RowScratch scratch_;
   std::vector<bool> changed_;
-  std::vector<Placed> placed_;
+  std::vector<PlacedLeaves> placed_;
   std::vector<int64_t> numbers_;
   std::vector<int32_t> touched_;
 
