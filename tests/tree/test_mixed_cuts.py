@@ -231,3 +231,31 @@ def test_rows_are_parted_by_levels_as_tests_hold(levels, unknown):
     wanted = np.concatenate([rows[holds], rows[~holds]])
     assert core.partition_levels(core.as_matrix(values), rows, 0, levels, unknown) == holds.sum()
     assert rows.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_of_all_partitions_of_many_modes_none_costs_less_than_the_one_taken(seed):
+    rng = np.random.default_rng(seed)
+    k, n_levels, n = 16, 40, 120
+    encoded = Problem(
+        rng.random((n, 1)), (category(2),), np.ones(n, np.int64), np.zeros(n, np.int32), np.zeros((n, k))
+    ).encoded
+    rows, codes = np.arange(n, dtype=np.int32), rng.integers(0, n_levels, n).astype(np.int32)
+    cost = rng.integers(0, 100, (n, k)).astype(np.int32) + 60 * (codes[:, None] % k != np.arange(k)).astype(np.int32)
+    least = np.full((1 << k, n), 2**30, dtype=np.int32)  # of every set of centers, to each row
+    for i in range(1, 1 << k):
+        least[i] = np.minimum(least[i & (i - 1)], cost[:, (i & -i).bit_length() - 1])
+    by_level = np.stack([least[:, codes == v].sum(axis=1) for v in range(n_levels)], axis=1)
+    sets = np.arange(1, (1 << k) - 1)
+    on_left, on_right = by_level[sets], by_level[~sets & ((1 << k) - 1)]
+    is_left = (sets[:, None] >> np.arange(k)) & 1
+    of_modes = np.where(is_left, on_left[:, :k], on_right[:, :k]).sum(axis=1)
+    best = (of_modes + np.minimum(on_left[:, k:], on_right[:, k:]).sum(axis=1)).min()
+    modes = np.arange(k, dtype=np.int32)
+    nearest_costs = np.zeros((k, 2), dtype=np.int64)
+    nearest_costs[0, 1] = cost.min(axis=1).sum()
+    found = core.least_induced_modes(
+        encoded.matrix, rows, codes, cost, None, n_levels, None, modes, modes, nearest_costs, 0.0, False, False
+    )
+    assert found is not None
+    assert found[2] == best

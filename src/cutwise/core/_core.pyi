@@ -652,7 +652,7 @@ def least_induced_modes(
     excess: NDArray[numpy.int32],
     weights: NDArray[numpy.int64] | None,
     n_levels: int,
-    losses: NDArray[numpy.int64] | None,
+    sums: NDArray[numpy.int64] | None,
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
     nearest_costs: NDArray[numpy.int64],
@@ -666,8 +666,8 @@ def least_induced_modes(
     """
     The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
 
-    codes (n_rows,): level of every row; losses (n_levels, k): what the node's rows lose without their nearest survivor, by
-    level and it; None: worked out from the costs. Other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
+    codes (n_rows,): level of every row; sums (n_levels, k, 1 or 2): what the node's rows lose without their nearest survivor, and
+    their weight, by level and it; None: worked out from the costs. Other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
     nothing worse is wanted. Gives (whether each side has as many distinct rows as centers, score, induced cost, levels of the
     left side).
     """
@@ -680,7 +680,7 @@ def least_induced_modes(
     excess: NDArray[numpy.int64],
     weights: NDArray[numpy.int64] | None,
     n_levels: int,
-    losses: NDArray[numpy.int64] | None,
+    sums: NDArray[numpy.int64] | None,
     survivors: NDArray[numpy.int32],
     modes: NDArray[numpy.int32],
     nearest_costs: NDArray[numpy.int64],

@@ -55,7 +55,7 @@ class Category:
         return bool(self.has_rest.any() or (self.slots < 0).any())
 
     def of_histogram(self, histogram: Int64, totals: Int64) -> Int64:
-        """The sums of every level, (n_levels, k), from a histogram (n_slots, k) and the totals (k,) of a node."""
+        """The sums of every level, (n_levels, k, ...), from a histogram (n_slots, k, ...) and the totals (k, ...)."""
         own: Int64 = histogram[self.slots]
         if self.is_partial:
             own[self.slots < 0] = 0

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <nanobind/stl/vector.h>
@@ -16,6 +18,7 @@
 #include "base/arrays.hpp"
 #include "base/distinct_rows.hpp"
 #include "base/matrix.hpp"
+#include "base/simd.hpp"
 #include "cuts/depth.hpp"
 #include "cuts/level_sets.hpp"
 #include "nodes/node.hpp"
@@ -164,6 +167,34 @@ FoundMistakes fewest_mistakes(const ModeGroups &modes, const int64_t *held, cons
   return std::make_tuple(least, best_second, best_levels);
 }
 
+constexpr size_t kRowsAtOnce = 16;
+
+// The groups of some rows in order of cost: which are before a group, and what it costs more than the last of them.
+template <class Cost>
+struct GroupOrder {
+  Cost cost[kMostGroups][kRowsAtOnce], more[kMostGroups][kRowsAtOnce];
+  std::make_unsigned_t<Cost> before[kMostGroups][kRowsAtOnce];
+
+  // Costs come in no order, so no branch depends on them, and all rows take the same steps.
+  CUTWISE_INLINE void find(size_t n_groups) {
+    for (size_t g = 0; g < n_groups; ++g)
+      for (size_t i = 0; i < kRowsAtOnce; ++i) more[g][i] = cost[g][i], before[g][i] = 0;
+    for (size_t g = 1; g < n_groups; ++g)
+      for (size_t h = 0; h < g; ++h)
+        for (size_t i = 0; i < kRowsAtOnce; ++i) {
+          const Cost apart = cost[g][i] - cost[h][i];
+          const bool is_after = apart >= 0;
+          more[g][i] = is_after ? std::min(more[g][i], apart) : more[g][i];
+          more[h][i] = is_after ? more[h][i] : std::min<Cost>(more[h][i], -apart);
+          before[g][i] |= static_cast<std::make_unsigned_t<Cost>>(is_after) << h;
+          before[h][i] |= static_cast<std::make_unsigned_t<Cost>>(!is_after) << g;
+        }
+  }
+};
+
+CUTWISE_CLONES void find_order(GroupOrder<int32_t> &order, size_t n_groups) { order.find(n_groups); }
+CUTWISE_CLONES void find_order(GroupOrder<int64_t> &order, size_t n_groups) { order.find(n_groups); }
+
 template <class Cost>
 struct InducedModes {
   const ModeGroups &modes;
@@ -171,11 +202,12 @@ struct InducedModes {
   const int32_t *rows, *codes;  // codes by row of the table
   int64_t n;
   const Cost *excess;
-  int64_t k, base;
+  int64_t k;
   const int64_t *row_weights;   // null: 1 each
   std::vector<int64_t> weight;  // of every level, from the first partition on that is looked at
   DepthScore depth;
-  const int64_t *losses;  // (n_levels, k): what rows lose without their nearest center, by it; null: nobody knows yet
+  const int64_t *sums;  // (n_levels, k, width): what rows lose without their nearest center, by it; null: nobody knows yet
+  int64_t width;        // 2: then their weight, known from the first on
   const Limits *limits;
   const int64_t *counts;  // of every level, for the limits
 
@@ -195,25 +227,66 @@ struct InducedModes {
     uint32_t mask;
   };
 
+  // What rows of a level lose when they are served by none of the groups in the mask, beyond fewer of the groups nearest to
+  // them: a row of groups a, b, c in order of cost has a share for {a}, one for {a, b}. Added up, they are what any side costs.
+  struct Share {
+    int32_t level;
+    uint32_t groups;
+    int64_t loss;
+  };
+  std::vector<Share> shares{};
+
+  void add_shares() {
+    constexpr int64_t kMostCells = 1 << 20;
+    const auto q = static_cast<size_t>(modes.n_groups), n_levels = weight.size();
+    std::vector<std::vector<int32_t>> centers(q);
+    for (size_t s = 0; s < modes.survivors.size(); ++s) centers[modes.group[s]].push_back(modes.survivors[s]);
+    const size_t at_once = std::min<size_t>(n_levels, kMostCells >> q);
+    std::vector<int64_t> cells(at_once << q);
+    const auto order = std::make_unique<GroupOrder<Cost>>();
+    for (size_t begin = 0; begin < n_levels; begin += at_once) {
+      std::fill(cells.begin(), cells.end(), int64_t{0});
+      for (int64_t i = 0; i < n;) {
+        size_t level[kRowsAtOnce], some = 0;
+        for (; i < n && some < kRowsAtOnce; ++i) {
+          level[some] = static_cast<size_t>(codes[rows[i]]) - begin;
+          if (level[some] >= at_once) continue;
+          const Cost *cost = excess + static_cast<int64_t>(rows[i]) * k;
+          for (size_t g = 0; g < q; ++g) {
+            Cost least = std::numeric_limits<Cost>::max();
+            for (const int32_t c : centers[g]) least = std::min(least, cost[c]);
+            order->cost[g][some] = least;
+          }
+          ++some;
+        }
+        find_order(*order, q);
+        for (size_t g = 0; g < q; ++g)
+          for (size_t j = 0; j < some; ++j) cells[level[j] << q | order->before[g][j]] += order->more[g][j];
+      }
+      for (size_t cell = 0; cell < cells.size(); ++cell) {
+        const auto groups = static_cast<uint32_t>(cell & ((size_t{1} << q) - 1));
+        if (groups != 0 && cells[cell] != 0) shares.push_back({static_cast<int32_t>(begin + (cell >> q)), groups, cells[cell]});
+      }
+    }
+  }
+
+  // Lower bounds on all partitions, lowest first, from what rows lose without their nearest center or group.
   std::vector<Candidate> bounds() const {
     const size_t n_levels = weight.size();
     std::vector<int64_t> by_group(modes.n_groups * n_levels, 0), total(n_levels, 0);
-    const auto lose = [&](size_t nearest, size_t v, int64_t loss) {
-      by_group[modes.group[nearest] * n_levels + v] += loss;
+    const auto lose = [&](int32_t group, size_t v, int64_t loss) {
+      by_group[group * n_levels + v] += loss;
       total[v] += loss;
     };
-    for (size_t v = 0; v < n_levels && losses; ++v)
-      for (size_t s = 0; s < modes.survivors.size(); ++s) lose(s, v, losses[static_cast<int64_t>(v) * k + modes.survivors[s]]);
-    for (int64_t i = 0; i < n && !losses; ++i) {
-      const Cost *cost = excess + static_cast<int64_t>(rows[i]) * k;
-      size_t nearest = 0;
-      for (size_t s = 1; s < modes.survivors.size(); ++s)
-        if (cost[modes.survivors[s]] < cost[modes.survivors[nearest]]) nearest = s;
-      int64_t second = kNone;
+    for (const Share &share : shares)
+      if ((share.groups & (share.groups - 1)) == 0) {
+        int32_t g = 0;
+        while (share.groups >> g != 1) ++g;
+        lose(g, share.level, share.loss);
+      }
+    for (size_t v = 0; v < n_levels && shares.empty() && sums; ++v)
       for (size_t s = 0; s < modes.survivors.size(); ++s)
-        if (s != nearest) second = std::min<int64_t>(second, cost[modes.survivors[s]]);
-      lose(nearest, codes[rows[i]], second - cost[modes.survivors[nearest]]);
-    }
+        lose(modes.group[s], v, sums[(static_cast<int64_t>(v) * k + modes.survivors[s]) * width]);
     std::vector<Candidate> found;
     const int64_t m = static_cast<int64_t>(modes.survivors.size());
     modes.each(by_group, n_levels, [&](uint32_t mask, const std::vector<int64_t> &left) {
@@ -252,53 +325,44 @@ struct InducedModes {
   }
 
   void evaluate(uint32_t mask) {
-    const size_t n_levels = weight.size();
-    std::vector<int64_t> left(n_levels, 0), right(n_levels, 0);
-    std::vector<int32_t> of_side[2];
-    for (size_t s = 0; s < modes.survivors.size(); ++s)
-      of_side[modes.is_left(mask, modes.group[s])].push_back(modes.survivors[s]);
-    for (int64_t i = 0; i < n; ++i) {
-      const Cost *cost = excess + static_cast<int64_t>(rows[i]) * k;
-      const auto least = [cost](const std::vector<int32_t> &clusters) {
-        Cost smallest = std::numeric_limits<Cost>::max();
-        for (const int32_t c : clusters) smallest = std::min(smallest, cost[c]);
-        return smallest;
-      };
-      left[codes[rows[i]]] += least(of_side[1]);
-      right[codes[rows[i]]] += least(of_side[0]);
+    std::vector<int64_t> left(weight.size(), 0), right(weight.size(), 0);  // what levels lose there
+    for (const Share &share : shares) {
+      if ((share.groups & mask) == 0) left[share.level] += share.loss;
+      if ((share.groups & ~mask) == 0) right[share.level] += share.loss;
     }
     const std::vector<uint8_t> side = modes.sides(mask, left, right, weight);
     if (!modes.are_allowed(mask, side, limits, counts)) return;
-    int64_t induced = base;
-    for (size_t v = 0; v < n_levels; ++v) induced += side[v] ? left[v] : right[v];
+    int64_t induced = depth.current;
+    for (size_t v = 0; v < side.size(); ++v) induced += side[v] ? left[v] : right[v];
     NamedSide named = NamedSide::of(side, weight);
     const int64_t c = static_cast<int64_t>(modes.centers_left(mask)), m = static_cast<int64_t>(modes.survivors.size());
     const int64_t inside = named.is_left ? c : m - c;
     const double score = depth.score(induced, depth.depth_of(named.weight, named.weight, inside, 0));
+    const auto mine = std::tie(score, induced), known = std::tie(best.score, best.induced);
+    const bool is_worse = !best.is_none() && (known < mine || (known == mine && !(named < best.named)));
+    if (is_worse && best.is_valid) return;
     const bool valid = is_valid(side, static_cast<size_t>(c), static_cast<size_t>(m - c));
-    if (!best.is_none()) {
-      if (valid != best.is_valid) {
-        if (!valid) return;
-      } else if (std::tie(best.score, best.induced) < std::tie(score, induced)) {
-        return;
-      } else if (score == best.score && induced == best.induced && !(named < best.named)) {
-        return;
-      }
-    }
+    if (!best.is_none() && (valid == best.is_valid ? is_worse : !valid)) return;
     best = {valid, score, induced, std::move(named), levels_of(side)};
   }
 
   // known_score: of a cut that is as valid as a cut can be, so that nothing worse is wanted.
   void run(std::optional<double> known_score) {
-    bool knows_weights = false;
+    const auto limit = [&] {
+      return std::min(best.is_valid ? best.score : std::numeric_limits<double>::infinity(),
+                      known_score ? *known_score : std::numeric_limits<double>::infinity());
+    };
+    const auto may_win = [&](const Candidate &candidate) {
+      return candidate.score <= limit() && (depth.penalty == 0.0 || bound(candidate) <= limit());
+    };
+    const std::vector<Candidate> found = sums ? bounds() : std::vector<Candidate>();
+    if (sums && found.front().score > limit()) return;
+    if (width == 1) weight = level_weights(codes, rows, n, row_weights, static_cast<int64_t>(weight.size()));
+    if (sums && std::none_of(found.begin(), found.end(), may_win)) return;
+    add_shares();
     for (const Candidate &candidate : bounds()) {
-      const double limit = std::min(best.is_valid ? best.score : std::numeric_limits<double>::infinity(),
-                                    known_score ? *known_score : std::numeric_limits<double>::infinity());
-      if (candidate.score > limit) break;
-      if (!knows_weights) weight = level_weights(codes, rows, n, row_weights, static_cast<int64_t>(weight.size()));
-      knows_weights = true;
-      if (depth.penalty != 0.0 && bound(candidate) > limit) continue;
-      evaluate(candidate.mask);
+      if (candidate.score > limit()) break;
+      if (may_win(candidate)) evaluate(candidate.mask);
     }
   }
 };
@@ -369,7 +433,7 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when no al
     m.def(
         "least_induced_modes",
         [](const Matrix &matrix, In1<int32_t> rows, In1<int32_t> codes, In2<Cost> excess, const Weights &weights,
-           int64_t n_levels, std::optional<In2<int64_t>> losses, In1<int32_t> survivors, In1<int32_t> modes,
+           int64_t n_levels, std::optional<In3<int64_t>> sums, In1<int32_t> survivors, In1<int32_t> modes,
            In2<int64_t> nearest_costs, double penalty, bool kills_left, bool kills_right, std::optional<double> known_score,
            std::optional<In1<int64_t>> counts,
            const Limits *limits) -> std::optional<std::tuple<bool, double, int64_t, std::vector<int32_t>>> {
@@ -379,47 +443,44 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when no al
           const int64_t *row_weights = checked(weights, matrix.n_rows()), n = static_cast<int64_t>(rows.size());
           for (size_t i = 0; i < modes.size(); ++i) require(modes(i) >= 0 && modes(i) < n_levels, "modes are levels");
           require(modes.size() == survivors.size(), "one mode a survivor");
-          require(
-              !losses || (static_cast<int64_t>(losses->shape(0)) == n_levels && static_cast<int64_t>(losses->shape(1)) == k),
-              "losses is of shape (n_levels, k)");
+          require(!sums || (static_cast<int64_t>(sums->shape(0)) == n_levels && static_cast<int64_t>(sums->shape(1)) == k),
+                  "sums is of shape (n_levels, k, 1 or 2)");
+          const int64_t width = sums ? static_cast<int64_t>(sums->shape(2)) : 1;
+          const int64_t *sum = sums ? sums->data() : nullptr;
           require(!limits || (counts && static_cast<int64_t>(counts->size()) == n_levels),
                   "with limits there is one count a level");
           // Weights settle ties, and which modes share a group where there are too many: most columns need none.
           std::vector<int64_t> of_level(n_levels, 0);
-          if (modes.size() > kMostGroups) of_level = level_weights(codes.data(), rows.data(), n, row_weights, n_levels);
+          for (int64_t v = 0; v < n_levels && width == 2; ++v)
+            for (size_t s = 0; s < survivors.size(); ++s) of_level[v] += sum[(v * k + survivors(s)) * 2 + 1];
+          if (width == 1 && modes.size() > kMostGroups)
+            of_level = level_weights(codes.data(), rows.data(), n, row_weights, n_levels);
           const ModeGroups groups(survivors_of(survivors, k), modes, of_level);
           if (groups.n_groups < 2) return std::nullopt;
-          int64_t base = 0, current = 0;
-          for (int32_t c : groups.survivors) {
-            base += nearest_costs(c, 0);
-            current += nearest_costs(c, 0) + nearest_costs(c, 1);
-          }
+          int64_t current = 0;
+          for (int32_t c : groups.survivors) current += nearest_costs(c, 0) + nearest_costs(c, 1);
           int64_t points = n;
           for (int64_t i = 0; i < n && row_weights; ++i) points += row_weights[rows(i)] - 1;
           const uint8_t kills[2] = {kills_left, kills_right};
           const DepthScore depth{current, points, static_cast<int64_t>(groups.survivors.size()), penalty, kills, kills + 1};
           nb::gil_scoped_release release;
-          InducedModes<Cost> search{groups,      matrix,
-                                    rows.data(), codes.data(),
-                                    n,           excess.data(),
-                                    k,           base,
-                                    row_weights, of_level,
-                                    depth,       losses ? losses->data() : nullptr,
-                                    limits,      counts ? counts->data() : nullptr,
-                                    {}};
+          InducedModes<Cost> search{
+              groups,      matrix,   rows.data(), codes.data(), n,     excess.data(), k,
+              row_weights, of_level, depth,       sum,          width, limits,        counts ? counts->data() : nullptr,
+              {}};
           search.run(known_score);
           if (search.best.is_none()) return std::nullopt;
           return std::make_tuple(search.best.is_valid, search.best.score, search.best.induced, search.best.levels);
         },
         nb::arg("matrix"), nb::arg("rows"), nb::arg("codes"), nb::arg("excess").noconvert(), nb::arg("weights").none(),
-        nb::arg("n_levels"), nb::arg("losses").none(), nb::arg("survivors"), nb::arg("modes"), nb::arg("nearest_costs"),
+        nb::arg("n_levels"), nb::arg("sums").none(), nb::arg("survivors"), nb::arg("modes"), nb::arg("nearest_costs"),
         nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"), nb::arg("known_score").none() = nb::none(),
         nb::arg("counts").none() = nb::none(), nb::arg("limits").none() = nb::none(), doc);
   };
   for_costs(int32_t{}, R"(The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
 
-codes (n_rows,): level of every row; losses (n_levels, k): what the node's rows lose without their nearest survivor, by
-level and it; None: worked out from the costs. Other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
+codes (n_rows,): level of every row; sums (n_levels, k, 1 or 2): what the node's rows lose without their nearest survivor, and
+their weight, by level and it; None: worked out from the costs. Other arguments as in fewest_mode_mistakes and best_induced_cut. known_score: of a valid cut;
 nothing worse is wanted. Gives (whether each side has as many distinct rows as centers, score, induced cost, levels of the
 left side).)");
   for_costs(int64_t{}, "");

@@ -116,11 +116,9 @@ class NearestTwoRows:
             source = feature if table.searched is None else int(table.searched.source[feature])
         for category, counts, limits in allowed_categories(self._memory.categories, rows, search.node.limits):
             modes, first = category.modes(nearest.coordinates)[search.node.survivors], int(category.columns[0])
-            losses = None
-            if self._histogram is not None:
-                losses = category.of_histogram(self._histogram[:, :, 0], self._totals[:, 0])
+            sums = None if self._histogram is None else category.of_histogram(self._histogram, self._totals)
             by_modes = core.least_induced_modes(
-                table.matrix, rows, category.codes, self._excess, table.weights, category.n_levels, losses,
+                table.matrix, rows, category.codes, self._excess, table.weights, category.n_levels, sums,
                 search.node.survivors, modes, self._nearest_costs, nearest.depth_penalty,
                 bool(search.kills_left[first]), bool(search.kills_right[first]),
                 None if best is None or best[0] else best[1], counts, limits,
