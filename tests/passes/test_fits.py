@@ -35,6 +35,8 @@ from cutwise import (
     report,
 )
 from cutwise.exceptions import ChangedDataError, CutwiseError, InfeasibleLimitsError, InvalidInputError
+from cutwise.passes import rows as rows_of_fits
+from cutwise.passes import sources
 from cutwise.passes.sources import as_lazy
 
 pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
@@ -342,6 +344,41 @@ def test_a_full_disk_is_an_error_with_the_folder_and_nothing_left_behind(frame):
     folder = re.search(r"InvalidInputError: .* written to (\S+): .*TMPDIR", done.stderr)
     assert folder, done.stderr
     assert not Path(folder[1]).exists()
+
+
+def test_files_are_read_again_and_their_values_are_not_copied(frame, tmp_path, monkeypatch):
+    frame.write_parquet(tmp_path / "rows.parquet", row_group_size=7)
+    written = set()
+    append = rows_of_fits._Column.append
+    monkeypatch.setattr(
+        rows_of_fits._Column, "append", lambda self, values: (written.add(self.path.name), append(self, values))
+    )
+    options = {"algorithm": "exshallow", "random_state": 0, "preprocessor": StandardScaler()}
+    in_batches = ExplainableKMeans(3, **options).fit(ds.dataset(tmp_path / "rows.parquet"))
+    assert export_json(in_batches) == export_json(ExplainableKMeans(3, **options).fit(frame))
+    assert {name.partition("-")[0] for name in written} == {"codes", "labels", "excess", "base", "nodes"}
+
+
+@pytest.mark.parametrize("change", ["other", "order", "fewer", "more"])
+def test_files_that_change_between_passes_are_an_error(frame, tmp_path, monkeypatch, change):
+    path, read, n_read = tmp_path / "rows.parquet", sources.Again.read, []
+    frame.write_parquet(path)
+    changed = {
+        "other": frame.with_columns(pl.col("a") + (pl.int_range(pl.len()) == 5)),
+        "order": frame.reverse(),
+        "fewer": frame[:-1],
+        "more": pl.concat([frame, frame[:1]]),
+    }[change]
+
+    def read_changed(self, columns=None):
+        n_read.append(columns)
+        if len(n_read) == 3:
+            changed.write_parquet(path)
+        return read(self, columns)
+
+    monkeypatch.setattr(sources.Again, "read", read_changed)
+    with pytest.raises(ChangedDataError, match=r"3,000 rows in the first pass"):
+        ExplainableKMeans(3, random_state=0).fit(ds.dataset(path))
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):

@@ -59,14 +59,18 @@ class Parts:
         self.rows.codes = core.bin_codes(matrix, np.concatenate(self.edges), self.begin, self.low, self.high)
 
     most_bytes = provider.MOST_BYTES
+    owner = None
 
-    def go_over(self, what, owner, sums, add):
+    def go_over(self, what, owner, sums, add, columns=None):
         self.passes.append(what)
         found = []
         for part in self.parts:  # each adds to sums of its own
             found.append(deepcopy(sums))
-            taken = (None if own is None else own[part] for own in vars(self.rows).values())
-            add(found[-1], AllRows(*taken))
+            rows = AllRows(*(None if own is None else own[part] for own in vars(self.rows).values()))
+            if columns is not None:  # others may hold anything
+                others = np.delete(np.arange(rows.values.shape[1]), columns)
+                rows.values[:, others] = 77
+            add(found[-1], rows)
         return reduce(merged, found[::-1])
 
 

@@ -959,6 +959,52 @@ def bin_codes(
     """
 
 @overload
+def interleave(
+    of_columns: NDArray[numpy.float32],
+    columns: NDArray[numpy.int64],
+    first: int,
+    rows: NDArray[numpy.float32],
+) -> NDArray[numpy.uint32]:
+    """
+    Write some columns of a table, (n_columns, n_rows), into its rows, (n_rows, d).
+
+    columns: their numbers. Returns of each column a sum modulo 2^32 that another order of the rows changes too; first: the number of the first
+    row. Sums of batches add up.
+    """
+
+@overload
+def interleave(
+    of_columns: NDArray[numpy.float64],
+    columns: NDArray[numpy.int64],
+    first: int,
+    rows: NDArray[numpy.float64],
+) -> NDArray[numpy.uint32]: ...
+
+@overload
+def interleave(
+    of_columns: NDArray[numpy.int32],
+    columns: NDArray[numpy.int64],
+    first: int,
+    rows: NDArray[numpy.int32],
+) -> NDArray[numpy.uint32]: ...
+
+@overload
+def interleave(
+    of_columns: NDArray[numpy.int64],
+    columns: NDArray[numpy.int64],
+    first: int,
+    rows: NDArray[numpy.int64],
+) -> NDArray[numpy.uint32]: ...
+
+@overload
+def interleave(
+    of_columns: NDArray[numpy.uint8],
+    columns: NDArray[numpy.int64],
+    first: int,
+    rows: NDArray[numpy.uint8],
+) -> NDArray[numpy.uint32]: ...
+
+@overload
 def add_to_tallies(
     codes: NDArray[numpy.uint8],
     begin: NDArray[numpy.int64],

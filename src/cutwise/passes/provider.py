@@ -66,7 +66,8 @@ class Source(Protocol):
     """Rows that can be gone over as often as wanted.
 
     ``kinds``: of the d columns. ``begin`` (d + 1,): the first bin of each. ``low``, ``high`` (begin[d],): the least
-    and the largest value of every bin. ``n_clusters``: k. ``most_bytes``: of the sums of one pass.
+    and the largest value of every bin. ``n_clusters``: k. ``most_bytes``: of the sums of one pass. ``owner``: whose
+    nodes rows are known to be in.
     """
 
     kinds: tuple[ColumnKind, ...]
@@ -75,9 +76,14 @@ class Source(Protocol):
     high: Float64
     n_clusters: int
     most_bytes: int
+    owner: object
 
-    def go_over(self, what: str, owner: object, sums: T, add: Callable[[T, Rows], object]) -> T:
+    def go_over(
+        self, what: str, owner: object, sums: T, add: Callable[[T, Rows], object], columns: Sequence[int] | None = None
+    ) -> T:
         """Add all rows to some sums, by one pass; ``what`` that is for, ``owner``: whose nodes they are in.
+
+        ``columns``: whose values are looked at, which may be none; others may hold anything. Left out: all.
 
         Sums are arrays, which are added up, things with ``merge``, and tuples of these; ``add`` may be pickled.
         """
@@ -255,7 +261,7 @@ class PassProvider:
         def add(found: Gathered, rows: Rows, numbers: Int32) -> None:
             found.append([rows.read(name) for name in ("values", "labels", "weights", "excess")])
 
-        values, labels, weights, costs = zip(*self._go_over("all rows", Gathered(), add), strict=True)
+        values, labels, weights, costs = zip(*self._go_over("all rows", Gathered(), add, columns.tolist()), strict=True)
         return AllRows(
             np.concatenate([own[:, columns] for own in values]).astype(np.float64),
             np.concatenate(labels),
@@ -338,8 +344,13 @@ class PassProvider:
             for child, side in zip(node.children, (left, ~left), strict=True):
                 child.totals[kind] = sums[side].sum(axis=0)
 
-    def _go_over(self, what: str, sums: T, add: Callable[[T, Rows, Int32], object]) -> T:
-        """Add all rows to some sums, each batch with the number of the node that every row is in."""
+    def _go_over(
+        self, what: str, sums: T, add: Callable[[T, Rows, Int32], object], columns: Iterable[int] | None = ()
+    ) -> T:
+        """Add all rows to some sums, each batch with the number of the node that every row is in.
+
+        ``columns``: whose values it takes, beside those that say where rows go; None: all.
+        """
         inner = [node for node in self._made if node.children is not None]
         column, left, right = np.full((3, len(self._made)), -1, dtype=np.int32)
         threshold = np.full(len(self._made), np.nan)
@@ -358,7 +369,12 @@ class PassProvider:
                 found[1].see([gaps])
             add(found[0], rows, nodes)
 
-        sums, gaps = self._source.go_over(what, self._owner, (sums, Total(nearer)), add_in_nodes)
+        if columns is not None:
+            is_known = self._source.owner is self._owner
+            columns = sorted(
+                {*columns, *(int(column[node.number]) for node in inner if node.gap is None or not is_known)}
+            )
+        sums, gaps = self._source.go_over(what, self._owner, (sums, Total(nearer)), add_in_nodes, columns)
         for node in inner if gaps.values else ():
             if node.gap is None:
                 low, high = gaps.values[0][node.number].tolist()
@@ -450,7 +466,7 @@ class PassProvider:
                     sums[:, 2:] = _payload(rows, kind, k)[at]
                 found.add(Opened(which, (place_of(x) - bottom[which]) // step[which], x, x, sums), 2 * OPENED)
 
-        opened = self._go_over("ranges of values", Tallies(), add).merged()
+        opened = self._go_over("ranges of values", Tallies(), add, column.tolist()).merged()
         for i, node in enumerate(nodes):
             own = slice(*np.searchsorted(opened.which, first[i : i + 2]))
             inside = Pieces(column[opened.which[own]], opened.low[own], opened.high[own], opened.sums[own])
@@ -475,7 +491,7 @@ class PassProvider:
                     if len(found[i]) < n:
                         found[i] |= set(np.unique(hashes[piece == i])[:n].tolist())
 
-            found = self._go_over("distinct rows", found, add)
+            found = self._go_over("distinct rows", found, add, None)
             node.contents[column] = found
         return node.contents[column]
 
@@ -530,7 +546,7 @@ class PassProvider:
             for layer in layers:
                 core.add_to_tallies(codes, begin, layer[numbers], weights, excess, None, n_survivors, sums)
 
-        sums = self._go_over("cuts that tie", sums, add)
+        sums = self._go_over("cuts that tie", sums, add, columns.tolist())
         for group, first in zip(groups, begin.tolist(), strict=False):
             upto = np.cumsum(sums[0, first : first + group.stop - group.start, 2:], axis=0)
             for x, left in zip(search.thresholds[group].tolist(), upto, strict=True):

@@ -38,8 +38,8 @@ from cutwise.table.table import Columns, EncodedTable, Table
 from cutwise.tree.refine_sample import sample_sizes
 
 from .provider import MOST_BYTES, Rows
-from .sources import BATCH_ROWS, LazyTable, Part
-from .sums import Gathered, Scale, Smallest, T, Total, place_of, total_by, value_at
+from .sources import BATCH_ROWS, Again, LazyTable, Part
+from .sums import Gathered, Scale, Smallest, T, Total, add_powers, place_of, total_by, value_at
 
 Int32 = npt.NDArray[np.int32]
 
@@ -262,7 +262,7 @@ class _Seen:
         if (noise := part.left_weights > 0).any():
             self.of_noise = _extents(np.concatenate([self.of_noise, _extents(part.left_out[noise])]))
         if len(x):
-            self.extents = _extents(np.concatenate([self.extents, _extents(x)]))
+            self.extents = _extents(np.concatenate([self.extents, _extents(x if len(part.left_out) else table.values)]))
             hashes = core.row_hashes(core.as_matrix(x), 1)
             self.sample.add(hashes, hashes, x, part.weights)
             self.fingerprint = self.fingerprint + _fingerprint(hashes)
@@ -320,7 +320,7 @@ class BatchedRows:
     smallest hashes of what they hold, in that order, and what they weigh: by these bins are planned, and better trees
     are searched; ``example``: the same as a table; ``measured``: where distances are measured, if that is another
     place. ``variances``: of the columns that are cut, once they are known. ``engine``: whose workers add up, where rows
-    stay there. ``n_passes``: how often rows were gone over.
+    stay there. ``again``: reads values anew that are not stored. ``n_passes``: how often rows were gone over.
     """
 
     copies: Copies
@@ -331,6 +331,7 @@ class BatchedRows:
     classes: npt.NDArray[np.generic] | None
     say: Callable[[str], None]
     engine: Callable[..., Any] | None = None
+    again: Again | None = None
     n_passes: int = 1
     measured: Table | None = None
     variances: Float64 | None = None
@@ -368,6 +369,7 @@ class BatchedRows:
                 classes = None if y is None else np.unique(np.concatenate(seen.classes))
                 nothing = _Column(copies.folder / "nothing")
                 return cls(copies, seen, {}, nothing, nothing, classes, say, lazy.engine)
+        again = None if lazy.again is None or weights is not None or y is not None else Again(lazy.again)
         stored = {name: _Column(copies.folder / name) for name in ("values", "weights", "labels")}
         left_out, left_weights = (_Column(copies.folder / name) for name in ("left_out", "left_weights"))
         seen, known = _Seen(weights, y, n_clusters), _Codes()
@@ -378,17 +380,21 @@ class BatchedRows:
             if len(part.left_out):
                 left_out.append(part.left_out)
                 left_weights.append(part.left_weights)
-            if len(part.values):
+            if again is not None:
+                again.see(part.table)
+            elif len(part.values):
                 stored["values"].append(part.values)
                 stored["weights"].append(part.weights)
                 stored["labels"].append(known.codes_of(part))
         seen.check()
+        if again is not None:
+            del stored["values"]
         if seen.is_one:
             del stored["weights"]
         if y is None:
             del stored["labels"]
         say(f"{seen.n_rows:,} rows read")
-        rows = cls(copies, seen, stored, left_out, left_weights, None, say)
+        rows = cls(copies, seen, stored, left_out, left_weights, None, say, again=again)
         if y is not None:
             rows.classes, stored["labels"].renamed = known.in_order()
         return rows
@@ -401,7 +407,7 @@ class BatchedRows:
             "the preprocessor's output",
             Total(np.maximum),
             lambda found, rows: found.see([np.abs(rows.read("metric").astype(np.float64)).max(axis=0)]),
-            "metric",
+            *([] if self.again else ["metric"]),
         )
         self.metric_sizes = sizes.values[0]
 
@@ -411,15 +417,29 @@ class BatchedRows:
         return self.copies.folder
 
     def slices(
-        self, what: str, recipe: Recipe | None = None, stored: Mapping[str, _Column] | None = None
+        self,
+        what: str,
+        recipe: Recipe | None = None,
+        stored: Mapping[str, _Column] | None = None,
+        columns: Sequence[int] | None = None,
     ) -> Iterator[Slice]:
-        """All rows that were copied, in batches, by one pass."""
+        """All rows that are not with workers, in batches, by one pass.
+
+        ``columns``: that are looked at; all if it is left out.
+        """
         start, name = self._begin(what)
-        for first in range(0, self.n_rows, BATCH_ROWS):
+        for first, known in self._batches(columns):
             tell(f"{name}: {first:,} of {self.n_rows:,} rows")
-            n = min(BATCH_ROWS, self.n_rows - first)
-            yield Slice(recipe or self.recipe, n, {}, self.stored if stored is None else stored, first)
+            n = len(known["values"]) if known else min(BATCH_ROWS, self.n_rows - first)
+            yield Slice(recipe or self.recipe, n, known, self.stored if stored is None else stored, first)
         self._end(start, name)
+
+    def _batches(self, columns: Sequence[int] | None) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The number of the first row of each batch, and what is known of its rows."""
+        if self.again is None or (columns is not None and not len(columns)):
+            yield from ((first, {}) for first in range(0, self.n_rows, BATCH_ROWS))
+        else:
+            yield from ((first, {"values": values}) for first, values in self.again.read(columns))
 
     def _begin(self, what: str) -> tuple[float, str]:
         self.n_passes += 1
@@ -493,7 +513,7 @@ class BatchedRows:
         place = np.zeros(left.shape, dtype=np.uint64)
         for shift in range(64 - 64 % _DIGIT, -1, -_DIGIT):
             counts = {(at[:2], int(place[at])): np.zeros(1 << _DIGIT, dtype=np.int64) for at in np.ndindex(left.shape)}
-            for rows in self.slices("order of values"):
+            for rows in self.slices("order of values", columns=columns):
                 groups = groups_of(rows)
                 places = [place_of(rows.table.values[:, column].astype(np.float64)) for column in columns]
                 for ((column, group), start), count in counts.items():
@@ -555,7 +575,7 @@ class BatchedRows:
             of_columns = core.means_of_sums(high, low, weight, sizes, total)[0]
             return np.where(np.isfinite(sizes), of_columns, np.nan)
 
-        return partial(_add_powers, means, sizes, total), read
+        return partial(add_powers, means, sizes, total), read
 
     def means(self, sums: Sums, *, raw: bool = False) -> Float64:
         """The means of groups; nan where one weighs nothing."""
@@ -608,16 +628,6 @@ def _add_costs(
             [np.array([each.split(own, rows.weights) for each in of]) for of, own in zip(scales, costs, strict=True)]
         )
     add_beside(found[2], rows)
-
-
-def _add_powers(
-    mean: Float64 | None, sizes: Float64, total: float, sums: Total, values: npt.NDArray[Any], weights: Int64 | None
-) -> None:
-    """Sums of values, or of their squared distances from a mean."""
-    with np.errstate(over="ignore"):
-        apart = np.ascontiguousarray(values) if mean is None else np.square(values - mean)
-    one = np.zeros(len(values), dtype=np.int32)
-    sums.see(core.cluster_sums(core.as_matrix(apart), one, 1, weights, sizes, total))
 
 
 def add_values(add: Callable[[Total, npt.NDArray[Any], Int64 | None], None], sums: Total, rows: Slice) -> None:
@@ -700,7 +710,7 @@ class PreparedRows:
         self.recipe = replace(
             rows.recipe, objective=objective, nearest=centers, centers=centers, edges=edges, begin=self.begin
         )
-        self._stored, self._owner = dict(rows.stored), object()
+        self._stored, self.owner = dict(rows.stored), object()
         self._measure("codes", *([] if rows.classes is not None else ["labels"]))
 
     @property
@@ -793,19 +803,21 @@ class PreparedRows:
         )
         return float(found.values[0])
 
-    def go_over(self, what: str, owner: object, sums: T, add: Callable[[T, Rows], object]) -> T:
+    def go_over(
+        self, what: str, owner: object, sums: T, add: Callable[[T, Rows], object], columns: Sequence[int] | None = None
+    ) -> T:
         """See :class:`cutwise.passes.provider.Source`."""
         if self.rows.engine is not None:
             return self.rows.go_over(what, sums, add, recipe=self.recipe)
-        is_known, self._owner = self._owner is owner, owner
-        for rows in self.rows.slices(what, **self.where):
+        is_known, self.owner = self.owner is owner, owner
+        for rows in self.rows.slices(what, **self.where, columns=columns):
             if not is_known:
                 rows.known["nodes"] = np.zeros(rows.n, dtype=np.int32)
             add(sums, rows)
             if rows.read("nodes").max() < MOST_NODES:
                 self._stored["nodes"].write(rows.first, rows.read("nodes").astype(np.uint16))
             else:
-                self._owner = None  # forgotten
+                self.owner = object()  # forgotten
         return sums
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from importlib import import_module
@@ -13,7 +13,9 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from cutwise import core
 from cutwise.exceptions import (
+    ChangedDataError,
     InvalidInputError,
     MissingDependencyError,
     NotFiniteError,
@@ -112,6 +114,7 @@ class LazyTable:
     mapped: Callable[[Callable[[Any], Any]], Iterator[Any]]
     with_column: Callable[[TreeColumn], Any]
     engine: Callable[[Callable[[Iterable[Any]], Any], Callable[[Any, Any], Any]], Any] | None = None
+    again: Callable[[list[str]], Iterable[Any]] | None = None
 
     def batches(self) -> Iterator[Any]:
         """All rows, once."""
@@ -119,7 +122,9 @@ class LazyTable:
 
     def read_by(self, read: Callable[[Any], Any]) -> LazyTable:
         """The same rows as a function reads each batch."""
-        return replace(self, engine=None, mapped=lambda work: (work(read(batch)) for batch in self.batches()))
+        return replace(
+            self, engine=None, again=None, mapped=lambda work: (work(read(batch)) for batch in self.batches())
+        )
 
 
 def _itself(batch: Any) -> Any:
@@ -180,6 +185,7 @@ def as_lazy(X: Any) -> LazyTable | None:
             tuple(X.schema.names),
             lambda work: (work(batch) for batch in _scan(X) if batch.num_rows),
             lambda column: _scanned(X, column),
+            again=partial(_scan, X) if _has_numbers_alone(X.schema) else None,
         )
     if library == "pyspark" and kind == "DataFrame" and hasattr(X, "mapInArrow"):
         return LazyTable(
@@ -353,6 +359,12 @@ def _scan(X: Any, names: list[str] | None = None) -> Any:
     return X.to_batches(columns=names, batch_size=BATCH_ROWS, **options)
 
 
+def _has_numbers_alone(schema: Any) -> bool:
+    from pyarrow import types
+
+    return all(types.is_integer(own) or types.is_floating(own) or types.is_boolean(own) for own in schema.types)
+
+
 def _scanned(X: Any, column: TreeColumn) -> Any:
     """A reader of record batches: pyarrow has no lazy table with new columns."""
     import pyarrow as pa
@@ -406,11 +418,68 @@ class Part(NamedTuple):
             classes, codes[taken] = read.classes, read.codes
             taken &= codes >= 0
         if taken.all():
-            return cls(table, np.ascontiguousarray(x), counts, x[:0], counts[:0], classes, codes)
+            return cls(table, x if x.flags.c_contiguous else in_rows(x)[0], counts, x[:0], counts[:0], classes, codes)
         return cls(
             table, np.ascontiguousarray(x[taken]), counts[taken], x[~taken], counts[~taken], classes, codes[taken]
         )
 
+
+def in_rows(values: npt.NDArray[Any], first: int = 0) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32]]:
+    """A table row by row, and a sum of each column that says whether rows come in this order again."""
+    rows = np.empty(values.shape, dtype=values.dtype)
+    return rows, core.interleave(np.ascontiguousarray(values.T), np.arange(values.shape[1]), first & _WORD, rows)
+
+
+class Again:
+    """Rows that their source reads again: of their values nothing is kept but what says whether these are the same.
+
+    ``open``: see ``LazyTable.again``.
+    """
+
+    def __init__(self, open: Callable[[list[str]], Iterable[Any]]) -> None:  # noqa: A002
+        self._open = open
+        self._n = 0
+        self._names: list[str] = []
+        self._seen = np.zeros(0, dtype=np.uint32)
+
+    def see(self, table: Table) -> None:
+        """A batch of the first pass."""
+        if not self._n:
+            self._names, self._dtype = list(table.names), table.values.dtype
+            self._seen = np.zeros(len(table.names), dtype=np.uint32)
+        self._seen += in_rows(table.values, self._n)[1]
+        self._n += len(table.values)
+
+    def read(self, columns: Sequence[int] | None = None) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """All batches: number of the first row and values, as wide as ever, of which some columns may be asked for."""
+        d, n = len(self._names), 0
+        asked = np.arange(d) if columns is None else np.unique(columns)
+        seen = np.zeros(len(asked), dtype=np.uint32)
+        for batch in self._opened([self._names[i] for i in asked]):
+            of_columns = np.empty((len(asked), len(batch)), dtype=self._dtype)
+            for own, column in zip(of_columns, batch.columns, strict=True):
+                own[:] = column.to_numpy(zero_copy_only=False)
+            values = np.empty((len(batch), d), dtype=self._dtype)
+            seen += core.interleave(of_columns, asked, n & _WORD, values)
+            if n + len(batch) > self._n:
+                break
+            if len(batch):
+                yield n, values
+            n += len(batch)
+        if n != self._n or (seen != self._seen[asked]).any():
+            raise ChangedDataError.between(self._n, n)
+
+    def _opened(self, names: list[str]) -> Iterator[Any]:
+        try:
+            yield from self._open(names)
+        except (OSError, ValueError) as error:  # of files that are not those whose footers were read
+            raise ChangedDataError(
+                f"X had {self._n:,} rows in the first pass over it, and another could not read them: {error} Keep its "
+                "files as they are meanwhile."
+            ) from error
+
+
+_WORD = 2**32 - 1
 
 _STEPS = (
     "leave out rows with gaps or infinity (X.drop_nulls() in polars, X.dropna() in Spark and Dask), fill these, or fit "

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from cutwise import core
 from cutwise.exceptions import ChangedDataError, CutwiseError, InvalidInputError, UnsupportedInputError
 
 Float64 = npt.NDArray[np.float64]
@@ -25,6 +26,9 @@ Int64 = npt.NDArray[np.int64]
 Weights = npt.NDArray[np.int64] | Float64 | None
 
 TERM_BITS = 61
+
+_TOGETHER = 4096
+"""Rows whose squares stay in the caches."""
 
 _MERGED = 1 << 14
 """Parts whose sums are put together at a time."""
@@ -198,6 +202,19 @@ class Total:
         if other.values:
             self.see(other.values)
         return self
+
+
+def add_powers(
+    mean: Float64 | None, sizes: Float64, total: float, sums: Total, values: npt.NDArray[Any], weights: Int64 | None
+) -> None:
+    """Sums of values, or of their squared distances from a mean."""
+    for first in range(0, len(values), _TOGETHER):
+        own = slice(first, first + _TOGETHER)
+        with np.errstate(over="ignore"):
+            apart = np.ascontiguousarray(values[own]) if mean is None else np.square(values[own] - mean)
+        one = np.zeros(len(apart), dtype=np.int32)
+        of_one = None if weights is None else weights[own]
+        sums.see(core.cluster_sums(core.as_matrix(apart), one, 1, of_one, sizes, total))
 
 
 @dataclass(eq=False)

@@ -26,6 +26,20 @@ CUTWISE_CLONES void find_bins(const double *edges, int64_t n_edges, const double
   }
 }
 
+constexpr int64_t kInterleaved = 256;  // rows of which all columns stay in the nearest cache
+
+// A sum of the bits of some values, each times the number of its row, the first one's being given.
+template <class Value>
+CUTWISE_CLONES uint32_t sum_in_order(const Value *values, int64_t n, uint32_t first) {
+  uint32_t sum = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    uint32_t words[2] = {};
+    std::memcpy(words, values + i, sizeof(Value));
+    sum += (words[0] + 0x9e3779b9u * words[1]) * (2 * (first + static_cast<uint32_t>(i)) + 1);
+  }
+  return sum;
+}
+
 struct Cells {
   const uint8_t *codes;    // (n, d)
   const int64_t *begin;    // (d + 1,): where each column's bins start
@@ -89,39 +103,80 @@ CUTWISE_CLONES void add_sides(const Cells &at, int64_t f, const int64_t *rows, i
 constexpr int64_t kEight = 8, kBins = 256;
 typedef int32_t Eight __attribute__((vector_size(32)));
 typedef int64_t WideEight __attribute__((vector_size(64)));
+typedef int32_t Four __attribute__((vector_size(16)));
+typedef int64_t WideFour __attribute__((vector_size(32)));
 
-CUTWISE_INLINE void keep_smaller(Eight &m, const Eight &v) { m = v < m ? v : m; }
+template <class Few>
+CUTWISE_INLINE void keep_smaller(Few &m, const Few &v) {
+  m = v < m ? v : m;
+}
 
-// The same of rows that weigh 1 and costs by at most eight clusters, side by side: (m, 8), anything behind the last.
-CUTWISE_CLONES void add_eight(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const int32_t *costs, int64_t k,
-                              const int32_t *along, int64_t n, WideEight *own, int64_t *cells) {
-  const int64_t n_bins = at.begin[f + 1] - at.begin[f];
-  for (int64_t b = 0; b < 2 * n_bins; ++b) own[b] = WideEight{};
+// The least up to each place, and from each place on.
+CUTWISE_INLINE void run_least(Eight &first, Eight &others) {
+  keep_smaller(first, __builtin_shuffle(first, Eight{0, 0, 1, 2, 3, 4, 5, 6}));
+  keep_smaller(first, __builtin_shuffle(first, Eight{0, 1, 0, 1, 2, 3, 4, 5}));
+  keep_smaller(first, __builtin_shuffle(first, Eight{0, 1, 2, 3, 0, 1, 2, 3}));
+  keep_smaller(others, __builtin_shuffle(others, Eight{1, 2, 3, 4, 5, 6, 7, 7}));
+  keep_smaller(others, __builtin_shuffle(others, Eight{2, 3, 4, 5, 6, 7, 6, 7}));
+  keep_smaller(others, __builtin_shuffle(others, Eight{4, 5, 6, 7, 4, 5, 6, 7}));
+}
+CUTWISE_INLINE void run_least(Four &first, Four &others) {
+  keep_smaller(first, __builtin_shuffle(first, Four{0, 0, 1, 2}));
+  keep_smaller(first, __builtin_shuffle(first, Four{0, 1, 0, 1}));
+  keep_smaller(others, __builtin_shuffle(others, Four{1, 2, 3, 3}));
+  keep_smaller(others, __builtin_shuffle(others, Four{2, 3, 2, 3}));
+}
+
+// The same of rows that weigh 1 and costs by at most eight clusters, side by side: (m, 8), anything behind the last; of them as
+// many survive as Few holds at most.
+template <class Few, class Wide>
+CUTWISE_CLONES void add_few_sides(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const int32_t *costs, int64_t k,
+                                  const int32_t *along, int64_t n, int64_t *cells) {
+  const int64_t n_bins = at.begin[f + 1] - at.begin[f], last = sizeof(Few) / sizeof(int32_t) - 1;
+  Wide own[2 * kBins];
+  for (int64_t b = 0; b < 2 * n_bins; ++b) own[b] = Wide{};
   Eight order;
   for (int64_t s = 0; s < kEight; ++s) order[s] = along[std::min(s, n - 1)];
-  const Eight up1{0, 0, 1, 2, 3, 4, 5, 6}, up2{0, 1, 0, 1, 2, 3, 4, 5}, up4{0, 1, 2, 3, 0, 1, 2, 3};
-  const Eight down1{1, 2, 3, 4, 5, 6, 7, 7}, down2{2, 3, 4, 5, 6, 7, 6, 7}, down4{4, 5, 6, 7, 4, 5, 6, 7};
   for (int64_t j = 0; j < m; ++j) {
     Eight cost;
     std::memcpy(&cost, costs + kEight * j, sizeof cost);
-    Eight first = __builtin_shuffle(cost, order), others = first;
-    keep_smaller(first, __builtin_shuffle(first, up1));
-    keep_smaller(first, __builtin_shuffle(first, up2));
-    keep_smaller(first, __builtin_shuffle(first, up4));
-    keep_smaller(others, __builtin_shuffle(others, down1));
-    keep_smaller(others, __builtin_shuffle(others, down2));
-    keep_smaller(others, __builtin_shuffle(others, down4));
+    cost = __builtin_shuffle(cost, order);
+    Few first, others;
+    std::memcpy(&first, &cost, sizeof first);
+    others = first;
+    run_least(first, others);
     others[0] = 1;
-    WideEight *cell = own + 2 * at.codes[rows[j] * at.d + f];
-    cell[0] += __builtin_convertvector(first, WideEight);
-    cell[1] += __builtin_convertvector(others, WideEight);
+    Wide *cell = own + 2 * at.codes[rows[j] * at.d + f];
+    cell[0] += __builtin_convertvector(first, Wide);
+    cell[1] += __builtin_convertvector(others, Wide);
   }
   for (int64_t b = 0; b < n_bins; ++b, cells += 2 * k + 1) {
     cells[0] += own[2 * b + 1][0];
     cells[1] += own[2 * b + 1][0];
-    cells[2] += own[2 * b][kEight - 1];
+    cells[2] += own[2 * b][last];
     for (int64_t s = 1; s < n; ++s) cells[2 + s] += own[2 * b][s - 1];
     for (int64_t s = 1; s < n; ++s) cells[1 + k + s] += own[2 * b + 1][s];
+  }
+}
+
+// As add_rows, of such rows.
+CUTWISE_CLONES void add_few(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const int32_t *costs, int64_t k,
+                            int64_t *cells) {
+  const int64_t n_bins = at.begin[f + 1] - at.begin[f];
+  WideEight own[kBins];
+  int64_t counts[kBins] = {};
+  for (int64_t b = 0; b < n_bins; ++b) own[b] = WideEight{};
+  for (int64_t j = 0; j < m; ++j) {
+    Eight cost;
+    std::memcpy(&cost, costs + kEight * j, sizeof cost);
+    const int64_t bin = at.codes[rows[j] * at.d + f];
+    own[bin] += __builtin_convertvector(cost, WideEight);
+    ++counts[bin];
+  }
+  for (int64_t b = 0; b < n_bins; ++b, cells += 2 + k) {
+    cells[0] += counts[b];
+    cells[1] += counts[b];
+    for (int64_t c = 0; c < k; ++c) cells[2 + c] += own[b][c];
   }
 }
 #endif
@@ -142,13 +197,18 @@ void add_all(const Cells &at, const Number *payload, int64_t k, const int32_t *o
       int64_t *cells = sums + node * at.n_bins * width;
 #ifdef CUTWISE_EIGHT
       if constexpr (std::is_same_v<Number, int32_t>) {
-        if (order && k <= kEight && m >= kBins && !at.weights) {
-          WideEight of_column[2 * kBins];
+        if (k <= kEight && m >= kBins && !at.weights) {
           side_by_side.resize(m * kEight);
           for (int64_t j = 0; j < m; ++j) std::copy_n(payload + own[j] * k, k, side_by_side.data() + j * kEight);
-          for (int64_t f = 0; f < at.d; ++f)
-            add_eight(at, f, own, m, side_by_side.data(), k, along + f * k, n_survivors[node], of_column,
-                      cells + at.begin[f] * width);
+          for (int64_t f = 0; f < at.d; ++f) {
+            int64_t *of_column = cells + at.begin[f] * width;
+            if (!order) add_few(at, f, own, m, side_by_side.data(), k, of_column);
+            else if (n_survivors[node] <= kEight / 2)
+              add_few_sides<Four, WideFour>(at, f, own, m, side_by_side.data(), k, along + f * k, n_survivors[node], of_column);
+            else
+              add_few_sides<Eight, WideEight>(at, f, own, m, side_by_side.data(), k, along + f * k, n_survivors[node],
+                                              of_column);
+          }
           continue;
         }
       }
@@ -208,6 +268,42 @@ void bind_tallies(nb::module_ &m) {
 
 edges: sorted, column after column; begin (d + 1,): the first bin of each column, where a column has one bin more than edges. low, high
 (begin[d],): the least and the largest value of each bin, kept along.)");
+  auto for_values = [&](auto zero, const char *doc) {
+    using Value = decltype(zero);
+    m.def(
+        "interleave",
+        [](In2<Value> of_columns, In1<int64_t> columns, uint32_t first, Out2<Value> rows) {
+          const auto d = static_cast<int64_t>(columns.size()), n = static_cast<int64_t>(rows.shape(0));
+          const auto width = static_cast<int64_t>(rows.shape(1));
+          require(static_cast<int64_t>(of_columns.shape(0)) == d && static_cast<int64_t>(of_columns.shape(1)) == n,
+                  "there is one value for each row and column");
+          for (int64_t c = 0; c < d; ++c) require(columns(c) >= 0 && columns(c) < width, "columns are of the rows");
+          NewArray<uint32_t, 1> sums(d);
+          {
+            nb::gil_scoped_release release;
+            std::fill_n(sums.data(), d, uint32_t{0});
+            for (int64_t tile = 0; tile < n; tile += kInterleaved) {
+              const int64_t n_here = std::min(kInterleaved, n - tile);
+              for (int64_t c = 0; c < d; ++c) {
+                const Value *from = of_columns.data() + c * n + tile;
+                Value *to = rows.data() + tile * width + columns(c);
+                for (int64_t i = 0; i < n_here; ++i) to[i * width] = from[i];
+                sums.data()[c] += sum_in_order(from, n_here, first + static_cast<uint32_t>(tile));
+              }
+            }
+          }
+          return sums.to_numpy();
+        },
+        nb::arg("of_columns"), nb::arg("columns"), nb::arg("first"), nb::arg("rows").noconvert(), doc);
+  };
+  for_values(float{}, R"(Write some columns of a table, (n_columns, n_rows), into its rows, (n_rows, d).
+
+columns: their numbers. Returns of each column a sum modulo 2^32 that another order of the rows changes too; first: the number of the first
+row. Sums of batches add up.)");
+  for_values(double{}, "");
+  for_values(int32_t{}, "");
+  for_values(int64_t{}, "");
+  for_values(uint8_t{}, "");
   auto for_numbers = [&](auto zero, const char *doc) {
     using Number = decltype(zero);
     m.def(
