@@ -703,7 +703,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         IdentifierWarning
             Columns that are left out, for they only name rows or hold nothing, or that number the rows.
         DominantColumnWarning
-            A column of a frame that is not scaled holds more than 95 % of the cost; not said of complete numbers where
+            A column of a frame that is not scaled holds more than 95 % of the cost; not said where
             ``preprocessor=None`` was asked for.
         """
         self._refuse_unsaved()
@@ -741,16 +741,12 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         return self
 
     def _say_dominant_column(self, context: FitContext, scaler: TableScaler | None, stages: Stages) -> None:
-        """Say so where one column holds nearly all of the cost; warn where it may be a surprise.
-
-        That is none where somebody said that numbers are to be measured as they are.
-        """
+        """Say so where one column holds nearly all of the cost; warn where it may be a surprise, unless told not to."""
         columns = context.rows.table.columns
-        is_plain = are_plain(columns.kinds)
-        warns = columns.has_names and self.reference is None and (not is_plain or self.preprocessor == "auto")
+        warns = columns.has_names and self.reference is None and self.preprocessor is not None
         found = dominant_column(context, scaler) if warns or self.verbose else None
         if found is not None and warns:
-            warn(DominantColumnWarning.of(columns.describe(found[0]), found[1], is_plain=is_plain))
+            warn(DominantColumnWarning.of(columns.describe(found[0]), found[1], is_plain=are_plain(columns.kinds)))
         elif found is not None:
             stages.say(f"{columns.describe(found[0])} holds {found[1]:.1%} of the cost")
 
