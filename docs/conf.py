@@ -101,12 +101,13 @@ html_copy_source = False
 html_show_sourcelink = False
 
 
-def _skip_what_scikit_learn_documents(app, what, name, obj, skip, options):
-    """Methods that scikit-learn gives every estimator: their texts refer to its own pages."""
+def _skip_what_is_documented_elsewhere(app, what, name, obj, skip, options):
+    """Methods that scikit-learn gives every estimator, and parameters, which their classes describe."""
     home = getattr(obj, "__module__", None) or ""
     theirs = home.startswith("sklearn") or (name.startswith("set_") and name.endswith("_request"))
+    is_default = what in ("class", "attribute") and isinstance(obj, int | float | str | None)
     # None leaves it to Sphinx; False would put every private name on the page.
-    return True if theirs else None
+    return True if theirs or is_default else None
 
 
 def _leave_out_examples_without_data(app, config):
@@ -143,4 +144,4 @@ def setup(app):
     app.add_html_math_renderer("mathml", (_inline_math, None), (_block_math, None))
     app.connect("config-inited", _gather_unreleased_changes)
     app.connect("config-inited", _leave_out_examples_without_data, priority=1)  # before the gallery reads it
-    app.connect("autodoc-skip-member", _skip_what_scikit_learn_documents)
+    app.connect("autodoc-skip-member", _skip_what_is_documented_elsewhere)

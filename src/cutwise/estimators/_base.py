@@ -27,7 +27,7 @@ from cutwise.exceptions import (
     listed,
     warn,
 )
-from cutwise.passes.sources import LazyTable, TreeColumn, as_lazy, lazy_cost, pop_weights
+from cutwise.passes.sources import LazyTable, TreeColumn, as_lazy, lazy_cost
 from cutwise.readouts.changes import Change, changes_in_words, explain_rows, smallest_changes
 from cutwise.readouts.conditions import path_rule
 from cutwise.readouts.explained import below_one_reason
@@ -46,6 +46,7 @@ from cutwise.table.intake import (
     check_n_jobs,
     check_option,
     check_verbose,
+    pop_column,
     read_random_state,
     read_table,
     read_weights,
@@ -537,7 +538,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         """Cost of new rows, each served by the center of the cluster that the tree gives it."""
         if (lazy := as_lazy(X)) is not None:
             return lazy_cost(lazy, sample_weight, self._costs_of)
-        X, sample_weight = pop_weights(X, sample_weight)
+        X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         table = self._read(X)
         weights = read_weights(sample_weight, table.n_rows)
         return sum_costs(self._costs_of(X), sum_weights(weights))
@@ -721,7 +722,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             self._fit_batches(lazy, sample_weight, max_leaves, stages)
             stages.say(self._summary())
             return self
-        X, sample_weight = pop_weights(X, sample_weight)
+        X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         X = X if feature_names is None else NamedMatrix(X, feature_names)
         table, sample_weight, space = self._read_input(X, sample_weight, k, stages)
         recipe = ReferenceRecipe(

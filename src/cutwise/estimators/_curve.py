@@ -20,10 +20,10 @@ from cutwise.estimators._entries import UnserializableParam
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import CutwiseWarning, InvalidInputError, UnsupportedInputError
-from cutwise.passes.sources import as_lazy, pop_labels
+from cutwise.passes.sources import as_lazy
 from cutwise.readouts.words import finite
 from cutwise.reference.objective import OBJECTIVES
-from cutwise.table.intake import check_integer, check_max_leaves, check_n_clusters, check_number
+from cutwise.table.intake import check_integer, check_max_leaves, check_n_clusters, check_number, pop_column
 from cutwise.table.labels import read_labels
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import sizes_of_growth, truncate_growth
@@ -322,7 +322,7 @@ def _n_clusters(model: Any, X: Any, y: Any) -> int:
                 "cost_curve(model, X, y, max_leaves=20), or a fitted model."
             )
         return len(model.classes_)
-    X, y = pop_labels(X, y)
+    X, y = pop_column(X, y, "y")
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     return read_labels(y, n_rows, estimator=type(model).__name__).n_clusters
 

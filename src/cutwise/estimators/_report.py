@@ -31,7 +31,7 @@ from cutwise.exceptions import (
     NotNumericError,
 )
 from cutwise.passes.rows import BatchedRows, Copies
-from cutwise.passes.sources import as_lazy, pop_labels, pop_weights
+from cutwise.passes.sources import as_lazy
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.metrics import tree_cost
 from cutwise.readouts.report import (
@@ -45,7 +45,7 @@ from cutwise.readouts.report import (
 from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.readouts.words import finite
 from cutwise.reference.objective import OBJECTIVES
-from cutwise.table.intake import check_option
+from cutwise.table.intake import check_option, pop_column
 from cutwise.table.table import Table, are_plain
 
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
@@ -230,13 +230,13 @@ def _described(
         beside = y, fit.get("sample_weight")
 
         def read(batch: Any) -> Table:
-            return model._read(pop_weights(pop_labels(batch, beside[0])[0], beside[1])[0])
+            return model._read(pop_column(pop_column(batch, beside[0], "y")[0], beside[1], "sample_weight")[0])
 
         with Copies() as copies:
             return X, y, DescribedRows.in_batches(labeled, BatchedRows.read(lazy.read_by(read), copies))
-    X, y = pop_labels(X, y)
+    X, y = pop_column(X, y, "y")
     if "sample_weight" in fit:
-        X, fit["sample_weight"] = pop_weights(X, fit["sample_weight"])
+        X, fit["sample_weight"] = pop_column(X, fit["sample_weight"], "sample_weight")
     try:
         rows = model._read(X)
     except (ColumnMismatchError, NotFiniteError, NotNumericError) as error:

@@ -38,7 +38,7 @@ from cutwise.estimators.training import (
     read_costs,
 )
 from cutwise.exceptions import InvalidInputError, listed
-from cutwise.passes.sources import as_lazy, pop_labels, pop_weights
+from cutwise.passes.sources import as_lazy
 from cutwise.readouts.words import percent
 from cutwise.reference.objective import KMEANS, LazyCosts, Reference
 from cutwise.table.convert import NamedMatrix
@@ -49,6 +49,7 @@ from cutwise.table.intake import (
     check_number,
     check_option,
     check_verbose,
+    pop_column,
     read_weights,
 )
 from cutwise.table.labels import Labels, read_labels
@@ -237,8 +238,8 @@ class ClusterExplainer(TreeEstimator):
             explain_lazily(self, lazy, y, centers, sample_weight, depth_penalty, _MAY_LEAVE_OUT, stages)
             stages.say(self._summary())
             return [self]
-        X, sample_weight = pop_weights(X, sample_weight)
-        X, y = pop_labels(X, y)
+        X, sample_weight = pop_column(X, sample_weight, "sample_weight")
+        X, y = pop_column(X, y, "y")
         with stages.stage("reading the table"):
             table = self._read_rows_of_fit(X, sample_weight, stages)
             weights = read_weights(sample_weight, table.n_rows)
@@ -336,7 +337,7 @@ class ClusterExplainer(TreeEstimator):
         agreement : float
             1 at best.
         """
-        X, y = pop_labels(X, y)
+        X, y = pop_column(X, y, "y")
         table = self._read_tested(X)
         labels = read_labels(y, table.n_rows, estimator=type(self).__name__)
         weights = read_weights(sample_weight, table.n_rows)

@@ -21,11 +21,8 @@ from cutwise.exceptions import (
     NotFiniteError,
     NotNumericError,
     UnsupportedInputError,
-    did_you_mean,
-    listed,
 )
-from cutwise.table.convert import Frame, as_frame, is_annotated
-from cutwise.table.intake import read_table, read_weights
+from cutwise.table.intake import pop_column, read_table, read_weights
 from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, Table
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -379,18 +376,6 @@ def _scanned(X: Any, column: TreeColumn) -> Any:
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 
-def pop_column(X: Any, name: str, what: str) -> tuple[Any, npt.NDArray[np.generic]]:
-    """A table without one of its columns, and that column; an annotated matrix and one of those beside it."""
-    frame: Frame | None = as_frame(X.obs if is_annotated(X) else X)
-    if frame is None or name not in frame.columns:
-        known = [] if frame is None else frame.columns
-        raise InvalidInputError(
-            f"{what}={name!r} is no column of X.{did_you_mean(name, known)} "
-            + (f"Its columns are {listed(known, most=20)}." if known else "X has no column names: give an array.")
-        )
-    return X if is_annotated(X) else frame.drop(name).to_native(), frame[name].to_numpy()
-
-
 class Part(NamedTuple):
     """A batch as it was read: rows that take part, and those that do not, with weights; labels by number."""
 
@@ -511,16 +496,6 @@ def _checked(batch: Any, weights: str | None) -> tuple[Table, Float64 | None]:
     return table, own
 
 
-def pop_labels(X: Any, y: Any) -> tuple[Any, Any]:
-    """A table in memory and labels of its rows, also where these are a column that is named."""
-    return pop_column(X, y, "y") if isinstance(y, str) else (X, y)
-
-
-def pop_weights(X: Any, sample_weight: Any) -> tuple[Any, Any]:
-    """A table in memory and its weights, also where these are a column that is named."""
-    return pop_column(X, sample_weight, "sample_weight") if isinstance(sample_weight, str) else (X, sample_weight)
-
-
 def check_column_name(name: Any, what: str) -> str | None:
     """What is one a row, with a table that is read in batches: the name of a column, or nothing."""
     if name is None or isinstance(name, str):
@@ -545,7 +520,7 @@ def lazy_cost(lazy: LazyTable, sample_weight: Any, costs_of: Callable[[Any], npt
 
     def passed(work: Callable[[npt.NDArray[np.float64], Weights], T], /) -> Iterator[T]:
         def of_batch(given: Any) -> T:
-            batch, weights = pop_weights(given, name)
+            batch, weights = pop_column(given, name, "sample_weight")
             return work(costs_of(batch), None if name is None else _weights_of(weights))
 
         return lazy.mapped(of_batch)

@@ -546,6 +546,23 @@ def _warned(table: Table, what: str) -> Table:
     return table
 
 
+def pop_column(X: Any, column: Any, what: str) -> tuple[Any, Any]:
+    """A table in memory, and what is one a row beside it: where that is named, the column, which the table then lacks.
+
+    Columns of an annotated matrix are those beside it.
+    """
+    if not isinstance(column, str):
+        return X, column
+    frame: Frame | None = as_frame(X.obs if is_annotated(X) else X)
+    if frame is None or column not in frame.columns:
+        known = [] if frame is None else frame.columns
+        raise InvalidInputError(
+            f"{what}={column!r} is no column of X.{did_you_mean(column, known)} "
+            + (f"Its columns are {listed(known, most=20)}." if known else "X has no column names: give an array.")
+        )
+    return X if is_annotated(X) else frame.drop(column).to_native(), frame[column].to_numpy()
+
+
 def take_rows(X: Any, rows: npt.NDArray[np.intp]) -> Any:
     """Some rows of what ``read_table`` takes, in the caller's own kind: a frame stays a frame of the same columns."""
     if sparse.issparse(X):
