@@ -104,6 +104,7 @@ def test_scikit_learn_checks_of_other_baselines(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(SKLEARN_VERSION < (1, 7), reason="scikit-learn 1.6 has no such check")
 def test_the_check_of_array_api_input_that_needs_a_switch_before_scipy_is_imported():
     script = """
@@ -224,21 +225,3 @@ def test_sample_weights_are_routed_where_asked_for():
         weights = np.where(iris.target == 0, 0.0, 1.0)
         pipeline.fit(iris.data, sample_weight=weights)
     assert pipeline[-1].tree_.n_node_samples[0] == 100
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_forked_child_can_fit_after_its_parent_did():
-    script = """
-import os, sys, warnings
-import numpy as np
-from cutwise import ExplainableKMeans
-X = np.random.default_rng(0).normal(size=(5000, 4))
-ExplainableKMeans(3, random_state=0, n_jobs=2).fit(X)
-child = os.fork()
-if child == 0:
-    ExplainableKMeans(3, random_state=0, n_jobs=2).fit(X)
-    os._exit(0)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-    result = subprocess.run([sys.executable, "-c", script], timeout=120, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr

@@ -56,7 +56,7 @@ def test_no_training_row_lies_on_a_threshold_in_the_middle(values):
     assert np.array_equal(theirs.predict(X), model.predict(X))
     inner = theirs.tree_.feature >= 0
     assert not (X.astype(np.float32)[:, theirs.tree_.feature[inner]] == theirs.tree_.threshold[inner]).any()
-    model._forget_figures()
+    model._clear_figures()
     with pytest.raises(InvalidInputError, match="edited after it was fitted"):
         model.to_sklearn(thresholds="middle")
 

@@ -599,7 +599,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         if grown.inseparable:
             groups = [self.classes_[list(group)].tolist() for group in grown.inseparable]
             warn(UnseparableCentersWarning.of(groups))
-        context.forget_rows(self)
+        context.remove_rows(self)
         self._warn_of_empty_clusters()
 
     def _warn_of_empty_clusters(self) -> None:

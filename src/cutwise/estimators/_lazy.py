@@ -201,7 +201,7 @@ class LazyContext(FitContext):
         ways = [(codes, np.nan_to_num(self._centers(codes))) for codes in partitions]
         return self.rows.cost_sums("costs of trees", ways, self.objective)
 
-    def forget_rows(self, model: Any) -> None:
+    def remove_rows(self, model: Any) -> None:
         """See :class:`FitContext`."""
         model.reference_ = replace(model.reference_, labels=np.empty(0, dtype=np.int32))
         del model.labels_  # predict gives them

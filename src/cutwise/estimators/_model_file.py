@@ -169,10 +169,10 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         self.total_cost_ = float("nan") if total_cost is None else total_cost
         digest = state.later("digest", state.text)
         if digest is not None and digest != _digest(tree, self._leaf_counts):
-            self._forget_figures()
+            self._clear_figures()
         self._restore_space(state)
 
-    def _forget_figures(self) -> None:
+    def _clear_figures(self) -> None:
         """Leave out what was true of another tree: the file's was edited after its rows were counted."""
         none = np.zeros(self.tree_.n_nodes, dtype=np.int64)
         self.tree_ = replace(self.tree_, n_node_samples=none, n_node_mistakes=none)

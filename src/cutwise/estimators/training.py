@@ -460,7 +460,7 @@ class FitContext:
         """The same, by the rows that a tree's leaves are given for."""
         return self
 
-    def forget_rows(self, model: Any) -> None:
+    def remove_rows(self, model: Any) -> None:
         """Take from a fitted model what has an entry for each row, where the rows are not in memory."""
 
     def noise_of(self, tree: ThresholdTree, leaf: Int32) -> Int64:

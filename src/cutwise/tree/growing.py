@@ -474,8 +474,8 @@ class PlannedCriterion:
             if left is not None and right is not None:
                 own = self._labels[rows]
                 is_own_left = np.isin(own, survivors[goes_left])
-                parted = (is_own_left != is_left) & np.isin(own, survivors)
-                mistakes = int(self._weights[rows[parted]].sum())
+                is_mistaken = (is_own_left != is_left) & np.isin(own, survivors)
+                mistakes = int(self._weights[rows[is_mistaken]].sum())
                 column = int(self._columns[j])
                 cut = SeparatingCut.at(column, threshold, self._coordinates, survivors, mistakes)
                 return [cut, *left, *right]
