@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from cutwise.core import as_matrix, column_spreads, distinct_rows, hash_uniforms, sketch
+from cutwise.core import as_matrix, distinct_rows, hash_uniforms, principal_axes, project
 from cutwise.reference.objective import KMEANS, KMEDIANS
 from cutwise.reference.search import Stop, draw_rows, find_clustering, find_reference, read_points
 from cutwise.table.intake import read_table
@@ -217,7 +217,7 @@ def test_a_sample_in_the_search_has_weights_in_proportion_and_an_order_of_its_ow
         assert sample.weights.sum() == pytest.approx(2**31, rel=1e-6)
         if table is X:
             first = sample
-    np.testing.assert_array_equal(sample.values, first.values)
+    np.testing.assert_array_equal(sample.rows(np.arange(sample.n_rows)), first.rows(np.arange(first.n_rows)))
     np.testing.assert_array_equal(sample.weights, first.weights)
 
 
@@ -239,26 +239,34 @@ def wide(seed, n=400, d=1_500, k=5):
     return np.concatenate([X, X[: n // 4]])
 
 
-def test_a_sketch_keeps_distances_columns_and_the_bits_of_sparse_rows():
+def test_a_sketch_is_a_projection_on_principal_axes_with_the_bits_of_sparse_rows():
     X = wide(0)
-    rows = np.random.default_rng(1).permutation(len(X))[:200]
-    kept = np.argsort(-column_spreads(as_matrix(X), rows), kind="stable")[:60]
-    np.testing.assert_allclose(
-        column_spreads(as_matrix(X), rows), X[rows].var(axis=0) * len(rows), rtol=1e-9, atol=1e-9
-    )
-    small = sketch(as_matrix(X), rows, kept, 200)
-    np.testing.assert_array_equal(small[:, :60], X[rows][:, kept])
+    rng = np.random.default_rng(1)
+    rows, weights = rng.permutation(len(X))[:200], rng.integers(1, 5, 200)
+    axes = principal_axes(as_matrix(X), rows, weights, 16, 12)
+    np.testing.assert_allclose(axes.T @ axes, np.eye(16), atol=1e-10)
+    along, apart = project(as_matrix(X), rows, axes)
+    np.testing.assert_allclose(along, X[rows] @ axes, atol=1e-9)
+    np.testing.assert_allclose((along**2).sum(axis=1) + apart, (X[rows] ** 2).sum(axis=1), rtol=1e-9)
+    singular = np.linalg.svd(X[rows] * np.sqrt(weights)[:, None], compute_uv=False)
+    assert weights @ apart <= 1.01 * (singular[16:] ** 2).sum()
     for same_rows in (sparse.csr_array(X), np.asfortranarray(X), X.astype(np.uint8)):
-        np.testing.assert_array_equal(sketch(as_matrix(same_rows), rows, kept, 200), small)
-    a, b = np.triu_indices(len(rows), 1)
-    ratios = ((small[a] - small[b]) ** 2).sum(axis=1)[(X[rows][a] != X[rows][b]).any(axis=1)]
-    ratios /= ((X[rows][a] - X[rows][b]) ** 2).sum(axis=1)[(X[rows][a] != X[rows][b]).any(axis=1)]
-    assert abs(ratios.mean() - 1.0) < 0.03
-    assert ratios.std() < 0.1  # a tenth: the square root of two by the hashed columns
-    with pytest.raises(ValueError, match="rows are those"):
-        sketch(as_matrix(X), np.array([len(X)]), kept, 200)
-    with pytest.raises(ValueError, match="kept columns"):
-        sketch(as_matrix(X), rows, np.array([1_500]), 200)
+        np.testing.assert_array_equal(principal_axes(as_matrix(same_rows), rows, weights, 16, 12), axes)
+        for found, expected in zip(project(as_matrix(same_rows), rows, axes), (along, apart), strict=True):
+            np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="rows are numbered"):
+        project(as_matrix(X), np.array([len(X)]), axes)
+    with pytest.raises(ValueError, match="multiple of 16"):
+        principal_axes(as_matrix(X), rows, None, 8, 1)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e120])
+def test_axes_of_few_different_rows_span_them_at_any_scale(scale):
+    few = np.random.default_rng(0).normal(size=(3, 1_200))
+    X = few[np.random.default_rng(1).integers(0, 3, 50)] * scale
+    axes = principal_axes(as_matrix(X), np.arange(50), None, 16, 2)
+    assert np.linalg.matrix_rank(axes) == np.count_nonzero(axes.any(axis=0)) == 3
+    np.testing.assert_allclose(project(as_matrix(X), np.arange(50), axes)[0] @ axes.T, X, rtol=1e-6, atol=1e-6 * scale)
 
 
 @pytest.mark.parametrize("n", [400, pytest.param(13_000, marks=pytest.mark.slow)])

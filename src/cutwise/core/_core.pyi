@@ -383,22 +383,27 @@ def swap_centers(
     2019).
     """
 
-def column_spreads(matrix: Matrix, rows: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
-    """
-    About the sum of squared differences from the mean of every column, (d,), over some rows, added in their order.
-    """
-
-def sketch(
+def principal_axes(
     matrix: Matrix,
     rows: NDArray[numpy.int64],
-    kept: NDArray[numpy.int64],
-    n_hashed: int,
+    weights: NDArray[numpy.int64] | None,
+    n_axes: int,
+    n_rounds: int,
 ) -> NDArray[numpy.float64]:
     """
-    Some rows in few columns whose squared distances are about the same, (len(rows), len(kept) + n_hashed).
+    About the directions in which some rows reach farthest from the origin, (n_cols, n_axes), orthonormal.
 
-    Some columns are kept, the others summed with random signs: a sparse Johnson-Lindenstrauss transform (Kane, Nelson 2014), the
-    same for every matrix of as many columns.
+    By so many rounds of subspace iteration from random signs (Halko, Martinsson, Tropp 2011), the same for every matrix of as many
+    columns. n_axes is a multiple of 16; axes beyond the rank of the rows are zero.
+    """
+
+def project(
+    matrix: Matrix,
+    rows: NDArray[numpy.int64],
+    axes: NDArray[numpy.float64],
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    The coordinates of some rows along orthonormal axes, (len(rows), n_axes), and how far each is from their span, squared.
     """
 
 def apply(

@@ -12,9 +12,10 @@ costs about as much on all rows as the sample says.
 Each restart begins with seeds drawn by their cost, which are then swapped for other rows as long as that pays. Where
 Lloyd's iterations from plain seeds leave one center on two clusters and two on another, these do not.
 
-Distances of wide tables take long, and a restart needs them roughly: samples of such tables are sketched, in few
-columns whose distances are about the same (Makarychev, Makarychev, Razenshteyn 2019, *Performance of
-Johnson-Lindenstrauss transform for k-means and k-medians clustering*). Iterations over all rows are in all columns.
+Distances of wide tables take long, and what tells clusters apart lies in few directions: samples of such tables are
+sketched by their coordinates along a few more principal axes than there are clusters (Cohen, Elder, Musco, Musco, Persu
+2015, *Dimensionality reduction for k-means clustering and low rank approximation*). Iterations over all rows are in all
+columns.
 
 Everything runs in our own core: no OpenMP, no BLAS. Fits may run in several threads at once or in forked children, and
 the result depends on neither the number of threads nor the machine's libraries.
@@ -47,13 +48,13 @@ from cutwise.core import (
     Matrix,
     Values,
     as_matrix,
-    column_spreads,
     distinct_rows,
     exact_sum,
     hash_uniforms,
     lloyd,
     plusplus,
-    sketch,
+    principal_axes,
+    project,
     swap_centers,
 )
 from cutwise.table.intake import read_random_state
@@ -94,22 +95,29 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Rows to be clustered, and their weights: positive, 1 each where there are none; sketches of ``whole``, if any."""
+    """Rows to be clustered.
+
+    ``values``: the rows, or those from which they are chosen. ``weights``: positive, 1 each where there are none.
+    ``chosen``: the numbers of the rows in ``values``; None: all. ``whole``: the rows that these are sketches of, if
+    any. ``apart``: what a row costs in the mean for being apart from its sketch.
+    """
 
     values: Values
     weights: Int64 | None
     objective: Objective
+    chosen: Int64 | None = None
     whole: Points | None = None
+    apart: float = 0.0
 
     @property
     def n_rows(self) -> int:
         """How many there are."""
-        return int(self.values.shape[0])
+        return int(self.values.shape[0]) if self.chosen is None else len(self.chosen)
 
     @cached_property
     def matrix(self) -> Matrix:
         """The rows as the core sees them."""
-        return as_matrix(self.values)
+        return as_matrix(self.values if self.chosen is None else self.values[self.chosen])
 
     @cached_property
     def total_weight(self) -> float:
@@ -118,27 +126,33 @@ class Points:
 
     def rows(self, numbers: npt.NDArray[np.integer]) -> Centers:
         """Some rows as a dense float64 array."""
-        rows = self.values[numbers]
+        rows = self.values[numbers if self.chosen is None else self.chosen[numbers]]
         dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
         return np.ascontiguousarray(dense, dtype=np.float64) + 0.0  # -0.0 is 0.0, whichever of equal rows is at hand
 
-    def differing_columns(self) -> Int64:
-        """The columns that differ most, which a sketch keeps: what tells clusters apart is often among them."""
-        spreads = column_spreads(self.matrix, np.arange(self.n_rows))
-        return np.argsort(-spreads, kind="stable")[:KEPT]
+    @cached_property
+    def _numbers(self) -> Int64:
+        return np.arange(self.n_rows) if self.chosen is None else self.chosen
 
-    def sketched(self, kept: Int64) -> Points:
+    def principal_axes(self, n_axes: int) -> Float64:
+        """Axes for sketches of these rows and of others, shape (n_columns, n_axes)."""
+        return principal_axes(as_matrix(self.values), self._numbers, self.weights, n_axes, AXIS_ROUNDS)
+
+    def sketched(self, axes: Float64) -> Points:
         """Sketches of the rows."""
-        values = sketch(self.matrix, np.arange(self.n_rows), kept, HASHED)
-        return Points(values, self.weights, self.objective, whole=self)
+        along, apart = project(as_matrix(self.values), self._numbers, axes)
+        mean = exact_sum(apart, self.weights) / self.total_weight if np.isfinite(apart).all() else np.inf
+        return Points(along, self.weights, self.objective, whole=self, apart=mean)
 
     def whole_centers(self, centers: Centers, n_jobs: int) -> Centers:
         """In the columns of the whole rows, by the rows nearest to each; zeros where there are none."""
         if self.whole is None:
             return centers
-        labels = self.objective.assign(self.matrix, centers, n_jobs)[0]
-        whole, _ = self.objective.centers(self.whole.matrix, labels, len(centers), self.weights, n_jobs)
-        return np.nan_to_num(whole)
+        matrix = as_matrix(self.whole.values)
+        labels, weights = np.full(matrix.n_rows, -1, dtype=np.int32), np.ones(matrix.n_rows, dtype=np.int64)
+        labels[self.whole._numbers] = self.objective.assign(self.matrix, centers, n_jobs)[0]
+        weights[self.whole._numbers] = 1 if self.weights is None else self.weights
+        return np.nan_to_num(self.objective.centers(matrix, labels, len(centers), weights, n_jobs)[0])
 
     def best_center(self, n_jobs: int) -> Centers:
         """The mean, or the median, of all rows, shape (1, n_columns)."""
@@ -151,7 +165,7 @@ class Points:
         centers, n_iter, weights, start_cost, cost = lloyd(
             self.matrix, centers, self.weights, max_iter, tolerance, n_jobs, self.objective.name, costed, most
         )
-        return Run(cost, start_cost, centers, n_iter, weights)
+        return Run(cost + self.apart, start_cost + self.apart, centers, n_iter, weights)
 
     def swap(self, centers: Centers, n_steps: int, rng: np.random.Generator) -> Centers:
         """Better centers: rows drawn by their cost that came for the center that is missed least."""
@@ -218,11 +232,11 @@ class DistinctRows:
         """See :class:`SearchedRows`."""
         if len(self) <= size:
             order = np.argsort(self.hashes)
-            return Points(self.points.values[self.numbers[order]], self.weights[order], self.points.objective)
+            return Points(self.points.values, self.weights[order], self.points.objective, self.numbers[order])
         scores: Float64 = sum(each.of_rows for each in matters)  # type: ignore[assignment,misc]
         total = sum(each.total for each in matters)
         chosen, exact = draw_rows(self.hashes, self.weights, scores, size, seed, total)
-        return Points(self.points.values[self.numbers[chosen]], sample_weights(exact), self.points.objective)
+        return Points(self.points.values, sample_weights(exact), self.points.objective, self.numbers[chosen])
 
 
 @dataclass(eq=False)
@@ -362,8 +376,8 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
         return list(threads.map(work, items))
 
 
-WIDE, KEPT, HASHED = 1_024, 96, 96
-"""Columns of a table whose samples are sketched, and of the two parts of a sketch."""
+WIDE, SPARE_AXES, AXIS_ROUNDS = 1_024, 8, 2
+"""Columns of a table whose samples are sketched, axes of a sketch beyond the clusters, and rounds that find them."""
 
 SMALL_ROWS = 1_000
 """Distinct rows of a table that takes next to no time: restarts go on where some agree."""
@@ -549,7 +563,7 @@ class _Search:
     rng: np.random.Generator
     n_jobs: int
     verbose: bool
-    kept: Int64 | None = None  # by the sketches of samples, once one was drawn
+    axes: Float64 | None = None  # of the sketches of samples, once one was drawn
 
     def find(self) -> Run:
         """The best run after all stages."""
@@ -601,17 +615,16 @@ class _Search:
 
     def _sample(self, size: int, matters: Sequence[Importance]) -> Points:
         sample = self.rows.sample(size, matters, int(self.rng.integers(2**63)))
-        if sample.values.shape[1] < WIDE or sample.objective is not KMEANS:
+        n_axes = -(-(self.n_clusters + SPARE_AXES) // 16) * 16
+        if sample.values.shape[1] < max(WIDE, 4 * n_axes) or sample.objective is not KMEANS:
             return sample
-        if self.kept is None:
-            self.kept = sample.differing_columns()
-        return sample.sketched(self.kept)
+        if self.axes is None:
+            self.axes = sample.principal_axes(n_axes)
+        return sample.sketched(self.axes)
 
     def _in_samples(self, centers: Centers) -> Centers:
         """Centers in the columns of samples."""
-        if self.kept is None:
-            return centers
-        return sketch(as_matrix(centers), np.arange(len(centers)), self.kept, HASHED)
+        return centers if self.axes is None else project(as_matrix(centers), np.arange(len(centers)), self.axes)[0]
 
     def _restart(self, sample: Points, rng: np.random.Generator) -> Run:
         seeds = sample.swap(self.seeds(sample, self.n_clusters, rng), self.n_clusters, rng)

@@ -243,75 +243,144 @@ Owned<double, 2> swap_centers(const Matrix &x, const In2<double> &centers, const
   return out.to_numpy();
 }
 
-// Calls take(i, column, value) for the values of some rows, row by row, columns in order; zeros of sparse rows are left out.
+constexpr int64_t kAxes = 16;      // worked on together
+constexpr int64_t kAxisRows = 16;  // of a dense table, which each axis is read and written once for
+
+// Some rows of n values each, one after the other; of a sparse table one row, and the columns of its values.
+struct AxisRows {
+  int64_t first, n_rows, n;
+  const int32_t *columns;  // null: all
+  const double *values;
+};
+
 template <class Take>
-void for_each_value(const Matrix &x, const In1<int64_t> &rows, Take &&take) {
+void for_axis_rows(const Matrix &x, const In1<int64_t> &rows, Take &&take) {
   const std::unique_ptr<RowReader> reader = RowReader::of(x);
+  const auto n_rows = static_cast<int64_t>(rows.size()), at_once = reader->is_sparse() ? 1 : kAxisRows, d = x.n_cols();
   RowScratch scratch;
-  std::vector<double> dense(reader->is_sparse() ? 0 : x.n_cols());
-  for (int64_t i = 0; i < static_cast<int64_t>(rows.size()); ++i) {
+  std::vector<double> dense(reader->is_sparse() ? 0 : at_once * d);
+  for (int64_t first = 0; first < n_rows; first += at_once) {
     if (reader->is_sparse()) {
-      const StoredRow stored = reader->stored(rows(i), scratch);
-      for (int64_t p = 0; p < stored.n; ++p) take(i, stored.columns[p], stored.values[p]);
+      const StoredRow stored = reader->stored(rows(first), scratch);
+      take(AxisRows{first, 1, stored.n, stored.columns, stored.values});
     } else {
-      reader->gather(&rows(i), 1, dense.data());
-      for (int64_t f = 0; f < x.n_cols(); ++f) take(i, f, dense[f]);
+      const int64_t here = std::min(at_once, n_rows - first);
+      reader->gather(rows.data() + first, here, dense.data());
+      take(AxisRows{first, here, d, nullptr, dense.data()});
     }
   }
 }
 
-Owned<double, 1> column_spreads(const Matrix &x, const In1<int64_t> &rows) {
+// The rows' coordinates along m axes, (d, m).
+CUTWISE_CLONES void along_axes(const AxisRows &rows, const double *axes, int64_t m, double *out) {
+  for (int64_t r = 0; r < rows.n_rows; ++r)
+    for (int64_t first = 0; first < m; first += kAxes) {
+      const double *values = rows.values + r * rows.n;
+      double sums[kAxes] = {};
+      for (int64_t p = 0; p < rows.n; ++p) {
+        const double *axis = axes + (rows.columns ? rows.columns[p] : p) * m + first;
+        for (int64_t j = 0; j < kAxes; ++j) sums[j] += values[p] * axis[j];
+      }
+      std::copy_n(sums, kAxes, out + r * m + first);
+    }
+}
+
+// Adds the rows, each times m factors of its own, to m axes.
+CUTWISE_CLONES void add_to_axes(const AxisRows &rows, const double *factors, int64_t m, double *axes) {
+  for (int64_t p = 0; p < rows.n; ++p)
+    for (int64_t first = 0; first < m; first += kAxes) {
+      double *axis = axes + (rows.columns ? rows.columns[p] : p) * m + first;
+      double sums[kAxes];
+      std::copy_n(axis, kAxes, sums);
+      for (int64_t r = 0; r < rows.n_rows; ++r)
+        for (int64_t j = 0; j < kAxes; ++j) sums[j] += rows.values[r * rows.n + p] * factors[r * m + first + j];
+      std::copy_n(sums, kAxes, axis);
+    }
+}
+
+// Makes axes, (d, m), orthonormal by Cholesky's decomposition of their products; those that depend on others become zero.
+CUTWISE_CLONES void orthonormalize_axes(int64_t d, int64_t m, double *axes) {
+  std::vector<double> products(m * m, 0.0), length(m);  // then the factor: row j is what axis j takes from all after it
+  for (int64_t f = 0; f < d; ++f)
+    for (int64_t i = 0; i < m; ++i) {
+      const double own = axes[f * m + i];
+      for (int64_t j = 0; j < m; ++j) products[i * m + j] += own * axes[f * m + j];
+    }
+  for (int64_t i = 0; i < m; ++i) length[i] = products[i * m + i];
+  for (int64_t j = 0; j < m; ++j) {
+    double *row = products.data() + j * m;
+    const double inverse = row[j] > 1e-14 * length[j] ? 1.0 / std::sqrt(row[j]) : 0.0;
+    for (int64_t i = j + 1; i < m; ++i) row[i] *= inverse;
+    for (int64_t i = j + 1; i < m; ++i)
+      for (int64_t l = i; l < m; ++l) products[i * m + l] -= row[i] * row[l];
+    std::fill_n(row, j, 0.0);
+    row[j] = inverse;
+  }
+  for (int64_t f = 0; f < d; ++f)
+    for (int64_t j = 0; j < m; ++j) {
+      const double *row = products.data() + j * m, own = axes[f * m + j] * row[j];
+      for (int64_t i = j + 1; i < m; ++i) axes[f * m + i] -= row[i] * own;
+      axes[f * m + j] = own;
+    }
+}
+
+Owned<double, 2> principal_axes(const Matrix &x, const In1<int64_t> &rows, const Weights &weights, int64_t n_axes,
+                                int n_rounds) {
   check_rows(x, rows);
-  const int64_t d = x.n_cols();
-  const auto n = static_cast<double>(rows.size());
-  NewArray<double, 1> out(d);
+  require(n_axes > 0 && n_axes % kAxes == 0 && n_rounds > 0, "the number of axes is a multiple of 16");
+  const auto n_rows = static_cast<int64_t>(rows.size()), d = x.n_cols();
+  const int64_t *w = checked(weights, n_rows);
+  NewArray<double, 2> out(d, n_axes);
   {
     nb::gil_scoped_release release;
-    std::vector<double> sums(d, 0.0);
-    std::fill_n(out.data(), d, 0.0);
-    for_each_value(x, rows, [&](int64_t, int64_t f, double value) {
-      sums[f] += value;
-      out.data()[f] += value * value;
+    // Signs that follow from a column's number, so that sparse rows give the bits of dense ones.
+    for (int64_t f = 0; f < d; ++f)
+      for (int64_t j = 0; j < n_axes; ++j) out.data()[f * n_axes + j] = (column_key(f * n_axes + j) & 1) != 0 ? 1.0 : -1.0;
+    double largest = 0.0, heaviest = 1.0;
+    for (int64_t i = 0; w != nullptr && i < n_rows; ++i) heaviest = std::max(heaviest, static_cast<double>(w[i]));
+    for_axis_rows(x, rows, [&](const AxisRows &some) {
+      for (int64_t p = 0; p < some.n_rows * some.n; ++p) largest = std::max(largest, std::fabs(some.values[p]));
     });
-    for (int64_t f = 0; f < d; ++f) out.data()[f] = larger(out.data()[f] - sums[f] / n * sums[f], 0.0);
+    // Products stay far from the ends of float64.
+    const double scale = std::ldexp(1.0, largest > 0.0 ? std::clamp(-std::ilogb(largest), -1000, 1000) : 0);
+    std::vector<double> before, along(kAxisRows * n_axes);
+    for (int round = 0; round < n_rounds; ++round) {
+      before.assign(out.data(), out.data() + d * n_axes);
+      std::fill_n(out.data(), d * n_axes, 0.0);
+      for_axis_rows(x, rows, [&](const AxisRows &some) {
+        along_axes(some, before.data(), n_axes, along.data());
+        for (int64_t r = 0; r < some.n_rows; ++r) {
+          const double factor = scale * (w ? static_cast<double>(w[some.first + r]) / heaviest : 1.0);
+          for (int64_t j = 0; j < n_axes; ++j) along[r * n_axes + j] = along[r * n_axes + j] * factor * scale;
+        }
+        add_to_axes(some, along.data(), n_axes, out.data());
+      });
+      orthonormalize_axes(d, n_axes, out.data());
+    }
   }
   return out.to_numpy();
 }
 
-// Each of the other columns is added to two of the hashed ones, or taken away. What it does follows from its number, so that
-// sparse rows give the bits of dense ones.
-Owned<double, 2> sketch(const Matrix &x, const In1<int64_t> &rows, const In1<int64_t> &kept, int64_t n_hashed) {
+std::tuple<Owned<double, 2>, Owned<double, 1>> project(const Matrix &x, const In1<int64_t> &rows, const In2<double> &axes) {
   check_rows(x, rows);
-  require(n_hashed > 0 && n_hashed % 2 == 0, "the number of hashed columns is even");
-  const int64_t d = x.n_cols(), n = static_cast<int64_t>(rows.size()), n_kept = static_cast<int64_t>(kept.size()),
-                width = n_kept + n_hashed;
-  struct Place {
-    int32_t column[2];
-    double factor[2];
-  };
-  std::vector<Place> places(d);
-  for (int64_t f = 0; f < d; ++f) {
-    const uint64_t key = column_key(f);
-    for (int i = 0; i < 2; ++i) {
-      const auto part = static_cast<uint32_t>(key >> 32 * i);
-      places[f].column[i] = static_cast<int32_t>(n_kept + (part >> 1) % (n_hashed / 2) + i * (n_hashed / 2));
-      places[f].factor[i] = (part & 1) != 0 ? std::sqrt(0.5) : -std::sqrt(0.5);
-    }
-  }
-  for (int64_t j = 0; j < n_kept; ++j) {
-    require(kept(j) >= 0 && kept(j) < d, "kept columns are those of the matrix");
-    places[kept(j)] = {{static_cast<int32_t>(j), static_cast<int32_t>(j)}, {1.0, 0.0}};
-  }
-  NewArray<double, 2> out(n, width);
+  const auto n_rows = static_cast<int64_t>(rows.size()), m = static_cast<int64_t>(axes.shape(1));
+  require(static_cast<int64_t>(axes.shape(0)) == x.n_cols() && m % kAxes == 0, "axes have the columns of the matrix");
+  NewArray<double, 2> along(n_rows, m);
+  NewArray<double, 1> apart(n_rows);
   {
     nb::gil_scoped_release release;
-    std::fill_n(out.data(), n * width, 0.0);
-    for_each_value(x, rows, [&](int64_t i, int64_t f, double value) {
-      const Place &place = places[f];
-      for (int part = 0; part < 2; ++part) out.data()[i * width + place.column[part]] += place.factor[part] * value;
+    for_axis_rows(x, rows, [&](const AxisRows &some) {
+      along_axes(some, axes.data(), m, along.data() + some.first * m);
+      for (int64_t r = 0; r < some.n_rows; ++r) {
+        const double *values = some.values + r * some.n, *own = along.data() + (some.first + r) * m;
+        double rest = 0.0;
+        for (int64_t p = 0; p < some.n; ++p) rest += values[p] * values[p];
+        for (int64_t j = 0; j < m; ++j) rest -= own[j] * own[j];
+        apart.data()[some.first + r] = larger(rest, 0.0);
+      }
     });
   }
-  return out.to_numpy();
+  return {along.to_numpy(), apart.to_numpy()};
 }
 
 }  // namespace
@@ -331,11 +400,12 @@ the cost, the one that lowers the cost most is kept. Distinct points as long as 
 uniforms (n_steps, n_trials): numbers in [0, 1); each step tries so many rows, drawn by their share of the cost, and makes the
 swap that lowers the cost most, if there is one. There are two centers at least; weights are positive (Lattanzi, Sohler
 2019).)");
-  m.def("column_spreads", &cutwise::column_spreads, "matrix"_a, "rows"_a,
-        "About the sum of squared differences from the mean of every column, (d,), over some rows, added in their order.");
-  m.def("sketch", &cutwise::sketch, "matrix"_a, "rows"_a, "kept"_a, "n_hashed"_a,
-        R"(Some rows in few columns whose squared distances are about the same, (len(rows), len(kept) + n_hashed).
+  m.def("principal_axes", &principal_axes, "matrix"_a, "rows"_a, "weights"_a.none(), "n_axes"_a, "n_rounds"_a,
+        R"(About the directions in which some rows reach farthest from the origin, (n_cols, n_axes), orthonormal.
 
-Some columns are kept, the others summed with random signs: a sparse Johnson-Lindenstrauss transform (Kane, Nelson 2014), the
-same for every matrix of as many columns.)");
+By so many rounds of subspace iteration from random signs (Halko, Martinsson, Tropp 2011), the same for every matrix of as many
+columns. n_axes is a multiple of 16; axes beyond the rank of the rows are zero.)");
+  m.def("project", &project, "matrix"_a, "rows"_a, "axes"_a,
+        "The coordinates of some rows along orthonormal axes, (len(rows), n_axes), and how far each is from their span, "
+        "squared.");
 }

@@ -31,6 +31,7 @@ CUTWISE_CLONES void mark_off_default(const double *x, int64_t row_stride, int64_
 namespace {
 
 constexpr int64_t kMinSampled = 4096, kMaxSampled = 8192;
+constexpr int64_t kValuesToChooseBin = 16;
 constexpr int64_t kSampleBytes = 2 << 20;  // of the columns sampled together, so that a row is visited once
 constexpr int64_t kTileBytes = 128 << 10;  // with the next one: a share of the second cache
 constexpr int64_t kMaxTileRows = 1024;
@@ -106,7 +107,13 @@ class DenseEncoder {
       int64_t n_known = n_sampled_;
       if (has_missing(c))
         n_known = std::remove(values.begin(), values.end(), std::numeric_limits<V>::infinity()) - values.begin();
-      tally_values(values.data(), n_known, tally);
+      // Where a few of the values are too many for exact bins, they are enough to choose others from.
+      if (const int64_t n_few = kValuesToChooseBin * Finder<T>::most_coarse(x_.n_rows); 2 * n_few <= n_known) {
+        std::vector<V> few(n_few);
+        for (int64_t i = 0; i < n_few; ++i) few[i] = values[sampled_row(i, n_few, n_known)];
+        tally_values(few.data(), n_few, tally);
+      }
+      if (tally.size() <= kMaxBins) tally_values(values.data(), n_known, tally);
       if (!seen.empty()) add_bytes(seen.data() + j * 256, tally);
       else if (expects_unseen(tally)) add_unseen(c, tally);
       if (has_missing(c)) {

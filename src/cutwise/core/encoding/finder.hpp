@@ -82,13 +82,18 @@ class Finder {
   // Chooses the bins as well, from (a sample of) the values. `n_rows` values will be looked up.
   Finder(const Tally &tally, int64_t n_rows, Bins &bins) {
     exact_ = tally.size() <= kMaxBins;
-    max_bins_ = exact_ ? kMaxBins : static_cast<int>(std::clamp<int64_t>(n_rows / kValuesOfBin, kMinBins, kMaxBins));
+    max_bins_ = exact_ ? kMaxBins : most_coarse(n_rows);
     has_infinity_ = std::isinf(tally.value.back());
     if (!use_cells(tally, n_rows, bins)) {
       bins = choose_bins(tally, max_bins_, last_alone(tally.size()));
       use_search(bins);
     }
     value_.assign(bins.high.begin(), bins.high.end());
+  }
+
+  // Bins of a column that is not exact, at most.
+  static int most_coarse(int64_t n_rows) {
+    return static_cast<int>(std::clamp<int64_t>(n_rows / kValuesOfBin, kMinBins, kMaxBins));
   }
 
   bool exact() const { return exact_; }
