@@ -16,7 +16,7 @@ from cutwise.tree.descent import descend
 from cutwise.tree.growing import tree_size
 from cutwise.tree.recipes import grow_tree
 from cutwise.tree.refine import Effort, SearchCheaper
-from cutwise.tree.refine_sample import NO_DEPTH, draw_more, draw_sample
+from cutwise.tree.refine_sample import NO_DEPTH, bin_rows, distinct_rows, draw_more, draw_sample
 
 
 def lloyd(X, k, seed, weights=None):
@@ -198,8 +198,9 @@ def test_rows_that_choose_thresholds_in_the_end_begin_with_those_of_the_search()
     X = sparse.csr_array(sparse.random(60, 300, 0.1, random_state=0))
     table, hashes = encode_table(read_table(X)), np.arange(60, dtype=np.uint64)[::-1].copy()
     centers = X.toarray()[:3]
-    rows = draw_sample(table, table.matrix, hashes, centers, centers, [], 20)
-    matrix, metric, _ = draw_more(table, table.matrix, hashes, rows, 40)
+    drawn = distinct_rows(hashes, 40)
+    rows = draw_sample(table, table.matrix, drawn.begin(20), centers, centers, [])
+    matrix, metric, _ = draw_more(table, table.matrix, drawn, rows)
     assert matrix is metric
     more = gather_rows(matrix, np.arange(40))
     assert np.array_equal(more[:20], rows.values)
@@ -308,6 +309,8 @@ def test_more_effort_measures_all_trees_of_less_effort_and_so_costs_no_more(monk
         monkeypatch.setattr(f"cutwise.tree.refine_sample.{name}", rows)
     monkeypatch.setattr("cutwise.tree.refine.GROWN_ROWS", 60)
     monkeypatch.setattr("cutwise.tree.refine.GROWN_ROWS_A_CLUSTER", 1)
+    if seed % 2:  # leaves are moved until that takes long
+        monkeypatch.setattr("cutwise.tree.refine.MOST_WORK", 400_000)
     X = blobs(seed, n=600, d=5, k=9)
     centers = lloyd(X, 9, seed)
     fits = [Fit(X, centers, effort=effort) for effort in (0.1, 0.5, 1.0, 1.5, 2.0, 2.3, 4.0)]
@@ -315,6 +318,29 @@ def test_more_effort_measures_all_trees_of_less_effort_and_so_costs_no_more(monk
         assert {tree.judgement for tree in less.judged} <= {tree.judgement for tree in more.judged}
         assert more.record.cost <= less.record.cost
     assert len(fits[-1].judged) > len(fits[0].judged)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_search_that_is_stopped_gives_a_tree_and_more_effort_goes_on_from_there(monkeypatch, seed):
+    X = blobs(seed, n=500, d=8)
+    centers = lloyd(X, 9, 0)
+    free = Fit(X, centers)
+    monkeypatch.setattr("cutwise.tree.refine.MOST_WORK", 1)
+    stopped, more = Fit(X, centers), Fit(X, centers, effort=2.0)
+    assert len(stopped.record.path) < len(free.record.path)
+    assert more.record.cost < stopped.record.cost <= stopped.record.start_cost
+    assert stopped.tree.n_leaves == more.tree.n_leaves == 9
+
+
+def test_the_sums_by_leaf_and_bin_of_wide_tables_are_of_fewer_bins(monkeypatch):
+    X = blobs(0, n=300, d=30)
+    fits = []
+    for n_bytes in (2**23, 2**19, 1):
+        monkeypatch.setattr("cutwise.tree.refine_sample.TABLE_BYTES", n_bytes)
+        monkeypatch.setattr("cutwise.tree.refine_sample.bin_rows", lambda *a: fits.append(a[3]) or bin_rows(*a))
+        fit = Fit(X, lloyd(X, 5, 0))
+        assert fit.record.cost <= fit.record.start_cost
+    assert fits == [96, 2**19 // (8 * 12 * 30 * 5), 16]
 
 
 def test_starts_may_have_leaves_without_rows_and_clusters_without_a_leaf():
@@ -346,7 +372,7 @@ def test_a_descent_lowers_the_cost_until_no_cut_lowers_it_for_the_centers_as_the
     labels, costs = KMEANS.assign(table.matrix, centers)[0], fixed_costs(table.matrix, centers)
     start = grow_tree(table, labels, centers, costs, algorithm="imm", max_leaves=n_leaves).tree
     tests = start.feature, start.threshold, start.children_right
-    rows = draw_sample(table, table.matrix, row_hashes(table.matrix, 1), centers, centers, [tests], 200)
+    rows = draw_sample(table, table.matrix, distinct_rows(row_hashes(table.matrix, 1), 200), centers, centers, [tests])
     given = None if n_leaves == k else start.cluster
     (((column, threshold, right), cluster),) = descend(rows, [tests], [given], k, objective, (0.0, NO_DEPTH))
 

@@ -325,26 +325,27 @@ def means_of_parts(
         return [KMEANS.centers(matrix, parts(), n_parts, weights, n_jobs, column_sizes) for parts in partitions]
     whole = None if weights is None else weights.astype(np.int64, copy=False)
     total = float(matrix.n_rows if whole is None else whole.sum())
-    at_a_time = max(1, int(math.log(matrix.n_rows / 8 + 1, max(n_parts, 2))))  # far fewer cells than rows
-    means = []
-    for first in range(0, len(partitions), at_a_time):
-        some = partitions[first : first + at_a_time]
-        cell = np.zeros(matrix.n_rows, dtype=np.int32)
-        for parts in some:
-            cell *= n_parts
-            cell += parts()
-        is_occupied = np.zeros(n_parts ** len(some), dtype=np.bool_)
-        is_occupied[cell] = True
-        cells = np.flatnonzero(is_occupied)
-        number = np.cumsum(is_occupied, dtype=np.int32) - np.int32(1)
-        sums = core.cluster_sums(matrix, number[cell], len(cells), whole, column_sizes, total)
-        for i in range(len(some)):
-            part = cells // n_parts ** (len(some) - 1 - i) % n_parts
+    means, begin = list[tuple[Float64, Float64]](), 0
+    while begin < len(partitions):
+        # The part of every partition that a row is in, as one number: of far fewer cells than there are rows.
+        cell, parts_of = np.zeros(matrix.n_rows, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
+        for parts in partitions[begin:]:
+            finer = cell * np.int64(n_parts) + parts()
+            is_occupied = np.zeros(parts_of.shape[1] * n_parts, dtype=np.bool_)
+            is_occupied[finer] = True
+            cells = np.flatnonzero(is_occupied)
+            if len(parts_of) and len(cells) > matrix.n_rows / 8:
+                break
+            cell = (np.cumsum(is_occupied, dtype=np.int32) - np.int32(1))[finer]
+            parts_of = np.vstack([parts_of[:, cells // n_parts], cells % n_parts])
+        begin += len(parts_of)
+        sums = core.cluster_sums(matrix, cell, parts_of.shape[1], whole, column_sizes, total)
+        for part in parts_of:
             order = np.argsort(part, kind="stable")
-            present, begin = np.unique(part[order], return_index=True)
+            present, first = np.unique(part[order], return_index=True)
             high, low, weight = (np.zeros((n_parts, *of_cells.shape[1:]), dtype=np.int64) for of_cells in sums)
             for of_parts, of_cells in zip((high, low, weight), sums, strict=True):
-                of_parts[present] = np.add.reduceat(of_cells[order], begin, axis=0)
+                of_parts[present] = np.add.reduceat(of_cells[order], first, axis=0)
             means.append((core.means_of_sums(high, low, weight, column_sizes, total), weight.astype(np.float64)))
     return means
 

@@ -537,15 +537,20 @@ def _after(
     return after
 
 
+@dataclass(frozen=True, eq=False)
 class _OpenLeaf:
-    """A leaf that may be split: its best cut, what the cut gains, and statistics for its children."""
+    """A leaf that may be split, and what that gains: at most, while nobody has looked for its best cut.
 
-    def __init__(self, node: int, cut: LeafCut, gain: int | Fraction, purer_by: float, sums: NodeSums | None) -> None:
-        self.node = node
-        self.cut = cut
-        self.gain = gain
-        self.purer_by = purer_by
-        self.sums = sums
+    ``sums``: statistics of the leaf, where there is memory to keep them. ``children``: of a node that was split, where
+    neither is known yet; ``sums`` are then the node's.
+    """
+
+    node: int
+    gain: float | Fraction
+    purer_by: float
+    sums: NodeSums | None
+    cut: LeafCut | None = None
+    children: tuple[int, int] | None = None
 
     def __lt__(self, other: _OpenLeaf) -> bool:
         return (-self.gain, -self.purer_by, self.node) < (-other.gain, -other.purer_by, other.node)
@@ -567,24 +572,30 @@ def expand(
     queue: list[_OpenLeaf] = []
     kept_bytes = 0
 
-    def consider(node: int, sums: NodeSums) -> None:
+    def wait(leaf: _OpenLeaf) -> None:
         nonlocal kept_bytes
+        if leaf.sums is not None and kept_bytes + leaf.sums.nbytes > leaf.sums.kept_bytes:
+            leaf = replace(leaf, sums=None)
+        kept_bytes += 0 if leaf.sums is None else leaf.sums.nbytes
+        heapq.heappush(queue, leaf)
+
+    def consider(node: int, sums: NodeSums) -> None:
         if limits is not None and not limits.has_room(tree.depth(node)):
             return
-        cost = criterion.cost(sums, tree.cluster(node))
-        impurity = criterion.impurity(sums)
-        if criterion.ends_without_gain and cost == 0 and impurity == 0.0:
-            return
-        cut = criterion.best_cut(node, sums)
+        cost, impurity = criterion.cost(sums, tree.cluster(node)), criterion.impurity(sums)
+        if not criterion.ends_without_gain or cost != 0 or impurity != 0.0:
+            wait(_OpenLeaf(node, cost, impurity, sums))
+
+    def look(leaf: _OpenLeaf) -> None:
+        sums = criterion.sums(leaf.node) if leaf.sums is None else leaf.sums
+        cut = criterion.best_cut(leaf.node, sums)
         if cut is None:
             return
-        gain, purer_by = cost - cut.cost, impurity - cut.impurity
+        gain, purer_by = leaf.gain - cut.cost, leaf.purer_by - cut.impurity
         # Impurities are floating point: a cut that only seems to purify by rounding would never end the growth.
-        if criterion.ends_without_gain and (gain < 0 or (gain == 0 and purer_by <= 1e-9 * impurity)):
+        if criterion.ends_without_gain and (gain < 0 or (gain == 0 and purer_by <= 1e-9 * leaf.purer_by)):
             return
-        keep = kept_bytes + sums.nbytes <= sums.kept_bytes
-        kept_bytes += sums.nbytes if keep else 0
-        heapq.heappush(queue, _OpenLeaf(node, cut, gain, purer_by, sums if keep else None))
+        wait(_OpenLeaf(leaf.node, gain, purer_by, sums, cut))
 
     leaves = list(tree.leaves())
     n_leaves = len(leaves)
@@ -597,17 +608,22 @@ def expand(
             consider(node, criterion.sums(node))
     while n_leaves < max_leaves and queue:
         leaf = heapq.heappop(queue)
-        left, right = tree.split(leaf.node, leaf.cut.test)
-        tree.label(left, leaf.cut.left_label)
-        tree.label(right, leaf.cut.right_label)
-        n_leaves += 1
-        if progress is not None:
-            progress(n_leaves)
         kept_bytes -= 0 if leaf.sums is None else leaf.sums.nbytes
-        if n_leaves == max_leaves:
-            break
-        smaller, larger = sorted((left, right), key=tree.provider.size)
-        of_smaller = criterion.sums(smaller)
-        of_larger = None if leaf.sums is None else leaf.sums.subtract(of_smaller)
-        consider(smaller, of_smaller)
-        consider(larger, criterion.sums(larger) if of_larger is None else of_larger)
+        if leaf.children is not None:
+            smaller, larger = sorted(leaf.children, key=tree.provider.size)
+            of_smaller = criterion.sums(smaller)
+            of_larger = None if leaf.sums is None else leaf.sums.subtract(of_smaller)
+            consider(smaller, of_smaller)
+            consider(larger, criterion.sums(larger) if of_larger is None else of_larger)
+        elif leaf.cut is None:
+            look(leaf)
+        else:
+            left, right = tree.split(leaf.node, leaf.cut.test)
+            tree.label(left, leaf.cut.left_label)
+            tree.label(right, leaf.cut.right_label)
+            n_leaves += 1
+            if progress is not None:
+                progress(n_leaves)
+            # Where costs are sums over rows, neither gains more than both cost.
+            most = leaf.cut.cost if criterion.ends_without_gain else math.inf
+            wait(_OpenLeaf(min(left, right), most, math.inf, leaf.sums, children=(left, right)))

@@ -31,14 +31,18 @@ from .limits import Limits
 from .provider import GrowthProblem, MemoryProvider, Provider
 from .recipes import RECIPES, grow_tree
 from .refine_sample import (
+    FEWER_ROWS,
     GROWN_ROWS,
     GROWN_ROWS_A_CLUSTER,
+    ROWS_A_CLUSTER,
     BinnedRows,
     Cuts,
+    DrawnRows,
     SampledRows,
     SearchSample,
     Tests,
     cut_of,
+    distinct_rows,
     draw_more,
     draw_sample,
     encode_sample,
@@ -65,9 +69,11 @@ FURTHER_STARTS = 2
 """See ``Effort``."""
 NEAR = 0.05
 """Of the first starts those are kept that cost at most this share of the reference's cost more than the best."""
-MANY_ROWS, MANY_LEAVES = 80_000, 64
-"""From so many distinct rows or leaves on, a search starts from the given trees alone and moves leaves in the best one:
-all else would take longer than it takes to grow these."""
+MANY_ROWS, MANY_LEAVES, MANY_VALUES = 80_000, 32, 20_000
+"""From so many distinct rows or leaves on, or columns times leaves squared, a search starts from the given trees alone
+and moves leaves in the best one: all else would take longer than it takes to grow these."""
+MOST_WORK = 128_000_000
+"""Numbers that are added up before leaves of a tree are moved no more: a tenth of a second. More effort goes on."""
 FEW_ROWS, FURTHER_VALUES, ROWS_AS_BINS, MOST_FURTHER = 10_000, 42_000_000, 2_000, 6
 """Up to so many distinct rows a search goes on further (see ``Effort``), at most so often, the oftener the fewer rows,
 columns and leaves there are: rows, with so many more for the sums by bin, times columns times leaves squared are this
@@ -217,14 +223,16 @@ class SearchCheaper:
         table, metric, n_leaves, n_jobs = self.table, self.metric, self.n_leaves, self.n_jobs
         max_size = self.max_size
         n_sampled, n_polished = sample_sizes(n_leaves, max(table.matrix.n_cols, metric.n_cols))
-        hashes = core.row_hashes(table.matrix, n_jobs)
+        drawn = distinct_rows(core.row_hashes(table.matrix, n_jobs), n_polished)
         both = [(tests_of(grown.tree, table.searched), grown.n_empty) for grown in starts]
         known = [(tests, n_empty) for tests, n_empty in both if tests is not None]
         given = [tests for tests, _ in known]
-        rows = draw_sample(table, metric, hashes, self.centers, self.coordinates, given, n_sampled, self.limits)
+        n_rows = len(drawn.first) / drawn.share
+        n_sampled = n_sampled if n_rows <= MANY_ROWS else max(FEWER_ROWS, ROWS_A_CLUSTER * n_leaves)
+        sampled = drawn.begin(n_sampled)
+        rows = draw_sample(table, metric, sampled, self.centers, self.coordinates, given, self.limits)
         trees = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in given]
-        is_large = len(rows.weights) > MANY_ROWS * rows.share or n_leaves > MANY_LEAVES
-        effort = replace(self.effort, n_starts=0, n_swapped=1) if is_large else self._go_further(rows)
+        effort = self._in_time(n_rows, rows.values.shape[1])
         n_runs, n_further = max(0, effort.n_starts - len(starts)), FURTHER_STARTS * effort.n_further
         n_grown = n_sampled if rows.share > 0.5 else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
         grown_rows = rows.first(n_grown)
@@ -243,8 +251,9 @@ class SearchCheaper:
         cuts = [tree for level in levels for tree in level if tree is not None]
         least = room(self.limits, sample.weight)
         search = partial(
-            _search, sample, n_leaves=n_leaves, effort=effort, least=least, n_jobs=n_jobs, progress=self.progress
-        )
+            _search, sample, n_leaves=n_leaves, effort=effort, goes_on=self.effort.n_further > 0, least=least,
+            n_jobs=n_jobs, progress=self.progress,
+        )  # fmt: skip
         paths, bound = search(levels, _everywhere(self.size_penalty)), _everywhere(0.0)
         if max_size is not None:
             for price in (price for price in SIZE_PRICES if price > self.size_penalty):
@@ -254,14 +263,14 @@ class SearchCheaper:
                 paths += search([near], (2 * (BOUNDED_PRICE,), max_size))
                 bound = 2 * (POLISHED_PRICE,), max_size
 
-        more_rows = draw_more(table, metric, hashes, rows, n_polished)
+        more_rows = draw_more(table, metric, drawn, rows)
         found = [(_polish(*more_rows, sample, path[-1][2], bound, n_jobs), path) for path in _different(paths)]
         if self.objective is not KMEANS:
             # The search went by squared distances: from what it found, and from its starts, on by what counts.
             tests = [polished for polished, _ in found]
             tests += [each for each, n_empty in known if not n_empty]
             whole = [each for each in tests if np.count_nonzero(each[0] < 0) == n_leaves]
-            found += [(each, []) for each, _ in self._descend(whole, [None] * len(whole), hashes)] if whole else []
+            found += [(each, []) for each, _ in self._descend(whole, [None] * len(whole), drawn)] if whole else []
         tests = [(grown.tree.feature, grown.tree.threshold, grown.tree.children_right) for grown in starts]
         ways: list[tuple[Path, Callable[[], GrownTree]]] = [([], partial(self._name_leaves, grown)) for grown in starts]
         for (column, thresholds, right), path in found:
@@ -289,13 +298,15 @@ class SearchCheaper:
         inseparable = max((start.inseparable for start in starts), key=len) if short else []
         return replace(taken.grown, inseparable=inseparable), record, judged
 
-    def _go_further(self, rows: SampledRows) -> Effort:
-        """The effort, and what there is time for beyond where the table is small."""
-        n_rows = len(rows.weights) / rows.share
-        if self.effort.n_swapped < Effort.n_swapped or n_rows > FEW_ROWS:
-            return self.effort
-        n_values = (n_rows + ROWS_AS_BINS) * rows.values.shape[1] * self.n_leaves**2
-        return replace(self.effort, n_further=self.effort.n_further + min(int(FURTHER_VALUES / n_values), MOST_FURTHER))
+    def _in_time(self, n_rows: float, n_columns: int) -> Effort:
+        """The effort, or what there is time for: less where trees take long, more where the table is small."""
+        effort, n_values = self.effort, n_columns * self.n_leaves**2
+        if n_rows > MANY_ROWS or self.n_leaves > MANY_LEAVES or n_values > MANY_VALUES:
+            return replace(effort, n_starts=0, n_kept=2, n_swapped=1)
+        if effort.n_swapped < Effort.n_swapped or n_rows > FEW_ROWS:
+            return effort
+        n_further = min(int(FURTHER_VALUES / ((n_rows + ROWS_AS_BINS) * n_values)), MOST_FURTHER)
+        return replace(effort, n_further=effort.n_further + n_further)
 
     def cheaper_clusters(self, starts: Sequence[GrownTree]) -> list[GrownTree]:
         """What a search makes of trees whose clusters may have several leaves; columns are those of the table.
@@ -307,19 +318,19 @@ class SearchCheaper:
             return []
         given = [(start.tree.feature, start.tree.threshold, start.tree.children_right) for start in starts]
         clusters = [start.tree.cluster for start in starts]
-        found = self._descend(given, clusters, core.row_hashes(self.table.matrix, self.n_jobs))
+        n_rows = sample_sizes(self.n_leaves, max(self.table.matrix.n_cols, self.metric.n_cols))[1]
+        drawn = distinct_rows(core.row_hashes(self.table.matrix, self.n_jobs), n_rows)
+        found = self._descend(given, clusters, drawn)
         replayed = [self._replay(*each) for each in found]
         trees = [tree.finish() for tree in replayed if all(tree.provider.size(leaf) for leaf in tree.leaves())]
         return [each for each in trees if self.limits is None or self._allows(each)]
 
     def _descend(
-        self, trees: Sequence[Tests], clusters: Sequence[Int32 | None], hashes: npt.NDArray[np.uint64]
+        self, trees: Sequence[Tests], clusters: Sequence[Int32 | None], drawn: DrawnRows
     ) -> list[tuple[Tests, Int32]]:
         """See ``descend``; tests are of the table's columns."""
-        table, metric = self.table, self.metric
-        n_rows = sample_sizes(self.n_leaves, max(table.matrix.n_cols, metric.n_cols))[1]
-        rows = draw_sample(table, metric, hashes, self.centers, self.coordinates, trees, n_rows, self.limits)
-        placed = [place_tests(tests, rows.columns, table.matrix.n_cols) for tests in trees]
+        rows = draw_sample(self.table, self.metric, drawn, self.centers, self.coordinates, trees, self.limits)
+        placed = [place_tests(tests, rows.columns, self.table.matrix.n_cols) for tests in trees]
         least = room(self.limits, float(rows.weights.sum()))
         columns = np.append(rows.columns, -1).astype(np.int32)
         return [
@@ -403,6 +414,7 @@ def _search(
     *,
     n_leaves: int,
     effort: Effort,
+    goes_on: bool,
     least: tuple[float, int],
     n_jobs: int,
     progress: Callable[[float], None] | None,
@@ -419,7 +431,9 @@ def _search(
         *_in_units(size_price, sample, sample.weight),
     )
 
-    def run(trees: Sequence[Cuts], *, swaps: bool, work: int = 0) -> tuple[int, list[Path]]:
+    def run(
+        trees: Sequence[Cuts], *, swaps: bool, work: int = 0, most_work: int = 2**62
+    ) -> tuple[list[int], list[Path]]:
         found = search.run(
             list(trees),
             n_leaves=n_leaves,
@@ -431,8 +445,9 @@ def _search(
             seed=0,
             n_jobs=n_jobs,
             progress=None if progress is None else lambda value: progress(sample.cost_of(value) / sample.cost),
+            most_work=most_work,
         )
-        return sum(done for done, _ in found), [path for _, path in found]
+        return [done for done, _ in found], [path for _, path in found]
 
     # Starts that cost much end as trees that cost much.
     kept, waiting = list[list[Cuts]](), list[tuple[float, Cuts]]()
@@ -453,11 +468,17 @@ def _search(
             is_new = all(abs(step[1] - other[1]) > sample.least_gain * unit for other in swapped)
             if is_new and len(swapped) < effort.n_swapped + i:
                 swapped.append(step)
-    further, paths = run([cuts for _, _, cuts in swapped], swaps=True)
+    most_work = MOST_WORK // sample.payload.shape[1]
+    further, paths = run([cuts for _, _, cuts in swapped], swaps=True, most_work=most_work)
+    if goes_on:
+        stopped = [path for path, each in zip(paths, further, strict=True) if each >= most_work]
+        longer, ends_of = run([path[-1][2] for path in stopped], swaps=True)
+        further += longer
+        paths += [path + more for path, more in zip(stopped, ends_of, strict=True)]
     found = {path[-1][1]: path for path in reversed(paths) if path}  # of paths to the same value the first
     paths = [found[value] for value in sorted(found, reverse=True)]
     if effort.repeated > 0.0 and paths:
-        work = int(effort.repeated * max(done + further, LEAST_WORK))
+        work = int(effort.repeated * max(sum(done) + sum(further), LEAST_WORK))
         ((longest,),) = run([paths[-1][-1][2]], swaps=True, work=work)[1:]
         paths += [longest[: n + 1] for n in range(1, len(longest))]
     return paths

@@ -52,7 +52,7 @@ def refine_agreement(
     k, starts = len(coordinates), starts[:N_STARTS]
     width = 4 * -(-(k + 1) // 4)
     hashes = core.row_hashes(table.matrix, n_jobs)
-    first, group, drawn = distinct_rows(hashes, max(SEARCHED_ROWS, 150 * n_leaves))
+    first, group, drawn, _ = distinct_rows(hashes, max(SEARCHED_ROWS, 150 * n_leaves))
     columns = searched_columns(coordinates, np.concatenate([grown.tree.feature for grown in starts]))
     if limits is not None and limits.columns is not None:
         columns = columns[limits.columns[columns] > 0]

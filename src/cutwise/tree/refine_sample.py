@@ -25,12 +25,14 @@ Cuts = tuple[Int32, Int32, Int32]
 Tests = tuple[Int32, Float64, Int32]
 """The same with thresholds in place of bins. Both number the columns that are searched."""
 
-SAMPLED_ROWS = 4_000
+SAMPLED_ROWS, FEWER_ROWS = 4_000, 2_500
+"""Rows that a search looks at, at least, and of large tables, whose time is in all rows."""
 ROWS_A_CLUSTER = 150
 GROWN_ROWS, GROWN_ROWS_A_CLUSTER = 2_000, 80
 POLISHED_ROWS, POLISHED_VALUES = 24_000, 2**22
 """Most rows and values by which the thresholds of a searched tree are chosen in the end."""
-MOST_BINS = 96
+MOST_BINS, FEWEST_BINS, TABLE_BYTES = 96, 16, 2**23
+"""Bins of a column: fewer where the sums by leaf and bin of one tree would take more; a search holds some trees."""
 MOST_COLUMNS = 256
 FEW_COLUMNS, MANY_CLUSTERS = 32, 16
 DIRECTIONS_OF_FEW_COLUMNS, FEW_DIRECTIONS, MORE_DIRECTIONS = 11, 7, 15
@@ -159,46 +161,42 @@ def _finite(values: Float64) -> Float64:
 def draw_sample(
     table: EncodedTable,
     metric: core.Matrix,
-    hashes: npt.NDArray[np.uint64],
+    drawn: DrawnRows,
     centers: Float64,
     coordinates: Float64,
     trees: Sequence[Tests],
-    n_wanted: int,
     limits: Limits | None = None,
 ) -> SampledRows:
-    """Draw so many distinct rows, where there are: the same ones in any order, and for weights as for repeated rows.
+    """What a search looks at of rows that were drawn.
 
-    ``metric``: its rows where distances are measured. ``hashes`` (m,): of its rows. ``centers``, ``coordinates`` (k,
-    n_columns) float64: the reference clusters there, and in the columns that are cut. ``trees``: columns that they cut
-    are searched. ``limits``: columns that may not be cut are not searched.
+    ``metric``: the table's rows where distances are measured. ``centers``, ``coordinates`` (k, n_columns) float64: the
+    reference clusters there, and in the columns that are cut. ``trees``: columns that they cut are searched.
+    ``limits``: columns that may not be cut are not searched.
     """
-    first, group, drawn = distinct_rows(hashes, n_wanted)
     columns = searched_columns(coordinates, np.concatenate([np.empty(0, np.int32), *(t[0] for t in trees)]))
     is_same = metric is table.matrix
     metric_columns = columns if is_same else searched_columns(centers, np.empty(0, dtype=np.int32))
     if limits is not None and limits.columns is not None:
         is_same, columns = False, columns[limits.columns[columns] > 0]
-    values = _finite(core.gather_rows(table.matrix, first, columns))
-    in_metric = values if is_same else core.gather_rows(metric, first, metric_columns)
+    values = _finite(core.gather_rows(table.matrix, drawn.first, columns))
+    in_metric = values if is_same else core.gather_rows(metric, drawn.first, metric_columns)
     return SampledRows(
         columns=columns,
         metric_columns=metric_columns,
         values=values,
         coordinates=in_metric,
-        weights=_weights(table, group, drawn),
-        share=1.0 if len(drawn) == table.n_rows else float(hashes[drawn].max()) / 2.0**64,
+        weights=_weights(table, drawn),
+        share=drawn.share,
         metric=core.as_matrix(in_metric),
     )
 
 
 def draw_more(
-    table: EncodedTable, metric: core.Matrix, hashes: npt.NDArray[np.uint64], sampled: SampledRows, n_wanted: int
+    table: EncodedTable, metric: core.Matrix, drawn: DrawnRows, sampled: SampledRows
 ) -> tuple[core.Matrix, core.Matrix, Int64 | None]:
-    """So many distinct rows in the same way, where there are more: in the same columns, in the metric, and weights."""
-    rows, weights = None, table.weights
-    if table.n_rows > n_wanted:
-        rows, group, drawn = distinct_rows(hashes, n_wanted)
-        weights = _weights(table, group, drawn)
+    """More rows than the sampled ones: in the same columns, in the metric, and weights."""
+    is_whole = len(drawn.rows) == table.n_rows
+    rows, weights = (None, table.weights) if is_whole else (drawn.first, _weights(table, drawn))
     matrix = _part(table.matrix, rows, sampled.columns)
     is_same = metric is table.matrix and sampled.coordinates is sampled.values
     return matrix, matrix if is_same else _part(metric, rows, sampled.metric_columns), weights
@@ -211,14 +209,31 @@ def _part(matrix: core.Matrix, rows: Int64 | None, columns: Int64) -> core.Matri
     return core.as_matrix(core.gather_rows(matrix, np.arange(matrix.n_rows) if rows is None else rows, columns))
 
 
-def distinct_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> tuple[Int64, Int64, Int64]:
-    """The rows of so many of the smallest different hashes: all rows that are equal, or none of them.
+class DrawnRows(NamedTuple):
+    """Rows of a table: of those that are equal, all or none. The same ones in any order, and for weights as for copies.
 
-    The first row of each; of every row that is drawn, which of these it is, and itself.
+    ``first``: one row of each kind. ``group``, ``rows``: of every row that is drawn which of these it is, in their
+    order, and itself. ``share``: of the kinds of rows that there are, about; 1 for all.
     """
+
+    first: Int64
+    group: Int64
+    rows: Int64
+    share: float
+
+    def begin(self, n: int) -> DrawnRows:
+        """The first kinds of rows, so many where there are; they stand for as large a share."""
+        if n >= len(self.first):
+            return self
+        n_rows = int(np.searchsorted(self.group, n))
+        return DrawnRows(self.first[:n], self.group[:n_rows], self.rows[:n_rows], self.share * n / len(self.first))
+
+
+def distinct_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> DrawnRows:
+    """The rows of so many of the smallest different hashes, where there are."""
     n_seen = n_wanted
     while True:
-        n_seen = min(2 * n_seen, len(hashes))
+        n_seen = min(n_seen, len(hashes))
         near = np.arange(len(hashes))
         if n_seen < len(hashes):
             near = np.flatnonzero(hashes <= np.partition(hashes, n_seen - 1)[n_seen - 1])
@@ -226,8 +241,10 @@ def distinct_rows(hashes: npt.NDArray[np.uint64], n_wanted: int) -> tuple[Int64,
         is_first = np.append(True, np.diff(hashes[near]) != 0)
         group = np.cumsum(is_first) - 1
         if n_seen == len(hashes) or group[-1] + 1 >= n_wanted:
-            is_drawn = group < n_wanted
-            return near[is_first][:n_wanted], group[is_drawn], near[is_drawn]
+            rows = near[group < n_wanted]
+            share = 1.0 if len(rows) == len(hashes) else float(hashes[rows[-1]]) / 2.0**64
+            return DrawnRows(near[is_first][:n_wanted], group[: len(rows)], rows, share)
+        n_seen *= 2  # some are equal
 
 
 def room(limits: Limits | None, weight: float) -> tuple[float, int]:
@@ -237,10 +254,10 @@ def room(limits: Limits | None, weight: float) -> tuple[float, int]:
     return limits.least * weight / limits.total, NO_DEPTH if limits.max_depth is None else limits.max_depth
 
 
-def _weights(table: EncodedTable, group: Int64, drawn: Int64) -> Int64:
-    """What all rows of each group weigh together; below 2**53, so float64 adds up exactly."""
-    own = None if table.weights is None else table.weights[drawn].astype(np.float64)
-    return np.bincount(group, weights=own).astype(np.int64)
+def _weights(table: EncodedTable, drawn: DrawnRows) -> Int64:
+    """What all rows of each kind weigh together; below 2**53, so float64 adds up exactly."""
+    own = None if table.weights is None else table.weights[drawn.rows].astype(np.float64)
+    return np.bincount(drawn.group, weights=own).astype(np.int64)
 
 
 def searched_columns(centers: Float64, needed: Int32) -> Int64:
@@ -364,7 +381,10 @@ def encode_sample(
     grid = choose_grid(origin, farthest, cost / int(rows.weights.sum()), total_weight)
     from_origin = np.clip(from_origin, -grid.reach, grid.reach)
     directions = _directions(from_origin, rows, origin, runs)
-    bins, starts = bin_rows(rows.values, rows.weights.astype(np.float64), trees, MOST_BINS, n_jobs)
+    width = 4 * -(-(1 + (len(rows.metric_columns) if directions is None else len(directions))) // 4)
+    n_bins = TABLE_BYTES // (8 * width * rows.values.shape[1] * len(centers))
+    n_bins = min(max(n_bins, FEWEST_BINS), MOST_BINS)
+    bins, starts = bin_rows(rows.values, rows.weights.astype(np.float64), trees, n_bins, n_jobs)
     sample = SearchSample(
         rows=rows,
         bins=bins,
