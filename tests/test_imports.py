@@ -160,6 +160,22 @@ def test_the_check_recognizes_each_way_to_write_an_import(tmp_path, monkeypatch)
     assert found == {**dict.fromkeys([1, 2, 3, 4, 5, 7], "estimators"), 8: "__init__", 9: "readouts"}
 
 
+def names_by_source(pattern: str) -> dict[str, set[str]]:
+    """Constants and classes that stand outside of others, each with the sources of the core that define one."""
+    found: dict[str, set[str]] = {}
+    for source in sorted((PACKAGE / "core").rglob(pattern)):
+        text = source.read_text(encoding="utf-8")
+        for name in re.findall(r"^(?:constexpr [\w:]+|struct|class) (\w+)(?= = | \{| : )", text, re.MULTILINE):
+            found.setdefault(name, set()).add(source.name)
+    return found
+
+
+def test_sources_of_the_core_can_be_compiled_together():  # as they are for the sanitizers and for other systems
+    names = names_by_source("*.cpp")
+    assert len(names) > 80
+    assert not {name: sources for name, sources in names.items() if len(sources) > 1}
+
+
 HEAVY = {
     "pandas",
     "polars",

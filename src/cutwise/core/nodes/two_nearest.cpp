@@ -17,7 +17,7 @@
 namespace cutwise {
 namespace {
 
-constexpr int64_t kRowsAtOnce = 1 << 18;  // changed rows that are listed together: a list of all would cost memory
+constexpr int64_t kChangedAtOnce = 1 << 18;  // changed rows that are listed together: a list of all would cost memory
 constexpr int64_t kRowsOfPiece = 1 << 14;
 
 // Costs of the rows that are part of every cost of theirs, as narrow as they come.
@@ -128,9 +128,9 @@ struct Reassignment {
   template <class Wanted, class Work>
   void in_lists(Wanted &&wanted, Work &&work) const {
     std::vector<int32_t> list;
-    for (int64_t begin = 0; begin < n; begin += kRowsAtOnce) {
+    for (int64_t begin = 0; begin < n; begin += kChangedAtOnce) {
       list.clear();
-      for (int64_t i = begin; i < std::min(n, begin + kRowsAtOnce); ++i)
+      for (int64_t i = begin; i < std::min(n, begin + kChangedAtOnce); ++i)
         if (wanted(states[rows[i]])) list.push_back(rows[i]);
       if (!list.empty()) work(list);
     }
