@@ -29,6 +29,6 @@ if [ $# -eq 0 ]; then
   # Forked children are left to the other run: AddressSanitizer's allocator may be locked by another thread while a process
   # forks, and the child then waits for it for ever.
   # What drives the core: its kernels directly, and by whole fits of every estimator.
-  set -- tests/core tests/contract/test_invariances.py -n auto -m "not slow" -k "not fork"
+  set -- tests/core tests/contract/test_invariances.py -n auto --dist worksteal -m "not slow" -k "not fork"
 fi
 exec "$python" -m pytest "$@"

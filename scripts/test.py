@@ -18,7 +18,8 @@ def main():
     install(programs, "pip>=25.1")  # the first to know dependency groups
     install(programs, os.environ.get("CUTWISE_WHEEL", ".") + "[all]", "--group", "test")
     install_what_there_is(programs, group("interop"))
-    arguments = sys.argv[1:] or ["-n", "auto", "-m", "not slow"]
+    # Neighbors go to one worker, so that what a file shares is made once.
+    arguments = sys.argv[1:] or ["-n", "auto", "--dist", "worksteal", "-m", "not slow"]
     say("running pytest " + " ".join(arguments))
     # One thread per worker: numpy's and scikit-learn's own pools would only fight the other workers for the cores.
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

@@ -18,7 +18,7 @@ export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # nor threads matter), what a browser makes of the report's pages, and the pages, which show what current versions print.
 if [ $# -eq 0 ]; then
   set -- tests/table tests/readouts tests/estimators tests/contract tests/baselines tests/plot tests/report tests/cli \
-    tests/test_package.py tests/reference/test_{fitted,given,kernels}.py -n auto -m "not slow"
+    tests/test_package.py tests/reference/test_{fitted,given,kernels}.py -n auto --dist worksteal -m "not slow"
   for left_out in contract/test_{determinism,hard_input,invariances,new_rows,weights,cluster_explainer} \
     estimators/test_{search,optimal,tuning,scales,curve} baselines/test_{cltree,cubt} report/test_in_a_browser; do
     set -- "$@" --ignore "tests/$left_out.py"

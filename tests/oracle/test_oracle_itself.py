@@ -94,6 +94,7 @@ def test_thresholds_in_gaps_of_hundreds_of_floats_equal_enumeration():
         assert choose_by_digits(a, b) == choose_among(floats, middle), (a, b)
 
 
+@pytest.mark.slow
 def test_thresholds_between_decimals_equal_enumeration_of_decimals():
     rng = np.random.default_rng(1)
     for _ in range(30):
@@ -106,6 +107,7 @@ def test_thresholds_between_decimals_equal_enumeration_of_decimals():
         assert choose_threshold(a, b, False) == expected / 20000, (a, b)
 
 
+@pytest.mark.slow
 def test_integer_thresholds_equal_enumeration_of_integers():
     rng = np.random.default_rng(2)
     for _ in range(100):
