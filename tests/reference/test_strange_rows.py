@@ -113,6 +113,26 @@ def test_a_clusterer_of_other_rows_of_another_scale_is_refused(make, iris):
     assert ExplainableKMeans(3, reference=model, preprocessor=StandardScaler()).fit(iris).cost_ratio_ < 1.5
 
 
+@pytest.mark.parametrize("objective", [KMEANS, KMEDIANS], ids=lambda objective: objective.name)
+def test_a_sample_of_another_scale_is_refused_where_a_scaler_moves_rows_far(objective):
+    """Centers of scaled columns lie in the middle of wide ones: all clusters have rows, and explain nothing."""
+    errors = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = (rng.normal(0, 2, (4, 5))[rng.integers(0, 4, 400)] + rng.normal(size=(400, 5))) * [1, 10, 100, 1, 1000]
+        weights = rng.integers(0, 3, 400) * 0.5
+        own = fitted(WITH_LABELS["KMeans"], X[::4], 4, seed)
+        assert from_estimator(own, read_table(X), 4, objective=objective, sample_weight=weights).cost > 0
+        scaled = fitted(WITH_LABELS["KMeans"], StandardScaler().fit_transform(X)[::4], 4, seed)
+        assert len(set(scaled.predict(X))) > 1
+        try:
+            from_estimator(scaled, read_table(X), 4, objective=objective, sample_weight=weights)
+        except InvalidInputError as error:
+            errors.append(str(error))
+    assert len(errors) >= 19
+    assert all("its centers cost" in error for error in errors)
+
+
 @pytest.fixture
 def iris():
     from sklearn.datasets import load_iris

@@ -29,6 +29,7 @@ from cutwise.exceptions import (
     InvalidInputError,
     NotFiniteError,
     NotNumericError,
+    listed,
 )
 from cutwise.passes.rows import BatchedRows, Copies
 from cutwise.passes.sources import as_lazy
@@ -187,7 +188,7 @@ def report(
     notes: list[str] = []
     labeled = model._labeled()
     X, y, described = _described(model, X, y, fit, labeled, notes)
-    found = _curve(model, X, y, described, notes, fit) if curve else None
+    found = _curve(model, X, y, described, notes, fit) if curve and not notes else None
     if reproduce is None:
         reproduce = f"{_code(model)}.fit({'X' if y is None else 'X, y'})"
     own, cost_words = words_of(model)
@@ -239,10 +240,14 @@ def _described(
         X, fit["sample_weight"] = pop_column(X, fit["sample_weight"], "sample_weight")
     try:
         rows = model._read(X)
-    except (ColumnMismatchError, NotFiniteError, NotNumericError) as error:
+    except (ColumnMismatchError, NotFiniteError, NotNumericError):
         rows = model._read_tested(X)
         if rows.unread:
-            notes.append(f"Only the columns that the tree asks about are described. {' '.join(str(error).split())}")
+            lacking = listed([rows.names[column] for column in sorted(rows.unread)])
+            notes.append(
+                "Only the columns that the tree asks about are described, without a curve of cost against leaves: "
+                f"of {lacking} these rows have no values, or others than at fit."
+            )
     if rows.n_rows == 0:
         raise InvalidInputError("X has no rows, so there is nothing to report on. Give at least one row.")
     return X, y, DescribedRows.of(labeled, rows)
