@@ -4,6 +4,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
@@ -225,3 +226,9 @@ class TestOfAModel:
         model = ExplainableKMeans(1).fit(iris)
         assert model.smallest_changes(iris[:1]) == [{}]
         assert model.explain(iris[:1], changes=True) == ["cluster 0 because every row is; there is no other cluster"]
+
+
+def test_a_change_to_the_only_value_there_says_the_value():
+    model = ExplainableKMeans(2, random_state=0).fit(pd.DataFrame({"children": [0] * 8 + [1] * 8}))
+    (changes,) = model.smallest_changes(pd.DataFrame({"children": [1]}))
+    assert [str(change) for change in changes.values()] == ["children from 1 to 0"]

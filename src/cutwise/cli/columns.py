@@ -262,7 +262,7 @@ def cut_features(task: Task, source: Source, limits: LimitOptions) -> dict[str, 
     found = [name for name in task.columns if (not only or name in only) and name not in never]
     if found:
         return {"cut_features": found}
-    raise InvalidInputError("--cut-only and --never leave no column to ask about. Leave one of them out.")
+    raise InvalidInputError("No column is left to ask about. Name others with --cut-only, or fewer with --never.")
 
 
 def _drop_option(columns: Sequence[str]) -> str:

@@ -52,8 +52,8 @@ of_tree = partial(typer.Option, rich_help_panel="Clusters and tree")
 of_output = partial(typer.Option, rich_help_panel="Output")
 
 FILE_HELP = (
-    "CSV, TSV or Parquet file, packed (gzip, bzip2, xz) or not; - for standard input. Several of the same columns are "
-    "one table: a folder, or a pattern in quotes, such as 'part-*.parquet'."
+    "CSV, TSV or Parquet file, packed (gzip, bzip2, xz, zip) or not; - for standard input. Several of the same columns "
+    "are one table: a folder, or a pattern in quotes, such as 'part-*.parquet'."
 )
 SEVERAL = "names separated by commas; may be repeated."
 

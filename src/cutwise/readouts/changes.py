@@ -66,6 +66,9 @@ class Change(Titled):
         move = f"{quoted(self.column)} from {value_text(self.kind, self.value)} to "
         if self.kind.name not in ("number", "integer"):
             return move + value_text(self.kind, self.target)
+        only = Condition(self.feature, self.column, self.lower, self.upper, kind=self.kind).only_value
+        if only is not None:
+            return move + number(only)
         if not self.target <= self.value and self.lower > -math.inf:
             bound = f"above {number(self.lower)}"
             return move + bound + ("" if self.upper == math.inf else f" (at most {number(self.upper)})")
