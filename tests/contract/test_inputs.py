@@ -104,6 +104,7 @@ def test_truth_values_beside_complete_numbers_are_called_true_and_false_whatever
             "member is false",
         ]
         assert '"member" = TRUE' in export_sql(model, "duckdb")  # 1 is no truth value to databases
+        assert "-- Columns of yes and no hold true and false" in export_sql(model, "sqlite")
 
 
 @pytest.mark.parametrize(

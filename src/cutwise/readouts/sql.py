@@ -111,8 +111,7 @@ def tree_sql(
         _check_free(column, labeled.names, form)
     statement = writer.statement(case, form, source, column, target)
     known_as = labeled.cluster_names if values == "labels" else {}
-    placed = [labeled.columns.kinds[feature].places_missing for feature in labeled.tested]
-    comments = _comments(dialect, nulls, form, column, known_as, placed, bool(labeled.closed))
+    comments = _comments(labeled, dialect, nulls, form, column, known_as)
     return "\n".join([*comments, writer.text(statement)])
 
 
@@ -425,26 +424,20 @@ def _check_nulls(nulls: Any, labels: Sequence[Any]) -> None:
 
 
 def _comments(
-    dialect: str,
-    nulls: Any,
-    form: str,
-    column: str,
-    known_as: Mapping[Any, str],
-    placed: Sequence[bool],
-    refuses_unknown: bool,
+    labeled: LabeledTree, dialect: str, nulls: Any, form: str, column: str, known_as: Mapping[Any, str]
 ) -> list[str]:
-    """What a reader of the SQL has to know. Without semicolons and quotes: simple-minded drivers look for them.
-
-    ``placed``: of every tested column, whether the rules place rows without a value in it. ``refuses_unknown``: whether
-    they place no rows with levels that fit never saw.
-    """
+    """What a reader of the SQL has to know. Without semicolons and quotes: simple-minded drivers look for them."""
+    kinds = [labeled.columns.kinds[feature] for feature in labeled.tested]
+    placed = [kind.places_missing for kind in kinds]
     missing = "NULL or text that is no number" if dialect == "sqlite" else "NULL or NaN"
     where = "a tested column that had no gaps at fit" if any(placed) else "a tested column"
     lines = ["Clusters by cutwise, for every row the one that predict gives. Comparisons are in double precision."]
     given = "NULL" if nulls is None else quoted(nulls)
     if not placed or not all(placed):
         lines.append(f"A row with {missing} in {where} gets {given}.")
-    if refuses_unknown:
+    if any(kind.name == "bool" for kind in kinds):
+        lines.append("Columns of yes and no hold true and false, or 1 and 0 where the engine has no others, not text.")
+    if labeled.closed:
         lines.append(f"A row with a level that was never seen at fit gets {given}.")
     if form == "update":
         lines.append(f"The column {quoted(column)} has to be there already.")
