@@ -13,6 +13,7 @@ from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans
 from cutwise.baselines import CART, KDTree
 from cutwise.exceptions import InvalidInputError
 from cutwise.tree.recipes import grow_tree
+from cutwise.tree.refine import SearchCheaper
 
 X = load_wine().data
 
@@ -53,6 +54,18 @@ def test_weights_are_those_of_the_fit():
     model = ExplainableKMeans(3, n_init=2, random_state=0)
     curve = cost_curve(model, X, max_leaves=6, sample_weight=weights)
     assert_same(curve, lambda size: clone(model).set_params(max_leaves=size).fit(X, sample_weight=weights))
+
+
+def test_a_search_on_many_rows_goes_on_from_the_largest_tree_alone_and_once(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(2_100, 4))
+    model, searched = ExplainableKMeans(3, n_init=1, random_state=0), []
+    search = SearchCheaper.cheaper_clusters
+    monkeypatch.setattr(
+        SearchCheaper, "cheaper_clusters", lambda self, starts: (searched.append(starts), search(self, starts))[1]
+    )
+    curve = cost_curve(model, rows, max_leaves=8)
+    assert [{start.tree.n_leaves for start in starts} for starts in searched] == [{8}]
+    assert curve.model(8).tree_.equals(clone(model).set_params(max_leaves=8).fit(rows).tree_)
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "imm", "exkmc", "expand", "cart"])

@@ -188,8 +188,9 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     has a few points: the sizes of one leaf a cluster, of the fitted model, of ``max_leaves``, and for
     ``ClusterExplainer``, whose trees come from one growth, one between them.
 
-    With ``algorithm="search"`` a search goes on from the grown trees of a few sizes only: of the fitted model, of
-    ``max_leaves``, and some below. There a fit gives the tree of the curve; at other sizes it may give a cheaper one.
+    With ``algorithm="search"`` a search goes on from the grown trees of few sizes only: of the fitted model, of
+    ``max_leaves``, and with up to 2,000 rows of some below. There a fit gives the tree of the curve; at other sizes it
+    may give a cheaper one.
 
     References
     ----------
@@ -231,7 +232,8 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     by_size: dict[int, Callable[[], GrownTree]] = {}
     if nested and probe._takes_cheapest:
         lowest = math.inf
-        for cost, size, tree in context.trees_by_size(grown, _N_SEARCHED, getattr(model, "n_leaves_", None)):
+        n_searched = _N_SEARCHED if context.rows.n_rows <= _FEW_ROWS else 1
+        for cost, size, tree in context.trees_by_size(grown, n_searched, getattr(model, "n_leaves_", None)):
             if cost < lowest:
                 lowest, by_size[size] = cost, tree
 
@@ -262,8 +264,10 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         return _curve_of(points(), most)
 
 
-_N_SEARCHED = 3
-"""Sizes that a search goes on from, beside that of a fitted model: they take about as long as the fit."""
+_N_SEARCHED, _FEW_ROWS = 3, 2_000
+"""Sizes that a search goes on from, beside that of a fitted model, on tables of few rows; on others the largest alone.
+
+Each takes about as long as a fit, but the fit of the curve has searched the largest."""
 
 _MOST_POINTS = 3
 """Sizes that are fitted where a smaller tree is no part of a larger one, but all come from one growth."""

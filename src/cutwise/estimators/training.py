@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -148,8 +148,8 @@ class TrainingRows:
         total, mean, squares = 0.0, np.zeros(len(columns)), np.zeros(len(columns))
         for start in range(0, self.n_rows, _BLOCK):
             block = slice(start, start + _BLOCK)
-            rows = self.table.values[block if self.encoded.row_of is None else self.encoded.row_of[block]]
-            x = as_dense(rows[:, columns]).astype(np.float64)
+            rows = np.arange(self.n_rows)[block] if self.encoded.row_of is None else self.encoded.row_of[block]
+            x = core.gather_rows(self.table.matrix, rows.astype(np.int64), np.asarray(columns, dtype=np.int64))
             w = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[block]
             weight = float(w.sum())
             if weight == 0:
@@ -450,6 +450,7 @@ class FitContext:
     sample_weight: Float64 | None  # (n,), as given
     objective: Objective = KMEANS
     given_costs: Float64 | None = None  # (m, k), of each row by each cluster, in place of the objective's
+    _improved_by_size: dict[int, list[_SizedTree]] = field(default_factory=dict, repr=False)
 
     @property
     def n_clusters(self) -> int:
@@ -606,13 +607,16 @@ class FitContext:
 
     def _improved(self, grown: GrownTree, trees: list[_SizedTree]) -> list[_SizedTree]:
         """What a search makes of trees of one size, where that is more than the number of clusters."""
-        if grown.improve is None or trees[0][1] <= self.n_clusters:
+        size = trees[0][1]
+        if grown.improve is None or size <= self.n_clusters:
             return []
-        size, starts = trees[0][1], [tree[2]() for tree in sorted(trees, key=lambda tree: tree[0])[:_MOST_IMPROVED]]
-        return [
-            (self.of(found).cost_of_each([found.codes])[0], size, partial(truncate_growth, found, size))
-            for found in grown.improve(starts)
-        ]
+        if size not in self._improved_by_size:
+            starts = [tree[2]() for tree in sorted(trees, key=lambda tree: tree[0])[:_MOST_IMPROVED]]
+            self._improved_by_size[size] = [
+                (self.of(found).cost_of_each([found.codes])[0], size, partial(truncate_growth, found, size))
+                for found in grown.improve(starts)
+            ]
+        return self._improved_by_size[size]
 
     def _sizes_of_growths(self, grown: GrownTree) -> list[tuple[GrownTree, list[int]]]:
         """All growths of a fit, and the sizes, decreasing, of their trees."""
