@@ -17,7 +17,7 @@ constexpr int64_t kMinStored = 96, kMaxStored = 4096;  // stored values that the
 // Sums over a node's rows are kept for every bin, and there are as many columns as there are words or genes: a bin must
 // stand for a good many values to be worth its memory and the walk past it. Few values have bins of their own all the same.
 constexpr int64_t kValuesOfBin = 64, kValuesOfExact = 8, kMostExact = 16, kMinBins = 4;
-// Columns are brought together for so many stored values at a time, or a quarter of all.
+// Columns are brought together for so many stored values at a time, or a sixteenth of all.
 constexpr int64_t kFewestOfBlock = 1 << 16, kMostOfBlock = 1 << 20;
 constexpr int64_t kColumnsAtOnce = 64;
 constexpr int64_t kCountedRows = 4096;
@@ -67,7 +67,7 @@ class SparseEncoder {
     out_.indptr.assign(indptr_, indptr_ + n_rows_ + 1);
     out_.slots.resize(indptr_[n_rows_]);
     next_.assign(indptr_, indptr_ + n_rows_);
-    const int64_t most = std::clamp(indptr_[n_rows_] / 4, kFewestOfBlock, kMostOfBlock);
+    const int64_t most = std::clamp(indptr_[n_rows_] / 16, kFewestOfBlock, kMostOfBlock);
     by_column_.reserve(std::min(indptr_[n_rows_], most));
     for (int64_t first = 0, last = 0; first < n_cols_; first = last) {
       for (last = first + 1; last < n_cols_ && begin_[last + 1] - begin_[first] <= most;) ++last;
