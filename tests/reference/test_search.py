@@ -7,7 +7,7 @@ from sklearn.cluster import KMeans
 
 from cutwise.core import as_matrix, distinct_rows, hash_uniforms, principal_axes, project
 from cutwise.reference.objective import KMEANS, KMEDIANS
-from cutwise.reference.search import Stop, draw_rows, find_clustering, find_reference, read_points
+from cutwise.reference.search import Stop, draw_rows, find_clustering, find_reference, largest_first, read_points
 from cutwise.table.intake import read_table
 
 
@@ -289,3 +289,11 @@ def test_the_clusters_of_a_wide_table_cost_no_more_than_kmeans_finds_in_ten_star
     X = wide(seed, n=900)
     best = KMeans(6, n_init=10, random_state=seed).fit(X).inertia_
     assert find_reference(read_table(X), 6, random_state=seed).cost <= 1.01 * best
+
+
+def test_clusters_of_one_weight_are_in_the_order_of_their_centers():
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        weights, centers = rng.integers(1, 4, 6), rng.integers(-2, 2, (6, 3)).astype(float)
+        expected = sorted(range(6), key=lambda j: (-weights[j], centers[j].tolist()))
+        assert largest_first(weights, centers).tolist() == expected

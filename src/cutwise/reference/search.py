@@ -36,7 +36,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, cmp_to_key
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -720,7 +720,12 @@ def largest_first(weights: npt.NDArray[np.int64], centers: Centers) -> npt.NDArr
     """The order of clusters by decreasing weight, then by center, column by column; shape (k,)."""
     order = np.argsort(-weights, kind="stable")
     if (np.diff(weights[order]) == 0).any():
-        order = np.array(sorted(order, key=lambda j: (-weights[j], centers[j].tolist())), dtype=np.intp)
+
+        def compare(i: int, j: int) -> int:
+            one, other = (centers[of, np.argmax(centers[i] != centers[j])] for of in (i, j))
+            return int(weights[j] - weights[i]) or int(one > other) - int(one < other)
+
+        order = np.array(sorted(order.tolist(), key=cmp_to_key(compare)), dtype=np.intp)
     return order
 
 
