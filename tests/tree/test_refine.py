@@ -332,6 +332,14 @@ def test_a_search_that_is_stopped_gives_a_tree_and_more_effort_goes_on_from_ther
     assert stopped.tree.n_leaves == more.tree.n_leaves == 9
 
 
+def test_a_search_goes_on_further_below_a_number_of_rows(monkeypatch):
+    X, n_starts = blobs(1, n=300), []
+    for few in (1, 300, 301):
+        monkeypatch.setattr("cutwise.tree.refine.FEW_ROWS", few)
+        n_starts.append(Fit(X, lloyd(X, 5, 0)).record.n_starts)
+    assert n_starts[0] == n_starts[1] < n_starts[2]
+
+
 def test_the_sums_by_leaf_and_bin_of_wide_tables_are_of_fewer_bins(monkeypatch):
     X = blobs(0, n=300, d=30)
     fits = []

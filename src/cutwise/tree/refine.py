@@ -75,7 +75,7 @@ and moves leaves in the best one: all else would take longer than it takes to gr
 MOST_WORK = 128_000_000
 """Numbers that are added up before leaves of a tree are moved no more: a tenth of a second. More effort goes on."""
 FEW_ROWS, FURTHER_VALUES, ROWS_AS_BINS, MOST_FURTHER = 10_000, 42_000_000, 2_000, 6
-"""Up to so many distinct rows a search goes on further (see ``Effort``), at most so often, the oftener the fewer rows,
+"""Below so many distinct rows a search goes on further (see ``Effort``), at most so often, the oftener the fewer rows,
 columns and leaves there are: rows, with so many more for the sums by bin, times columns times leaves squared are this
 many values in all. That takes a tenth of a second."""
 RUNS_AT_A_TIME, MOST_ITERATIONS, ORDERING_COLUMNS = 4, 12, 8
@@ -303,7 +303,7 @@ class SearchCheaper:
         effort, n_values = self.effort, n_columns * self.n_leaves**2
         if n_rows > MANY_ROWS or self.n_leaves > MANY_LEAVES or n_values > MANY_VALUES:
             return replace(effort, n_starts=0, n_kept=2, n_swapped=1)
-        if effort.n_swapped < Effort.n_swapped or n_rows > FEW_ROWS:
+        if effort.n_swapped < Effort.n_swapped or n_rows >= FEW_ROWS:
             return effort
         n_further = min(int(FURTHER_VALUES / ((n_rows + ROWS_AS_BINS) * n_values)), MOST_FURTHER)
         return replace(effort, n_further=effort.n_further + n_further)
