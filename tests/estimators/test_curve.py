@@ -56,8 +56,8 @@ def test_weights_are_those_of_the_fit():
     assert_same(curve, lambda size: clone(model).set_params(max_leaves=size).fit(X, sample_weight=weights))
 
 
-def test_a_search_on_many_rows_goes_on_from_the_largest_tree_alone_and_once(monkeypatch):
-    rows = np.random.default_rng(0).normal(size=(2_100, 4))
+def test_a_search_on_many_values_goes_on_from_the_largest_tree_alone_and_once(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(1_000, 66))
     model, searched = ExplainableKMeans(3, n_init=1, random_state=0), []
     search = SearchCheaper.cheaper_clusters
     monkeypatch.setattr(

@@ -189,8 +189,8 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     ``ClusterExplainer``, whose trees come from one growth, one between them.
 
     With ``algorithm="search"`` a search goes on from the grown trees of few sizes only: of the fitted model, of
-    ``max_leaves``, and with up to 2,000 rows of some below. There a fit gives the tree of the curve; at other sizes it
-    may give a cheaper one.
+    ``max_leaves``, and on tables of up to 65,536 values of some below. There a fit gives the tree of the curve; at
+    other sizes it may give a cheaper one.
 
     References
     ----------
@@ -232,7 +232,8 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     by_size: dict[int, Callable[[], GrownTree]] = {}
     if nested and probe._takes_cheapest:
         lowest = math.inf
-        n_searched = _N_SEARCHED if context.rows.n_rows <= _FEW_ROWS else 1
+        is_small = context.rows.n_rows * probe.n_features_in_ <= _FEW_VALUES
+        n_searched = _N_SEARCHED if is_small else 1
         for cost, size, tree in context.trees_by_size(grown, n_searched, getattr(model, "n_leaves_", None)):
             if cost < lowest:
                 lowest, by_size[size] = cost, tree
@@ -264,8 +265,8 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         return _curve_of(points(), most)
 
 
-_N_SEARCHED, _FEW_ROWS = 3, 2_000
-"""Sizes that a search goes on from, beside that of a fitted model, on tables of few rows; on others the largest alone.
+_N_SEARCHED, _FEW_VALUES = 3, 2**16
+"""Sizes that a search goes on from, beside that of a fitted model, on small tables; on others the largest alone.
 
 Each takes about as long as a fit, but the fit of the curve has searched the largest."""
 
