@@ -232,7 +232,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     by_size: dict[int, Callable[[], GrownTree]] = {}
     if nested and probe._takes_cheapest:
         lowest = math.inf
-        is_small = context.rows.n_rows * probe.n_features_in_ <= _FEW_VALUES
+        is_small = int(probe.tree_.n_node_samples[0]) * probe.n_features_in_ <= _FEW_VALUES
         n_searched = _N_SEARCHED if is_small else 1
         for cost, size, tree in context.trees_by_size(grown, n_searched, getattr(model, "n_leaves_", None)):
             if cost < lowest:
