@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import warnings
 from dataclasses import replace
 from functools import reduce
 from importlib import import_module
@@ -34,7 +35,13 @@ from cutwise import (
     load_model,
     report,
 )
-from cutwise.exceptions import ChangedDataError, CutwiseError, InfeasibleLimitsError, InvalidInputError
+from cutwise.exceptions import (
+    ChangedDataError,
+    CutwiseError,
+    DominantColumnWarning,
+    InfeasibleLimitsError,
+    InvalidInputError,
+)
 from cutwise.passes import rows as rows_of_fits
 from cutwise.passes import sources
 from cutwise.passes.sources import as_lazy
@@ -224,6 +231,19 @@ def test_a_column_of_labels_is_explained_as_in_memory(frame, algorithm, labels, 
         assert export_json(in_batches) == export_json(in_memory)
         assert in_batches.classes_.tolist() == in_memory.classes_.tolist()
         assert in_batches.agreement_ == in_memory.agreement_
+
+
+def test_a_column_that_holds_nearly_all_of_the_cost_is_said_as_in_memory(frame):
+    far = frame.with_columns(pl.col("b") * 1000)
+    for options in ({}, {"reference": far[:3].to_numpy()}, {"preprocessor": StandardScaler()}):
+        said = []
+        for table in (far, far.lazy(), door_of("workers", far, [range(1500), range(1500, 3000)])):
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                ExplainableKMeans(3, random_state=0, algorithm="imm", **options).fit(table)
+            said.append([str(own.message) for own in found if own.category is DominantColumnWarning])
+        assert said[0] == said[1] == said[2]
+        assert bool(said[0]) == (not options)
 
 
 @pytest.mark.parametrize("door", ["frames", "arrays", "workers"])

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cutwise import Batches, ClusterExplainer, ExplainableKMeans, core
-from cutwise.exceptions import CutwiseError
+from cutwise.exceptions import CutwiseError, MissingDependencyError
+from cutwise.passes.sources import _spark_total
 from cutwise.passes.sums import exact_total
 
 duckdb, dask = pytest.importorskip("duckdb"), pytest.importorskip("dask.dataframe")
@@ -156,3 +157,19 @@ def test_errors_say_what_to_type(call, words):
     model = ExplainableKMeans(4, algorithm="imm", random_state=0).fit(frame)
     with pytest.raises(CutwiseError, match=words):
         list(call(model, frame))
+
+
+def test_workers_of_spark_without_a_package_are_an_error_that_says_what_to_set():
+    class Frame:
+        columns = ("a",)
+
+        def toDF(self, *names):
+            return self
+
+        mapInArrow = repartition = toDF  # noqa: N815
+
+        def collect(self):
+            raise RuntimeError("PythonException: ModuleNotFoundError: No module named 'joblib'")
+
+    with pytest.raises(MissingDependencyError, match=r"without joblib.*PYSPARK_PYTHON"):
+        _spark_total(Frame(), list, merge=None)

@@ -25,6 +25,7 @@ from cutwise.passes.sums import Least, Total, nearer
 from cutwise.reference.fitted import copying_clone
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs
+from cutwise.table.table import Columns
 from cutwise.tree.growing import GrowingTree, GrownTree, tree_size
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.provider import GrowthProblem
@@ -46,6 +47,7 @@ from .training import (
     TrainingRows,
     TreeCosts,
     cost_around_mean,
+    costs_by_column,
     is_clusterer,
     read_centers,
     transform_rows,
@@ -175,6 +177,27 @@ class LazyContext(FitContext):
         labels, _ = grown.rows.by_label
         reference = replace(self.reference, labels=labels)
         return replace(self, rows=SummedRows(self.batches, grown.rows), reference=reference, full_labels=labels)
+
+    @property
+    def columns(self) -> Columns:
+        """See :class:`FitContext`."""
+        assert self.batches is not None
+        return self.batches.columns
+
+    is_sparse = False
+
+    def column_costs(self) -> Float64:
+        """See :class:`FitContext`; of rows that are labeled with their nearest centers."""
+        assert self.batches is not None
+        objective, centers = self.objective, self.reference.centers
+
+        def add(found: Total, rows: Slice) -> None:
+            weights = np.ones(rows.n) if rows.weights is None else rows.weights
+            found.see([costs_by_column(objective, rows.metric.values, rows.labels, centers, weights)])
+
+        recipe = replace(self.batches.recipe, objective=objective, nearest=centers)
+        found: Float64 = self.batches.go_over("costs of columns", Total(), add, recipe=recipe).values[0]
+        return found
 
     def noise_of(self, tree: ThresholdTree, leaf: Int32) -> Int64:
         """See :class:`FitContext`."""
@@ -402,6 +425,8 @@ def fit_lazily(
         with stages.stage("tree"):
             nobody: Any = None
             context = _context(rows, centers, cost)
+            if fitted is None:
+                model._say_dominant_column(context, None, stages)
             search = partial(
                 SearchByPasses, *prepared.sample, centers, nobody, coordinates, nobody,
                 prepared=prepared, n_jobs=check_n_jobs(model.n_jobs),

@@ -34,7 +34,7 @@ from cutwise.reference.objective import (
 from cutwise.reference.search import find_reference
 from cutwise.table.convert import as_dense, bare_matrix
 from cutwise.table.intake import Seed, read_table, take_rows
-from cutwise.table.table import NUMBER, EncodedTable, SearchedColumns, Table, are_plain, encode_table
+from cutwise.table.table import NUMBER, Columns, EncodedTable, SearchedColumns, Table, are_plain, encode_table
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -656,6 +656,28 @@ class FitContext:
         near = costs <= costs.min() + _ROUNDING * (self.reference.cost + costs.max())
         return [size for size, is_near in zip(sizes, near, strict=True) if is_near]
 
+    @property
+    def columns(self) -> Columns:
+        """Of the table."""
+        return self.rows.table.columns
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the table is."""
+        return self.rows.table.is_sparse
+
+    def column_costs(self) -> Float64:
+        """What the rows cost by the reference, by column where distances are measured."""
+        rows, costs = self.rows, np.zeros(self.reference.centers.shape[1])
+        weights = np.ones(rows.n_rows) if rows.sample_weight is None else rows.sample_weight
+        for start in range(0, rows.n_rows, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            values = core.gather_rows(rows.metric.matrix, np.arange(start, min(block.stop, rows.n_rows)))
+            costs += costs_by_column(
+                self.objective, values, self.reference.labels[block], self.reference.centers, weights[block]
+            )
+        return costs
+
     @cached_property
     def one_cluster_cost(self) -> float:
         """What the m rows cost around one center, or by the one given cluster that serves them best."""
@@ -668,21 +690,24 @@ class FitContext:
         return rows.sum(costs) if np.isfinite(costs.max(initial=0.0)) else np.inf
 
 
+def costs_by_column(
+    objective: Objective, values: npt.NDArray[Any], labels: Int32, centers: Float64, weights: npt.NDArray[Any]
+) -> Float64:
+    """What some rows cost by the centers of their labels, by column."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        apart = np.abs(values - centers[labels])
+        found: Float64 = weights @ (apart if objective is KMEDIANS else apart**2)
+    return found
+
+
 def dominant_column(context: FitContext, scaler: TableScaler | None) -> tuple[int, float] | None:
     """Of several dense columns the one that holds nearly all of the reference's cost, and its share of it, if any."""
-    rows, reference = context.rows, context.reference
-    if context.n_clusters < 2 or rows.table.n_columns < 2 or rows.table.is_sparse or reference.cost <= 0:
+    n, reference = len(context.columns.names), context.reference
+    if context.n_clusters < 2 or n < 2 or context.is_sparse or reference.cost <= 0:
         return None
-    source = np.arange(rows.table.n_columns) if scaler is None else scaler.derived(rows.table).source
-    costs = np.zeros(len(source))
-    weights = np.ones(rows.n_rows) if rows.sample_weight is None else rows.sample_weight
-    for start in range(0, rows.n_rows, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = core.gather_rows(rows.metric.matrix, np.arange(start, min(block.stop, rows.n_rows)))
-            apart = np.abs(values - reference.centers[reference.labels[block]])
-            costs += weights[block] @ (apart if context.objective is KMEDIANS else apart**2)
-    of_column = np.bincount(source, costs, rows.table.n_columns)
+    costs = context.column_costs()
+    source = np.arange(n) if scaler is None else scaler.derived(context.rows.table).source
+    of_column = np.bincount(source, costs, n)
     total = float(of_column.sum())
     share = float(of_column.max()) / total if 0 < total < math.inf else 0.0
     return (int(of_column.argmax()), share) if share > _DOMINANT else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
@@ -282,7 +283,16 @@ def _spark_total(X: Any, work: Callable[[Iterable[Any]], T], merge: Callable[[T,
         yield _pickled(reduce(merge, parts))
 
     parts = X.toDF(*map(str, range(len(names)))).mapInArrow(of_part, "state binary")
-    ((total,),) = parts.repartition(1).mapInArrow(of_all, "state binary").collect()
+    try:
+        ((total,),) = parts.repartition(1).mapInArrow(of_all, "state binary").collect()
+    except Exception as error:  # of the engine's own kinds, with what its workers say as text
+        missing = re.search(r"No module named '([\w.]+)'", str(error))
+        if missing is None:
+            raise
+        raise MissingDependencyError(
+            f"Spark's workers run a Python without {missing[1]}. Install cutwise and pyarrow for it, or set "
+            f"PYSPARK_PYTHON to a Python that has them before the session starts; here that is {sys.executable}."
+        ) from error
     found: T = pickle.loads(total)
     return found
 
