@@ -259,11 +259,12 @@ class PassProvider:
         """See :class:`Provider`."""
 
         def add(found: Gathered, rows: Rows, numbers: Int32) -> None:
-            found.append([rows.read(name) for name in ("values", "labels", "weights", "excess")])
+            values = rows.read("values")[:, columns].astype(np.float64)
+            found.append([values, *(rows.read(name) for name in ("labels", "weights", "excess"))])
 
         values, labels, weights, costs = zip(*self._go_over("all rows", Gathered(), add, columns.tolist()), strict=True)
         return AllRows(
-            np.concatenate([own[:, columns] for own in values]).astype(np.float64),
+            np.concatenate(values),
             np.concatenate(labels),
             None if weights[0] is None else np.concatenate(weights),
             np.concatenate(costs),

@@ -446,15 +446,20 @@ class Again:
         self._n += len(table.values)
 
     def read(self, columns: Sequence[int] | None = None) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-        """All batches: number of the first row and values, as wide as ever, of which some columns may be asked for."""
-        d, n = len(self._names), 0
+        """All batches: number of the first row and values, as wide as ever, of which some columns may be asked for.
+
+        The values of one lie where those of the last one did: memory that is new takes longer to get than to fill.
+        """
+        d, n, room = len(self._names), 0, np.empty((0, 0), dtype=self._dtype)
         asked = np.arange(d) if columns is None else np.unique(columns)
         seen = np.zeros(len(asked), dtype=np.uint32)
         for batch in self._opened([self._names[i] for i in asked]):
             of_columns = np.empty((len(asked), len(batch)), dtype=self._dtype)
             for own, column in zip(of_columns, batch.columns, strict=True):
                 own[:] = column.to_numpy(zero_copy_only=False)
-            values = np.empty((len(batch), d), dtype=self._dtype)
+            if len(room) < len(batch):
+                room = np.empty((len(batch), d), dtype=self._dtype)
+            values = room[: len(batch)]
             seen += core.interleave(of_columns, asked, n & _WORD, values)
             if n + len(batch) > self._n:
                 break
