@@ -743,7 +743,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
 
     def _say_dominant_column(self, context: FitContext, scaler: TableScaler | None, stages: Stages) -> None:
         """Say so where one column holds nearly all of the cost; warn where it may be a surprise, unless told not to."""
-        columns = context.columns
+        columns = context.table.columns
         warns = columns.has_names and self.reference is None and self.preprocessor is not None
         found = dominant_column(context, scaler) if warns or self.verbose else None
         if found is not None and warns:

@@ -25,7 +25,7 @@ from cutwise.passes.sums import Least, Total, nearer
 from cutwise.reference.fitted import copying_clone
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs
-from cutwise.table.table import Columns
+from cutwise.table.table import Table
 from cutwise.tree.growing import GrowingTree, GrownTree, tree_size
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.provider import GrowthProblem
@@ -179,12 +179,10 @@ class LazyContext(FitContext):
         return replace(self, rows=SummedRows(self.batches, grown.rows), reference=reference, full_labels=labels)
 
     @property
-    def columns(self) -> Columns:
+    def table(self) -> Table:
         """See :class:`FitContext`."""
         assert self.batches is not None
-        return self.batches.columns
-
-    is_sparse = False
+        return self.batches.example
 
     def column_costs(self) -> Float64:
         """See :class:`FitContext`; of rows that are labeled with their nearest centers."""

@@ -34,7 +34,7 @@ from cutwise.reference.objective import (
 from cutwise.reference.search import find_reference
 from cutwise.table.convert import as_dense, bare_matrix
 from cutwise.table.intake import Seed, read_table, take_rows
-from cutwise.table.table import NUMBER, Columns, EncodedTable, SearchedColumns, Table, are_plain, encode_table
+from cutwise.table.table import NUMBER, EncodedTable, SearchedColumns, Table, are_plain, encode_table
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -657,14 +657,9 @@ class FitContext:
         return [size for size, is_near in zip(sizes, near, strict=True) if is_near]
 
     @property
-    def columns(self) -> Columns:
-        """Of the table."""
-        return self.rows.table.columns
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the table is."""
-        return self.rows.table.is_sparse
+    def table(self) -> Table:
+        """The columns that may be cut, with some rows or all."""
+        return self.rows.table
 
     def column_costs(self) -> Float64:
         """What the rows cost by the reference, by column where distances are measured."""
@@ -702,8 +697,8 @@ def costs_by_column(
 
 def dominant_column(context: FitContext, scaler: TableScaler | None) -> tuple[int, float] | None:
     """Of several dense columns the one that holds nearly all of the reference's cost, and its share of it, if any."""
-    n, reference = len(context.columns.names), context.reference
-    if context.n_clusters < 2 or n < 2 or context.is_sparse or reference.cost <= 0:
+    n, reference = context.table.n_columns, context.reference
+    if context.n_clusters < 2 or n < 2 or context.table.is_sparse or reference.cost <= 0:
         return None
     costs = context.column_costs()
     source = np.arange(n) if scaler is None else scaler.derived(context.rows.table).source
