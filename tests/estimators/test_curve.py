@@ -56,7 +56,7 @@ def test_weights_are_those_of_the_fit():
     assert_same(curve, lambda size: clone(model).set_params(max_leaves=size).fit(X, sample_weight=weights))
 
 
-def test_a_search_on_many_values_goes_on_from_the_largest_tree_alone_and_once(monkeypatch):
+def test_a_search_goes_on_from_trees_of_a_size_once(monkeypatch):
     rows = np.random.default_rng(0).normal(size=(1_000, 66))
     model, searched = ExplainableKMeans(3, n_init=1, random_state=0), []
     search = SearchCheaper.cheaper_clusters
@@ -64,8 +64,10 @@ def test_a_search_on_many_values_goes_on_from_the_largest_tree_alone_and_once(mo
         SearchCheaper, "cheaper_clusters", lambda self, starts: (searched.append(starts), search(self, starts))[1]
     )
     curve = cost_curve(model, rows, max_leaves=8)
-    assert [{start.tree.n_leaves for start in starts} for starts in searched] == [{8}]
-    assert curve.model(8).tree_.equals(clone(model).set_params(max_leaves=8).fit(rows).tree_)
+    assert [{start.tree.n_leaves for start in starts} for starts in searched] == [{5}, {6}]
+    monkeypatch.undo()
+    for size in curve.n_leaves:
+        assert curve.model(size).tree_.equals(clone(model).set_params(max_leaves=size).fit(rows).tree_)
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "imm", "exkmc", "expand", "cart"])

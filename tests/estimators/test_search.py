@@ -1,5 +1,6 @@
 """``algorithm="search"``, the default: cheaper than the papers' trees, or as cheap, whatever else is asked for."""
 
+import itertools
 import signal
 import subprocess
 import sys
@@ -209,3 +210,12 @@ def test_a_front_holds_the_trees_that_none_beats_in_cost_and_size(estimator, tmp
         front.shortest(1e-5)
     with pytest.raises(InvalidInputError, match=f"from 0 to {len(front) - 1}"):
         front.model(len(front))
+
+
+def test_more_leaves_never_cost_more():
+    """Searches go on from trees of the same sizes, whatever the most leaves are."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(150, 3)) + 2 * rng.integers(0, 3, (150, 1))
+        costs = [ExplainableKMeans(4, max_leaves=m, n_init=1, random_state=0).fit(X).cost_ for m in range(4, 18)]
+        assert all(more <= fewer * (1 + 1e-12) for fewer, more in itertools.pairwise(costs))

@@ -232,9 +232,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     by_size: dict[int, Callable[[], GrownTree]] = {}
     if nested and probe._takes_cheapest:
         lowest = math.inf
-        is_small = int(probe.tree_.n_node_samples[0]) * probe.n_features_in_ <= _FEW_VALUES
-        n_searched = _N_SEARCHED if is_small else 1
-        for cost, size, tree in context.trees_by_size(grown, n_searched, getattr(model, "n_leaves_", None)):
+        for cost, size, tree in context.trees_by_size(grown):
             if cost < lowest:
                 lowest, by_size[size] = cost, tree
 
@@ -264,11 +262,6 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         warnings.simplefilter("ignore", CutwiseWarning)
         return _curve_of(points(), most)
 
-
-_N_SEARCHED, _FEW_VALUES = 3, 2**16
-"""Sizes that a search goes on from, beside that of a fitted model, on small tables; on others the largest alone.
-
-Each takes about as long as a fit, but the fit of the curve has searched the largest."""
 
 _MOST_POINTS = 3
 """Sizes that are fitted where a smaller tree is no part of a larger one, but all come from one growth."""

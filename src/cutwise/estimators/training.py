@@ -582,28 +582,31 @@ class FitContext:
             return truncate_growth(grown, near[0][1][0])
         trees = self._trees(near)
         if grown.improve is not None:
-            most = max(sizes[0] for _, sizes in growths)
-            largest = self._trees([(growth, [most]) for growth, sizes in growths if sizes[0] == most])
-            trees += self._improved(grown, largest)
+            for size in self._searched_sizes(growths):
+                starts = self._trees([(growth, [size]) for growth, sizes in growths if size in sizes])
+                trees += self._improved(grown, starts)
         return min(trees, key=lambda tree: tree[:2])[2]()
 
-    def trees_by_size(
-        self, grown: GrownTree, n_searched: int | None = None, also: int | None = None
-    ) -> list[_SizedTree]:
+    def trees_by_size(self, grown: GrownTree, *, every: bool = False) -> list[_SizedTree]:
         """The cost and size of every tree of all growths of a fit, by size, and how to get it.
 
-        A search goes on from those of all sizes; or of ``n_searched``, the largest among them, and of ``also`` leaves.
+        A search goes on from those of the sizes of ``cheapest_tree``; of all sizes where that is ``every`` one.
         """
         growths, trees = self._sizes_of_growths(grown), []
         for number, growth in enumerate(growths):
             tell(f"sizes: growth {number + 1} of {len(growths)}", 0.7 * number / len(growths))
             trees += self._trees([growth])
         if grown.improve is not None:
-            sizes = sorted({size for _, size, _ in trees if size > self.n_clusters}, reverse=True)
-            step = max(1, math.ceil(len(sizes) / n_searched)) if n_searched else 1
-            for size in {*sizes[::step], also}.intersection(sizes):
+            for size in {size for _, size, _ in trees} if every else self._searched_sizes(growths):
                 trees += self._improved(grown, [tree for tree in trees if tree[1] == size])
         return sorted(trees, key=lambda tree: (tree[1], tree[0]))
+
+    def _searched_sizes(self, growths: Sequence[tuple[GrownTree, list[int]]]) -> list[int]:
+        """What a search goes on from: 1.5 k, 2 k, 3 k, 4 k, 6 k leaves and so on, so that more never cost more."""
+        known = {size for _, sizes in growths for size in sizes}
+        octaves = range(max(known).bit_length())
+        steps = {-(-self.n_clusters * half * 2**octave // 2) for octave in octaves for half in (3, 4)}
+        return sorted(known & steps)
 
     def _improved(self, grown: GrownTree, trees: list[_SizedTree]) -> list[_SizedTree]:
         """What a search makes of trees of one size, where that is more than the number of clusters."""
