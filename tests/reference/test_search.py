@@ -43,6 +43,18 @@ def test_a_table_of_rare_clusters_costs_no_more_than_kmeans_finds_in_ten_starts(
     assert reference.cost <= 1.01 * KMeans(k, n_init=10, random_state=0).fit(X).inertia_
 
 
+@pytest.mark.parametrize("n", [8, 20, 60])
+def test_tables_of_few_rows_cost_no_more_than_kmeans_finds_in_ten_starts(n):
+    rng = np.random.default_rng(n)
+    ratios = []
+    for seed in range(40):
+        X, k = rng.integers(0, 9, size=(n, seed % 4 + 2)) + 0.0 if seed % 2 else rng.random((n, 4)), seed % 5 + 2
+        reference = find_reference(read_table(X), k, random_state=seed)
+        ratios.append(reference.cost / KMeans(k, n_init=10, random_state=seed).fit(X).inertia_)
+    assert np.mean(ratios) <= 1.001
+    assert np.max(ratios) <= 1.03
+
+
 @pytest.mark.parametrize("objective", [KMEANS, KMEDIANS], ids=lambda objective: objective.name)
 def test_a_cluster_of_a_few_rows_far_away_gets_its_center(objective):
     X, cluster = planted(30_000, 4, 6, 1e5, 3, seed=1)

@@ -379,8 +379,10 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
 WIDE, SPARE_AXES, AXIS_ROUNDS = 1_024, 8, 2
 """Columns of a table whose samples are sketched, axes of a sketch beyond the clusters, and rounds that find them."""
 
-SMALL_ROWS = 1_000
-"""Distinct rows of a table that takes next to no time: restarts go on where some agree."""
+SMALL_ROWS, MORE_RESTARTS, SMALL_WORK = 1_000, 5, 2**17
+"""Distinct rows of a table that takes next to no time: restarts go on where some agree.
+
+There are so many times as many, if rows, columns and clusters multiply to no more than that together."""
 
 RESTART_ROWS, RESTART_ROWS_OF_CLUSTER = 2_500, 50
 """Distinct rows of a restart: so many, and so many for each cluster at least."""
@@ -626,22 +628,29 @@ class _Search:
         """Centers in the columns of samples."""
         return centers if self.axes is None else project(as_matrix(centers), np.arange(len(centers)), self.axes)[0]
 
-    def _restart(self, sample: Points, rng: np.random.Generator) -> Run:
-        seeds = sample.swap(self.seeds(sample, self.n_clusters, rng), self.n_clusters, rng)
+    def _restart(self, sample: Points, rng: np.random.Generator, *, swaps: bool = True) -> Run:
+        seeds = self.seeds(sample, self.n_clusters, rng)
+        seeds = sample.swap(seeds, self.n_clusters, rng) if swaps else seeds
         return sample.iterate(seeds, Stop(COARSE, self.max_iter), 1)
 
     def _restarts(self, sample: Points, known: list[Centers]) -> list[Run]:
         """Known centers and restarts on a small sample, cheapest first; on a large table no more once some agree."""
-        streams = self.rng.spawn(self.n_init)
         runs = [sample.iterate(centers, Stop(COARSE, self.max_iter), self.n_jobs) for centers in known]
         is_quick = self._is_searched_whole and len(self.rows) * sample.values.shape[1] <= QUICK_VALUES
         most = self.n_init if is_quick else math.ceil(self.n_init * RESTARTS_PER_INIT)
+        if self._is_small:
+            work = len(self.rows) * sample.values.shape[1] * self.n_clusters
+            most *= min(max(SMALL_WORK // work, 1), MORE_RESTARTS)
+        streams = self.rng.spawn(most)
         made = 0
         while made < most and (self._is_small or not _agree(runs)):
             # Restarts are independent: one thread each, instead of many threads on one small sample.
-            new = streams[made : made + ROUND]
+            new = range(made, min(made + ROUND, len(streams)))
             tell(f"reference clustering: start {made + 1} of at most {len(streams)}", made / len(streams))
-            runs += each(lambda rng: self._restart(sample, rng), new, self.n_jobs)
+            # Swaps make most starts better, and alike; the best clustering of few rows may be where they seldom lead.
+            runs += each(
+                lambda i: self._restart(sample, streams[i], swaps=i % 2 == 0 or not self._is_small), new, self.n_jobs
+            )
             made += len(new)
         for i, run in enumerate(runs):
             self._say(f"restart {i + 1} of {len(runs)} on {sample.n_rows} rows: {run.cost:.6g} a row")
