@@ -146,10 +146,14 @@ class TrainingRows:
     def _variances(self, columns: Sequence[int]) -> npt.NDArray[np.float64]:
         """Weighted variances, by one pass over blocks of rows (Chan, Golub, LeVeque 1983)."""
         total, mean, squares = 0.0, np.zeros(len(columns)), np.zeros(len(columns))
+        table, row_of = self.table, self.encoded.row_of
         for start in range(0, self.n_rows, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            rows = np.arange(self.n_rows)[block] if self.encoded.row_of is None else self.encoded.row_of[block]
-            x = core.gather_rows(self.table.matrix, rows.astype(np.int64), np.asarray(columns, dtype=np.int64))
+            block = slice(start, min(start + _BLOCK, self.n_rows))
+            if table.is_sparse:  # without a copy of whole rows
+                rows = np.arange(start, block.stop) if row_of is None else row_of[block].astype(np.int64)
+                x = core.gather_rows(table.matrix, rows, np.asarray(columns, dtype=np.int64))
+            else:
+                x = table.values[block if row_of is None else row_of[block]][:, columns].astype(np.float64)
             w = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[block]
             weight = float(w.sum())
             if weight == 0:
@@ -165,8 +169,7 @@ class TrainingRows:
             squares += w @ np.square(x, out=x) + apart**2 * (total * weight / (total + weight))
             total += weight
             mean += apart * (weight / total)
-        variances: npt.NDArray[np.float64] = squares / total
-        return variances
+        return np.asarray(squares / total, dtype=np.float64)
 
     def weight_of(self, codes: npt.NDArray[np.signedinteger[Any]], n_codes: int) -> npt.NDArray[np.int64]:
         """Integer weight of the rows of each code, 0 .. n_codes - 1."""
@@ -399,7 +402,6 @@ def _read_metric(Z: Any, n_rows: int) -> Table:
 
 
 Float64 = npt.NDArray[np.float64]
-
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
