@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import StandardScaler
@@ -11,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 import cutwise
 from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, export_json, export_text, load_model
 from cutwise.cli import main
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import InvalidInputError, ModelFileError
 
 EARLIER = sorted((Path(__file__).parent / "model_files").glob("*.json"))
 X, Y = load_iris(as_frame=True, return_X_y=True)
@@ -138,3 +139,17 @@ def test_the_command_recounts_and_writes_the_model(tmp_path, capsys):
     assert main(["recount", str(path), str(table)]) == 0
     assert sum(cluster.size for cluster in load_model(path).rules()) == 150
     assert main(["recount", str(path), str(table), "--labels-from", "kinds"]) == 2
+
+
+@pytest.mark.parametrize("unit", ["D", "us"])
+@pytest.mark.parametrize("bound", [2.0**63, -(2.0**70), 3e17])
+def test_a_bound_that_is_no_date_is_refused(unit, bound, tmp_path):
+    when = np.datetime64("2023-01-01", unit) + np.arange(60) * np.timedelta64(1, "D")
+    model = ExplainableKMeans(2, random_state=0).fit(pd.DataFrame({"when": when}))
+    model.save(tmp_path / "m.json")
+    document = json.loads((tmp_path / "m.json").read_text("utf-8"))
+    tree = document["fitted"]["tree"]
+    tree["threshold"][0] = bound
+    (tmp_path / "m.json").write_text(json.dumps(document), "utf-8")
+    with pytest.raises(ModelFileError, match="dates of the years 1 to 9999"):
+        load_model(tmp_path / "m.json")

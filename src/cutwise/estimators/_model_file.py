@@ -36,7 +36,8 @@ from cutwise.estimators.table_scaler import TableScaler
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.labeled_tree import LeafCounts, read_cluster_names
 from cutwise.reference.objective import FEATURE_SPACE, OBJECTIVES, Reference
-from cutwise.table.table import are_plain
+from cutwise.table.instants import has_instant
+from cutwise.table.table import NUMBER, are_plain
 from cutwise.tree.threshold_tree import ThresholdTree
 
 FORMAT = "cutwise model"
@@ -155,6 +156,10 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
         self._kinds = state.later("kinds", lambda key: state.made(key, unpack_kinds)) or ()
         if len(self._kinds) not in (0, d):
             raise state.refuse("kinds", f"the kinds of {d} columns")
+        for feature, *bounds in zip(tree.feature.tolist(), tree.lower.tolist(), tree.threshold.tolist(), strict=True):
+            kind = self._kinds[feature] if self._kinds and feature >= 0 else NUMBER
+            if kind.name == "date" and not all(has_instant(bound, kind) for bound in bounds if np.isfinite(bound)):
+                raise state.refuse("tree", f"dates of the years 1 to 9999 as bounds of column {feature}")
         self._frame_library = state.later("frame_library", state.text)
         self._intake = state.later("intake", lambda key: state.made(key, _check_intake)) or {}
         self._restore_clusters(state)

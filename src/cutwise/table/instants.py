@@ -57,6 +57,14 @@ def instant_of(value: float, kind: ColumnKind) -> dt.date | dt.datetime:
     return instant.replace(tzinfo=dt.UTC).astimezone(_zone(kind.zone))
 
 
+def has_instant(value: float, kind: ColumnKind) -> bool:
+    """Whether a value of a column of dates, and the next one, are of the years that dates may have."""
+    try:
+        return instant_of(value, kind) <= instant_of(value + 1, kind)
+    except (OverflowError, ValueError):
+        return False
+
+
 def instant_text(value: float, kind: ColumnKind) -> str:
     """The same as people write it: ``2024-03-01``, ``2024-03-01 08:00``; seconds where there are any."""
     instant = instant_of(value, kind)
