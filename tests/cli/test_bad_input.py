@@ -96,6 +96,13 @@ def test_a_file_that_is_no_table_of_numbers_is_refused(refused, tmp_path, conten
     assert sorted(path.name for path in tmp_path.iterdir()) == ["table.csv"]
 
 
+def test_more_clusters_than_distinct_rows_are_refused_in_words_of_the_command_line(refused, tmp_path):
+    (tmp_path / "few.csv").write_text("a,b\n1,2\n2,4\n3,6\n1,2\n")
+    told = refused("fit", tmp_path / "few.csv", "-k", 5)
+    assert "-k 5 is more than the 3 distinct rows (of 4 in all)" in told
+    assert "n_samples" not in told
+
+
 def test_weights_that_add_up_to_nothing_are_refused(refused, tmp_path):
     path = tmp_path / "table.csv"
     pd.DataFrame({"a": [1, 2, 3], "w": [0, 0, 0]}).to_csv(path, index=False)
