@@ -338,7 +338,8 @@ struct InducedModes {
     const int64_t c = static_cast<int64_t>(modes.centers_left(mask)), m = static_cast<int64_t>(modes.survivors.size());
     const int64_t inside = named.is_left ? c : m - c;
     const double score = depth.score(induced, depth.depth_of(named.weight, named.weight, inside, 0));
-    const auto mine = std::tie(score, induced), known = std::tie(best.score, best.induced);
+    const auto mine = std::tie(score, induced);
+    const auto known = std::tie(best.score, best.induced);
     const bool is_worse = !best.is_none() && (known < mine || (known == mine && !(named < best.named)));
     if (is_worse && best.is_valid) return;
     const bool valid = is_valid(side, static_cast<size_t>(c), static_cast<size_t>(m - c));
