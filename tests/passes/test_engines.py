@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -101,6 +102,34 @@ def test_tasks_that_are_run_again_change_nothing_where_rows_stay_with_workers(
         assert model.n_passes_ > 5
     assert failed.exists()
     assert died.exists()
+
+
+CONNECTED = """
+import sys
+import polars as pl
+from pyspark.sql import SparkSession
+import cutwise.passes.rows
+from cutwise import ExplainableKMeans, export_json
+
+path = sys.argv[1]
+cutwise.passes.rows.COPIED_BYTES = -1
+in_memory = pl.read_parquet(path)
+options = {"algorithm": "imm", "reference": in_memory[:3].to_numpy()}
+expected = ExplainableKMeans(3, **options).fit(in_memory)
+rows = SparkSession.builder.remote("local[2]").getOrCreate().read.parquet(path).repartition(3)
+model = ExplainableKMeans(3, **options).fit(rows)
+assert export_json(model) == export_json(expected)
+found = sorted(row[0] for row in model.predict(rows).collect())
+assert found == sorted(expected.labels_.tolist())
+"""
+
+
+def test_a_frame_of_spark_connect_grows_the_tree_of_memory_where_rows_stay_with_workers(spark, frame, tmp_path):
+    pytest.importorskip("grpc")
+    frame.select(NAMES).write_parquet(tmp_path / "rows.parquet")
+    command = [sys.executable, "-c", CONNECTED, str(tmp_path / "rows.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 def test_labels_in_a_column_of_a_spark_frame_are_explained(spark, frame):
