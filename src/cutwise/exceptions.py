@@ -152,6 +152,7 @@ class NotNumericError(UnsupportedInputError):
         kind: str,
         value: object,
         row: int,
+        takes: str = "numbers",
         n_values: int = 1,
         like: Sequence[str] = (),
         drop: bool = True,
@@ -168,6 +169,8 @@ class NotNumericError(UnsupportedInputError):
             What it holds: ``"text"``, ``"dates"``, ...
         value, row : object, int
             The first value that is not a number, and its row, counted from 0.
+        takes : str
+            What columns may hold.
         n_values : int
             How many such values are known of.
         like : sequence of str
@@ -176,16 +179,17 @@ class NotNumericError(UnsupportedInputError):
             Whether leaving such columns out is to be proposed.
         """
         # numpy's own repr would say np.str_('a') and np.datetime64('2020-01-01').
-        shown = repr(str(value)) if type(value).__module__ == "numpy" else repr(value)
-        if len(shown) > 60:
-            shown = shown[:57] + "..."
-        message = f"{what} must hold numbers, but {column} holds {kind}: {shown} in row {row} (rows are counted from 0)"
+        given = repr(str(value)) if type(value).__module__ == "numpy" else repr(value)
+        given = given if len(given) <= 60 else given[:57] + "..."
+        message = f"{what} must hold {takes}, but {column} holds {kind}: {given} in row {row} (rows are counted from 0)"
         if n_values > 1:
             message += f", and {n_values - 1} more such cell{'s' if n_values > 2 else ''}"
         message += "."
         if len(like) > 1:
             message += f" {len(like)} columns are like that: {listed(like)}."
-        message += f"\n{_TO_NUMBERS.get(kind, 'Turn it into numbers').format(shown)}"
+        place = column.removeprefix("column ")
+        cells = f"{what}[{place}]" if "'" in place else f"{what}[:, {place}]"
+        message += f"\n{_TO_NUMBERS.get(kind, 'Turn it into numbers').format(given, cells=cells)}"
         if drop:
             message += ", or leave it out"
             if like:
@@ -429,6 +433,12 @@ _TO_NUMBERS = {
     "pandas.to_numeric has errors='coerce') and fill it in",
     "dates or times": "Turn it into numbers (days since a first date, or day, month and year as columns)",
     "durations": "Turn it into numbers (seconds or days)",
+    "periods": "Make dates of it ({cells}.dt.to_timestamp())",
+    "intervals": "Take their middles (pandas.arrays.IntervalArray({cells}).mid)",
+    "complex numbers": "Complex data not supported: make two columns (numpy.real({cells}), numpy.imag({cells}))",
+    "lists": "Give each part a column of its own (pandas.DataFrame({cells}.tolist()))",
+    "mappings": "Give each part a column of its own (pandas.json_normalize({cells}))",
+    "bytes": "Make texts of it ({cells}.str.decode('utf-8'))",
 }
 
 

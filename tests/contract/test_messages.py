@@ -1,5 +1,9 @@
 """What people give by mistake is called by its name, and they are told what to give instead."""
 
+import re
+import sqlite3
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -7,15 +11,25 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 
-from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, ExplainableKMedians, KernelKMeans
+import cutwise
+from cutwise import (
+    ClusterExplainer,
+    ExplainableKernelKMeans,
+    ExplainableKMeans,
+    ExplainableKMedians,
+    KernelKMeans,
+    KMedians,
+)
 from cutwise.exceptions import InvalidInputError, LargeIntegersWarning, UnsupportedInputError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 20, axis=0)
 Y = np.repeat([0, 1, 2], 20)
+TABLE = pd.DataFrame(X, columns=["a", "b"])
 
 
 def relation():
@@ -39,9 +53,18 @@ LEARNS_FROM_Y = "learns from y, and clusters are measured in X alone"
             UnsupportedInputError,
             ["a RecordBatchReader", "X.read_all()"],
         ),
-        (lambda: ExplainableKMeans(2).fit(row for row in X), UnsupportedInputError, ["a generator", "list(X)"]),
-        (lambda: ExplainableKMeans(2).fit(map(list, X)), UnsupportedInputError, ["a map", "list(X)"]),
         (lambda: ClusterExplainer(KMeans(3)).fit(X, Y), InvalidInputError, ["max_leaves=KMeans", "clusterer.labels_"]),
+        (lambda: ClusterExplainer(KMeans(3)).fit(X), InvalidInputError, ["max_leaves=KMeans", "clusterer.labels_"]),
+        (lambda: ClusterExplainer().fit(X), InvalidInputError, ["requires y", "fit(X, clusterer.labels_)"]),
+        (lambda: ExplainableKMeans(3).fit(X, KMeans(3)), UnsupportedInputError, ["y=KMeans", "reference=clusterer"]),
+        (lambda: KMedians(3).fit(X, KMeans(3)), UnsupportedInputError, ["y=KMeans", "reference=clusterer"]),
+        (lambda: KernelKMeans(3).fit(X, "label"), UnsupportedInputError, ["y='label'", "ClusterExplainer()"]),
+        (
+            lambda: ClusterExplainer().fit(TABLE, "y.csv"),
+            InvalidInputError,
+            ["no column of X", "read_csv('y.csv')['name']"],
+        ),
+        (fit(reference=LinearRegression()), InvalidInputError, ["learns from y", "fit(X, model.predict(X))"]),
         (
             lambda: ExplainableKMeans(3).fit(pd.DataFrame(X, columns=["a", "b"]), feature_names=["b", "a"]),
             InvalidInputError,
@@ -69,6 +92,96 @@ def test_it_is_refused_with_its_name_and_the_next_step(call, error, words):
         call()
     for word in words:
         assert word in str(caught.value)
+
+
+def connections():
+    duckdb = pytest.importorskip("duckdb")
+    database, lite = duckdb.connect(), sqlite3.connect(":memory:")
+    for connection, value in ((database, "DOUBLE"), (lite, "REAL")):
+        connection.execute(f"CREATE TABLE table_name (a {value}, b {value}, name INTEGER)")
+        rows = [(*row, label) for row, label in zip(X.tolist(), Y.tolist(), strict=True)]
+        connection.executemany("INSERT INTO table_name VALUES (?, ?, ?)", rows)
+    return database, lite
+
+
+def mistaken():
+    """What is given for a table or labels, what it is called, and whether what is proposed can be typed as it is."""
+    database, lite = connections()
+    reader = pa.Table.from_pandas(TABLE.assign(name=Y)).to_reader
+    nobody = ExplainableKMeans(3).fit
+    yield from [
+        ("X", database, "a connection to a database", True),
+        ("y", database, "a connection to a database", True),
+        ("X", lite, "a connection to a database", True),
+        ("X", reader(), "a RecordBatchReader, whose rows are not in memory yet", True),
+        ("y", reader(), "a RecordBatchReader, whose rows are not in memory yet", True),
+        ("y", database.sql("SELECT * FROM table_name"), "a DuckDBPyRelation, whose rows", True),
+        ("X", (row for row in X), "a generator, which can be read only once", True),
+        ("X", map(list, X), "a map, which can be read only once", True),
+        ("y", (label for label in Y), "a generator, which can be read only once", True),
+        ("y", iter(Y.tolist()), "a list_iterator, which can be read only once", True),
+        ("X", TABLE.to_dict("list"), "a dict", True),
+        ("y", dict(enumerate(Y)), "a dict", True),
+        ("X", TABLE.to_dict("records"), "a list of dicts", True),
+        ("X", [TABLE["a"], TABLE["b"]], "a list of columns", True),
+        ("X", [TABLE, TABLE], "a list of data frames", True),
+        ("X", list("abc") * 20, "a list of texts", True),
+        ("X", TABLE.to_records(), "a structured array", True),
+        ("X", TABLE["a"], "one column (a Series)", True),
+        ("X", "data/x.parquet", "a str ('data/x.parquet'). Give what the file holds: polars.scan_parquet(", False),
+        ("X", Path("x.xlsx"), "('x.xlsx'). Give what the file holds: pandas.read_excel('x.xlsx')", False),
+        ("X", {1, 2}, "a set. Give rows in an order", False),
+        ("y", {1, 2}, "a set. Give values in the order of the rows", False),
+        ("X", KMeans(3), "a clusterer (KMeans). Give the table first", False),
+        ("y", KMeans(3), "a clusterer (KMeans). Give its labels: KMeans(...).fit(X).labels_", False),
+        ("X", nobody, "the method fit", False),
+        ("y", nobody, "the method fit", False),
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
+@pytest.mark.filterwarnings("ignore:pandas only supports SQLAlchemy")
+def test_what_is_no_data_is_called_by_its_name_and_what_is_proposed_works():
+    def explain(what, given):
+        return ExplainableKMeans(3).fit(given) if what == "X" else ClusterExplainer().fit(X, given)
+
+    for what, given, called, can_be_typed in mistaken():
+        with pytest.raises(UnsupportedInputError, match=f"^{what} is .*{re.escape(called)}") as caught:
+            explain(what, given)
+        if can_be_typed:
+            step = re.split(r"[,;] or |; of |, or ", str(caught.value).partition(" Give ")[2].removesuffix("."))[0]
+            names = {"pandas": pd, "numpy": np, what: given, "cutwise": cutwise}
+            proposed = eval(re.sub(r"^[a-z, ]+: ", "", step), names)
+            if called != "a list of data frames":  # twice as many rows
+                assert explain(what, proposed).n_leaves_ == 3
+
+
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
+@pytest.mark.parametrize(
+    ("column", "called"),
+    [
+        (pd.period_range("2020-01", periods=60, freq="M"), "periods: Period('2020-01', 'M')"),
+        (pd.interval_range(0, 60), "intervals: Interval(0, 1"),
+        (pd.Series(pd.cut(X[:, 0], 5)).astype(object), "intervals: Interval("),
+        ([[1, i] for i in range(60)], "lists: [1, 0]"),
+        ([{"u": 1, "v": i % 3} for i in range(60)], "mappings: {'u': 1, 'v': 0}"),
+        (X[:, 0] + 1j * Y, "complex numbers"),
+        ([b"a", b"b"] * 30, "bytes: b'a'"),
+    ],
+)
+def test_columns_of_other_things_are_named_with_what_makes_columns_of_them(column, called):
+    table = TABLE.assign(p=column)
+    with pytest.raises(UnsupportedInputError, match="numbers, texts or dates, but column 'p' holds") as caught:
+        ExplainableKMeans(3).fit(table)
+    assert called in str(caught.value)
+    step = str(caught.value).partition("\n")[2].partition("), or leave it out")[0].partition(" (")[2]
+    proposed = eval(step, {"X": table, "pandas": pd, "numpy": np})
+    parts = proposed if isinstance(proposed, tuple) else (proposed,)
+    others = [
+        part if isinstance(part, pd.DataFrame) else pd.Series(np.asarray(part), name=i) for i, part in enumerate(parts)
+    ]
+    mended = pd.concat([TABLE, *others], axis=1)
+    assert ExplainableKMeans(3).fit(mended.rename(columns=str)).labels_.shape == (60,)
 
 
 @pytest.mark.parametrize("least", [2**53 - 3000, 2**53, 2**60])

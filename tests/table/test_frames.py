@@ -127,13 +127,16 @@ def test_categories_are_refused_even_when_they_are_numbers(column):
 
 
 def test_lists_and_other_objects_are_refused():
-    with pytest.raises(NotNumericError, match="values of type 'list'"):
+    with pytest.raises(NotNumericError, match=r"holds lists.*\n.*pandas.DataFrame\(X\['a'\].tolist\(\)\)"):
         read_table(pl.DataFrame({"a": [[1], [2]]}))
-    with pytest.raises(NotNumericError, match="values of type 'Period'"):
+    with pytest.raises(NotNumericError, match=r"holds periods.*\n.*\(X\['a'\].dt.to_timestamp\(\)\)"):
         read_table(pd.DataFrame({"a": pd.period_range("2020", periods=2)}))
-    with pytest.raises(NotNumericError, match="column 'a' holds bytes"):
+    with pytest.raises(NotNumericError, match=r"column 'a' holds bytes.*\n.*X\['a'\].str.decode"):
         read_table(pl.DataFrame({"a": [b"1", b"2"]}))
-    with pytest.raises(InvalidInputError, match="Complex data not supported: column 'a'"):
+    with pytest.raises(
+        InvalidInputError,
+        match=r"column 'a' holds complex numbers: 1j.*\nComplex data not supported: .*numpy.imag\(X\['a'\]",
+    ):
         read_table(pd.DataFrame({"a": [1j, 2j]}))
 
 
@@ -254,10 +257,12 @@ def test_duplicate_names_are_refused_and_named(frame):
         read_table(frame)
 
 
-@pytest.mark.parametrize("series", [pd.Series([1, 2]), pl.Series([1, 2]), pa.chunked_array([[1, 2]])])
-def test_a_single_column_container_is_refused(series):
-    with pytest.raises(ValueError, match=r"Expected a 2-dimensional container but got(.|\n)*Reshape your data"):
+@pytest.mark.parametrize("series", [pd.Series([1, 2]), pl.Series([1, 2]), pa.chunked_array([[1, 2]]), pa.array([1, 2])])
+def test_a_single_column_container_is_refused_with_what_makes_a_table_of_it(series):
+    with pytest.raises(UnsupportedInputError, match=rf"X is one column \(an? {type(series).__name__}\)") as caught:
         read_table(series)
+    step = str(caught.value).partition("Give a table: ")[2].removesuffix(".")
+    assert read_table(eval(step, {"X": series, "pyarrow": pa})).values.tolist() == [[1], [2]]
 
 
 def test_a_lazy_frame_is_refused_with_the_way_to_collect_it():

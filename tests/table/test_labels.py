@@ -164,7 +164,7 @@ def test_a_missing_label_names_its_row(values):
         (None, InvalidInputError, "requires y to be passed, but the target y is None"),
         ([1, 2], InvalidInputError, r"X has 3 rows but y has 2 labels .*inconsistent numbers of samples: \[3, 2\]"),
         ([[1, 2]] * 3, InvalidInputError, r"y should be a 1d array, got an array of shape \(3, 2\)"),
-        ("abc", InvalidInputError, "y should be a 1d array"),
+        ("abc.csv", InvalidInputError, r"pandas.read_csv\('abc.csv'\)\['name'\]"),
         ([[1], [2, 3], [1]], InvalidInputError, "cannot be read as one value a row"),
         ([1, 2.5, 3], InvalidInputError, "Unknown label type: continuous. y holds 2.5 in row 1"),
         ([1, np.inf, 3], NotFiniteError, "infinity: row 1"),

@@ -148,7 +148,10 @@ ROW = {"region": ["N"], "grade": ["a"], "day": [pd.Timestamp("2024-01-01")], "x"
         (lambda: read(pd.DataFrame({"a": ["x", 1, "y"], "b": [1, 2, 3]})), "'a' holds text"),
         (lambda: read(pd.DataFrame({"a": [None, None], "b": [np.nan, np.nan]})), "no column to cut: a .no value., b"),
         (lambda: read(pd.DataFrame({"a": [b"x", b"y"]})), "bytes"),
-        (lambda: read(pd.DataFrame({"a": [[1], [2]]})), "type 'list'"),
+        (
+            lambda: read(pd.DataFrame({"a": [[1], [2]]})),
+            "must hold numbers, texts or dates, but column 'a' holds lists",
+        ),
         (lambda: read(pd.DataFrame({"a": ["x", "x"]}), categorical=[]), "'a' holds text: 'x' in row 0"),
         (
             lambda: read(pd.DataFrame({"zip": [1, 2]}), categorical=["zipp"]),

@@ -51,7 +51,7 @@ from cutwise.table.intake import (
     read_table,
     read_weights,
 )
-from cutwise.table.labels import read_labels
+from cutwise.table.labels import check_unread, read_labels
 from cutwise.table.table import Columns, Table, are_plain, check_same_columns
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits, LimitsGiven, NoAllowedCutError, infeasible
@@ -708,6 +708,7 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             ``preprocessor=None`` was asked for.
         """
         self._refuse_unsaved()
+        check_unread(y)
         k = check_n_clusters(self.n_clusters)
         max_leaves = check_max_leaves(self.max_leaves, k)
         self._check_own_parameters(k, max_leaves)

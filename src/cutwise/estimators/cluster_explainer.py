@@ -156,7 +156,7 @@ class ClusterExplainer(TreeEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         centers: Any = None,
         costs: Any = None,
@@ -225,6 +225,7 @@ class ClusterExplainer(TreeEstimator):
         self, X: Any, y: Any, centers: Any, costs: Any, sample_weight: Any, sizes: Sequence[int] = ()
     ) -> list[Self]:
         self._refuse_unsaved()
+        check_max_leaves(self.max_leaves, 1)
         check_option("algorithm", self.algorithm, ALGORITHMS)
         check_option("expansion", self.expansion, EXPANSIONS)
         depth_penalty = check_number("depth_penalty", self.depth_penalty, minimum=0)

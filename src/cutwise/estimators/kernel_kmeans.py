@@ -32,6 +32,7 @@ from cutwise.table.intake import (
     read_table,
     read_weights,
 )
+from cutwise.table.labels import check_unread
 from cutwise.table.table import Table
 
 APPROXIMATIONS = (None, "nystroem")
@@ -272,6 +273,7 @@ class KernelKMeans(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMix
         NotPositiveDefiniteWarning
             A squared distance below 0.
         """
+        check_unread(y)
         with one_thread():
             return self._fit(X, sample_weight)
 

@@ -24,6 +24,7 @@ from cutwise.table.intake import (
     read_table,
     read_weights,
 )
+from cutwise.table.labels import check_unread
 
 INITS = ("k-means++", "random")
 
@@ -123,6 +124,7 @@ class KMedians(RemembersColumns, ClassNamePrefixFeaturesOutMixin, ClusterMixin, 
         InvalidInputError
             A parameter, a value or a weight that cannot be used: fewer distinct rows than clusters, NaN, text, ...
         """
+        check_unread(y)
         k = check_n_clusters(self.n_clusters)
         if isinstance(self.init, str) or self.init is None:
             check_option("init", self.init, INITS)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -218,6 +218,11 @@ def _is_fitted(estimator: Any) -> bool:
 
 def _fit(estimator: Any, rows: Any, n_clusters: int, sample_weight: npt.NDArray[np.float64] | None) -> Any:
     name = type(estimator).__name__
+    if is_classifier(estimator) or is_regressor(estimator):
+        raise InvalidInputError(
+            f"reference={name} learns from y, and finds no clusters. Give a clusterer, or explain what it predicts: "
+            "ClusterExplainer().fit(X, model.predict(X))."
+        )
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     asked = last.get_params(deep=False).get("n_clusters") if hasattr(last, "get_params") else None
     if isinstance(asked, (int, np.integer)) and asked != n_clusters:

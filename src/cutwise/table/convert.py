@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Real
 from os import PathLike
+from pathlib import PurePath
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import narwhals as nw
@@ -17,7 +19,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.core import MATRIX_DTYPES, DerivedRows
-from cutwise.exceptions import InvalidInputError, NotNumericError, UnsupportedInputError, listed
+from cutwise.exceptions import InvalidInputError, NotNumericError, UnsupportedInputError, listed, shown
 
 from .table import BOOL, INTEGER, NUMBER, ColumnKind, Columns, check_unique, number_kind
 
@@ -64,6 +66,18 @@ def core_reads(values: npt.NDArray[np.generic]) -> bool:
 
 _NUMBERS = (Real, Decimal, Fraction, np.bool_)
 
+# What the values of a column are called that are no numbers.
+_KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((str,), "text"),
+    ((bytes, bytearray), "bytes"),
+    ((np.datetime64, datetime.date, datetime.time), "dates or times"),
+    ((np.timedelta64, datetime.timedelta), "durations"),
+    ((complex, np.complexfloating), "complex numbers"),
+    ((Mapping,), "mappings"),
+    ((list, tuple, set, frozenset, np.ndarray), "lists"),
+)
+_KIND_BY_NAME = {"Period": "periods", "Interval": "intervals"}  # of pandas, which need not be installed
+
 
 @dataclass(frozen=True)
 class NonNumericValue:
@@ -77,18 +91,9 @@ class NonNumericValue:
     @property
     def kind(self) -> str:
         """What such values are called in an error: by the column's type where it says more than the value's."""
-        value = self.value
-        if self.column_kind is not None:
-            return self.column_kind
-        if isinstance(value, str):
-            return "text"
-        if isinstance(value, (bytes, bytearray)):
-            return "bytes"
-        if isinstance(value, (np.datetime64, datetime.date, datetime.time)):
-            return "dates or times"
-        if isinstance(value, (np.timedelta64, datetime.timedelta)):
-            return "durations"
-        return f"values of type {type(value).__name__!r}"
+        name = type(self.value).__name__
+        found = next((kind for types, kind in _KINDS if isinstance(self.value, types)), _KIND_BY_NAME.get(name))
+        return self.column_kind or found or f"values of type {name!r}"
 
     @property
     def is_mendable(self) -> bool:
@@ -144,18 +149,14 @@ def to_numbers(items: Sequence[object]) -> npt.NDArray[np.generic]:
 
 
 def not_numeric_error(
-    refused: Mapping[int, NonNumericValue], columns: Columns, *, what: str = "X"
-) -> InvalidInputError:
+    refused: Mapping[int, NonNumericValue], columns: Columns, *, what: str = "X", takes: str = "numbers"
+) -> NotNumericError:
     """The error for a table with columns that are not numeric (by number), about the first of them."""
     column = min(refused)
     wrong = refused[column]
-    if isinstance(wrong.value, (complex, np.complexfloating)):
-        return InvalidInputError(
-            f"Complex data not supported: {columns.describe(column)} of {what} holds {complex(wrong.value)!r} in "
-            f"row {wrong.row} (rows are counted from 0). Give real and imaginary parts as two columns."
-        )
     error = NotNumericError.in_column(
         what=what,
+        takes=takes,
         column=columns.describe(column),
         kind=wrong.kind,
         value=wrong.value,
@@ -166,7 +167,7 @@ def not_numeric_error(
         else [],
         drop=not wrong.is_mendable,
     )
-    if wrong.kind.startswith("values of type"):
+    if isinstance(wrong.value, Mapping) and not columns.has_names:
         # scikit-learn lets float() refuse such objects, and its estimator checks look for these words.
         return NotNumericError(
             f"{error}\n(float() argument must be a string or a real number, not {type(wrong.value).__name__!r})"
@@ -211,26 +212,6 @@ def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
         return np.ma.filled(X.astype(np.float64), np.nan)
     if isinstance(X, np.ndarray):
         return np.asarray(X)
-    if X is None or isinstance(X, (str, bytes, PathLike, dict, set, frozenset)):
-        path = str(X) if isinstance(X, (str, PathLike)) else None
-        hint = "" if path is None else " Read the file first, for instance with pandas.read_csv."
-        if path is not None and path.endswith((".parquet", ".pq")):
-            hint = f" Read the file first: polars.scan_parquet({path!r}), or pandas.read_parquet."
-        hint = " Make a data frame of it: pandas.DataFrame(...)." if isinstance(X, dict) else hint
-        raise UnsupportedInputError(
-            f"{what} must be a table (a data frame, a 2D array, nested lists or a sparse matrix), "
-            f"not {type(X).__name__}.{hint}"
-        )
-    if isinstance(X, (list, tuple)) and len(X) and hasattr(X[0], "columns"):
-        raise UnsupportedInputError(
-            f"{what} is a {type(X).__name__} of data frames. Put them together (pandas.concat), or read "
-            f"one after the other: cutwise.Batches({what})."
-        )
-    if isinstance(X, Iterator):
-        raise UnsupportedInputError(
-            f"{what} is a {type(X).__name__}, which can be read only once. Make an array: numpy.array(list({what})); "
-            "of batches of rows give a function that opens them anew: cutwise.Batches(lambda: iter(parts))."
-        )
     try:
         values = np.asarray(X)
         if values.dtype.kind in "US" and isinstance(X, (list, tuple)):
@@ -242,6 +223,11 @@ def as_array(X: Any, *, what: str = "X") -> npt.NDArray[np.generic]:
         raise InvalidInputError(f"{what} cannot be read as an array: {error}") from error
     except TypeError as error:
         raise UnsupportedInputError(f"{what} of type {type(X).__name__} cannot be read as an array: {error}") from error
+    if X is None or (values.ndim == 0 and values.dtype.kind in "OSU"):
+        raise UnsupportedInputError(
+            f"{what} must be a table (a data frame, a 2D array, nested lists or a sparse matrix), "
+            f"not {type(X).__name__}."
+        )
     return values
 
 
@@ -256,11 +242,6 @@ def convert_array(
     if kind == "O":
         return _from_objects(values, columns, what)
     if kind not in "fiub":
-        if kind == "V":
-            raise UnsupportedInputError(
-                f"{what} is a structured array. Give a data frame, or "
-                f"numpy.lib.recfunctions.structured_to_unstructured({what})."
-            )
         wrong = find_non_numeric(values[:, 0].tolist()) if kind == "U" else None
         raise not_numeric_error({0: wrong or NonNumericValue(0, values[0, 0])}, columns, what=what)
     kinds = (number_kind(values.dtype),) * values.shape[1]
@@ -300,7 +281,12 @@ def _ragged(rows: list[Any] | tuple[Any, ...], what: str) -> str:
                 f"The rows of {what} have different lengths: row 0 has {lengths[0]} values and row {row} has {length}. "
                 "Give every row one value a column."
             )
-    return f"{what} cannot be read as an array: some of its values are sequences themselves."
+    cells = ((r, c, cell) for r, row in enumerate(rows) for c, cell in enumerate(row) if hasattr(cell, "__len__"))
+    r, c, cell = next(((r, c, cell) for r, c, cell in cells if not isinstance(cell, str)), (0, 0, rows[0]))
+    return (
+        f"{what} holds {shown(cell)} in row {r}, column {c} (both counted from 0), where one value is needed. "
+        "Give each part a column of its own."
+    )
 
 
 def convert_sparse(X: Any, columns: Columns, *, what: str = "X") -> tuple[sparse.csr_array, tuple[ColumnKind, ...]]:
@@ -449,15 +435,9 @@ Series = nw.Series[Any]
 
 
 def as_frame(X: Any, *, what: str = "X") -> Frame | None:
-    """The data frame as narwhals sees it, or None when it is no data frame; a series or a lazy frame is an error."""
-    if isinstance(X, np.ndarray):  # narwhals takes a while to say so
+    """The data frame as narwhals sees it, or None when it is no data frame; what cannot be a table is an error."""
+    if isinstance(X, np.ndarray) and X.dtype.names is None:  # narwhals takes a while to say so
         return None
-    if nw.dependencies.is_into_series(X):
-        raise UnsupportedInputError(
-            f"Expected a 2-dimensional container but got {type(X)} instead: {what} is one column. Pass a DataFrame "
-            "containing a single row (i.e. single sample) or a single column (i.e. single feature) instead.\n"
-            f"Reshape your data with {what}.to_frame()."
-        )
     arrow = nw.dependencies.get_pyarrow()
     if arrow is not None and isinstance(X, arrow.RecordBatch):
         X = arrow.Table.from_batches([X])
@@ -465,13 +445,7 @@ def as_frame(X: Any, *, what: str = "X") -> Frame | None:
         check_unique(list(X.column_names if hasattr(X, "column_names") else X.columns), what=what)
         frame: Frame = nw.from_native(X, eager_only=True)
         return frame
-    if hasattr(X, "read_all") or isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
-        kind = type(X).__name__
-        collect = _COLLECT.get(kind, "collect()" if hasattr(X, "collect") else "compute()")
-        again = " or read the files as often as wanted: pyarrow.dataset.dataset(...)" if hasattr(X, "read_all") else ""
-        raise UnsupportedInputError(
-            f"{what} is a {kind}, whose rows are not in memory yet. Get them: {what}.{collect}{again}."
-        )
+    refuse_mistaken(X, what, table=True)
     return None
 
 
@@ -587,11 +561,85 @@ def _pandas_whole(native: Any) -> npt.NDArray[np.generic] | sparse.coo_array | N
 
 
 # What gives the rows of something that only describes them, by its type's name.
-_COLLECT = {
-    "DuckDBPyRelation": "df()",
-    "RecordBatchReader": "read_all()",
-    "LazyFrame": "collect()",
-    "Table": "to_pandas()",
-}
+_COLLECT = {"DuckDBPyRelation": "df()", "RecordBatchReader": "read_all()", "LazyFrame": "collect()"}
+_COLLECT |= {"Table": "to_pandas()", "DataFrame": "toPandas()"}
+
+# What reads a file, by its ending.
+_READERS = {".parquet": "polars.scan_parquet", ".pq": "polars.scan_parquet", ".json": "pandas.read_json"}
+_READERS |= {".xlsx": "pandas.read_excel", ".feather": "pandas.read_feather", ".npy": "numpy.load"}
+
+
+def is_estimator(given: object) -> bool:
+    """Whether it is one of scikit-learn's kind, and no data."""
+    return hasattr(given, "fit") and hasattr(given, "get_params") and not isinstance(given, type)
+
+
+def _is_lazy(given: Any) -> bool:
+    return hasattr(given, "read_all") or isinstance(nw.from_native(given, pass_through=True), nw.LazyFrame)
+
+
+def _holds(*attributes: str) -> Callable[[Any], bool]:
+    """Whether something is a list, and the first item has one of these attributes."""
+    return lambda v: isinstance(v, (list, tuple)) and len(v) > 0 and any(hasattr(v[0], name) for name in attributes)
+
+
+_LATER = "a {own}, whose rows are not in memory yet"
+_SELECT = "SELECT * FROM table_name"
+_ANEW = "; of batches, a function that opens them anew: cutwise.Batches(lambda: iter(parts))"
+# What people give for data: how it is known (types, attributes that it has, or a function that says so), what it is
+# called, and what to give where a table is wanted and where one value a row is; nothing where it is right.
+_MISTAKEN: tuple[tuple[Any, str, str, str], ...] = (
+    ((type, FunctionType, MethodType, ModuleType), "{value}", "the table itself", "the values themselves, one a row"),
+    (is_estimator, "a clusterer ({own})", "the table first: fit(X)", "its labels: {own}(...).fit(X).labels_"),
+    (_is_lazy, _LATER, "{what}.{collect}{files}", "{what}.{collect}['name'], or 'name', that of a column of X"),
+    (
+        ["sql", "execute"],
+        "a connection to a database",
+        f"{{what}}.sql('{_SELECT}')",
+        f"{{what}}.sql('{_SELECT}').df()['name']",
+    ),
+    (
+        ["cursor"],
+        "a connection to a database",
+        f"pandas.read_sql('{_SELECT}', {{what}})",
+        "pandas.read_sql(...)['name']",
+    ),
+    (["readline"], "an open file", "what it holds: pandas.read_csv({what})", "pandas.read_csv({what})['name']"),
+    (Iterator, "a {own}, which can be read only once", f"numpy.array(list({{what}})){_ANEW}", "list({what})"),
+    ((str, PathLike), "a {own} ({value})", "what the file holds: {reader}({value})", "{reader}({value})['name']"),
+    (Mapping, "a {own}", "a data frame: pandas.DataFrame({what})", "its values, one a row: list({what}.values())"),
+    ((Set, ValuesView), "a {own}", "rows in an order: a list or an array", "values in the order of the rows: a list"),
+    (["to_frame"], "one column (a {own})", "a table: {what}.to_frame()", ""),
+    (["to_pylist"], "one column (a {own})", "a table: pyarrow.table({{'x': {what}}})", ""),
+    (_holds("columns", "schema"), "a {own} of data frames", "pandas.concat({what}), or cutwise.Batches({what})", ""),
+    (_holds("to_frame"), "a {own} of columns", "a table: pandas.concat({what}, axis=1)", ""),
+    (_holds("keys"), "a {own} of dicts", "a table: pandas.DataFrame({what})", ""),
+    (_holds("casefold"), "a {own} of texts", "a table: pandas.DataFrame({{'text': {what}}})", ""),
+    (lambda v: isinstance(v, np.ndarray) and v.dtype.names, "a structured array", "pandas.DataFrame({what})", ""),
+)
+
+
+def refuse_mistaken(given: Any, what: str, *, table: bool) -> None:
+    """Raises ``UnsupportedInputError`` for what is no ``table``, or no value a row, and says what to give."""
+    for test, called, rows, values in _MISTAKEN:
+        if (rows if table else values) and _is(given, test):
+            own, is_text = type(given).__name__, isinstance(given, str | PathLike)
+            words = {
+                "what": what,
+                "own": own,
+                "value": repr(str(given)) if is_text else f"the {own} {getattr(given, '__name__', '')}",
+                "reader": _READERS.get(PurePath(given).suffix.lower(), "pandas.read_csv") if is_text else "",
+                "collect": _COLLECT.get(own, "collect()" if hasattr(given, "collect") else "compute()"),
+                "files": ", or the files anew: pyarrow.dataset.dataset(...)" if hasattr(given, "read_all") else "",
+            }
+            step = (rows if table else values).format(**words)
+            raise UnsupportedInputError(f"{what} is {called.format(**words)}. Give {step}.")
+
+
+def _is(given: Any, test: Any) -> bool:
+    if isinstance(test, list):
+        return all(hasattr(given, name) for name in test)
+    return isinstance(given, test) if isinstance(test, type | tuple) else bool(test(given))
+
 
 _INTEGERS = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.Int128) + (nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64, nw.UInt128)

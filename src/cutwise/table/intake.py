@@ -470,7 +470,7 @@ def _read_mixed(X: Any, frame: Frame | None, columns: Columns, options: MixedOpt
             )
             found.append(kind)
     if refused:
-        raise not_numeric_error(refused, columns, what=what)
+        raise not_numeric_error(refused, columns, what=what, takes=_MIXED if categories is None else "numbers")
     check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in found])
     if all(kind.left_out for kind in found):
         reasons = ", ".join(f"{name} ({kind.left_out})" for name, kind in zip(columns.names, found, strict=True))
@@ -505,9 +505,12 @@ def _read_by_kind(
             read[:, i] = values_by_kind(raw, kind, describe=_start(columns.describe(i)), unknown=unknown)
     with _as_at_fit():
         if refused:
-            raise not_numeric_error(refused, columns, what=what)
+            raise not_numeric_error(refused, columns, what=what, takes=_MIXED)
         check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in kinds])
     return read
+
+
+_MIXED = "numbers, texts or dates"
 
 
 @contextmanager
@@ -559,6 +562,7 @@ def pop_column(X: Any, column: Any, what: str) -> tuple[Any, Any]:
         raise InvalidInputError(
             f"{what}={column!r} is no column of X.{did_you_mean(column, known)} "
             + (f"Its columns are {listed(known, most=20)}." if known else "X has no column names: give an array.")
+            + (f" A file is read first: pandas.read_csv({column!r})['name']." if "." in column else "")
         )
     return X if is_annotated(X) else frame.drop(column).to_native(), frame[column].to_numpy()
 

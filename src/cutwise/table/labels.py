@@ -13,9 +13,9 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from cutwise.exceptions import InvalidInputError, NotFiniteError, UnsupportedInputError
+from cutwise.exceptions import InvalidInputError, NotFiniteError, UnsupportedInputError, shown
 
-from .convert import is_missing
+from .convert import is_estimator, is_missing, refuse_mistaken
 
 
 def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
@@ -37,6 +37,8 @@ def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
         return np.column_stack(columns) if columns else np.empty((len(values), 0))
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         return np.ma.filled(values.astype(object), np.nan)
+    if not isinstance(values, np.ndarray):
+        refuse_mistaken(values, what, table=False)
     try:
         vector = np.asarray(values)
         if vector.dtype.kind in "US" and not isinstance(values, np.ndarray):
@@ -53,6 +55,16 @@ def _from_series(series: nw.Series[Any]) -> npt.NDArray[np.generic]:
     if series.dtype.is_numeric():
         return series.cast(nw.Float64).to_numpy()
     return np.array([*series.to_list(), None], dtype=object)[:-1]
+
+
+def check_unread(y: Any) -> None:
+    """Refuses what is given as ``y`` to an estimator that finds clusters itself, where more than labels is meant."""
+    if isinstance(y, str) or is_estimator(y):
+        raise UnsupportedInputError(
+            f"y={shown(y)} would not be read: clusters are found in X alone. To start from a clusterer, give it as "
+            "reference: ExplainableKMeans(3, reference=clusterer). To explain labels, or a column of them: "
+            "ClusterExplainer().fit(X, labels)."
+        )
 
 
 NOISE = -1
@@ -90,7 +102,10 @@ def read_labels(
     does not depend on how it was read. ``is_part``: others have labels too, so that these may be noise alone.
     """
     if y is None:
-        raise InvalidInputError(f"{estimator} requires {what} to be passed, but the target {what} is None.")
+        raise InvalidInputError(
+            f"{estimator} requires {what} to be passed, but the target {what} is None. Give the clusters to explain: "
+            f"{estimator}().fit(X, clusterer.labels_); ExplainableKMeans(3).fit(X) finds some."
+        )
     values = as_vector(y, what=what)
     if values.ndim == 2 and values.shape[1] == 1:
         warnings.warn(
