@@ -17,7 +17,7 @@ from cutwise.tree.threshold_tree import ThresholdTree
 from tests.tree.mixed import Problem
 from tests.tree.test_mixed_cuts import induced, is_valid, mistakes, root_sides, shapes, sides, tagged
 
-SEEDS = range(60)
+SEEDS = [*range(60), 2444, 2688]  # the last two have levels whose rows cost nothing, and count all the same
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def center_columns(q: Limited) -> list[bool]:
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exgreedy", "exshallow", "exkmc", "expand", "spex"])
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*range(60), 471, 2777])
 def test_no_tree_breaks_a_limit_and_every_center_has_its_leaf_or_the_error_names_the_node(seed, algorithm):
     q = Limited.of(seed)
     p = q.p

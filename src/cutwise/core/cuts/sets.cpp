@@ -36,7 +36,7 @@ struct SetSearch {
   int64_t k;
   const int64_t *counts;               // of every level, for the limits
   const Limits *limits;                // null: every set is allowed
-  std::vector<int64_t> total, weight;  // by cluster; by level, 1 where any cost is
+  std::vector<int64_t> total, weight;  // by cluster; by level, 1 where rows are known of
   BestSet best;
 
   const int64_t *at(size_t v) const { return cells + static_cast<int64_t>(v) * k; }
@@ -48,7 +48,7 @@ struct SetSearch {
       for (int64_t j = 0; j < k; ++j) {
         total[j] += at(v)[j];
         if (Sums::is_counts) weight[v] += at(v)[j];
-        else if (at(v)[j] != 0) weight[v] = 1;
+        else if (at(v)[j] != 0 || (counts && counts[v] > 0)) weight[v] = 1;  // limits count rows that cost nothing
       }
   }
 
