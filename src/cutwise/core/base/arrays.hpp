@@ -9,12 +9,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "base/simd.hpp"
 
 namespace cutwise {
 
@@ -56,23 +60,26 @@ class NewArray {
  public:
   template <class... Sizes>
   explicit NewArray(Sizes... sizes) : shape_{static_cast<size_t>(sizes)...} {
-    static_assert(sizeof...(Sizes) == N);
+    static_assert(sizeof...(Sizes) == N && std::is_trivial_v<T>);
     size_t n = 1;
     for (size_t s : shape_) n *= s;
-    data_.reset(new T[n]);
+    data_.reset(static_cast<T *>(allocate_bytes(n * sizeof(T))));
   }
 
   T *data() { return data_.get(); }
 
   // Gives the values away; needs the GIL.
   Owned<T, N> to_numpy() {
-    nb::capsule owner(data_.get(), [](void *values) noexcept { delete[] static_cast<T *>(values); });
+    nb::capsule owner(data_.get(), [](void *values) noexcept { std::free(values); });
     return Owned<T, N>(data_.release(), N, shape_.data(), owner);
   }
 
  private:
   std::array<size_t, N> shape_;
-  std::unique_ptr<T[]> data_;
+  struct Free {
+    void operator()(T *values) const noexcept { std::free(values); }
+  };
+  std::unique_ptr<T[], Free> data_;
 };
 
 // Hands a vector to NumPy without a copy; needs the GIL.

@@ -1,9 +1,16 @@
-// What makes hot loops fast and changes no bit of their results: clones for wider vectors, lanes, memory asked for ahead.
+// What makes hot loops fast and changes no bit of their results: clones for wider vectors, lanes, memory asked for
+// ahead and in large pages.
 #pragma once
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 // CUTWISE_CLONES before a hot function: compiled twice, for the baseline and for x86-64-v3 (AVX2), the fit one chosen when the
 // module is loaded. Both give the same bits: nothing is reassociated, and multiply-add is never fused (-ffp-contract=off).
@@ -82,6 +89,22 @@ inline void prefetch(const void *memory, int64_t n_bytes) {
   static_cast<void>(memory);
   static_cast<void>(n_bytes);
 #endif
+}
+
+// Memory for std::free. Where much is asked for, in pages of 2 MiB: mapping 512 small ones takes longer than filling them.
+inline void *allocate_bytes(size_t n_bytes) {
+  void *memory = nullptr;
+#if defined(__linux__)
+  constexpr size_t page = size_t{2} << 20;
+  if (n_bytes >= page) {
+    memory = std::aligned_alloc(page, (n_bytes + page - 1) / page * page);
+    // A last page that would be mostly empty is made of small ones.
+    if (memory != nullptr) madvise(memory, (n_bytes + page / 2) / page * page, MADV_HUGEPAGE);
+  } else
+#endif
+    memory = std::malloc(n_bytes > 0 ? n_bytes : 1);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
 }
 
 }  // namespace cutwise

@@ -14,11 +14,13 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/matrix.hpp"
+#include "base/simd.hpp"
 
 namespace cutwise {
 
@@ -40,13 +42,15 @@ struct Column {
   }
 };
 
-// Leaves numbers uninitialized: the codes are written once, by the threads that read the rows.
+// Leaves numbers uninitialized: the codes are written once, by the threads that read the rows. In large pages.
 template <class T>
 struct Uninitialized : std::allocator<T> {
   template <class U>
   struct rebind {
     using other = Uninitialized<U>;
   };
+  T *allocate(size_t n) { return static_cast<T *>(allocate_bytes(n * sizeof(T))); }
+  void deallocate(T *values, size_t) noexcept { std::free(values); }
   template <class U>
   void construct(U *) noexcept {}
   template <class U, class A, class... More>
