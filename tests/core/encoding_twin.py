@@ -7,16 +7,16 @@ import numpy as np
 from cutwise import core
 
 
-def decode(encoded):
-    """The bin of every value, (n_rows, n_cols), from nothing but slots and the columns' fields."""
+def decode(encoded, values):
+    """The bin of every value, (n_rows, n_cols), from the slots, the columns' fields and which values are stored."""
     n_slots = encoded.n_bins - (encoded.default_bin >= 0)
     owner = np.full(encoded.n_slots, -1)
     for f, (first, n) in enumerate(zip(encoded.slot_begin, n_slots, strict=True)):
         assert (owner[first : first + n] == -1).all(), "slots of two columns overlap"
         owner[first : first + n] = f
     if encoded.is_sparse:
-        rows = np.repeat(np.arange(encoded.n_rows), np.diff(encoded.indptr))
-        slots = encoded.slots
+        rows, columns = np.nonzero(values)
+        slots = encoded.slot_begin[columns] + encoded.codes.ravel().astype(np.int64)
     else:
         rows = np.repeat(np.arange(encoded.n_rows), encoded.n_groups)
         slots = (encoded.group_begin + encoded.codes.astype(np.int64)).ravel()
@@ -34,7 +34,7 @@ def check(values, encoded):
     values = values.astype(np.float64)
     n, d = values.shape
     assert (encoded.n_rows, encoded.n_cols) == (n, d)
-    bins = decode(encoded)
+    bins = decode(encoded, values)
     assert (bins >= 0).all()
     assert (bins < encoded.n_bins).all()
     assert encoded.low.size == encoded.high.size == encoded.n_bins.sum()
@@ -73,7 +73,7 @@ def check(values, encoded):
 
 def same(a, b):
     """Whether two encodings are the same bits."""
-    for name in ("low", "high", "codes", "group_begin", "indptr", "slots", "column_group", "slot_begin", "n_bins"):
+    for name in ("low", "high", "codes", "group_begin", "column_group", "slot_begin", "n_bins"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
     for name in ("default_bin", "value_begin", "exact"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))

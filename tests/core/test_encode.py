@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -171,8 +173,21 @@ def test_csr_touches_stored_values_and_puts_zero_in_no_slot():
     S = sparse.csr_array(X)
     encoded = encode(S)
     check(X, encoded)
-    np.testing.assert_array_equal(encoded.indptr, S.indptr)
-    assert encoded.slots.dtype == np.int32
+    assert encoded.codes.shape == (S.nnz, 1)
+    assert encoded.codes.dtype == np.uint8
+
+
+def test_codes_of_csr_keep_the_columns_of_the_table_that_they_stand_beside():
+    rng = np.random.default_rng(12)
+    X = np.where(rng.random((500, 9)) < 0.3, rng.integers(1, 5, (500, 9)), 0).astype(np.float32)
+    encoded, rows = encode(sparse.csr_array(X)), np.arange(500, dtype=np.int32)
+    gc.collect()
+    totals, histogram = np.zeros((1, 1), np.int64), np.zeros((encoded.n_slots, 1, 1), np.int64)
+    noise = [np.full(X.size, 7, np.int32) for _ in range(20)]  # where the columns lay, if nobody kept them
+    core.add_to_cluster_histogram(encoded, None, rows, np.zeros(500, np.int32), None, None, histogram, totals, 1)
+    assert len(noise) == 20
+    expected = [(X[:, f] == value).sum() for f in range(9) for value in range(1, 5)]
+    np.testing.assert_array_equal(histogram.ravel(), expected)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -312,3 +313,20 @@ def test_a_sparse_table_of_many_values_grows_the_tree_of_the_dense_one_and_copie
     for wide in (np.tile(X, 50), sparse.csr_array(np.tile(X, 50))):
         assert grown(wide, 50).tree.to_dict() | {"n_features": d} == dense_tree.tree.to_dict()
     np.testing.assert_array_equal(sparse_tree.leaf_of_row, dense_tree.leaf_of_row)
+
+
+@pytest.mark.parametrize("algorithm", ["exkmc", "expand"])
+def test_sums_by_bin_are_held_of_the_node_at_hand_and_of_as_many_that_wait_as_may(algorithm):
+    rng = np.random.default_rng(0)
+    n, d, k = 600, 4000, 32
+    X = sparse.csr_array(sparse.random(n, d, 0.05, rng=rng, dtype=np.float64))
+    table = encode_table(read_table(X), merge=False)
+    labels = rng.integers(0, k, n).astype(np.int32)
+    costs = fixed_costs_from_array(rng.random((n, k)))
+    of_one = 8 * k * table.encoded.n_slots
+    assert 2**21 < of_one < 2**22  # at least one that waits may be kept
+    tracemalloc.start()
+    grow_tree(table, labels, np.zeros((k, d)), costs, algorithm=algorithm, max_leaves=2 * k)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3.5 * of_one

@@ -51,8 +51,8 @@ class Encoded:
     A table as small codes; its arrays are read-only views.
 
     Per column f: n_bins, exact, low and high from value_begin[f], slot_begin, and default_bin (-1: none), the one bin that
-    has no slot. Dense: codes of shape (n_rows, n_groups), uint8; the slot is group_begin[g] + code. CSR:
-    slots[indptr[i]:indptr[i + 1]] of the stored values of row i.
+    has no slot. Codes are uint8. Dense: of shape (n_rows, n_groups); the slot is group_begin[g] + code. CSR: one for each stored
+    value, of shape (n_stored, 1); the slot is slot_begin[f] + code.
     """
 
     @property
@@ -87,12 +87,6 @@ class Encoded:
 
     @property
     def group_begin(self) -> NDArray[numpy.int32]: ...
-
-    @property
-    def indptr(self) -> NDArray[numpy.int64]: ...
-
-    @property
-    def slots(self) -> NDArray[numpy.int32]: ...
 
     @property
     def column_group(self) -> NDArray[numpy.int32]: ...

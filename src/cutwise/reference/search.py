@@ -152,7 +152,7 @@ class Points:
         labels, weights = np.full(matrix.n_rows, -1, dtype=np.int32), np.ones(matrix.n_rows, dtype=np.int64)
         labels[self.whole._numbers] = self.objective.assign(self.matrix, centers, n_jobs)[0]
         weights[self.whole._numbers] = 1 if self.weights is None else self.weights
-        return np.nan_to_num(self.objective.centers(matrix, labels, len(centers), weights, n_jobs)[0])
+        return np.nan_to_num(self.objective.centers(matrix, labels, len(centers), weights, n_jobs)[0], copy=False)
 
     def best_center(self, n_jobs: int) -> Centers:
         """The mean, or the median, of all rows, shape (1, n_columns)."""

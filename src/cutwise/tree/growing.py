@@ -597,33 +597,47 @@ def expand(
             return
         wait(_OpenLeaf(leaf.node, gain, purer_by, sums, cut))
 
-    leaves = list(tree.leaves())
-    n_leaves = len(leaves)
-    if tree.cluster(leaves[0]) < 0:
+    def start() -> None:
         of_all = criterion.sums(0)
         tree.label(0, criterion.label(of_all))
         consider(0, of_all)
+
+    def divide(leaf: _OpenLeaf, children: tuple[int, int]) -> None:
+        smaller, larger = sorted(children, key=tree.provider.size)
+        of_smaller = criterion.sums(smaller)
+        of_larger = None if leaf.sums is None else leaf.sums.subtract(of_smaller)
+        consider(smaller, of_smaller)
+        del of_smaller
+        consider(larger, criterion.sums(larger) if of_larger is None else of_larger)
+
+    def take() -> bool:
+        # Whether that made a leaf more. Sums are large: none may outlive their use in a variable of the loop.
+        nonlocal kept_bytes
+        leaf = heapq.heappop(queue)
+        kept_bytes -= 0 if leaf.sums is None else leaf.sums.nbytes
+        if leaf.children is not None:
+            divide(leaf, leaf.children)
+            return False
+        if leaf.cut is None:
+            look(leaf)
+            return False
+        left, right = tree.split(leaf.node, leaf.cut.test)
+        tree.label(left, leaf.cut.left_label)
+        tree.label(right, leaf.cut.right_label)
+        # Where costs are sums over rows, neither gains more than both cost.
+        most = leaf.cut.cost if criterion.ends_without_gain else math.inf
+        wait(_OpenLeaf(min(left, right), most, math.inf, leaf.sums, children=(left, right)))
+        return True
+
+    leaves = list(tree.leaves())
+    n_leaves = len(leaves)
+    if tree.cluster(leaves[0]) < 0:
+        start()
     elif n_leaves < max_leaves:
         for node in leaves:
             consider(node, criterion.sums(node))
     while n_leaves < max_leaves and queue:
-        leaf = heapq.heappop(queue)
-        kept_bytes -= 0 if leaf.sums is None else leaf.sums.nbytes
-        if leaf.children is not None:
-            smaller, larger = sorted(leaf.children, key=tree.provider.size)
-            of_smaller = criterion.sums(smaller)
-            of_larger = None if leaf.sums is None else leaf.sums.subtract(of_smaller)
-            consider(smaller, of_smaller)
-            consider(larger, criterion.sums(larger) if of_larger is None else of_larger)
-        elif leaf.cut is None:
-            look(leaf)
-        else:
-            left, right = tree.split(leaf.node, leaf.cut.test)
-            tree.label(left, leaf.cut.left_label)
-            tree.label(right, leaf.cut.right_label)
+        if take():
             n_leaves += 1
             if progress is not None:
                 progress(n_leaves)
-            # Where costs are sums over rows, neither gains more than both cost.
-            most = leaf.cut.cost if criterion.ends_without_gain else math.inf
-            wait(_OpenLeaf(min(left, right), most, math.inf, leaf.sums, children=(left, right)))

@@ -468,7 +468,7 @@ class MemoryProvider:
         histogram = np.zeros((self.n_slots, payload.k), dtype=np.int64) if with_bins else None
         # About half of what the table takes and as much as costs do; on small tables more.
         encoded = self.table.encoded
-        of_rows = 2 * (encoded.codes.nbytes + encoded.slots.nbytes) + 4 * encoded.n_rows * payload.k
+        of_rows = (4 if encoded.is_sparse else 2) * encoded.codes.nbytes + 4 * encoded.n_rows * payload.k
         kept_bytes = min(max(of_rows, 2**22), HISTOGRAM_BYTES // 2)
         sums = NodeSums(np.zeros(payload.k, dtype=np.int64), histogram, kept_bytes)
         payload.add(self, self.rows(node), sums)

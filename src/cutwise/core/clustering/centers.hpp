@@ -34,9 +34,9 @@ inline Objective read_objective(const std::string &name) {
 
 class CenterPanels {
  public:
-  // centers: k x d, row-major.
+  // centers: k x d, row-major; they are read as long as these panels are.
   CenterPanels(const double *centers, int64_t k, int64_t d, Objective objective, bool sparse)
-      : k_(k), d_(d), padded_((k + kLanes - 1) / kLanes * kLanes), objective_(objective), centers_(centers, centers + k * d) {
+      : k_(k), d_(d), padded_((k + kLanes - 1) / kLanes * kLanes), objective_(objective), centers_(centers) {
     panels_.assign(padded_ * d, 0.0);
     for (int64_t j = 0; j < k; ++j) {
       const int64_t lane = j / kPanel * kPanel, width = std::min(kPanel, padded_ - lane);
@@ -52,7 +52,7 @@ class CenterPanels {
   int64_t n_cols() const { return d_; }
   int64_t padded() const { return padded_; }
   Objective objective() const { return objective_; }
-  const double *center(int64_t j) const { return centers_.data() + j * d_; }
+  const double *center(int64_t j) const { return centers_ + j * d_; }
   const double *start() const { return start_.data(); }
 
   // Panels hold eight centers side by side, column after column; the last may hold four.
@@ -104,7 +104,8 @@ class CenterPanels {
 
   int64_t k_, d_, padded_;
   Objective objective_;
-  std::vector<double> centers_, panels_, start_;
+  const double *centers_;
+  std::vector<double> panels_, start_;
   std::vector<int32_t> direct_;
   std::vector<int8_t> direct_place_;
   std::vector<int64_t> n_stored_;

@@ -273,16 +273,18 @@ class Lloyd {
   bool assign() {
     const CenterPanels panels(centers_.data(), k_, d_, objective_, x_.is_sparse());
     const int64_t n_blocks = count_blocks(n_);
-    std::vector<Changes> parts(n_pieces_, Changes(k_, n_sums()));
+    std::fill(clusters_.touched.begin(), clusters_.touched.end(), 0);
+    // As large as the centers on wide tables: the first thread has none of its own.
+    std::vector<Changes> parts(n_pieces_ - 1);
+    for (Changes &part : parts) part = Changes(k_, n_sums());
     parallel_for(n_jobs_, n_pieces_, [&](int64_t piece) {
-      BlockWork work(*this, panels, parts[piece]);
+      BlockWork work(*this, panels, piece == 0 ? clusters_ : parts[piece - 1]);
       for (int64_t b = n_blocks * piece / n_pieces_; b < n_blocks * (piece + 1) / n_pieces_; ++b) {
         const int64_t first = b * kBlockRows, last = std::min(n_, first + kBlockRows);
         if (moves_) work.again(first, last);
         else work.first_time(first, last);
       }
     });
-    std::fill(clusters_.touched.begin(), clusters_.touched.end(), 0);
     for (const Changes &part : parts) clusters_.add(part);
     if (!moves_) cost_ = cost_of(clusters_);
     if (std::isnan(start_cost_)) start_cost_ = cost_;

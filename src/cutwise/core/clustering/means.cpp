@@ -225,7 +225,8 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
     for (double &s : plan.scale) s = term_scale(s, bits);
     const RowAdder adder{plan, weights, d};
     const int64_t n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
-    std::vector<ClusterSums> parts(n_pieces, ClusterSums(k, d, fractional));
+    std::vector<ClusterSums> parts;
+    for (int64_t piece = 0; piece < n_pieces; ++piece) parts.emplace_back(k, d, fractional);
     parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
       sum_rows(*rows, labels, adder, n * piece / n_pieces, n * (piece + 1) / n_pieces, parts[piece]);
     });

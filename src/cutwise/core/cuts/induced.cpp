@@ -53,10 +53,10 @@ struct Span {
 
 constexpr int64_t kMostKept = 1024;  // columns whose spans are kept: those of others are found again where they may win
 
-// A column, or one of its spans by its number.
+// A column, or one of its spans by the number of centers on its left; 0: the column.
 struct Open {
   Key bound;
-  int32_t feature, span;  // span: -1: the column
+  int32_t feature, n_left;
 
   friend bool operator<(const Open &a, const Open &b) { return b.bound < a.bound; }  // lowest bound on top of a heap
 };
@@ -416,14 +416,14 @@ struct InducedSearch {
       std::vector<Span> found;
       look(static_cast<int32_t>(f), found);
       heap[f].feature = found.empty() ? -1 : static_cast<int32_t>(f);
-      heap[f].span = -1;
+      heap[f].n_left = 0;
       for (const Span &span : found) heap[f].bound = std::min(heap[f].bound, span.bound);
       if (f < kMostKept) of_column[f] = std::move(found);
     });
     heap.erase(std::remove_if(heap.begin(), heap.end(), [](const Open &column) { return column.feature < 0; }), heap.end());
     std::make_heap(heap.begin(), heap.end());
-    std::vector<Span> spans;
-    const auto is_open = [&] { return !heap.empty() && (best.cut.feature < 0 || may_win(heap.front().bound, best)); };
+    const auto may_be_best = [&](const Key &bound) { return best.cut.feature < 0 || may_win(bound, best); };
+    const auto is_open = [&] { return !heap.empty() && may_be_best(heap.front().bound); };
     const bool is_sparse = node.encoded.sparse && node.histogram;
     // Sparse columns share a pass over the rows: few at first, in the hope that no others need be looked at.
     size_t size = is_sparse ? 4 : static_cast<size_t>(std::max(1, n_jobs));
@@ -433,16 +433,18 @@ struct InducedSearch {
         std::pop_heap(heap.begin(), heap.end());
         const Open lowest = heap.back();
         heap.pop_back();
-        if (lowest.span < 0) {
+        if (lowest.n_left == 0) {
           std::vector<Span> found = std::move(of_column[lowest.feature]);
           if (found.empty()) look(lowest.feature, found);
           for (const Span &span : found) {
-            heap.push_back({span.bound, lowest.feature, static_cast<int32_t>(spans.size())});
+            if (!may_be_best(span.bound)) continue;
+            heap.push_back({span.bound, lowest.feature, static_cast<int32_t>(span.n_left)});
             std::push_heap(heap.begin(), heap.end());
-            spans.push_back(span);
           }
         } else {
-          batch.push_back(spans[lowest.span]);
+          const std::vector<double> centers = node.survivors.along(lowest.feature).coordinate;
+          const auto n_left = static_cast<size_t>(lowest.n_left);
+          batch.push_back({lowest.feature, n_left, centers[n_left - 1], centers[n_left], lowest.bound, {}});
         }
       }
       std::vector<Key> keys(batch.size(), best);

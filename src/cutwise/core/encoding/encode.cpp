@@ -134,8 +134,8 @@ void bind_encode(nanobind::module_ &m) {
   nb::class_<Encoded>(m, "Encoded", R"(A table as small codes; its arrays are read-only views.
 
 Per column f: n_bins, exact, low and high from value_begin[f], slot_begin, and default_bin (-1: none), the one bin that
-has no slot. Dense: codes of shape (n_rows, n_groups), uint8; the slot is group_begin[g] + code. CSR:
-slots[indptr[i]:indptr[i + 1]] of the stored values of row i.)")
+has no slot. Codes are uint8. Dense: of shape (n_rows, n_groups); the slot is group_begin[g] + code. CSR: one for each stored
+value, of shape (n_stored, 1); the slot is slot_begin[f] + code.)")
       .def_ro("n_rows", &Encoded::n_rows)
       .def_ro("n_slots", &Encoded::n_slots)
       .def_ro("n_groups", &Encoded::n_groups)
@@ -155,15 +155,12 @@ slots[indptr[i]:indptr[i + 1]] of the stored values of row i.)")
       .def_prop_ro(
           "codes",
           [](const Encoded &e) {
-            return view(e.codes, {e.sparse ? size_t{0} : static_cast<size_t>(e.n_rows), static_cast<size_t>(e.n_groups)});
+            return view(e.codes, {e.sparse ? e.codes.size() : static_cast<size_t>(e.n_rows),
+                                  e.sparse ? size_t{1} : static_cast<size_t>(e.n_groups)});
           },
           kept)
       .def_prop_ro(
           "group_begin", [](const Encoded &e) { return view(e.group_begin); }, kept)
-      .def_prop_ro(
-          "indptr", [](const Encoded &e) { return view(e.indptr); }, kept)
-      .def_prop_ro(
-          "slots", [](const Encoded &e) { return view(e.slots); }, kept)
       .def_prop_ro(
           "column_group", [](const Encoded &e) { return per_column<int32_t>(e, &Column::group); }, own)
       .def_prop_ro(
@@ -175,7 +172,7 @@ slots[indptr[i]:indptr[i + 1]] of the stored values of row i.)")
       .def_prop_ro(
           "value_begin", [](const Encoded &e) { return per_column<int64_t>(e, &Column::value_begin); }, own)
       .def_prop_ro("exact", [](const Encoded &e) { return per_column<bool>(e, &Column::exact); }, own);
-  m.def("encode", &encode, nb::arg("matrix"), nb::arg("bundle") = true, nb::arg("n_jobs") = 1,
+  m.def("encode", &encode, nb::arg("matrix"), nb::arg("bundle") = true, nb::arg("n_jobs") = 1, nb::keep_alive<0, 1>(),
         R"(A table of finite values as small codes: every column in bins, every row as slots of one flat histogram.
 
 Bins are in increasing order of value; bin b holds the values in [low[b], high[b]], and both ends occur. A column of at

@@ -20,8 +20,6 @@ constexpr int64_t kValuesOfBin = 64, kValuesOfExact = 8, kMostExact = 16, kMinBi
 // Columns are brought together for so many stored values at a time, or a sixteenth of all.
 constexpr int64_t kFewestOfBlock = 1 << 16, kMostOfBlock = 1 << 20;
 constexpr int64_t kColumnsAtOnce = 64;
-constexpr int64_t kCountedRows = 4096;
-constexpr int64_t kValuesAhead = 16;  // memory is asked for so many values before its use: columns of a row lie far apart
 
 // The bin of a value among the upper ends of bins. No branch depends on the values.
 template <class V>
@@ -64,8 +62,9 @@ class SparseEncoder {
     out_.sparse = true;
     out_.columns.resize(n_cols_);
     count_by_column(x.data);
-    out_.indptr.assign(indptr_, indptr_ + n_rows_ + 1);
-    out_.slots.resize(indptr_[n_rows_]);
+    out_.indptr = indptr_;
+    out_.indices = indices_;
+    out_.codes.resize(indptr_[n_rows_]);
     next_.assign(indptr_, indptr_ + n_rows_);
     const int64_t most = std::clamp(indptr_[n_rows_] / 16, kFewestOfBlock, kMostOfBlock);
     by_column_.reserve(std::min(indptr_[n_rows_], most));
@@ -76,7 +75,6 @@ class SparseEncoder {
     }
     by_column_ = {};
     number_columns();
-    number_slots();
     return std::move(out_);
   }
 
@@ -119,7 +117,7 @@ class SparseEncoder {
     }
   }
 
-  // Bins of these columns, and in the slots' places the number of each value's slot within its column.
+  // Bins and codes of these columns.
   void find_bins_of(int64_t first, int64_t last) {
     struct Chunk {
       std::vector<double> low, high;
@@ -144,9 +142,11 @@ class SparseEncoder {
   }
 
   void number_columns() {
+    out_.slot_begin.reserve(n_cols_);
     int64_t n_slots = 0, n_values = 0;
     for (Column &column : out_.columns) {
       column.slot_begin = static_cast<int32_t>(n_slots);
+      out_.slot_begin.push_back(column.slot_begin);
       column.value_begin = n_values;
       n_slots += column.n_slots();
       n_values += column.n_bins;
@@ -180,7 +180,7 @@ class SparseEncoder {
     return bins;
   }
 
-  // The bins that a tally asks for, and every value's slot in its column. False when the tally has missed a value that was to
+  // The bins that a tally asks for, and every value's code. False when the tally has missed a value that was to
   // have a bin of its own, or any value of one sign.
   bool find_bins(Column &column, const Stored *stored, int64_t n, const Tally &tally, Bins &bins) {
     int64_t zero = -1;
@@ -206,10 +206,10 @@ class SparseEncoder {
     const EndFinder<V> find(bins, column.default_bin);
     struct {
       V low, high;
-      int32_t slot;
+      uint8_t code;
     } bin[kMaxBins];
     for (int32_t b = 0; b < column.n_bins; ++b)
-      bin[b] = {static_cast<V>(bins.low[b]), static_cast<V>(bins.high[b]), column.slot_of(b)};
+      bin[b] = {static_cast<V>(bins.low[b]), static_cast<V>(bins.high[b]), static_cast<uint8_t>(column.slot_of(b))};
     bool missed = false;
     for (const Stored *at = stored; at < stored + n; ++at) {
       const Stored here = *at;
@@ -219,7 +219,7 @@ class SparseEncoder {
       missed |= column.exact && here.value != bin[b].high;
       bin[b].low = here.value < bin[b].low ? here.value : bin[b].low;
       bin[b].high = here.value > bin[b].high ? here.value : bin[b].high;
-      out_.slots[here.position] = bin[b].slot;
+      out_.codes[here.position] = bin[b].code;
     }
     for (int32_t b = 0; b < column.n_bins; ++b) {
       bins.low[b] = static_cast<double>(bin[b].low);
@@ -242,19 +242,6 @@ class SparseEncoder {
     }
     add(static_cast<double>(lowest));
     add(static_cast<double>(highest));
-  }
-
-  void number_slots() {
-    std::vector<int32_t> slot_begin(n_cols_);
-    for (int64_t c = 0; c < n_cols_; ++c) slot_begin[c] = out_.columns[c].slot_begin;
-    const int64_t n_pieces = (n_rows_ + kCountedRows - 1) / kCountedRows;
-    parallel_for(n_jobs_, n_pieces, [&](int64_t piece) {
-      const int64_t end = indptr_[std::min(n_rows_, (piece + 1) * kCountedRows)];
-      for (int64_t p = indptr_[piece * kCountedRows]; p < end; ++p) {
-        if (p + kValuesAhead < end) prefetch(&slot_begin[indices_[p + kValuesAhead]], 1);
-        out_.slots[p] += slot_begin[indices_[p]];
-      }
-    });
   }
 
   const int64_t *indptr_ = nullptr;

@@ -8,11 +8,12 @@
 //   dense   codes[row * n_groups + g] is a uint8, slot = group_begin[g] + code; a group holds one column, or a bundle of
 //           columns of which at most one differs from its default value in any row (one-hot groups); code 0 of a bundle
 //           says "all at their default";
-//   sparse  slots[indptr[row] .. indptr[row + 1]) are the slots of the stored (non-zero) values, in column order.
+//   sparse  codes[p] is that of the stored (non-zero) value p of the caller's table, slot = slot_begin of its column + code.
 // Bins of column f have the slots slot_begin[f] + 0, 1, 2 ..., leaving out default_bin[f], whose statistics are the node's
 // total less the rest; default_bin[f] is -1 where every bin has its slot.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -81,27 +82,25 @@ struct Encoded {
   // dense
   int32_t n_groups = 0;
   std::vector<int32_t> group_begin;                    // n_groups
-  std::vector<uint8_t, Uninitialized<uint8_t>> codes;  // n_rows x n_groups, row-major
-  // sparse
-  std::vector<int64_t> indptr;
-  std::vector<int32_t, Uninitialized<int32_t>> slots;
+  std::vector<uint8_t, Uninitialized<uint8_t>> codes;  // n_rows x n_groups, row-major; sparse: one for each stored value
+  // sparse: the caller's, which Python keeps as long as this, and where the slots of each column begin
+  const int64_t *indptr = nullptr;
+  const int32_t *indices = nullptr;
+  std::vector<int32_t> slot_begin;
 
   int32_t n_cols() const { return static_cast<int32_t>(columns.size()); }
 
-  // The bin of one value: one byte read when dense, a search among the row's slots when sparse.
+  // Sparse: of a stored value.
+  int32_t slot(int64_t p) const { return slot_begin[indices[p]] + codes[p]; }
+
+  // The bin of one value: one byte read when dense, a search among the row's columns when sparse.
   int32_t bin(int64_t row, const Column &column) const {
-    int32_t slot = -1;
     if (sparse) {
-      int64_t first = indptr[row], last = indptr[row + 1];
-      while (first < last) {
-        const int64_t middle = (first + last) / 2;
-        if (slots[middle] < column.slot_begin) first = middle + 1;
-        else last = middle;
-      }
-      if (first < indptr[row + 1]) slot = slots[first];
-    } else {
-      slot = group_begin[column.group] + codes[row * n_groups + column.group];
+      const auto f = static_cast<int32_t>(&column - columns.data());
+      const int32_t *last = indices + indptr[row + 1], *found = std::lower_bound(indices + indptr[row], last, f);
+      return found != last && *found == f ? column.bin_of(slot(found - indices)) : column.default_bin;
     }
+    const int32_t slot = group_begin[column.group] + codes[row * n_groups + column.group];
     if (slot < column.slot_begin || slot >= column.slot_begin + column.n_slots()) return column.default_bin;
     return column.bin_of(slot);
   }

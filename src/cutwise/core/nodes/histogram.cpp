@@ -17,6 +17,8 @@ namespace {
 
 // Cells of a piece of groups that stay in the second-level cache while the rows stream by.
 constexpr int64_t kCachedBytes = 400 * 1024;
+// In a sparse table memory is asked for so many values before its use: columns of a row lie far apart.
+constexpr int64_t kValuesAhead = 16;
 
 // The bytes of a row and where each byte's cells begin: the groups of a table, or its packs.
 struct ByteTable {
@@ -118,7 +120,11 @@ void add_clusters(const Encoded &encoded, const PackedCodes *packed, const int32
       const int32_t row = rows[i], c = cluster[row];
       if (c < 0) continue;
       const int64_t v0 = value(first, row), v1 = width == 2 ? value(second, row) : 0;
-      for (int64_t p = encoded.indptr[row]; p < encoded.indptr[row + 1]; ++p) add(histogram, encoded.slots[p], c, v0, v1);
+      const int64_t last = encoded.indptr[row + 1];
+      for (int64_t p = encoded.indptr[row]; p < last; ++p) {
+        if (p + kValuesAhead < last) prefetch(histogram + (encoded.slot(p + kValuesAhead) * k + c) * width, 1);
+        add(histogram, encoded.slot(p), c, v0, v1);
+      }
     }
     return;
   }
@@ -142,6 +148,17 @@ void add_clusters(const Encoded &encoded, const PackedCodes *packed, const int32
 template <class Cost>
 CUTWISE_CLONES void add_vector(int64_t *cell, const Cost *cost, int64_t k) {
   for (int64_t j = 0; j < k; ++j) cell[j] += cost[j];
+}
+
+// One row of a sparse table.
+template <class Cost>
+CUTWISE_CLONES void add_to_slots(const uint8_t *codes, const int32_t *columns, int64_t n, const int32_t *slot_begin,
+                                 const Cost *cost, int64_t k, int64_t *histogram) {
+  for (int64_t p = 0; p < n; ++p) {
+    if (p + kValuesAhead < n) prefetch(histogram + (slot_begin[columns[p + kValuesAhead]] + codes[p + kValuesAhead]) * k, 1);
+    int64_t *cell = histogram + (slot_begin[columns[p]] + codes[p]) * k;
+    for (int64_t j = 0; j < k; ++j) cell[j] += cost[j];
+  }
 }
 
 // One run of groups, all rows: kept in one function so that the widening additions are vectorized inside the loop.
@@ -168,8 +185,9 @@ void add_costs(const Encoded &encoded, const PackedCodes *packed, const int32_t 
       const int64_t row = rows[i];
       add_vector(totals, costs + row * k, k);
       if (!histogram) continue;
-      for (int64_t p = encoded.indptr[row]; p < encoded.indptr[row + 1]; ++p)
-        add_vector(histogram + static_cast<int64_t>(encoded.slots[p]) * k, costs + row * k, k);
+      const int64_t first = encoded.indptr[row];
+      add_to_slots(encoded.codes.data() + first, encoded.indices + first, encoded.indptr[row + 1] - first,
+                   encoded.slot_begin.data(), costs + row * k, k, histogram);
     }
     return;
   }

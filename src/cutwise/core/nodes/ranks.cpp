@@ -41,19 +41,22 @@ void place(const Table &values, const Encoded &encoded, const int32_t *rows, int
 
 template <class T>
 void place(const Csr<T> &values, const Encoded &encoded, const int32_t *rows, int64_t n, OpenedBins *opened, size_t n_opened) {
-  std::vector<int32_t> number(encoded.n_slots, -1);
+  std::vector<int32_t> begin(encoded.n_cols(), -1);  // of the lists of a column, one a slot: most columns have none
   std::vector<std::vector<PlacedRow> *> lists;
-  for (OpenedBins *here = opened; here < opened + n_opened; ++here)
-    for (size_t j = 0; j < here->bins.size(); ++j) {
-      const Column &column = encoded.columns[here->feature];
-      if (here->bins[j] == column.default_bin) continue;  // holds zeros alone, and is never looked into
-      number[column.slot_of(here->bins[j])] = static_cast<int32_t>(lists.size());
-      lists.push_back(&here->placed[j]);
-    }
+  for (OpenedBins *here = opened; here < opened + n_opened; ++here) {
+    const Column &column = encoded.columns[here->feature];
+    begin[here->feature] = static_cast<int32_t>(lists.size());
+    lists.resize(lists.size() + column.n_slots(), nullptr);
+    for (size_t j = 0; j < here->bins.size(); ++j)
+      if (here->bins[j] != column.default_bin)  // which holds zeros alone, and is never looked into
+        lists[begin[here->feature] + column.slot_of(here->bins[j]) - column.slot_begin] = &here->placed[j];
+  }
   for (int64_t i = 0; i < n; ++i)
     for (int64_t p = values.indptr[rows[i]]; p < values.indptr[rows[i] + 1]; ++p) {
-      const int32_t list = number[encoded.slots[p]];
-      if (list >= 0) lists[list]->push_back({static_cast<double>(values.data[p]), rows[i]});
+      const int32_t first = begin[values.indices[p]];
+      if (first < 0) continue;
+      std::vector<PlacedRow> *list = lists[first + encoded.codes[p]];
+      if (list != nullptr) list->push_back({static_cast<double>(values.data[p]), rows[i]});
     }
 }
 
