@@ -128,8 +128,7 @@ def kernel_tree(X, labels, costs, weights, k, *, features=None, n_jobs=1, merge=
 def every_growth(X, labels, costs, weights, k, n_jobs=1):
     yield grow(X, labels, costs, weights, k, "exkmc", 6, n_jobs=n_jobs)
     yield grow(X, labels, costs, weights, k, "expand", 6, n_jobs=n_jobs)
-    for ties in ("position", "cost"):
-        yield kernel_tree(X, labels, costs, weights, k, n_jobs=n_jobs, ties=ties)
+    yield kernel_tree(X, labels, costs, weights, k, n_jobs=n_jobs)
     yield kernel_tree(X, labels, costs, weights, k, n_jobs=n_jobs, features=TaylorFeatures(0.3), expansion="expand")
 
 
@@ -158,11 +157,10 @@ def test_neither_threads_nor_the_order_of_rows_change_a_tree(n):
 def test_features_that_do_not_fit_in_memory_together_give_the_same_tree(monkeypatch):
     for seed in range(3):
         given = problem(seed)
-        for ties in ("position", "cost"):
-            grown = kernel_tree(*given, ties=ties)
-            with monkeypatch.context() as patch:
-                patch.setattr("cutwise.tree.criteria.feature_mistakes._FEATURE_BYTES", 100)
-                assert kernel_tree(*given, ties=ties).tree.equals(grown.tree)
+        grown = kernel_tree(*given)
+        with monkeypatch.context() as patch:
+            patch.setattr("cutwise.tree.criteria.feature_mistakes._FEATURE_BYTES", 100)
+            assert kernel_tree(*given).tree.equals(grown.tree)
 
 
 def test_a_weight_is_a_repeated_row():

@@ -94,8 +94,8 @@ def twin_cuts(features, X, rows, held, labels, weights, survivors, *, one_sided=
                 yield mistakes, f, j, above, survivors[center_above]
 
 
-def check_tree(grown, family, X, labels, weights, costs, k, *, one_sided=False, by_cost=True):
-    """Every cut has the fewest mistakes of all, and of those the least cost; leaves hold the survivors."""
+def check_tree(grown, family, X, labels, weights, k, *, one_sided=False):
+    """Every cut has the fewest mistakes of all, and of those the first position; leaves hold the survivors."""
     tree = grown.tree
     features = materialized(family, X, labels, weights, k)
     held = np.ones(len(X), dtype=bool)
@@ -124,29 +124,20 @@ def check_tree(grown, family, X, labels, weights, costs, k, *, one_sided=False, 
         else:
             fewest = min(cut[0] for cut in cuts)
             assert tree.n_node_mistakes[node] == fewest
-            best = []
-            for mistakes, f, j, above, center_above in cuts:
-                if mistakes == fewest:
-                    rest = np.setdiff1d(survivors, center_above)
-                    cost = sum(
-                        costs[np.ix_(rows[side], side_centers)].sum(axis=0).min()
-                        for side, side_centers in ((above, center_above), (~above, rest))
-                    )
-                    best.append((cost if by_cost else 0, f, j, above, center_above))
-            least = min(cut[:3] for cut in best)
+            best = [cut[1:] for cut in cuts if cut[0] == fewest]
+            column, feature = min(cut[:2] for cut in best)
             below = subtree_clusters(tree, tree.children_left[node])
             matching = [
                 cut
                 for cut in best
-                if cut[0] == least[0]
-                and cut[1] == tree.feature[node] == least[1]
+                if cut[0] == tree.feature[node] == column
                 and (
-                    (np.array_equal(cut[3], inside) and set(cut[4]) == below)
-                    or (np.array_equal(~cut[3], inside) and set(survivors) - set(cut[4]) == below)
+                    (np.array_equal(cut[2], inside) and set(cut[3]) == below)
+                    or (np.array_equal(~cut[2], inside) and set(survivors) - set(cut[3]) == below)
                 )
             ]
             assert matching
-            assert min(cut[2] for cut in matching) == least[2]
+            assert min(cut[1] for cut in matching) == feature
         left = np.array(sorted(below))
         right = np.setdiff1d(survivors, left)
         for child, side, centers in (
@@ -187,22 +178,21 @@ def problem(seed, *, non_negative, n=40):
 def grow(X, labels, weights, costs, k, family, **options):
     table = encode_table(read_table(X), weights=None if (weights == 1).all() else weights, merge=False)
     fixed = fixed_costs_from_array(costs.astype(np.float64), weights=table.weights)
-    options = {"max_leaves": k, "ties": "cost", "cuts": "interval"} | options
+    options = {"max_leaves": k, "cuts": "interval"} | options
     nowhere = np.zeros((k, X.shape[1]))
     return grow_tree(table, labels, nowhere, fixed, algorithm="kernel_imm", features=family, **options)
 
 
-@pytest.mark.parametrize(("cuts", "ties"), [("interval", "cost"), ("interval", "position"), ("threshold", "cost")])
+@pytest.mark.parametrize("cuts", ["interval", "threshold"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_cut_has_the_fewest_mistakes_of_all_levels_of_all_features(family, cuts, ties):
+def test_every_cut_has_the_fewest_mistakes_of_all_levels_of_all_features(family, cuts):
     for seed in range(3):
         X, labels, weights, costs, k = problem(seed, non_negative=family in NON_NEGATIVE, n=24 + 4 * seed)
-        grown = grow(X, labels, weights, costs, k, FAMILIES[family], cuts=cuts, ties=ties)
+        grown = grow(X, labels, weights, costs, k, FAMILIES[family], cuts=cuts)
         try:
             assert grown.tree.n_leaves == k
             assert sorted(grown.tree.cluster[grown.tree.leaves]) == list(range(k))
-            given = X, labels, weights, costs * weights[:, None], k
-            check_tree(grown, FAMILIES[family], *given, one_sided=cuts == "threshold", by_cost=ties == "cost")
+            check_tree(grown, FAMILIES[family], X, labels, weights, k, one_sided=cuts == "threshold")
             assert np.array_equal(grown.leaf_of_row, grown.tree.apply(X))
             if cuts == "threshold" or family in ("hellinger", "intersection"):
                 assert np.isneginf(grown.tree.lower).all()
@@ -243,7 +233,7 @@ def test_columns_of_many_values_are_cut_between_groups(weighted):
     X = grouped_by_weight(column, weights, 512)[:, None]
     assert 400 < len(np.unique(X)) < 600
     family = TaylorFeatures(0.2)
-    grown = grow(column[:, None], labels, weights, np.ones((n, k)), k, family, ties="position")
+    grown = grow(column[:, None], labels, weights, np.ones((n, k)), k, family)
     tree = grown.tree
     features = materialized(family, X, labels, weights, k)
     everything = np.arange(n), np.ones(n, dtype=bool)
@@ -263,22 +253,12 @@ class UpAndDown:
         return np.array([values, -values])
 
 
-@pytest.mark.parametrize("ties", ["position", "cost"])
-def test_equally_good_cuts_go_to_the_lowest_column_then_feature_then_level(ties):
+def test_equally_good_cuts_go_to_the_lowest_column_then_feature_then_level():
     labels = np.array([0, 0, 0, 1, 0, 1, 1, 1], dtype=np.int32)  # cut after 3 or after 5: one mistake
     X = np.column_stack([np.zeros(8), np.arange(8.0), np.arange(8.0)])
-    grown = grow(X, labels, np.ones(8, dtype=np.int64), np.ones((8, 2)), 2, UpAndDown(), ties=ties)
+    grown = grow(X, labels, np.ones(8, dtype=np.int64), np.ones((8, 2)), 2, UpAndDown())
     assert grown.tree.n_node_mistakes[0] == 1
     assert (grown.tree.feature[0], grown.gaps[0, :2].tolist()) == (1, [2.0, 3.0])
-
-
-def test_the_cheapest_of_equally_good_cuts_is_taken_by_cost():
-    labels = np.array([0, 0, 0, 1, 0, 1, 1, 1], dtype=np.int32)
-    X = np.arange(8.0)[:, None]
-    for cost_of_one, cut in ((9.0, [2.0, 3.0]), (0.5, [4.0, 5.0])):  # of a row of 1 that 0 serves; the reverse costs 1
-        costs = np.where(labels[:, None] == [0, 1], 0.0, [[cost_of_one, 1.0]] * 8)
-        grown = grow(X, labels, np.ones(8, dtype=np.int64), costs, 2, UpAndDown(), ties="cost")
-        assert grown.gaps[0, :2].tolist() == cut
 
 
 def test_centers_on_one_side_of_every_middle_are_parted_where_they_lie():
@@ -290,7 +270,7 @@ def test_centers_on_one_side_of_every_middle_are_parted_where_they_lie():
     tree = grown.tree
     assert tree.cluster[tree.leaves].tolist() == [0, 1]  # the center of 1 is the higher one
     assert tree.n_node_mistakes[0] == 3
-    assert check_tree(grown, HellingerFeatures(), X, labels, ones, np.ones((7, 2)), 2) == 0
+    assert check_tree(grown, HellingerFeatures(), X, labels, ones, 2) == 0
 
 
 def test_a_cluster_whose_rows_are_gone_or_alike_is_cut_off_between_the_means():
@@ -305,7 +285,7 @@ def test_a_cluster_whose_rows_are_gone_or_alike_is_cut_off_between_the_means():
     assert tree.n_node_mistakes.tolist() == [1, 1, 0, 0, 0]
     empty = tree.leaves[tree.cluster[tree.leaves] == 2]
     assert tree.n_node_samples[empty] == 0
-    assert check_tree(grown, HellingerFeatures(), X, labels, ones, np.ones((7, 3)), 3) == 1
+    assert check_tree(grown, HellingerFeatures(), X, labels, ones, 3) == 1
 
 
 def test_clusters_that_no_column_tells_apart_share_a_leaf():

@@ -1172,43 +1172,27 @@ def feature_table(
     labels (n_rows,): reference clusters, 0 to k - 1; a center's coordinate is the mean of a feature over its rows.
     """
 
-@overload
 def fewest_feature_mistakes(
     table: FeatureTable,
     rows: NDArray[numpy.int32],
     cluster: NDArray[numpy.int32],
     weights: NDArray[numpy.int64] | None,
     survivors: NDArray[numpy.int32],
-    costs: NDArray[numpy.int32] | None,
     one_sided: bool,
     any_level: bool,
     n_jobs: int = 1,
-) -> tuple[int, int, int, int, float, float, NDArray[numpy.int32]] | None:
+) -> tuple[int, int, int, float, float, NDArray[numpy.int32]] | None:
     """
     The cut of a surrogate feature that parts the fewest rows from their centers.
 
     A cut at a level has rows and surviving centers above it and at or below it, and counts where one of its sides is an interval
     of the node's values on the column; columns without features are passed over. cluster (n_rows,): the surviving one, -1 where
-    a row was separated before. costs (n_rows, k) or None settle ties: the sides that cost least, each served by its best surviving
-    center; then the lowest column, feature, level. one_sided: only thresholds on the column. any_level: levels lie anywhere
-    between neighboring values, so that centers between two values are separated at their own coordinates; otherwise half way
-    between values of rows that a center holds. Gives (mistakes, cost, column, feature, lower, upper, left): rows with lower < x
-    <= upper go left, lower is -inf for a threshold, left are the survivors that go left. None when no cut has rows and centers
-    on both sides. Fleissner, Vankadara, Ghoshdastidar (2024), Algorithm 1.
+    a row was separated before. Of equals the lowest column, feature, level. one_sided: only thresholds on the column. any_level:
+    levels lie anywhere between neighboring values, so that centers between two values are separated at their own coordinates;
+    otherwise half way between values of rows that a center holds. Gives (mistakes, column, feature, lower, upper, left): rows
+    with lower < x <= upper go left, lower is -inf for a threshold, left are the survivors that go left. None when no cut has rows
+    and centers on both sides. Fleissner, Vankadara, Ghoshdastidar (2024), Algorithm 1.
     """
-
-@overload
-def fewest_feature_mistakes(
-    table: FeatureTable,
-    rows: NDArray[numpy.int32],
-    cluster: NDArray[numpy.int32],
-    weights: NDArray[numpy.int64] | None,
-    survivors: NDArray[numpy.int32],
-    costs: NDArray[numpy.int64] | None,
-    one_sided: bool,
-    any_level: bool,
-    n_jobs: int = 1,
-) -> tuple[int, int, int, int, float, float, NDArray[numpy.int32]] | None: ...
 
 def near_best_means_cuts(
     matrix: Matrix,

@@ -19,7 +19,7 @@ namespace nb = nanobind;
 CUTWISE_STAGES(DECLARE)
 
 NB_MODULE(_core, m) {
-  using cutwise::Matrix;
+  using namespace cutwise;
   nb::class_<Matrix>(
       m, "Matrix",
       R"(A caller's table, read in place and kept alive: dense with any strides, or CSR (cutwise.core.as_matrix makes one).
@@ -28,10 +28,10 @@ derived: columns made, as they are read, of float64 values (n_rows, d): column j
 level[j], else 0; where level[j] is -1 it is (x - shift[j]) / scale[j] of that column, missing[j] where x is NaN; and where
 level[j] is -2, 1 where x is NaN, else 0. sparse: read as CSR rows are; a source's columns are side by side then, of a category
 all its levels in order, of numbers these first.)")
-      .def_static("dense", &Matrix::dense, nb::arg("values"))
-      .def_static("csr", &Matrix::csr, nb::arg("indptr"), nb::arg("indices"), nb::arg("values"), nb::arg("n_cols"))
-      .def_static("derived", &Matrix::derived, nb::arg("values"), nb::arg("source"), nb::arg("level"), nb::arg("shift"),
-                  nb::arg("scale"), nb::arg("missing"), nb::arg("sparse") = false)
+      .def_static("dense", &Matrix::dense, "values"_a)
+      .def_static("csr", &Matrix::csr, "indptr"_a, "indices"_a, "values"_a, "n_cols"_a)
+      .def_static("derived", &Matrix::derived, "values"_a, "source"_a, "level"_a, "shift"_a, "scale"_a, "missing"_a,
+                  "sparse"_a = false)
       .def_prop_ro("n_rows", &Matrix::n_rows)
       .def_prop_ro("n_cols", &Matrix::n_cols)
       .def_prop_ro("is_sparse", &Matrix::is_sparse);

@@ -136,81 +136,64 @@ class Provider(Protocol):
     @property
     def n_columns(self) -> int:
         """Number of columns that are searched."""
-        ...
 
     @property
     def searched(self) -> SearchedColumns | None:
         """What is searched instead of the table's columns, where these do not all hold known numbers."""
-        ...
 
     def values(self, node: int, column: int) -> tuple[Float64, Int64 | None]:
         """The values of a node's rows in a column of the table, and their weights; None where each counts once."""
-        ...
 
     @property
     def has_costs(self) -> bool:
         """Whether it is known what it costs to serve every row by every cluster."""
-        ...
 
     def kind(self, column: int) -> ColumnKind:
         """What a column of the table holds."""
-        ...
 
     def size(self, node: int) -> int:
         """How many rows are in a node; equal ones may count once."""
-        ...
 
     def n_samples(self, node: int) -> int:
         """How many rows are in a node, equal ones and all."""
-        ...
 
     def sums(self, node: int, payload: Payload) -> NodeSums:
         """What the rows of a node add up to, in all of it and perhaps bin by bin."""
-        ...
 
     def totals(self, node: int, payload: Payload) -> Int64:
         """The same in all of it alone; shape (payload's k,)."""
-        ...
 
     def follow(
         self, separation: Separation[NodeRows], node: SeparationNode | None, children: Sequence[SeparationNode]
     ) -> None:
         """A node was split into these children, each with clusters of its own that survive; None: they are the root."""
-        ...
 
     def search(self, node: int, search: Search[Found]) -> Found:
         """What is found among the cuts of a node."""
-        ...
 
     def partition(self, node: int, test: NodeTest) -> None:
         """Split a node's rows in two, those that pass the test first; its children are the next two nodes.
 
         ``test``: a threshold in a searched column, or levels of a column of the table.
         """
-        ...
 
     def gaps(self, node: int) -> tuple[Gap, Gap]:
         """The neighboring values that the two ends of a split node's test lie between, those of the lower end last.
 
         Infinite where no row is, nan without that end.
         """
-        ...
 
     def number_of_row(self, numbers: Mapping[int, int]) -> Int32:
         """By row: the number that is given to the leaf it is in; shape (m,)."""
-        ...
 
     def leaf_rows(self, tree: ThresholdTree, leaf_of_row: Int32) -> Any:
         """What the m rows are in a finished tree, where they stand for all that are not in memory."""
-        ...
 
     def anew(self) -> Provider:
         """The same rows, all in the root."""
-        ...
 
     def all_rows(self, columns: Int64) -> AllRows:
         """What is known of each row, of not too many, and its values in some searched columns."""
-        ...
 
 
 class AllRows(NamedTuple):
@@ -273,15 +256,12 @@ class Payload(Protocol):
     @property
     def k(self) -> int:
         """How many."""
-        ...
 
     def prefers_bins(self, n_rows: int, n_columns: int, n_slots: int) -> bool:
         """Whether adding into bins and walking them beats sorting the rows of every column."""
-        ...
 
     def add(self, memory: MemoryProvider, rows: Int32, sums: NodeSums) -> None:
         """Add rows that are in memory to sums."""
-        ...
 
 
 class Search(Protocol[Found_co]):
@@ -289,7 +269,6 @@ class Search(Protocol[Found_co]):
 
     def among(self, memory: MemoryProvider, rows: Int32) -> Found_co:
         """What is found where the rows of the node are in memory."""
-        ...
 
 
 class Separation(Protocol[State]):
@@ -297,7 +276,6 @@ class Separation(Protocol[State]):
 
     def in_memory(self, memory: MemoryProvider) -> State:
         """What is kept of every row in memory, from node to node."""
-        ...
 
 
 class NodeRows(Protocol):
@@ -305,7 +283,6 @@ class NodeRows(Protocol):
 
     def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
         """See :class:`Provider`."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -555,7 +532,7 @@ class GrowthProblem:
     """What a tree is grown on.
 
     ``provider``: the rows, in the columns that may be cut. ``coordinates`` (k, d) float64: the reference clusters'
-    coordinates in those columns. ``depth_penalty``, ``gini``, ``intervals``, ``features``, ``ties``: as in
+    coordinates in those columns. ``depth_penalty``, ``gini``, ``intervals``, ``features``: as in
     ``grow_tree``; ``intervals`` where its ``cuts`` are. ``limits``: of the tree; None: there are none.
     """
 
@@ -565,7 +542,6 @@ class GrowthProblem:
     gini: bool = False
     intervals: bool = False
     features: Features | None = None
-    ties: str = "position"
     limits: Limits | None = None
 
     @property
@@ -603,11 +579,9 @@ class SeparationCriterion(Protocol):
     @property
     def clusters(self) -> Int32:
         """Those whose centers are to be separated, in increasing order."""
-        ...
 
     def start(self, root: SeparationNode) -> None:
         """Nothing is cut yet: this is the root."""
-        ...
 
     def best_cut(self, node: SeparationNode, kills_left: Flags, kills_right: Flags) -> SeparatingCut | None:
         """The best cut of a node of two or more centers, or None when these are equal in every column.
@@ -615,11 +589,9 @@ class SeparationCriterion(Protocol):
         ``kills_left``, ``kills_right`` (n_columns,) uint8: 1 where a left (right) branch on the column makes an
         ancestor's condition redundant.
         """
-        ...
 
     def follow(self, node: SeparationNode, children: Sequence[SeparationNode]) -> None:
         """The node that was seen last was cut in two: these are its children."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -645,20 +617,15 @@ class ExpansionCriterion(Protocol):
 
     def sums(self, node: int) -> NodeSums:
         """The statistics of a leaf's rows."""
-        ...
 
     def label(self, sums: NodeSums) -> int:
         """The best cluster for a leaf, the lowest number of equals."""
-        ...
 
     def cost(self, sums: NodeSums, label: int) -> int | Fraction:
         """What a leaf costs when one cluster serves all its rows."""
-        ...
 
     def impurity(self, sums: NodeSums) -> float:
         """The second score of a leaf; 0 where there is none."""
-        ...
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
         """The cut of least cost, or None when the rows are equal in every column, or nothing is left to gain."""
-        ...

@@ -98,7 +98,6 @@ def grow_tree(
     gini: bool = False,
     cuts: str = "threshold",
     features: Features | None = None,
-    ties: str = "position",
     limits: Limits | None = None,
     n_jobs: int = 1,
     progress: Callable[[int], None] | None = None,
@@ -115,16 +114,15 @@ def grow_tree(
     threshold`` too. An interval is taken where it costs less than every one-sided cut; of equals the one of the lowest
     column, then of the lowest lower gap, then of the lowest upper gap. Over all pairs of gaps in columns of at most
     1,000 distinct values in the node; other columns are searched between 256 groups of values of equal weight, and the
-    ends of the best pair then moved to the best single values next to them. ``features``: for "kernel_imm"; see
-    ``surrogate_features``. ``ties``: which of the cuts with the fewest mistakes "kernel_imm" takes: the lowest column,
-    then the lowest feature, then the lowest level, which gives the published trees; or first the cut whose two sides
-    cost least, each served by its best surviving cluster. ``limits``: of cuts and depth; raises ``NoAllowedCutError``
-    where they leave a cluster of a base tree without a leaf. ``n_jobs``: threads; the tree does not depend on it.
-    ``progress``: called with the number of leaves after every split. Returns ``grown``: the same, bit for bit, for any
-    order of rows and any number of threads. Each cut of a "kernel_imm" base is a level of one feature, half way between
-    neighboring values of the node's rows (mistakes of earlier cuts apart): exact in columns of at most 1,000 distinct
-    values; other columns are cut between 512 groups of values of equal weight (more where single values are heavy), a
-    feature taking the group's median, and ``DistanceFeatures`` have 256 of these as anchors.
+    ends of the best pair then moved to the best single values next to them. ``features``: for "kernel_imm", which of
+    the cuts with the fewest mistakes takes that of the lowest column, then of the lowest feature, then of the lowest
+    level, as the published trees do; see ``surrogate_features``. ``limits``: of cuts and depth; raises
+    ``NoAllowedCutError`` where they leave a cluster of a base tree without a leaf. ``n_jobs``: threads; the tree does
+    not depend on it. ``progress``: called with the number of leaves after every split. Returns ``grown``: the same, bit
+    for bit, for any order of rows and any number of threads. Each cut of a "kernel_imm" base is a level of one feature,
+    half way between neighboring values of the node's rows (mistakes of earlier cuts apart): exact in columns of at most
+    1,000 distinct values; other columns are cut between 512 groups of values of equal weight (more where single values
+    are heavy), a feature taking the group's median, and ``DistanceFeatures`` have 256 of these as anchors.
     """
 
     def grown(penalty: float) -> GrownTree:
@@ -135,7 +133,6 @@ def grow_tree(
             gini=gini,
             intervals=cuts == "interval",
             features=features,
-            ties=ties,
             limits=limits,
         )
         return grow(problem, algorithm, max_leaves, expansion, progress)

@@ -33,7 +33,6 @@ class SurrogateFeatures(Protocol):
         stand for groups of neighboring ones. Returns ``features`` (n_features, m) float64: finite. A feature that is
         neither monotone nor unimodal is cut only where one side is an interval of the node's values.
         """
-        ...
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@
 namespace cutwise {
 
 namespace nb = nanobind;
+using nb::literals::operator""_a;  // the name of an argument
 
 template <class T>
 using In1 = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;

@@ -25,8 +25,6 @@
 namespace cutwise {
 namespace {
 
-using nb::literals::operator""_a;
-
 // ---- what is made of a tile of costs
 
 // Smallest cost, its first center, and the largest cost less the smallest, of each row; the lanes beyond k hold infinity.

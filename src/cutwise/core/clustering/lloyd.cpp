@@ -125,8 +125,6 @@ CUTWISE_CLONES int64_t move_bounds(const int32_t *labels, const Moves &moves, in
 
 // ---- the iterations
 
-using nb::literals::operator""_a;
-
 class Lloyd {
  public:
   Lloyd(const RowReader &x, const In2<double> &centers, const int64_t *weights, Objective objective, int n_jobs)

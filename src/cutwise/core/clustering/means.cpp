@@ -21,8 +21,6 @@
 namespace cutwise {
 namespace {
 
-using nb::literals::operator""_a;
-
 // Powers of two that bring the largest fractional weight of every cluster to at most 1: products with values then stay in
 // range, and a cluster of light rows keeps its digits beside one of heavy rows.
 std::vector<double> weight_scales(const AnyWeights &weights, const In1<int32_t> &labels, int64_t k) {

@@ -223,7 +223,6 @@ void medians_of(const RowReader &x, const ClusterRows &clusters, const int64_t *
 
 namespace {
 
-using nb::literals::operator""_a;
 constexpr int kWeightBits = 61;  // of their sum
 
 // Weights as integers: themselves, or fractions in units so fine that their sum just fits. Gives the unit.

@@ -24,7 +24,6 @@
 namespace cutwise {
 namespace {
 
-using nb::literals::operator""_a;
 CUTWISE_CLONES void lower_potentials(const double *costs, int64_t n, int64_t padded, const double *closest,
                                      const double *weights, double *potentials) {
   for (int64_t r = 0; r < n; ++r)

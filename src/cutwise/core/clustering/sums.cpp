@@ -117,8 +117,6 @@ int bits_of_terms(const AnyWeights &weights, int64_t n) {
 
 namespace {
 
-using nb::literals::operator""_a;
-
 double exact_sum(const In1<double> &values, const AnyWeights &weights) {
   const int64_t n = static_cast<int64_t>(values.shape(0));
   check_weights(weights, n);

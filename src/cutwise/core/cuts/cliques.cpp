@@ -38,11 +38,7 @@ struct Side {
 // Parted edges and degree of the left side, then of the right; feature, threshold, left label, right label.
 using Candidate = std::tuple<uint64_t, uint64_t, uint64_t, uint64_t, int32_t, double, int32_t, int32_t>;
 
-struct CliqueSearch {
-  const Encoded &encoded;
-  const Matrix &matrix;
-  const int32_t *rows;
-  int64_t n;
+struct CliqueSearch : NodeRows {
   const int32_t *labels;
   const int64_t *weights;  // null: ones
   const int64_t *sizes;    // of every cluster, over all rows
@@ -55,13 +51,12 @@ struct CliqueSearch {
   };
 
   Best of_column(int32_t feature) const {
-    std::vector<PlacedRow> placed;
-    place_all(matrix, rows, n, feature, placed);
+    const std::vector<PlacedRow> placed = place_all(*this, feature);
     Side left{std::vector<int64_t>(k, 0)}, right{std::vector<int64_t>(k, 0)};
     const auto weight_of = [&](int32_t row) { return weights ? weights[row] : int64_t{1}; };
     for (int64_t i = 0; i < n; ++i) right.add(labels[rows[i]], weight_of(rows[i]), sizes[labels[rows[i]]]);
     Best best;
-    AllowedCuts allowed(limits, encoded, matrix, rows, n, feature, 2);
+    AllowedCuts allowed(limits, *this, feature, 2);
     for (size_t i = 0; i < placed.size();) {
       const double value = placed[i].value;
       for (; i < placed.size() && placed[i].value == value; ++i) {
@@ -110,17 +105,14 @@ void bind_cliques(nb::module_ &m) {
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
          In1<int64_t> sizes, const Limits *limits, int n_jobs) {
         require(static_cast<int64_t>(labels.size()) == encoded.n_rows, "labels has one entry per encoded row");
-        require_same_table(encoded, matrix);
-        const CliqueSearch search{encoded,       matrix,
-                                  rows.data(),   static_cast<int64_t>(rows.size()),
-                                  labels.data(), checked(weights, encoded.n_rows),
-                                  sizes.data(),  static_cast<int64_t>(sizes.size()),
-                                  limits};
+        const CliqueSearch search{NodeRows(encoded, matrix, rows),    labels.data(),
+                                  checked(weights, encoded.n_rows),   sizes.data(),
+                                  static_cast<int64_t>(sizes.size()), limits};
         nb::gil_scoped_release release;
         return search.run(encoded.n_cols(), n_jobs);
       },
-      nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("sizes"),
-      nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1,
+      "encoded"_a, "matrix"_a, "rows"_a, "labels"_a, "weights"_a.none(), "sizes"_a, "limits"_a.none() = nb::none(),
+      "n_jobs"_a = 1,
       R"(The cuts that may part the fewest pairs of rows of one cluster, for the size of their sides; sizes (k,) are those of all rows.
 
 One tuple for each: separated pairs and degree of the left side, the same of the right, feature, threshold (the left end of the

@@ -132,14 +132,14 @@ of shape (n_features, n_values); drop_features(column) gives the memory back.)")
             std::vector<double> middle = table.columns[column].middle;
             return to_numpy(std::move(middle));
           },
-          nb::arg("column"))
+          "column"_a)
       .def(
           "is_exact",
           [](const FeatureTable &table, int32_t column) {
             require(column >= 0 && column < table.n_cols(), "a column of the table");
             return table.columns[column].exact;
           },
-          nb::arg("column"))
+          "column"_a)
       .def(
           "add_features",
           [](FeatureTable &table, int32_t column, In2<double> values) {
@@ -152,14 +152,14 @@ of shape (n_features, n_values); drop_features(column) gives the memory back.)")
             nb::gil_scoped_release release;
             table.add_features(column, values.data(), static_cast<int32_t>(values.shape(0)));
           },
-          nb::arg("column"), nb::arg("values"))
+          "column"_a, "values"_a)
       .def(
           "drop_features",
           [](FeatureTable &table, int32_t column) {
             require(column >= 0 && column < table.n_cols(), "a column of the table");
             table.drop_features(column);
           },
-          nb::arg("column"));
+          "column"_a);
   m.def(
       "feature_table",
       [](const Ranks &ranks, In1<int32_t> labels, const Weights &weights, int64_t k, int n_jobs) {
@@ -170,7 +170,7 @@ of shape (n_features, n_values); drop_features(column) gives the memory back.)")
         nb::gil_scoped_release release;
         return make_table(ranks, labels.data(), weight, k, n_jobs);
       },
-      nb::arg("ranks"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("k"), nb::arg("n_jobs") = 1,
+      "ranks"_a, "labels"_a, "weights"_a.none(), "k"_a, "n_jobs"_a = 1,
       R"(A table that awaits the surrogate features of its columns.
 
 labels (n_rows,): reference clusters, 0 to k - 1; a center's coordinate is the mean of a feature over its rows.)");

@@ -138,8 +138,7 @@ struct InducedSearch {
         bound.score = std::min(bound.score, depth.score(induced, depths->bound(left_low, left_high, count_of(span), feature)));
     };
     if (node.prefers_rows(column)) {
-      std::vector<PlacedRow> placed;
-      place_all(node.matrix, node.rows, node.n, feature, placed);
+      const std::vector<PlacedRow> placed = place_all(node, feature);
       Sweep sweep(node, line);
       walk_rows(sweep, placed, std::numeric_limits<double>::infinity(),
                 [&](double, const auto &at) { add(at.n_left(), at.loss(), at.count(), at.count()); });
@@ -300,8 +299,7 @@ struct InducedSearch {
     if (span.valid.is_empty()) return;
     const SideCosts sides(*this, line, span.n_left);
     if (node.prefers_rows(column)) {
-      std::vector<PlacedRow> placed;
-      place_all(node.matrix, node.rows, node.n, span.feature, placed);
+      const std::vector<PlacedRow> placed = place_all(node, span.feature);
       int64_t sum = base;
       for (const PlacedRow &row : placed) sum += sides.of(row.row, false);
       sweep_rows(span, passed_rows(sides, placed), sum, 0, true, mine);
@@ -334,7 +332,7 @@ struct InducedSearch {
     if (closed.empty()) return;
     OpenedBins opened{span.feature, {}};
     for (const Closed &bin : closed) opened.bins.push_back(bin.bin);
-    place_bins(node.matrix, node.encoded, node.rows, node.n, &opened, 1);
+    place_bins(node, &opened, 1);
     for (size_t j = 0; j < closed.size(); ++j)
       sweep_rows(span, passed_rows(sides, opened.placed[j]), closed[j].sum, closed[j].count, closed[j].from_begin, mine);
   }
@@ -376,7 +374,7 @@ struct InducedSearch {
 
   // The best valid cut; where there is none, the best one that parts centers.
   void run(int n_jobs) {
-    const ValidCuts cuts(node.encoded, node.matrix, node.rows, node.n);
+    const ValidCuts cuts(node);
     SideTotals totals;
     side_totals = &totals;
     DepthBounds bounds(depth);
@@ -404,7 +402,7 @@ struct InducedSearch {
       stored.push_back({f, std::vector<int32_t>(node.encoded.columns[f].n_bins)});
       std::iota(stored.back().bins.begin(), stored.back().bins.end(), 0);
     }
-    place_bins(node.matrix, node.encoded, node.rows, node.n, stored.data(), stored.size());
+    place_bins(node, stored.data(), stored.size());
     return stored;
   }
 
@@ -493,11 +491,7 @@ void bind_induced(nb::module_ &m) {
                   "histogram has one line per slot, and as many cells as totals");
           require(kills_left.size() == coordinates.shape(1) && kills_right.size() == coordinates.shape(1),
                   "kills_left and kills_right have one entry per column");
-          require_same_table(encoded, matrix);
-          InducedSearch<State> search{{encoded,
-                                       matrix,
-                                       rows.data(),
-                                       static_cast<int64_t>(rows.size()),
+          InducedSearch<State> search{{NodeRows(encoded, matrix, rows),
                                        State::nearest_of(state),
                                        State::loss_of(state),
                                        {checked(weights, encoded.n_rows)},
@@ -541,7 +535,6 @@ void bind_induced(nb::module_ &m) {
          In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right, In3<double> valid,
          const Limits *limits) -> std::optional<std::tuple<int32_t, double>> {
         const int64_t k = static_cast<int64_t>(coordinates.shape(0)), d = bins.n_cols(), width = 2 * k + 1;
-        require_same_table(bins, matrix);
         require(
             bins.asked && static_cast<int64_t>(sums.shape(0)) == bins.n_slots && static_cast<int64_t>(sums.shape(1)) == width,
             "sums has a line for each bin");
@@ -549,10 +542,7 @@ void bind_induced(nb::module_ &m) {
                     static_cast<int64_t>(kills_right.size()) == d && valid.shape(0) == 2 &&
                     valid.shape(1) == kills_left.size() && static_cast<int64_t>(valid.shape(2)) == k,
                 "there is one of everything for each column");
-        InducedSearch<LargeState> search{{bins,
-                                          matrix,
-                                          nullptr,
-                                          0,
+        InducedSearch<LargeState> search{{NodeRows(bins, matrix),
                                           {},
                                           {},
                                           {},

@@ -420,8 +420,7 @@ void bind_intervals(nb::module_ &m) {
                                                       0.0};
           return run(search, n_jobs);
         },
-        nb::arg("ranks"), nb::arg("rows"), nb::arg("weights").none(), nb::arg("costs").noconvert(), nb::arg("totals"),
-        nb::arg("limit"), nb::arg("n_jobs") = 1, doc);
+        "ranks"_a, "rows"_a, "weights"_a.none(), "costs"_a.noconvert(), "totals"_a, "limit"_a, "n_jobs"_a = 1, doc);
   };
   for_costs(int32_t{},
             R"(The interval whose inside and outside cost least together, each served by the cluster that serves it best.
@@ -451,8 +450,7 @@ pair moved to the best single values next to them. Fleissner, Vankadara, Ghoshda
             limit, second_limit};
         return run(search, n_jobs);
       },
-      nb::arg("ranks"), nb::arg("rows"), nb::arg("weights").none(), nb::arg("labels"), nb::arg("totals"), nb::arg("gini"),
-      nb::arg("limit"), nb::arg("second_limit"), nb::arg("n_jobs") = 1,
+      "ranks"_a, "rows"_a, "weights"_a.none(), "labels"_a, "totals"_a, "gini"_a, "limit"_a, "second_limit"_a, "n_jobs"_a = 1,
       R"(The interval that leaves the fewest rows outside their side's commonest label.
 
 labels (n_rows,): 0 to k - 1; totals (k,): weights of the node's rows by label. With gini impurity decides between equals;

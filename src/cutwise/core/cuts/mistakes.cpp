@@ -50,8 +50,7 @@ struct MistakeSearch {
     const double *low = node.encoded.low.data() + column.value_begin;
     const double *high = node.encoded.high.data() + column.value_begin;
     if (node.prefers_rows(column)) {
-      std::vector<PlacedRow> placed;
-      place_all(node.matrix, node.rows, node.n, feature, placed);
+      const std::vector<PlacedRow> placed = place_all(node, feature);
       Sweep sweep(node, line);
       walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double threshold, const auto &at) {
         if (at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold);
@@ -96,7 +95,7 @@ struct MistakeSearch {
       std::lock_guard<std::mutex> lock(limit_mutex);
       return limit;
     };
-    open_bins(node.matrix, node.encoded, node.rows, node.n, closed, n_jobs, known, [&](const OpenedBins &opened) {
+    open_bins(node, closed, n_jobs, known, [&](const OpenedBins &opened) {
       open(opened);
       std::lock_guard<std::mutex> lock(limit_mutex);
       limit = std::min(limit, best[opened.feature].mistakes);
@@ -163,7 +162,7 @@ void bind_mistakes(nb::module_ &m) {
         }
         return std::make_tuple(to_numpy(std::move(separated)), to_numpy(std::move(already_mistaken)));
       },
-      nb::arg("rows"), nb::arg("cluster"), nb::arg("survivors"), nb::arg("k"),
+      "rows"_a, "cluster"_a, "survivors"_a, "k"_a,
       R"(A child's rows whose cluster is not among its survivors, and these together with the rows of cluster -1.
 
 cluster (n_rows,): -1 for rows that were separated before.)");
@@ -172,7 +171,6 @@ cluster (n_rows,): -1 for rows that were separated before.)");
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
          In1<int32_t> already_mistaken, std::optional<In3<int64_t>> histogram, In2<int64_t> totals, In2<double> coordinates,
          In1<int32_t> survivors, const Limits *limits, int n_jobs) {
-        require_same_table(encoded, matrix);
         require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
         require(static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
         require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
@@ -188,10 +186,7 @@ cluster (n_rows,): -1 for rows that were separated before.)");
         const std::vector<int32_t> clusters = survivors_of(survivors, k);
         {
           nb::gil_scoped_release release;
-          const MistakeNode node{encoded,
-                                 matrix,
-                                 rows.data(),
-                                 static_cast<int64_t>(rows.size()),
+          const MistakeNode node{NodeRows(encoded, matrix, rows),
                                  {cluster.data()},
                                  {weight},
                                  {},
@@ -219,9 +214,8 @@ cluster (n_rows,): -1 for rows that were separated before.)");
         }
         return std::make_tuple(mistakes, to_numpy(std::move(feature)), to_numpy(std::move(threshold)));
       },
-      nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("cluster"), nb::arg("weights").none(),
-      nb::arg("already_mistaken"), nb::arg("histogram").none(), nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"),
-      nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1,
+      "encoded"_a, "matrix"_a, "rows"_a, "cluster"_a, "weights"_a.none(), "already_mistaken"_a, "histogram"_a.none(),
+      "totals"_a, "coordinates"_a, "survivors"_a, "limits"_a.none() = nb::none(), "n_jobs"_a = 1,
       R"(The cuts that part the fewest rows from their centers and leave a surviving center on each side.
 
 rows: all rows routed to the node; cluster (n_rows,): the surviving one of every row, -1 where it was separated before;

@@ -247,8 +247,7 @@ void bind_sets(nb::module_ &m) {
         if (is_counts) return run(LabelCounts{nullptr, nullptr, k, gini});
         return run(CostSums<int64_t>{nullptr, k});
       },
-      nb::arg("sums"), nb::arg("is_counts"), nb::arg("gini") = false, nb::arg("counts").none() = nb::none(),
-      nb::arg("limits").none() = nb::none(),
+      "sums"_a, "is_counts"_a, "gini"_a = false, "counts"_a.none() = nb::none(), "limits"_a.none() = nb::none(),
       R"(The levels against all others whose two sides cost least, each served by one cluster.
 
 sums (n_levels, k): what the rows of every level cost by each cluster or, with is_counts, their weight by label; with gini,

@@ -51,11 +51,7 @@ struct BestCut {
 };
 
 template <class Sums>
-struct SurrogateSearch {
-  const Encoded &encoded;
-  const Matrix &matrix;
-  const int32_t *rows;
-  int64_t n;
+struct SurrogateSearch : NodeRows {
   const int64_t *histogram;     // (n_slots, k), null: sort every column
   const uint8_t *is_zero_cost;  // by row: adds nothing to any sum, so only the raw rows tell that it is there; null: none
   Sums sums;
@@ -67,7 +63,7 @@ struct SurrogateSearch {
   const Limits *limits = nullptr;
 
   // Sides count as sides with a center each.
-  AllowedCuts allowed_cuts(int32_t feature) const { return {limits, encoded, matrix, rows, n, feature, 2}; }
+  AllowedCuts allowed_cuts(int32_t feature) const { return {limits, *this, feature, 2}; }
 
   void offer(int32_t feature, double threshold, const int64_t *part, AllowedCuts &allowed, BestCut &mine) const {
     const int64_t score = sums.left(part) + sums.right(total.data(), part);
@@ -146,8 +142,7 @@ struct SurrogateSearch {
   }
 
   void sort_column(int32_t feature, BestCut &mine) const {
-    std::vector<PlacedRow> placed;
-    place_all(matrix, rows, n, feature, placed);
+    const std::vector<PlacedRow> placed = place_all(*this, feature);
     std::vector<int64_t> part(k, 0);
     AllowedCuts allowed = allowed_cuts(feature);
     walk(feature, placed, part, allowed, mine);
@@ -242,7 +237,7 @@ struct SurrogateSearch {
       std::lock_guard<std::mutex> lock(best_mutex);
       return sums.has_second() || best.score < uncut ? best.score : uncut - 1;
     };
-    open_bins(matrix, encoded, rows, n, closed, n_jobs, limit, [&](const OpenedBins &opened) { open(opened); });
+    open_bins(*this, closed, n_jobs, limit, [&](const OpenedBins &opened) { open(opened); });
     if (!sums.has_second() && best.score >= uncut) take_lowest(closed);
   }
 
@@ -254,7 +249,7 @@ struct SurrogateSearch {
       if (closed[f].empty() || !closed[f].front().is_first) continue;
       OpenedBins first{f, {closed[f].front().bin}};
       if (encoded.asked) return encoded.asked->add(encoded.columns[f].value_begin + first.bins[0], 0.0);
-      place_bins(matrix, encoded, rows, n, &first, 1);
+      place_bins(*this, &first, 1);
       open(first);
     }
   }
@@ -297,11 +292,7 @@ void bind_surrogate(nb::module_ &m) {
           require(static_cast<int64_t>(totals.size()) == k, "totals has one entry per cluster");
           require(!is_zero_cost || static_cast<int64_t>(is_zero_cost->size()) == encoded.n_rows,
                   "is_zero_cost has one entry per encoded row");
-          require_same_table(encoded, matrix);
-          SurrogateSearch<CostSums<Cost>> search{encoded,
-                                                 matrix,
-                                                 rows.data(),
-                                                 static_cast<int64_t>(rows.size()),
+          SurrogateSearch<CostSums<Cost>> search{NodeRows(encoded, matrix, rows),
                                                  histogram ? histogram->data() : nullptr,
                                                  is_zero_cost ? is_zero_cost->data() : nullptr,
                                                  {costs.data(), k},
@@ -312,8 +303,8 @@ void bind_surrogate(nb::module_ &m) {
                                                  {}};
           return found(search, limits, n_jobs);
         },
-        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("histogram").none(),
-        nb::arg("totals"), nb::arg("is_zero_cost").none(), nb::arg("limits").none() = nb::none(), nb::arg("n_jobs") = 1, doc);
+        "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "histogram"_a.none(), "totals"_a, "is_zero_cost"_a.none(),
+        "limits"_a.none() = nb::none(), "n_jobs"_a = 1, doc);
   };
   for_costs(int32_t{}, R"(The cut whose two sides cost least, each served by the one cluster that serves it best.
 
@@ -325,8 +316,8 @@ Algorithm 2.)");
 
   nb::class_<Limits>(m, "Limits", "Which cuts of a node are allowed.")
       .def(
-          nb::init<std::optional<In1<uint8_t>>, Weights, int64_t, int64_t>(), nb::arg("columns").none(),
-          nb::arg("counts").none(), nb::arg("least"), nb::arg("most_centers"),
+          nb::init<std::optional<In1<uint8_t>>, Weights, int64_t, int64_t>(), "columns"_a.none(), "counts"_a.none(), "least"_a,
+          "most_centers"_a,
           R"(columns (d,): 1 where a column may be cut; None: all. counts (n_rows,): what each row counts; None: 1. least: what a side
 counts at least for each of its centers, or once where a cut separates none. most_centers: on a side, at most.)");
   m.def(
@@ -335,14 +326,10 @@ counts at least for each of its centers, or once where a cut separates none. mos
          std::optional<In2<int64_t>> histogram, In1<int64_t> totals, bool gini, const Limits *limits, int n_jobs) {
         const int64_t k = static_cast<int64_t>(totals.size());
         require(static_cast<int64_t>(labels.size()) == encoded.n_rows, "labels has one entry per encoded row");
-        require_same_table(encoded, matrix);
         require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
                                static_cast<int64_t>(histogram->shape(1)) == k),
                 "histogram is of shape (n_slots, k)");
-        SurrogateSearch<LabelCounts> search{encoded,
-                                            matrix,
-                                            rows.data(),
-                                            static_cast<int64_t>(rows.size()),
+        SurrogateSearch<LabelCounts> search{NodeRows(encoded, matrix, rows),
                                             histogram ? histogram->data() : nullptr,
                                             nullptr,
                                             {labels.data(), checked(weights, encoded.n_rows), k, gini},
@@ -353,9 +340,8 @@ counts at least for each of its centers, or once where a cut separates none. mos
                                             {}};
         return found(search, limits, n_jobs);
       },
-      nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
-      nb::arg("histogram").none(), nb::arg("totals"), nb::arg("gini"), nb::arg("limits").none() = nb::none(),
-      nb::arg("n_jobs") = 1,
+      "encoded"_a, "matrix"_a, "rows"_a, "labels"_a, "weights"_a.none(), "histogram"_a.none(), "totals"_a, "gini"_a,
+      "limits"_a.none() = nb::none(), "n_jobs"_a = 1,
       R"(The cut that leaves the fewest rows outside their side's commonest label; with gini, impurity decides between equals.
 
 labels (n_rows,): 0 to k - 1; histogram (n_slots, k) or None, totals (k,): weights of the node's rows by label. Gives

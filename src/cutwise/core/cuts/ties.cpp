@@ -117,12 +117,8 @@ int64_t settle_by_cluster(TiedCuts &tied, const In2<int64_t> &sums_by_cluster) {
 }
 
 template <class Cost>
-struct TieSettler {
+struct TieSettler : NodeRows {
   TiedCuts &tied;
-  const Encoded &encoded;
-  const Matrix &matrix;
-  const int32_t *rows;
-  int64_t n;
   const Cost *costs;  // (n_rows, k), none negative
   int64_t k;
   Cost *most_costs;  // (n_rows,): 1 more than the largest cost of the row; 0: not known yet
@@ -220,21 +216,14 @@ void bind_ties(nb::module_ &m) {
                   "costs has one line per encoded row");
           require(coordinates.shape(0) == costs.shape(1), "coordinates has one line per cluster");
           require(static_cast<int64_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
-          require_same_table(encoded, matrix);
           TiedCuts tied(coordinates, totals, survivors, features, thresholds);
           nb::gil_scoped_release release;
-          TieSettler<Cost> settler{tied,
-                                   encoded,
-                                   matrix,
-                                   rows.data(),
-                                   static_cast<int64_t>(rows.size()),
-                                   costs.data(),
-                                   static_cast<int64_t>(costs.shape(1)),
+          TieSettler<Cost> settler{NodeRows(encoded, matrix, rows), tied, costs.data(), static_cast<int64_t>(costs.shape(1)),
                                    most_costs.data()};
           return settler.run();
         },
-        nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows"), nb::arg("costs").noconvert(), nb::arg("most_costs").noconvert(),
-        nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("features"), nb::arg("thresholds"), doc);
+        "encoded"_a, "matrix"_a, "rows"_a, "costs"_a.noconvert(), "most_costs"_a.noconvert(), "totals"_a, "coordinates"_a,
+        "survivors"_a, "features"_a, "thresholds"_a, doc);
   };
   for_costs(int32_t{}, R"(Of several cuts the first one whose sides cost least, each side served by its best surviving center.
 
@@ -250,8 +239,7 @@ by column, then by threshold. Other arguments as in fewest_mistakes.)");
         TiedCuts tied(coordinates, totals, survivors, features, thresholds);
         return settle_by_cluster(tied, sums);
       },
-      nb::arg("sums"), nb::arg("totals"), nb::arg("coordinates"), nb::arg("survivors"), nb::arg("features"),
-      nb::arg("thresholds"),
+      "sums"_a, "totals"_a, "coordinates"_a, "survivors"_a, "features"_a, "thresholds"_a,
       R"(What cheapest_tied_cut gives where all rows of a node are with survivors and the cuts part none from its center.
 
 sums (k, k): what the rows of each cluster cost by every cluster.)");

@@ -255,9 +255,8 @@ void bind_histogram(nb::module_ &m) {
                               static_cast<int64_t>(totals.shape(1)), sign, histogram ? histogram->data() : nullptr,
                               totals.data(), n_jobs);
       },
-      nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("cluster"), nb::arg("first").none(),
-      nb::arg("second").none(), nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("sign"),
-      nb::arg("n_jobs") = 1,
+      "encoded"_a, "packed"_a.none(), "rows"_a, "cluster"_a, "first"_a.none(), "second"_a.none(),
+      "histogram"_a.noconvert().none(), "totals"_a.noconvert(), "sign"_a, "n_jobs"_a = 1,
       R"(Add one or two numbers per row into the cells of its slots and its cluster, in place.
 
 rows: row numbers. cluster (n_rows,): rows of a negative one are passed over. first, second (n_rows,): what a row adds; None:
@@ -280,8 +279,8 @@ changes the time, not the sums.)");
           add_costs(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),
                     static_cast<int64_t>(costs.shape(1)), histogram ? histogram->data() : nullptr, totals.data(), n_jobs);
         },
-        nb::arg("encoded"), nb::arg("packed").none(), nb::arg("rows"), nb::arg("costs").noconvert(),
-        nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("n_jobs") = 1, doc);
+        "encoded"_a, "packed"_a.none(), "rows"_a, "costs"_a.noconvert(), "histogram"_a.noconvert().none(),
+        "totals"_a.noconvert(), "n_jobs"_a = 1, doc);
   };
   cost_histogram(int32_t{}, R"(Add every row's costs, (n_rows, k), into each of its slots, in place.
 

@@ -32,6 +32,21 @@ inline void require_same_table(const Encoded &encoded, const Matrix &matrix) {
           "the matrix and its codes have the same rows and columns");
 }
 
+// The rows of one node of a table: what every search is given.
+struct NodeRows {
+  const Encoded &encoded;
+  const Matrix &matrix;
+  const int32_t *rows = nullptr;
+  int64_t n = 0;
+
+  // Rows that are elsewhere.
+  NodeRows(const Encoded &codes, const Matrix &values) : encoded(codes), matrix(values) { require_same_table(codes, values); }
+  NodeRows(const Encoded &codes, const Matrix &values, const In1<int32_t> &numbers) : NodeRows(codes, values) {
+    rows = numbers.data();
+    n = static_cast<int64_t>(numbers.size());
+  }
+};
+
 // The clusters of one column in increasing order of coordinate (lowest number first among equals).
 struct CenterLine {
   std::vector<double> coordinate;
@@ -99,7 +114,7 @@ struct PlacedRow {
 void sort_by_value(std::vector<PlacedRow> &placed);
 
 // Raw values of every row of the node on one column, in order.
-void place_all(const Matrix &matrix, const int32_t *rows, int64_t n, int32_t feature, std::vector<PlacedRow> &placed);
+std::vector<PlacedRow> place_all(const NodeRows &node, int32_t feature);
 
 // Bins of one column that are looked into: the raw values of the node's rows in each of them, in order.
 struct OpenedBins {
@@ -109,8 +124,7 @@ struct OpenedBins {
 };
 
 // Fills `placed` of every one: where the table is sparse, in one pass over what the node's rows store.
-void place_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows, int64_t n, OpenedBins *opened,
-                size_t n_opened);
+void place_bins(const NodeRows &node, OpenedBins *opened, size_t n_opened);
 
 // A bin of several values that was passed over: no cut inside is better than the bound.
 struct ClosedBin {
@@ -122,8 +136,9 @@ struct ClosedBin {
 // Opens closed bins, by column, where their bounds are within limit(), which falls as work(opened bins) finds better cuts:
 // the most promising columns first, since what they yield keeps the others closed. Asks for them where rows are elsewhere.
 template <class Limit, class Work>
-void open_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows, int64_t n,
-               const std::vector<std::vector<ClosedBin>> &closed, int n_jobs, Limit &&limit, Work &&work) {
+void open_bins(const NodeRows &node, const std::vector<std::vector<ClosedBin>> &closed, int n_jobs, Limit &&limit,
+               Work &&work) {
+  const Encoded &encoded = node.encoded;
   for (size_t f = 0; encoded.asked && f < closed.size(); ++f)
     for (const ClosedBin &bin : closed[f])
       if (bin.bound <= limit()) encoded.asked->add(encoded.columns[f].value_begin + bin.bin, static_cast<double>(bin.bound));
@@ -148,7 +163,7 @@ void open_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows
     parallel_for(n_jobs, n_columns, [&](int64_t i) {
       OpenedBins opened = within(order[i].second);
       if (opened.bins.empty()) return;
-      place_bins(matrix, encoded, rows, n, &opened, 1);
+      place_bins(node, &opened, 1);
       work(opened);
     });
     return;
@@ -162,7 +177,7 @@ void open_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows
       if (opened.back().bins.empty()) opened.pop_back();
     }
     if (opened.empty()) continue;
-    place_bins(matrix, encoded, rows, n, opened.data(), opened.size());
+    place_bins(node, opened.data(), opened.size());
     parallel_for(n_jobs, static_cast<int64_t>(opened.size()), [&](int64_t i) { work(opened[i]); });
   }
 }
@@ -216,9 +231,8 @@ class Limits {
 class AllowedCuts {
  public:
   // limits: null allows all.
-  AllowedCuts(const Limits *limits, const Encoded &encoded, const Matrix &matrix, const int32_t *rows, int64_t n,
-              int32_t feature, size_t n_centers)
-      : limits_(limits), encoded_(encoded), matrix_(matrix), rows_(rows), n_(n), feature_(feature), n_centers_(n_centers) {}
+  AllowedCuts(const Limits *limits, const NodeRows &node, int32_t feature, size_t n_centers)
+      : limits_(limits), node_(node), feature_(feature), n_centers_(n_centers) {}
 
   bool holds(double threshold, size_t n_left) { return limits_ == nullptr || range(n_left).holds(threshold); }
   // Whether a cut between two values may be allowed.
@@ -231,10 +245,7 @@ class AllowedCuts {
   double reached(int64_t wanted, bool from_left);
 
   const Limits *limits_;
-  const Encoded &encoded_;
-  const Matrix &matrix_;
-  const int32_t *rows_;
-  int64_t n_;
+  const NodeRows &node_;
   int32_t feature_;
   size_t n_centers_;
   std::vector<int64_t> in_bin_;  // what the rows of every bin count; empty until asked for

@@ -87,5 +87,5 @@ void bind_pack(nb::module_ &m) {
         nb::gil_scoped_release release;
         return pack_codes(encoded, n_jobs);
       },
-      nb::arg("encoded"), nb::arg("n_jobs") = 1, "Without packs where these would not save a quarter of the bytes.");
+      "encoded"_a, "n_jobs"_a = 1, "Without packs where these would not save a quarter of the bytes.");
 }

@@ -148,8 +148,6 @@ IntervalPartition partition_interval(const Matrix &matrix, int32_t *rows, int64_
 
 namespace {
 
-using nb::literals::operator""_a;
-
 // One inner node in 24 bytes. The left child is always the next node, for trees are kept in preorder.
 struct Node {
   double threshold, lower;
@@ -258,7 +256,7 @@ void bind_partition(nb::module_ &m) {
         }
         return std::make_tuple(found.n_left, found.left_max, found.right_min);
       },
-      nb::arg("encoded"), nb::arg("matrix"), nb::arg("rows").noconvert(), nb::arg("feature"), nb::arg("threshold"),
+      "encoded"_a, "matrix"_a, "rows"_a.noconvert(), "feature"_a, "threshold"_a,
       R"(Bring the rows with x[feature] <= threshold to the front, both sides in their old order.
 
 Gives their number, and the two values that the cut lies between, infinite where a side is empty.)");
@@ -275,7 +273,7 @@ Gives their number, and the two values that the cut lies between, infinite where
         nb::gil_scoped_release release;
         return partition_levels(matrix, rows.data(), static_cast<int64_t>(rows.size()), feature, inside);
       },
-      nb::arg("matrix"), nb::arg("rows").noconvert(), nb::arg("feature"), nb::arg("levels"), nb::arg("unknown"),
+      "matrix"_a, "rows"_a.noconvert(), "feature"_a, "levels"_a, "unknown"_a,
       R"(Bring the rows whose code is one of the levels to the front, both sides in their old order, and give their number.
 
 unknown: whether rows without a code (nan) are among them.)");
@@ -290,7 +288,7 @@ unknown: whether rows without a code (nan) are among them.)");
         }
         return std::make_tuple(found.n_inside, found.below_max, found.inside_min, found.inside_max, found.above_min);
       },
-      nb::arg("matrix"), nb::arg("rows").noconvert(), nb::arg("feature"), nb::arg("lower"), nb::arg("upper"),
+      "matrix"_a, "rows"_a.noconvert(), "feature"_a, "lower"_a, "upper"_a,
       R"(Bring the rows with lower < x[feature] <= upper to the front, both sides in their old order.
 
 Gives their number and the values next to the two ends, (below_max, inside_min, inside_max, above_min), infinite where no

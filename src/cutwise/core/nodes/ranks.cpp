@@ -15,12 +15,13 @@ void sort_by_value(std::vector<PlacedRow> &placed) {
   std::sort(placed.begin(), placed.end(), [](const PlacedRow &a, const PlacedRow &b) { return a.value < b.value; });
 }
 
-void place_all(const Matrix &matrix, const int32_t *rows, int64_t n, int32_t feature, std::vector<PlacedRow> &placed) {
-  placed.resize(n);
-  matrix.visit([&](auto values) {
-    for (int64_t i = 0; i < n; ++i) placed[i] = {values(rows[i], feature), rows[i]};
+std::vector<PlacedRow> place_all(const NodeRows &node, int32_t feature) {
+  std::vector<PlacedRow> placed(node.n);
+  node.matrix.visit([&](auto values) {
+    for (int64_t i = 0; i < node.n; ++i) placed[i] = {values(node.rows[i], feature), node.rows[i]};
   });
   sort_by_value(placed);
+  return placed;
 }
 
 namespace {
@@ -62,10 +63,9 @@ void place(const Csr<T> &values, const Encoded &encoded, const int32_t *rows, in
 
 }  // namespace
 
-void place_bins(const Matrix &matrix, const Encoded &encoded, const int32_t *rows, int64_t n, OpenedBins *opened,
-                size_t n_opened) {
+void place_bins(const NodeRows &node, OpenedBins *opened, size_t n_opened) {
   for (size_t i = 0; i < n_opened; ++i) opened[i].placed.assign(opened[i].bins.size(), {});
-  matrix.visit([&](const auto &values) { place(values, encoded, rows, n, opened, n_opened); });
+  node.matrix.visit([&](const auto &values) { place(values, node.encoded, node.rows, node.n, opened, n_opened); });
   for (size_t i = 0; i < n_opened; ++i)
     for (auto &list : opened[i].placed) sort_by_value(list);
 }
@@ -155,5 +155,5 @@ Where these are more than 65,536, neighboring ones share a position.)")
         nb::gil_scoped_release release;
         return rank_columns(matrix, n_jobs);
       },
-      nb::arg("matrix"), nb::arg("n_jobs") = 1, "Sort every column once.");
+      "matrix"_a, "n_jobs"_a = 1, "Sort every column once.");
 }

@@ -21,11 +21,7 @@
 namespace cutwise {
 
 template <class Cluster, class Loss>
-struct SeparationNode {
-  const Encoded &encoded;
-  const Matrix &matrix;
-  const int32_t *rows;
-  int64_t n;
+struct SeparationNode : NodeRows {
   PerRow<Cluster> cluster;   // the surviving cluster that holds a row, -1 when none does
   PerRow<Loss> loss;         // none: 1
   PerRow<int64_t> count;     // its weight; none: 1
@@ -37,9 +33,7 @@ struct SeparationNode {
   const Limits *limits = nullptr;  // null: every cut is allowed
 
   bool allows_column(int32_t feature) const { return limits == nullptr || limits->allow_column(feature); }
-  AllowedCuts allowed_cuts(int32_t feature) const {
-    return {limits, encoded, matrix, rows, n, feature, survivors.clusters.size()};
-  }
+  AllowedCuts allowed_cuts(int32_t feature) const { return {limits, *this, feature, survivors.clusters.size()}; }
   int64_t total_loss(int32_t c) const { return totals[c * width]; }
   int64_t loss_of(int32_t row) const { return loss ? loss[row] : 1; }
   int64_t count_of(int32_t row) const { return count ? count[row] : 1; }
@@ -254,7 +248,7 @@ static_assert(sizeof(SmallState) == 8 && sizeof(MiddleState) == 12 && sizeof(Lar
 // a count most often ends after a handful.
 class ValidCuts {
  public:
-  ValidCuts(const Encoded &encoded, const Matrix &matrix, const int32_t *rows, int64_t n);
+  explicit ValidCuts(const NodeRows &node);
 
   bool has_distinct(size_t wanted) const;
   // Of the cuts begin <= threshold < end of a column, those with at least so many distinct rows on either side.
@@ -263,10 +257,7 @@ class ValidCuts {
   ValidRange among(const std::vector<PlacedRow> &stored, double begin, double end, size_t n_left, size_t n_right) const;
 
  private:
-  const Encoded &encoded_;
-  const Matrix &matrix_;
-  const int32_t *rows_;
-  int64_t n_;
+  const NodeRows node_;
   int64_t n_unlike_ = 0;  // so many of the first rows, no two of them alike
 };
 

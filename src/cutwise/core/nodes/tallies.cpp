@@ -264,7 +264,7 @@ void bind_tallies(nb::module_ &m) {
         }
         return codes.to_numpy();
       },
-      nb::arg("matrix"), nb::arg("edges"), nb::arg("begin"), nb::arg("low").noconvert(), nb::arg("high").noconvert(),
+      "matrix"_a, "edges"_a, "begin"_a, "low"_a.noconvert(), "high"_a.noconvert(),
       R"(The bin of every value, (n_rows, d): how many of its column's edges are below it.
 
 edges: sorted, column after column; begin (d + 1,): the first bin of each column, where a column has one bin more than edges. low, high
@@ -295,7 +295,7 @@ edges: sorted, column after column; begin (d + 1,): the first bin of each column
           }
           return sums.to_numpy();
         },
-        nb::arg("of_columns"), nb::arg("columns"), nb::arg("first"), nb::arg("rows").noconvert(), doc);
+        "of_columns"_a, "columns"_a, "first"_a, "rows"_a.noconvert(), doc);
   };
   for_values(float{}, R"(Write some columns of a table, (n_columns, n_rows), into its rows, (n_rows, d).
 
@@ -334,8 +334,8 @@ row. Sums of batches add up.)");
           nb::gil_scoped_release release;
           add_all(at, payload.data(), k, order ? order->data() : nullptr, n_survivors.data(), n_nodes, sums.data());
         },
-        nb::arg("codes"), nb::arg("begin"), nb::arg("node"), nb::arg("weights").none(), nb::arg("payload").noconvert(),
-        nb::arg("order").none(), nb::arg("n_survivors"), nb::arg("sums").noconvert(), doc);
+        "codes"_a, "begin"_a, "node"_a, "weights"_a.none(), "payload"_a.noconvert(), "order"_a.none(), "n_survivors"_a,
+        "sums"_a.noconvert(), doc);
   };
   for_numbers(int32_t{}, R"(Add a batch of rows to the sums of their nodes, by column and bin.
 
@@ -379,7 +379,7 @@ column, s = 1 .. n_survivors - 1, at s; of the others at k - 1 + s; sums is of s
         }
         return std::make_tuple(to_numpy(std::move(row)), to_numpy(std::move(range)), to_numpy(std::move(value)));
       },
-      nb::arg("matrix"), nb::arg("node"), nb::arg("first"), nb::arg("column"), nb::arg("low"), nb::arg("high"),
+      "matrix"_a, "node"_a, "first"_a, "column"_a, "low"_a, "high"_a,
       R"(The rows of a batch whose values lie in ranges of their nodes: number of the row, number of the range, and value.
 
 node (n,): of each row, -1 for none. first (n_nodes + 1,): where the ranges of each node start; column, low, high: of every range, in order
@@ -414,8 +414,7 @@ of column and value.)");
           }
         });
       },
-      nb::arg("matrix"), nb::arg("node").noconvert(), nb::arg("column"), nb::arg("threshold"), nb::arg("left"),
-      nb::arg("right"), nb::arg("gaps").noconvert(),
+      "matrix"_a, "node"_a.noconvert(), "column"_a, "threshold"_a, "left"_a, "right"_a, "gaps"_a.noconvert(),
       R"(Bring rows from the node that each is in, (n,), to the leaf below it.
 
 column (n_nodes,): -1 at leaves; threshold, left, right (n_nodes,): children come after their parents. gaps (n_nodes, 2): the largest value

@@ -243,10 +243,9 @@ void bind_two_nearest(nb::module_ &m) {
           nodes[1].release(nodes[0].keeps_cells());
           for (auto &node : nodes) node.hold();
         },
-        nb::arg("encoded"), nb::arg("packed").none(), nb::arg("excess").noconvert(), nb::arg("base").noconvert(),
-        nb::arg("weights").none(), nb::arg("rows"), nb::arg("survivors"), nb::arg("states").noconvert(),
-        nb::arg("histogram").noconvert().none(), nb::arg("totals").noconvert(), nb::arg("nearest_costs").noconvert(),
-        nb::arg("n_jobs") = 1, doc);
+        "encoded"_a, "packed"_a.none(), "excess"_a.noconvert(), "base"_a.noconvert(), "weights"_a.none(), "rows"_a,
+        "survivors"_a, "states"_a.noconvert(), "histogram"_a.noconvert().none(), "totals"_a.noconvert(),
+        "nearest_costs"_a.noconvert(), "n_jobs"_a = 1, doc);
   };
   for_states(SmallState{},
              R"(Keep every row's two nearest surviving clusters, and the histogram of losses, true to the tree, in place.

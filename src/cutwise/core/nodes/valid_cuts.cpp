@@ -12,30 +12,29 @@ constexpr int64_t kMostUnlike = 128;
 
 }  // namespace
 
-ValidCuts::ValidCuts(const Encoded &encoded, const Matrix &matrix, const int32_t *rows, int64_t n)
-    : encoded_(encoded), matrix_(matrix), rows_(rows), n_(n) {
-  matrix_.visit([&](auto values) {
+ValidCuts::ValidCuts(const NodeRows &node) : node_(node) {
+  node_.matrix.visit([&](auto values) {
     DistinctRows distinct(values, 2 * kMostUnlike);
-    for (const int64_t most = std::min(n_, kMostUnlike); n_unlike_ < most; ++n_unlike_)
-      if (distinct.add(rows_[n_unlike_]) < n_unlike_) return;
+    for (const int64_t most = std::min(node_.n, kMostUnlike); n_unlike_ < most; ++n_unlike_)
+      if (distinct.add(node_.rows[n_unlike_]) < n_unlike_) return;
   });
 }
 
 bool ValidCuts::has_distinct(size_t wanted) const {
-  return matrix_.visit([&](auto values) {
+  return node_.matrix.visit([&](auto values) {
     DistinctRows distinct(values, kFirstSlots);
-    for (int64_t i = 0; i < n_ && distinct.size() < wanted; ++i) distinct.add(rows_[i]);
+    for (int64_t i = 0; i < node_.n && distinct.size() < wanted; ++i) distinct.add(node_.rows[i]);
     return distinct.size() >= wanted;
   });
 }
 
 ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t n_left, size_t n_right) const {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const Column &column = encoded_.columns[feature];
-  const double *low = encoded_.low.data() + column.value_begin;
-  const double *high = encoded_.high.data() + column.value_begin;
-  const BinReader bin_of(encoded_, column);
-  return matrix_.visit([&](auto values) {
+  const Column &column = node_.encoded.columns[feature];
+  const double *low = node_.encoded.low.data() + column.value_begin;
+  const double *high = node_.encoded.high.data() + column.value_begin;
+  const BinReader bin_of(node_.encoded, column);
+  return node_.matrix.visit([&](auto values) {
     DistinctRows left(values, kFirstSlots), right(values, kFirstSlots);
     // Rows that lie left, or right, of every cut.
     const auto is_left = [&](int32_t row, int32_t bin) {
@@ -46,21 +45,21 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
     };
     size_t unlike_left = 0, unlike_right = 0;
     for (int64_t i = 0; i < n_unlike_; ++i) {
-      const int32_t row = rows_[i], bin = bin_of(row);
+      const int32_t row = node_.rows[i], bin = bin_of(row);
       if (is_left(row, bin)) ++unlike_left;
       else unlike_right += is_right(row, bin);
     }
     if (unlike_left >= n_left && unlike_right >= n_right) return ValidRange();
-    for (int64_t i = 0; i < n_ && (left.size() < n_left || right.size() < n_right); ++i) {
-      const int32_t row = rows_[i], bin = bin_of(row);
+    for (int64_t i = 0; i < node_.n && (left.size() < n_left || right.size() < n_right); ++i) {
+      const int32_t row = node_.rows[i], bin = bin_of(row);
       if (left.size() < n_left && is_left(row, bin)) left.add(row);
       else if (right.size() < n_right && is_right(row, bin)) right.add(row);
     }
     ValidRange range;
     if (left.size() >= n_left && right.size() >= n_right) return range;
     std::vector<PlacedRow> between;
-    for (int64_t i = 0; i < n_; ++i) {
-      const int32_t row = rows_[i], bin = bin_of(row);
+    for (int64_t i = 0; i < node_.n; ++i) {
+      const int32_t row = node_.rows[i], bin = bin_of(row);
       if (!is_left(row, bin) && !is_right(row, bin)) between.push_back({values(row, feature), row});
     }
     sort_by_value(between);
@@ -85,9 +84,9 @@ ValidRange ValidCuts::between(int32_t feature, double begin, double end, size_t 
 ValidRange ValidCuts::among(const std::vector<PlacedRow> &stored, double begin, double end, size_t n_left,
                             size_t n_right) const {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  std::vector<uint8_t> is_stored(encoded_.n_rows, 0);
+  std::vector<uint8_t> is_stored(node_.encoded.n_rows, 0);
   for (const PlacedRow &row : stored) is_stored[row.row] = 1;
-  return matrix_.visit([&](auto values) {
+  return node_.matrix.visit([&](auto values) {
     // The value at which so many distinct rows were passed.
     const auto reach = [&](bool from_left, size_t wanted) {
       DistinctRows distinct(values, kFirstSlots);
@@ -102,9 +101,9 @@ ValidRange ValidCuts::among(const std::vector<PlacedRow> &stored, double begin, 
           passed_zeros = true;
           size_t n_unlike = distinct.size();  // what was passed is no zero
           for (int64_t j = 0; j < n_unlike_; ++j)
-            if (!is_stored[rows_[j]] && ++n_unlike >= wanted) return 0.0;
-          for (int64_t j = 0; j < n_; ++j)
-            if (!is_stored[rows_[j]] && is_last(rows_[j])) return 0.0;
+            if (!is_stored[node_.rows[j]] && ++n_unlike >= wanted) return 0.0;
+          for (int64_t j = 0; j < node_.n; ++j)
+            if (!is_stored[node_.rows[j]] && is_last(node_.rows[j])) return 0.0;
         }
         if (row && is_last(row->row)) return row->value;
       }
@@ -118,18 +117,19 @@ ValidRange ValidCuts::among(const std::vector<PlacedRow> &stored, double begin, 
 }
 
 void AllowedCuts::count_bins() {
-  const Column &column = encoded_.columns[feature_];
+  const Column &column = node_.encoded.columns[feature_];
   in_bin_.assign(column.n_bins, 0);
-  for (int32_t bin = 0; encoded_.asked && bin < column.n_bins; ++bin) in_bin_[bin] = limits_->count_of(column.slot_begin + bin);
-  if (encoded_.asked) return;
-  const BinReader bin_of(encoded_, column);
-  for (int64_t i = 0; i < n_; ++i) in_bin_[bin_of(rows_[i])] += limits_->count_of(rows_[i]);
+  for (int32_t bin = 0; node_.encoded.asked && bin < column.n_bins; ++bin)
+    in_bin_[bin] = limits_->count_of(column.slot_begin + bin);
+  if (node_.encoded.asked) return;
+  const BinReader bin_of(node_.encoded, column);
+  for (int64_t i = 0; i < node_.n; ++i) in_bin_[bin_of(node_.rows[i])] += limits_->count_of(node_.rows[i]);
 }
 
 double AllowedCuts::reached(int64_t wanted, bool from_left) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (wanted <= 0) return from_left ? -kInfinity : kInfinity;
-  const Column &column = encoded_.columns[feature_];
+  const Column &column = node_.encoded.columns[feature_];
   int64_t passed = 0;
   for (int32_t i = 0; i < column.n_bins; ++i) {
     const int32_t bin = from_left ? i : column.n_bins - 1 - i;
@@ -137,11 +137,11 @@ double AllowedCuts::reached(int64_t wanted, bool from_left) {
       passed += in_bin_[bin];
       continue;
     }
-    const double low = encoded_.low[column.value_begin + bin], high = encoded_.high[column.value_begin + bin];
+    const double low = node_.encoded.low[column.value_begin + bin], high = node_.encoded.high[column.value_begin + bin];
     if (low == high) return low;
-    if (encoded_.asked) return from_left ? low : high;  // cuts inside may be allowed
+    if (node_.encoded.asked) return from_left ? low : high;  // cuts inside may be allowed
     OpenedBins opened{feature_, {bin}};
-    place_bins(matrix_, encoded_, rows_, n_, &opened, 1);
+    place_bins(node_, &opened, 1);
     if (!from_left) std::reverse(opened.placed[0].begin(), opened.placed[0].end());
     for (const PlacedRow &row : opened.placed[0])
       if ((passed += limits_->count_of(row.row)) >= wanted) return row.value;

@@ -93,7 +93,6 @@ struct FoundCuts {
 // Binds search(table, n_jobs), which gives FoundCuts, under a name.
 template <class Search>
 void bind_cut_search(nb::module_ &m, const char *name, const char *doc, Search search) {
-  using nb::literals::operator""_a;
   m.def(
       name,
       [search](const Matrix &rows, const Weights &weights, const Matrix *apart, int n_jobs) {

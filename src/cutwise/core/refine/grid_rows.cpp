@@ -26,7 +26,7 @@ void bind_grid_rows(nb::module_ &m) {
         }
         return values.to_numpy();
       },
-      nb::arg("matrix"), nb::arg("rows"), nb::arg("columns").none() = nb::none(),
+      "matrix"_a, "rows"_a, "columns"_a.none() = nb::none(),
       "Some rows of a matrix, in some columns or all, dense, as float64.");
   m.def(
       "gather_stored",
@@ -48,7 +48,7 @@ void bind_grid_rows(nb::module_ &m) {
         }
         return std::make_tuple(begin.to_numpy(), columns.to_numpy(), values.to_numpy());
       },
-      nb::arg("matrix"), nb::arg("rows"), "Some rows of a CSR matrix, as float64: row pointers, column indices, values.");
+      "matrix"_a, "rows"_a, "Some rows of a CSR matrix, as float64: row pointers, column indices, values.");
   m.def(
       "grid_rows",
       [](const Matrix &matrix, const Weights &weights, In1<double> origin, double reach, double scale, bool weigh_first,
@@ -65,8 +65,7 @@ void bind_grid_rows(nb::module_ &m) {
         }
         return rows.to_numpy();
       },
-      nb::arg("matrix"), nb::arg("weights").none(), nb::arg("origin"), nb::arg("reach"), nb::arg("scale"),
-      nb::arg("weigh_first"), nb::arg("directions").none(),
+      "matrix"_a, "weights"_a.none(), "origin"_a, "reach"_a, "scale"_a, "weigh_first"_a, "directions"_a.none(),
       R"(Rows as whole numbers: the weight, then the coordinates from an origin times the scale, rounded, times the weight.
 
 Coordinates beyond the reach count as the reach. weigh_first: rounded after the weight is multiplied. With directions, a row

@@ -336,10 +336,9 @@ void bind_polish(nb::module_ &m) {
         if (PyErr_Occurred() != nullptr) throw nb::python_error();
         return to_numpy(std::move(polish.threshold));
       },
-      nb::arg("matrix"), nb::arg("metric"), nb::arg("weights").none(), nb::arg("origin"), nb::arg("reach"), nb::arg("scale"),
-      nb::arg("weigh_first"), nb::arg("directions").none(), nb::arg("column"), nb::arg("threshold"), nb::arg("right"),
-      nb::arg("edges").none(), nb::arg("edge_begin").none(), nb::arg("least_gain"), nb::arg("size_price"), nb::arg("free_size"),
-      nb::arg("n_jobs"),
+      "matrix"_a, "metric"_a, "weights"_a.none(), "origin"_a, "reach"_a, "scale"_a, "weigh_first"_a, "directions"_a.none(),
+      "column"_a, "threshold"_a, "right"_a, "edges"_a.none(), "edge_begin"_a.none(), "least_gain"_a, "size_price"_a,
+      "free_size"_a, "n_jobs"_a,
       R"(Choose the threshold of every node anew, in its own column, on all rows.
 
 The tree is (column, threshold, right) in preorder; matrix has the columns that it cuts, metric the coordinates that costs are

@@ -219,7 +219,7 @@ void bind_sample_bins(nb::module_ &m) {
         return std::make_tuple(codes.to_numpy(), to_numpy(std::move(edges)), to_numpy(std::move(begin)),
                                to_numpy(std::move(cut_bins)));
       },
-      nb::arg("values"), nb::arg("weights"), nb::arg("cut_columns"), nb::arg("cuts"), nb::arg("max_bins"), nb::arg("n_jobs"),
+      "values"_a, "weights"_a, "cut_columns"_a, "cuts"_a, "max_bins"_a, "n_jobs"_a,
       R"(Put rows in bins, about max_bins a column, with an edge wherever a cut is.
 
 Gives codes of the shape of the values, the edges of all columns, where those of each begin, and the last bin on the left of
@@ -267,7 +267,7 @@ void bind_directions(nb::module_ &m) {
         }
         return directions.to_numpy();
       },
-      nb::arg("points"), nb::arg("weights"), nb::arg("n_directions"),
+      "points"_a, "weights"_a, "n_directions"_a,
       "Directions of unit length along which the weighted points scatter most, about; zeros where they do not scatter.");
 }
 
@@ -301,5 +301,5 @@ void bind_row_hashes(nb::module_ &m) {
         }
         return hashes.to_numpy();
       },
-      nb::arg("matrix"), nb::arg("n_jobs"), "A number for every row, the same for equal rows of any dtype and layout.");
+      "matrix"_a, "n_jobs"_a, "A number for every row, the same for equal rows of any dtype and layout.");
 }

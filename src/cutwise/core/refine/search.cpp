@@ -451,23 +451,22 @@ least_weight and are no deeper than max_depth. size_price: what a condition in t
 depth, as far as all of them exceed free_size.)")
       .def(nb::init<In2<uint8_t>, In1<int32_t>, In2<double>, const std::string &, double, double, int32_t,
                     std::pair<double, double>, std::pair<double, double>>(),
-           nb::arg("codes"), nb::arg("n_bins"), nb::arg("rows"), nb::arg("leaf_cost"), nb::arg("threshold"),
-           nb::arg("least_weight") = 0.0, nb::arg("max_depth") = std::numeric_limits<int32_t>::max(),
-           nb::arg("size_price") = std::pair(0.0, 0.0), nb::arg("free_size") = std::pair(0.0, 0.0))
-      .def("run", &TreeSearch::run, nb::arg("starts"), nb::arg("n_leaves"), nb::arg("swaps"), nb::arg("n_deletions"),
-           nb::arg("n_insertions"), nb::arg("tolerance"), nb::arg("work"), nb::arg("seed"), nb::arg("n_jobs"),
-           nb::arg("progress").none(), nb::arg("most_work") = std::numeric_limits<int64_t>::max(),
+           "codes"_a, "n_bins"_a, "rows"_a, "leaf_cost"_a, "threshold"_a, "least_weight"_a = 0.0,
+           "max_depth"_a = std::numeric_limits<int32_t>::max(), "size_price"_a = std::pair(0.0, 0.0),
+           "free_size"_a = std::pair(0.0, 0.0))
+      .def("run", &TreeSearch::run, "starts"_a, "n_leaves"_a, "swaps"_a, "n_deletions"_a, "n_insertions"_a, "tolerance"_a,
+           "work"_a, "seed"_a, "n_jobs"_a, "progress"_a.none(), "most_work"_a = std::numeric_limits<int64_t>::max(),
            R"(Improve trees: for each the work done, and every better tree with the work and its value then.
 
 Leaves without rows give way to others, and every cut is chosen anew. With swaps, trees come with their best cuts, and leaves
 are moved elsewhere; with work, all this again and again from the best tree with some leaves moved at random. A start ends after
 most_work. No step for a tree that cannot have n_leaves.
 Calls progress with the lowest value so far, twice a second.)")
-      .def("value", &TreeSearch::value, nb::arg("cuts"), "What the tree's leaves cost, infinite where one has no rows.")
-      .def("best_recut", &TreeSearch::best_recut, nb::arg("cuts"), nb::arg("node"),
+      .def("value", &TreeSearch::value, "cuts"_a, "What the tree's leaves cost, infinite where one has no rows.")
+      .def("best_recut", &TreeSearch::best_recut, "cuts"_a, "node"_a,
            "The best cut of an inner node: what it changes the value by, its column and bin.")
-      .def("best_insertion", &TreeSearch::best_insertion, nb::arg("cuts"), nb::arg("node"),
+      .def("best_insertion", &TreeSearch::best_insertion, "cuts"_a, "node"_a,
            "The best new leaf above a node: what it changes the value by, column, bin, and whether the leaf is on the left.")
-      .def("deletion_change", &TreeSearch::deletion_change, nb::arg("cuts"), nb::arg("leaf"),
+      .def("deletion_change", &TreeSearch::deletion_change, "cuts"_a, "leaf"_a,
            "What the value changes by when the leaf's sibling takes its parent's place.");
 }

@@ -30,8 +30,8 @@ class FeatureMistakeCriterion:
     their own coordinates; where that fails too, as for clusters without rows in the node, the columns are cut between
     the clusters' means, as plain IMM does.
 
-    ``problem``: with ``features``. Its costs settle ties where its ``ties`` are those of cost; else the lowest column,
-    feature and level win. Without ``intervals`` only cuts that are a threshold on their column are made.
+    ``problem``: with ``features``. Of equals the lowest column, feature and level win. Without ``intervals`` only cuts
+    that are a threshold on their column are made.
 
     Fleissner, Vankadara, Ghoshdastidar (2024), *Explaining Kernel Clustering via Decision Trees*, Algorithm 1.
     """
@@ -40,7 +40,7 @@ class FeatureMistakeCriterion:
         assert problem.features is not None
         k = problem.n_clusters
         self._provider = problem.provider
-        self._mistakes = FeatureMistakes(k, problem.features, problem.ties == "cost", not problem.intervals)
+        self._mistakes = FeatureMistakes(k, problem.features, not problem.intervals)
         # A cluster without rows has no center.
         self.clusters = np.flatnonzero(self._provider.totals(0, LabelPayload(k))).astype(np.int32)
 
@@ -61,12 +61,11 @@ class FeatureMistakeCriterion:
 class FeatureMistakes:
     """The weight of every row at its cluster, of k, while that survives in the row's node, by surrogate features.
 
-    ``cheapest``: whether costs settle ties. ``one_sided``: whether only thresholds are cuts.
+    ``one_sided``: whether only thresholds are cuts.
     """
 
     k: int
     features: Features
-    cheapest: bool
     one_sided: bool
 
     def in_memory(self, memory: MemoryProvider) -> FeatureMistakeRows:
@@ -94,7 +93,6 @@ class FeatureMistakeRows:
         self._memory = memory
         self._k = mistakes.k
         self._cluster = memory.labels.copy()
-        self._excess = memory.costs.excess if mistakes.cheapest else None
         self._one_sided = mistakes.one_sided
         self._features = core.feature_table(memory.ranks, memory.labels, weights, mistakes.k, n_jobs)
         self._means, _ = core.cluster_means(memory.table.matrix, memory.labels, mistakes.k, weights, n_jobs)
@@ -110,13 +108,13 @@ class FeatureMistakeRows:
             for run in range(len(self._runs)):
                 self._load(run)
                 best_of_run = core.fewest_feature_mistakes(
-                    self._features, rows, self._cluster, memory.weights, node.survivors, self._excess,
-                    self._one_sided, any_level, memory.n_jobs,
+                    self._features, rows, self._cluster, memory.weights, node.survivors, self._one_sided,
+                    any_level, memory.n_jobs,
                 )  # fmt: skip
                 if best_of_run is not None:
                     found.append(best_of_run)
             if found:
-                mistakes, _, column, _, lower, upper, left = min(found, key=lambda cut: cut[:3])
+                mistakes, column, _, lower, upper, left = min(found, key=lambda cut: cut[:2])
                 goes_left = np.isin(node.survivors, left)
                 return SeparatingCut(NodeTest(column, upper, lower), goes_left, mistakes=mistakes)
         return self._cut_between_means(node, rows)
