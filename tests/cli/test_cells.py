@@ -5,6 +5,7 @@ import zipfile
 from datetime import UTC, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cutwise.cli.cells import find_decimal
@@ -80,7 +81,7 @@ def test_a_column_is_read_for_what_its_cells_say(read, cells, expected, said, se
     values = source.frame["a"].tolist()
     assert [type(value) is str for value in values] == [type(value) is str for value in expected]
     for value, wanted in zip(values, expected, strict=True):
-        assert value == wanted or (value != value and wanted != wanted)
+        assert value is pd.NA or value != value if wanted != wanted else value == wanted
     assert str(source.readings.get("a", "")) == said
 
 

@@ -1,8 +1,11 @@
 """``cutwise rules --format``: the saved model for other programs."""
 
+import csv
 import json
 import sqlite3
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from cutwise import (
@@ -62,6 +65,45 @@ def test_sql_runs_on_the_table_of_fit(cutwise, blobs, model):
     assert other.description[-1][0] == "segment"
     assert [row[-1] for row in named] == [{0: "a|b\u2028<i>"}.get(label, str(label)) for label in expected]
     connection.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        (["no", "yes"], []),
+        (["no", "yes"], [""]),
+        (["FALSE", "TRUE"], []),
+        (["f", "t"], [""]),
+        (["No", "Yes", "no ", " YES"], ["", "n/a"]),
+    ],
+)
+def test_sql_takes_the_words_of_yes_and_no_as_the_file_has_them(cutwise, tmp_path, words, missing):
+    pytest.importorskip("sqlglot")
+    duckdb = pytest.importorskip("duckdb")
+    rng = np.random.default_rng(0)
+    z, spelled = rng.integers(0, 4, 200), rng.integers(0, len(words) // 2, 200)
+    owns = np.array(words, dtype=object)[2 * spelled + z % 2]
+    if missing:
+        owns[:40] = rng.choice(missing, 40)
+    path = tmp_path / "people.csv"
+    pd.DataFrame({"income": rng.normal(50 + 20 * (z // 2), 4).round(1), "owns": owns}).to_csv(path, index=False)
+    model = tmp_path / "model.json"
+    assert cutwise("fit", path, "-k", 4, "--seed", 0, "--out", model).code == 0
+    assert load_model(model).column_kinds_["owns"] == "bool"
+    assert "owns is true" in cutwise("rules", model).out
+    expected = [line.split(",")[1] for line in cutwise("predict", model, path).out.splitlines()[1:]]
+    with open(path, newline="", encoding="utf-8") as file:
+        _, *rows = csv.reader(file)
+    lite = sqlite3.connect(":memory:")
+    lite.execute("CREATE TABLE people (income TEXT, owns TEXT)")  # as .import makes it
+    lite.executemany("INSERT INTO people VALUES (?, ?)", rows)
+    database = duckdb.connect()
+    database.execute("CREATE TABLE people AS SELECT * FROM read_csv(?)", [str(path)])
+    for dialect, connection in (("sqlite", lite), ("duckdb", database)):
+        options = ["--format", "sql", "--dialect", dialect, "--table", "people"]
+        found = connection.execute(cutwise("rules", model, *options).out).fetchall()
+        assert [str(row[-1]) for row in found] == expected
+    lite.close()
 
 
 def test_rows_without_a_value_get_what_nulls_says(cutwise, model):

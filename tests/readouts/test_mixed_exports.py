@@ -89,6 +89,33 @@ def test_databases_say_the_same_of_null_and_nan(case, database):
             np.testing.assert_array_equal(clusters, expected)
 
 
+@pytest.mark.parametrize("as_text", [True, False])
+@pytest.mark.parametrize("has_gaps", [True, False])
+def test_databases_take_words_for_truth_values_where_the_file_held_them(database, has_gaps, as_text):
+    rng = np.random.default_rng(3)
+    owns, x = rng.integers(0, 2, 60).astype(float), rng.integers(0, 9, 60).astype(float)
+    owns[: 20 * has_gaps] = np.nan
+    kinds = (ColumnKind("bool", has_gaps=has_gaps, is_text=as_text), ColumnKind("number"))
+    known = np.nan_to_num(owns, nan=0.5)
+    excess = np.stack([19 * known, 19 - 19 * known, 5 + np.abs(x - 2), 5 + np.abs(x - 7)], axis=1).astype(np.int64) + 1
+    p = Problem(
+        np.stack([owns, x], axis=1), kinds, np.ones(60, np.int64), excess.argmin(axis=1).astype(np.int32), excess
+    )
+    words = (
+        {0.0: ["no", " No", "FALSE", "f"], 1.0: ["Yes", "y ", "true", "T"]} if as_text else {0.0: [False], 1.0: [True]}
+    )
+    unknown = [None, "", "n/a"] if as_text else [None]
+    rows = [(words.get(v, unknown)[i % len(words.get(v, unknown))], x[i].item()) for i, v in enumerate(owns.tolist())]
+    database.create("t", {"owns": "text" if as_text else "bool", "x": "double"}, rows)
+    for n_leaves in (2, 4, 6):
+        tree = p.grow("exkmc", n_leaves).tree
+        assert (tree.feature == 0).any()
+        labeled = LabeledTree(tree, Columns(("owns", "x"), True, kinds))
+        found = database.query(tree_sql(labeled, dialect=database.dialect, table="t"))
+        clusters = [int(row[-1]) for row in sorted(found, key=lambda row: int(row[0]))]
+        np.testing.assert_array_equal(clusters, tree.predict(core.as_matrix(p.values)))
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_dialect_has_words_for_it(dialect):
     sql = tree_sql(LabeledTree(mixed_problem(0).grow("exkmc", 9).tree, COLUMNS), dialect=dialect)

@@ -126,7 +126,8 @@ def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
     if whole and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in values):
         lookup = np.zeros(len(cells) + 1, dtype=np.bool_ if words is not None else np.int64)
     lookup[others] = values
-    return pd.Series(lookup[codes], index=column.index, name=column.name), Reading(markers, how, words)
+    read = pd.Series(lookup[codes], index=column.index, name=column.name)
+    return read.astype("boolean") if words is not None and not whole else read, Reading(markers, how, words)
 
 
 def _as_numbers(cells: Sequence[str], decimal: str) -> tuple[list[int | float] | None, tuple[str, ...]]:

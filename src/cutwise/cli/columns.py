@@ -443,8 +443,8 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     complete = complete_rows(source, checked, drop_missing=table.drop_missing, needed=apart)
     taken = used if complete.all() else whole_again(used[complete])
     for column in frame.columns:
-        if column in source.readings:
-            note(f"{column}: {source.readings[column]}")
+        if words := str(source.readings.get(column, "")):
+            note(f"{column}: {words}")
     if left_out:
         note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
     if mixed and (partly := ",".join(name for name, reason in left_out.items() if reason.startswith("numbers, but"))):

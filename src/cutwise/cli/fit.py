@@ -113,6 +113,7 @@ def command(
         params |= measure | ({"handle_unknown": unknown} if task.is_mixed else {})
         with working(f"working on {task.size}", quiet=verbose):
             model = _fitted(task, params, objective, kernel, n_clusters)
+        model._remember_texts(source.readings)
         model._intake = {"notes": notes, "left_out": task.left_out} if notes else {}
         name_clusters(model, name or [])
         if out is not None:

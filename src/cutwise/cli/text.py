@@ -197,6 +197,8 @@ def _read_as(
             frame = with_columns(frame, {column: values})
             if str(reading):
                 readings[column] = reading
+        elif frame[column].dtype == bool:
+            readings[column] = Reading()
     removed = () if encoding == "utf-16" else _with_blank_lines(file, layout.first_line, no_rows)
     return Text(frame, layout.first_line, layout.has_names, removed, readings)
 

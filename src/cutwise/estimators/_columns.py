@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,11 @@ class RemembersColumns:
             self.feature_names_in_ = np.array(table.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # from an earlier fit
+
+    def _remember_texts(self, columns: Container[str]) -> None:
+        """Note which columns of truth values are words in the file that they were read from."""
+        named = self._kinds_by_name.items()
+        self._kinds = tuple(replace(kind, is_text=kind.name == "bool" and name in columns) for name, kind in named)
 
     def _columns_of_fit(self) -> Columns:
         """The columns of fit."""

@@ -70,6 +70,9 @@ DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 SQL_FORMS: tuple[Form, ...] = get_args(Form)
 SQL_VALUES: tuple[Values, ...] = get_args(Values)
 
+# What is read as false and as true, and how engines write their own truth values as text.
+_WORDS = (("no", "n", "false", "f", "0"), ("yes", "y", "true", "t", "1"))
+
 # Longer chains of AND and OR are cut into parentheses: parsers count their links as levels (SQLite allows 1,000).
 _LONGEST_CHAIN = 50
 
@@ -187,6 +190,8 @@ class _Writer:
         """The tests that find rows without a value in a column."""
         exp = self.exp
         tests: list[Node] = [exp.Is(this=self.column(name), expression=exp.Null())]
+        if self.are_words(kind):
+            tests.append(exp.Not(this=self.is_among(name, _WORDS[0] + _WORDS[1])))
         if kind.name not in ("number", "integer"):
             return tests
         how = _NAN_TEST[self.dialect]
@@ -213,6 +218,11 @@ class _Writer:
         absent = self.chain(self.absence(name, kind), exp.Or)
         if condition.levels is not None:  # none: the value is missing, or it is known
             return [exp.Not(this=exp.Paren(this=absent)) if condition.outside else exp.Paren(this=absent)]
+        if self.are_words(kind):
+            is_named = np.equal(condition.holds([0.0, 1.0]), not condition.unknown)
+            among = self.is_among(name, [word for v in np.flatnonzero(is_named) for word in _WORDS[v]])
+            absent = exp.Is(this=self.column(name), expression=exp.Null())
+            return [exp.Paren(this=exp.Or(this=absent, expression=exp.Not(this=among))) if condition.unknown else among]
         below, above = (exp.LT, exp.GTE) if kind.name == "date" else (exp.LTE, exp.GT)
         if condition.outside:
             below, above = above, below
@@ -236,6 +246,16 @@ class _Writer:
         if kind.has_gaps and (condition.upper == np.inf or condition.outside):
             tests.append(exp.Not(this=exp.Paren(this=absent)))  # NaN may be above all numbers
         return tests
+
+    def are_words(self, kind: ColumnKind) -> bool:
+        """Whether the table may hold words for true and false: as the file did, or where there is no type for them."""
+        return kind.name == "bool" and (kind.is_text or self.dialect == "sqlite")
+
+    def is_among(self, name: str, words: Sequence[str]) -> Node:
+        """Whether the text of a value, in any case of letters, is one of some words."""
+        exp = self.exp
+        text = exp.cast(self.column(name), "varchar(100)" if self.dialect == "oracle" else "text", copy=False)
+        return exp.In(this=exp.Lower(this=exp.Trim(this=text)), expressions=[exp.Literal.string(w) for w in words])
 
     def membership(self, condition: Condition, codes: Sequence[int]) -> Node:
         """Whether a text is one of some levels, or none of them."""
@@ -435,7 +455,7 @@ def _comments(
     given = "NULL" if nulls is None else quoted(nulls)
     if not placed or not all(placed):
         lines.append(f"A row with {missing} in {where} gets {given}.")
-    if any(kind.name == "bool" for kind in kinds):
+    if dialect != "sqlite" and any(kind.name == "bool" and not kind.is_text for kind in kinds):
         lines.append("Columns of yes and no hold true and false, or 1 and 0 where the engine has no others, not text.")
     if labeled.closed:
         lines.append(f"A row with a level that was never seen at fit gets {given}.")

@@ -49,6 +49,7 @@ class ColumnKind:
     has_gaps: bool = False  # whether values were missing at fit; False for categories
     has_other: bool = False  # whether rows of fit had levels beyond those of ``levels``
     left_out: str | None = None  # why the column takes no part: its values are all 0 then
+    is_text: bool = False  # of truth values: whether the file that they were read from holds words, such as yes and no
     extent: tuple[float, float] | None = None  # least and largest of fit, of integers that a tree asks about
 
     @property
@@ -94,7 +95,7 @@ class ColumnKind:
             and isinstance(extent, tuple)
             and [isinstance(end, int | float) for end in extent] == [True, True]
             and -math.inf < extent[0] <= extent[1] < math.inf
-            and all(isinstance(flag, bool) for flag in (kind.has_gaps, kind.has_other))
+            and all(isinstance(flag, bool) for flag in (kind.has_gaps, kind.has_other, kind.is_text))
         )
         if not is_sound:
             raise ValueError(f"no kind of column: {data}")
