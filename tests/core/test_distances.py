@@ -119,10 +119,11 @@ def test_an_offset_costs_no_digits(offset, objective):
     np.testing.assert_array_equal(shifted, plain)
 
 
+@pytest.mark.parametrize("k", [7, 8, 29])
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_label_costs_pick_the_cost_of_the_label(objective):
-    values, centers = problem(3, 5000, 4, 7)
-    labels = np.random.default_rng(3).integers(-1, 7, 5000).astype(np.int32)
+def test_label_costs_pick_the_cost_of_the_label(objective, k):
+    values, centers = problem(3, 5000, 4, k)
+    labels = np.random.default_rng(3).integers(-1, k, 5000).astype(np.int32)
     costs = plain_costs(values, centers, objective)
     expected = np.where(labels < 0, 0.0, costs[np.arange(5000), labels])
     for layout in layouts(values).values():
@@ -279,6 +280,22 @@ def test_means_are_those_of_exact_arithmetic(spread):
             assert totals[j] == w[labels == j].sum()
             expected = [exact_mean(values[labels == j, f], w[labels == j]) for f in range(3)]
             np.testing.assert_allclose(means[j], expected, rtol=3e-16)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("weights", [None, "whole", "fractions"])
+def test_means_of_sparse_rows_are_those_of_dense_ones_to_the_bit(weights, n_jobs):
+    rng = np.random.default_rng(13)
+    values = np.where(rng.random((9000, 5)) < 0.3, rng.normal(size=(9000, 5)) * [1, 1e8, 1e-8, 1, 3], 0.0)
+    labels = rng.integers(-1, 5, 9000).astype(np.int32)  # noise
+    labels[labels == 3] = 2  # and a cluster without rows
+    w = {None: None, "whole": rng.integers(0, 4, 9000), "fractions": rng.random(9000)}[weights]
+    for table in (values, sparse.csr_array(values)):
+        means, totals = cluster_means(as_matrix(table), labels, 5, w, n_jobs)
+        plain = cluster_means(as_matrix(values), labels, 5, w)
+        np.testing.assert_array_equal(means, plain[0])
+        np.testing.assert_array_equal(totals, plain[1])
+    assert np.isnan(means[3]).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])

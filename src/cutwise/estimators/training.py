@@ -500,9 +500,9 @@ class FitContext:
         if self.objective is not KMEANS:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            apart = np.abs(means - self.reference.centers)
+            apart, size = np.abs(apart := means - self.reference.centers, out=apart), np.abs(means)
             between = float((weight[:, np.newaxis] * apart**2).sum())
-            rounding = float((weight[:, np.newaxis] * apart * np.spacing(np.abs(means))).sum())
+            rounding = float((weight[:, np.newaxis] * apart * np.spacing(size, out=size)).sum())
         return surrogate - between if max(between, rounding * 1e12) <= surrogate / 2 else None
 
     def _best_centers(self, codes: Int32, moved: Moved | None) -> tuple[Float64, Float64]:

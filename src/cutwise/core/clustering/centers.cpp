@@ -131,7 +131,7 @@ const double *CostTile::compute(int64_t first, int64_t n) {
     tile_ = x_.tile(first, n, scratch_);
     return compute(tile_, n);
   }
-  for (int64_t r = 0; r < n; ++r) sparse_row(first + r, costs_.data() + r * c_.padded());
+  for (int64_t r = 0; r < n; ++r) sparse_row(first + r, costs_.data() + r * c_.padded(), 0, c_.k());
   return costs_.data();
 }
 
@@ -143,15 +143,21 @@ const double *CostTile::compute(const Tile &tile, int64_t n) {
   return costs_.data();
 }
 
-void CostTile::sparse_row(int64_t row, double *costs) {
+double CostTile::of_sparse(int64_t row, int64_t center) {
+  const int64_t first = center / CenterPanels::kPanel * CenterPanels::kPanel;
+  sparse_row(row, costs_.data(), first, std::min(c_.k(), first + CenterPanels::kPanel));
+  return costs_[center];
+}
+
+void CostTile::sparse_row(int64_t row, double *costs, int64_t first, int64_t last) {
   const auto kernel = c_.objective() == Objective::kmeans ? sparse_squares : sparse_distances;
   stored_ = x_.stored(row, scratch_);
   const StoredRow corrected = c_.direct().empty() ? stored_ : take_direct();
-  for (int64_t lane = 0; lane < c_.padded(); lane += CenterPanels::kPanel)
+  for (int64_t lane = first; lane < last; lane += CenterPanels::kPanel)
     kernel(corrected, c_.panel(lane), lane + CenterPanels::kPanel <= c_.padded(), c_.start() + lane, costs + lane);
   for (size_t place = 0; place < c_.direct().size(); ++place)
-    for (int64_t j = 0; j < c_.k(); ++j) costs[j] += c_.term(direct_values_[place] - c_.center(j)[c_.direct()[place]]);
-  sum_cancelled(costs);
+    for (int64_t j = first; j < last; ++j) costs[j] += c_.term(direct_values_[place] - c_.center(j)[c_.direct()[place]]);
+  sum_cancelled(costs, first, last);
 }
 
 // The stored values of the other columns; those of the columns summed directly are put aside.
@@ -173,9 +179,9 @@ StoredRow CostTile::take_direct() {
 
 // Where a cost is small beside the terms that were added and taken away again, their rounding is what is left of it: such a
 // cost is summed over the columns instead, as in a dense row. The common case, a row that equals its center, is cheaper.
-void CostTile::sum_cancelled(double *costs) {
+void CostTile::sum_cancelled(double *costs, int64_t first, int64_t last) {
   bool spread = false;
-  for (int64_t j = 0; j < c_.k(); ++j) {
+  for (int64_t j = first; j < last; ++j) {
     if (costs[j] > 0x1p-12 * c_.start()[j]) continue;
     if (stored_.n == c_.n_stored(j) && equals(c_.center(j))) {
       costs[j] = 0.0;

@@ -150,15 +150,18 @@ class CostTile {
   const double *compute(int64_t first, int64_t n);
   // The same for dense rows that are at hand.
   const double *compute(const Tile &tile, int64_t n);
+  // Of a sparse row by one center.
+  double of_sparse(int64_t row, int64_t center);
 
   // The rows of the last call by number: dense, and the last of them when sparse.
   const Tile &tile() const { return tile_; }
   const StoredRow &stored() const { return stored_; }
 
  private:
-  void sparse_row(int64_t row, double *costs);
+  // By the centers from first, the first of a panel, up to last.
+  void sparse_row(int64_t row, double *costs, int64_t first, int64_t last);
   StoredRow take_direct();
-  void sum_cancelled(double *costs);
+  void sum_cancelled(double *costs, int64_t first, int64_t last);
   bool equals(const double *center) const;
 
   const RowReader &x_;

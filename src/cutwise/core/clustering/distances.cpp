@@ -370,7 +370,7 @@ void dense_label_costs(const RowReader &rows, const CenterPanels &centers, const
 void sparse_label_costs(const RowReader &rows, const CenterPanels &centers, const int32_t *labels, int64_t first, int64_t last,
                         double *out) {
   CostTile tile(rows, centers);
-  for (int64_t row = first; row < last; ++row) out[row] = labels[row] < 0 ? 0.0 : tile.compute(row, 1)[labels[row]];
+  for (int64_t row = first; row < last; ++row) out[row] = labels[row] < 0 ? 0.0 : tile.of_sparse(row, labels[row]);
 }
 
 Owned<double, 1> label_costs(const Matrix &x, const In2<double> &centers, const In1<int32_t> &labels,

@@ -240,7 +240,7 @@ class Lloyd {
   void add_own_costs(const CenterPanels &panels, int64_t first, int64_t last, Changes &to) const {
     if (x_.is_sparse()) {
       CostTile tile(x_, panels);
-      for (int64_t row = first; row < last; ++row) add_cost(weight_of(row), tile.compute(row, 1)[labels_[row]], to);
+      for (int64_t row = first; row < last; ++row) add_cost(weight_of(row), tile.of_sparse(row, labels_[row]), to);
       return;
     }
     std::vector<double> scratch;

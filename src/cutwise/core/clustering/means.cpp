@@ -221,26 +221,42 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
         sizes ? std::vector<double>(sizes->data(), sizes->data() + d) : column_sizes(*rows, n_jobs);
     SumPlan plan{largest, weight_scales(weights, labels, k), std::ldexp(1.0, bits)};
     for (double &s : plan.scale) s = term_scale(s, bits);
-    const RowAdder adder{plan, weights, d};
-    const int64_t n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
-    std::vector<ClusterSums> parts;
-    for (int64_t piece = 0; piece < n_pieces; ++piece) parts.emplace_back(k, d, fractional);
-    parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
-      sum_rows(*rows, labels, adder, n * piece / n_pieces, n * (piece + 1) / n_pieces, parts[piece]);
-    });
-    ClusterSums &sums = parts[0];
-    for (int64_t piece = 1; piece < n_pieces; ++piece) sums.add(parts[piece]);
-    for (int64_t j = 0; j < k; ++j) {
-      const double total = fractional ? sum_of_terms(sums.weight_high[j], sums.weight_low[j], plan.unit, plan.unit)
-                                      : static_cast<double>(sums.weight[j]);
+    // Of cluster j, from sums where it is cluster `at`.
+    const auto divide = [&](const ClusterSums &sums, int64_t at, int64_t j) {
+      const double total = fractional ? sum_of_terms(sums.weight_high[at], sums.weight_low[at], plan.unit, plan.unit)
+                                      : static_cast<double>(sums.weight[at]);
       totals.data()[j] = total / plan.weight_scale[j];
       for (int64_t f = 0; f < d; ++f) {
-        const int64_t high = sums.high[j * d + f], low = sums.low[j * d + f];
+        const int64_t high = sums.high[at * d + f], low = sums.low[at * d + f];
         double &mean = means.data()[j * d + f];
         if (!(total > 0.0) || (around && largest[f] == kLargest)) mean = std::numeric_limits<double>::quiet_NaN();
-        else if (fractional) mean = sums.ranges.within(j, f, sum_of_terms(high, low, plan.unit, plan.scale[f]) / total);
-        else mean = mean_of_terms(high, low, sums.weight[j], plan.unit, plan.scale[f]);
+        else if (fractional) mean = sums.ranges.within(at, f, sum_of_terms(high, low, plan.unit, plan.scale[f]) / total);
+        else mean = mean_of_terms(high, low, sums.weight[at], plan.unit, plan.scale[f]);
       }
+    };
+    if (rows->is_sparse()) {  // of many columns: sums of one cluster at a time
+      const ClusterRows clusters(labels.data(), n, k);
+      parallel_for(n_jobs, k, [&](int64_t j) {
+        const SumPlan own{plan.scale, {plan.weight_scale[j]}, plan.unit};
+        const RowAdder adder{own, weights, d};
+        ClusterSums sums(1, d, fractional);
+        RowScratch scratch;
+        for (int64_t i = 0; i < clusters.size(j); ++i) {
+          const int64_t row = clusters.rows(j)[i];
+          adder.add_weight(sums, row, 0);
+          adder.add_sparse(sums, row, 0, rows->stored(row, scratch));
+        }
+        divide(sums, 0, j);
+      });
+    } else {
+      const int64_t n_pieces = std::max<int64_t>(1, std::min<int64_t>(n_jobs, count_blocks(n)));
+      std::vector<ClusterSums> parts;
+      for (int64_t piece = 0; piece < n_pieces; ++piece) parts.emplace_back(k, d, fractional);
+      parallel_for(n_jobs, n_pieces, [&](int64_t piece) {
+        sum_rows(*rows, labels, RowAdder{plan, weights, d}, n * piece / n_pieces, n * (piece + 1) / n_pieces, parts[piece]);
+      });
+      for (int64_t piece = 1; piece < n_pieces; ++piece) parts[0].add(parts[piece]);
+      for (int64_t j = 0; j < k; ++j) divide(parts[0], j, j);
     }
   }
   return {means.to_numpy(), totals.to_numpy()};
