@@ -115,7 +115,7 @@ CUTWISE_CLONES void add_numbers(double *sums, const double *numbers, int64_t n) 
 const LeafTable &CutTree::table(int32_t leaf, int64_t &work) const {
   std::shared_ptr<LeafTable> &table = tables_[leaf];
   if (!table) {
-    table = std::make_shared<LeafTable>(static_cast<size_t>(sample_->n_bins()) * sample_->width(), 0.0);
+    table = sample_->spare_tables.zeros(static_cast<size_t>(sample_->n_bins()) * sample_->width());
     const int32_t n = n_rows(leaf);
     add_to_table(*sample_, rows(leaf), n, table->data(), 0, sample_->n_cols);
     work += static_cast<int64_t>(n) * sample_->n_cols;

@@ -15,9 +15,6 @@ struct TreeCuts {
   std::vector<int32_t> column, bin, right;
 };
 
-// The sums of a leaf's rows by column and bin, (n_bins, width).
-using LeafTable = std::vector<double>;
-
 // What the rows of a node cost that lie above each bin, and those that do not, as if they were a leaf: (n_bins,).
 struct NodeParts {
   std::vector<double> above, below;

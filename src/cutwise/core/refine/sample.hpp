@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <mutex>
+#include <utility>
 #include <vector>
 
 #include "base/simd.hpp"
@@ -82,6 +85,35 @@ struct SizePrice {
   }
 };
 
+// The sums of a leaf's rows by column and bin, (n_bins, width).
+using LeafTable = std::vector<double>;
+
+// Tables that no tree needs any more, for the next ones: memory that comes from the system is mapped page by page. It outlives
+// all tables that it gives.
+class SpareTables {
+ public:
+  std::shared_ptr<LeafTable> zeros(size_t n) {
+    std::unique_ptr<LeafTable> table = take();
+    table->assign(n, 0.0);
+    return {table.release(), [this](LeafTable *used) {
+              const std::lock_guard<std::mutex> lock(taking_);
+              tables_.emplace_back(used);
+            }};
+  }
+
+ private:
+  std::unique_ptr<LeafTable> take() {
+    const std::lock_guard<std::mutex> lock(taking_);
+    if (tables_.empty()) return std::make_unique<LeafTable>();
+    std::unique_ptr<LeafTable> table = std::move(tables_.back());
+    tables_.pop_back();
+    return table;
+  }
+
+  std::mutex taking_;
+  std::vector<std::unique_ptr<LeafTable>> tables_;
+};
+
 // The rows that a search reads.
 
 struct Sample {
@@ -94,6 +126,7 @@ struct Sample {
   double threshold = 0.0;  // changes by less do not count
   SizePrice size_price;
   int32_t max_depth = 0;  // of a leaf
+  mutable SpareTables spare_tables;
 
   int32_t width() const { return cost.width; }
   int32_t n_bins() const { return bin_begin.back(); }
