@@ -108,8 +108,9 @@ def _shortest(a: float, b: float, middle: Decimal, *, whole: bool) -> float:
         # The digits and distances of a single candidate are of no interest, and most often there is only one.
         return inside.pop() if len(inside) == 1 else min(inside, key=lambda t: _rank(t, middle), default=None)
 
-    near = _floats_from(a, b)
-    found = best(near) if near[-1] == b else None  # so few that each can be looked at
+    # Where few lie between, each can be looked at.
+    near = _floats_from(a, b) if b - a <= _NEAR * math.ulp(max(-a, b)) else [a]
+    found = best(near) if near[-1] == b else None
     n_digits = 0
     while found is None:
         # Of the numbers with at most n_digits digits, the nearest below and above the middle are inside if any is: the
@@ -160,6 +161,7 @@ def _last_integer(b: float) -> Decimal:
 
 
 Int32 = npt.NDArray[np.int32]
+Float64 = npt.NDArray[np.float64]
 
 _NO_GAP = (math.nan, math.nan)
 
@@ -279,7 +281,8 @@ class GrowingTree:
             source = test.feature if test.levels is not None else int(provider.searched.source[test.feature])
             cut, test, is_swapped = ask(provider.searched, test, *provider.values(node, source), centers)
         provider.partition(node, cut)
-        self._test[node] = test if test.levels is not None else replace(test, threshold=cut.threshold)
+        is_same = test.levels is not None or test is cut
+        self._test[node] = test if is_same else replace(test, threshold=cut.threshold)
         self._centers[node] = centers
         self._mistakes[node] = mistakes
         left, right = len(self._test), len(self._test) + 1
@@ -316,13 +319,26 @@ class GrowingTree:
         """Numbers of the leaves, in the order they were made."""
         return [node for node, (left, _) in enumerate(self._children) if left < 0]
 
+    def _numbering(self) -> tuple[Int32, npt.NDArray[np.intp], Int32]:
+        """Both children of every node, the nodes in preorder, and the number of each in it."""
+        children = np.array(self._children, dtype=np.int32)
+        order = preorder(children[:, 0], children[:, 1])
+        number = np.empty(len(order), dtype=np.int32)
+        number[order] = np.arange(len(order), dtype=np.int32)
+        return children, order, number
+
+    def found_cuts(self) -> tuple[Int32, Float64, Int32]:
+        """Column, threshold as it was found and right child of every node, in preorder; -1 and nan at leaves."""
+        children, order, number = self._numbering()
+        tests = [self._test[node] for node in order]
+        column = np.array([-1 if test is None else test.feature for test in tests], dtype=np.int32)
+        threshold = np.array([np.nan if test is None else test.threshold for test in tests])
+        return column, threshold, np.where(column < 0, np.int32(-1), number[children[order, 1]])
+
     def finish(self, inseparable: list[tuple[int, ...]] | None = None) -> GrownTree:
         """The finished tree, nodes in preorder."""
         n_nodes = len(self._test)
-        children = np.array(self._children, dtype=np.int32)
-        order = preorder(children[:, 0], children[:, 1])
-        number = np.empty(n_nodes, dtype=np.int32)
-        number[order] = np.arange(n_nodes, dtype=np.int32)
+        children, order, number = self._numbering()
         for node in range(n_nodes):
             self._place(node)
         samples = np.zeros(n_nodes, dtype=np.int64)

@@ -25,11 +25,12 @@ from cutwise.reference.objective import KMEANS, Objective, fixed_costs
 from cutwise.reference.search import COARSE, Points, Stop, costly_rows
 from cutwise.table.table import EncodedTable
 
+from .criteria.induced import ShallowCriterion
 from .descent import descend
-from .growing import GrowingTree, GrownTree, expand, tree_size
+from .growing import GrowingTree, GrownTree, expand, separate, tree_size
 from .limits import Limits
 from .provider import GrowthProblem, MemoryProvider, Provider
-from .recipes import RECIPES, grow_tree
+from .recipes import RECIPES
 from .refine_sample import (
     FEWER_ROWS,
     GROWN_ROWS,
@@ -513,7 +514,7 @@ def _grow_on_sample(
     depth_penalty: float,
     n_jobs: int,
 ) -> list[Cuts | None]:
-    """The trees of "exshallow" on the bins of the sample, by the centers of clusterings; None for one seen before."""
+    """The cuts of "exshallow" on the bins of the sample, by the centers of clusterings; None for one seen before."""
     trees = list[Cuts | None]()
     seen: list[Int32] = []
     for run in runs:
@@ -527,18 +528,12 @@ def _grow_on_sample(
         if rows.coordinates is not rows.values:
             means, _ = objective.centers(core.as_matrix(rows.values), labels, len(centers), rows.weights, n_jobs)
             coordinates = np.where(np.isnan(means), rows.values[0], means)
-        tree = grow_tree(
-            table,
-            labels,
-            bins.bins_of(coordinates),
-            fixed_costs(rows.metric, centers, objective, weights=rows.weights, n_jobs=n_jobs),
-            algorithm="exshallow",
-            max_leaves=len(centers),
-            depth_penalty=depth_penalty,
-            n_jobs=n_jobs,
-        ).tree
-        last_bin = np.floor(np.nan_to_num(tree.threshold, nan=-1.0)).astype(np.int32)
-        trees.append((tree.feature, last_bin, tree.children_right))
+        costs = fixed_costs(rows.metric, centers, objective, weights=rows.weights, n_jobs=n_jobs)
+        tree = GrowingTree(MemoryProvider(table, labels, costs, n_jobs))
+        bins_of = bins.bins_of(coordinates)
+        separate(tree, ShallowCriterion(GrowthProblem(tree.provider, bins_of, depth_penalty=depth_penalty)))
+        column, threshold, right = tree.found_cuts()
+        trees.append((column, np.floor(np.nan_to_num(threshold, nan=-1.0)).astype(np.int32), right))
     return trees
 
 
