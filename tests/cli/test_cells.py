@@ -114,7 +114,13 @@ def test_a_code_is_seen_wherever_it_stands_in_a_large_file(read, shift):
     ],
 )
 def test_the_decimal_mark_is_the_one_that_explains_the_cells(columns, decimal):
-    assert find_decimal(columns) == decimal
+    assert find_decimal(columns, ";") == decimal
+
+
+@pytest.mark.parametrize("columns", [[["1,234", "2,345"]], [["$1,234", "$999,500"]], [["€1,234", "€1,234,500"]]])
+def test_groups_of_three_digits_are_thousands_where_commas_part_cells_or_amounts_say_so(columns):
+    assert find_decimal(columns, ",") == "."
+    assert find_decimal(columns, ";") == ("." if "€1,234,500" in columns[0] else ",")
 
 
 @pytest.mark.parametrize(

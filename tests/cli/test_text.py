@@ -57,6 +57,34 @@ def test_a_first_line_of_numbers_is_data_and_said_to_be(capsys):
     assert "--header" in capsys.readouterr().err
 
 
+def test_a_first_line_of_numbers_and_of_words_that_come_again_is_data_and_said_to_be(capsys):
+    text = "15.1,grey,32\n3.5,red,4\n4.5,grey,8\n"
+    frame, first_line, has_names = read(text)
+    assert frame.to_numpy().tolist() == [[15.1, "grey", 32], [3.5, "red", 4], [4.5, "grey", 8]]
+    assert (first_line, has_names) == (1, False)
+    assert "words like those below" in capsys.readouterr().err
+    assert read(text, header=True)[0].columns.tolist() == ["15.1", "grey", "32"]
+    frame, _, has_names = read("country,2019,2020\nChile,3,4\nPeru,5,6\n")
+    assert has_names
+    assert frame.columns.tolist() == ["country", "2019", "2020"]
+
+
+def test_notes_below_the_table_and_lines_of_names_again_are_no_rows(capsys):
+    frame, _, _ = read("place;area;share\nA;1,5;2 %\nplace;area;share\nB;2,5;3 %\n\nNote: provisional\n(c) Office\n")
+    assert frame.to_numpy().tolist() == [["A", 1.5, 2], ["B", 2.5, 3]]
+    said = capsys.readouterr().err
+    assert "2 lines of notes below the table in data.csv left out" in said
+    assert "1 line of names again in data.csv left out" in said
+    frame, _, _ = read("place;area;share\nA;1;2\nB;3;4\nTotal;;\nNote: x\n")
+    assert frame["place"].tolist() == ["A", "B"]
+    assert "1 line of totals" in capsys.readouterr().err
+    # Where others know as little, such lines are rows.
+    frame, _, _ = read("place;area;share\nA;1;2\nB;;\nC;3;4\nD;;\n")
+    assert frame["place"].tolist() == ["A", "B", "C", "D"]
+    frame, _, _ = read("place;area\nA;1\nB;2\nC;\n")
+    assert frame["place"].tolist() == ["A", "B", "C"]
+
+
 def test_years_can_be_names():
     frame, _, has_names = read("2019,2020\n1,2\n", header=True)
     assert frame.columns.tolist() == ["2019", "2020"]

@@ -186,18 +186,18 @@ def _pair(cells: set[str]) -> tuple[str, str] | None:
     return next((pair for pair in PAIRS if cells and cells <= set(pair)), None)
 
 
-def find_decimal(columns: Sequence[Sequence[str]]) -> str:
+def find_decimal(columns: Sequence[Sequence[str]], separator: str) -> str:
     """The decimal mark of a file, from the cells of its columns: a comma where only that explains them, or a point."""
-    bare = [_AROUND_NUMBER.sub("", cell) for column in columns for cell in column]
-    if any(map(_DECIMAL["."].fullmatch, bare)):
-        return "."
-    if any(map(_DECIMAL[","].fullmatch, bare)):
-        return ","
-    grouped = [cell for column in columns for cell in column if _GROUPED.fullmatch(cell.strip("-+()"))]
-    if not grouped or any(cell.count(",") > 1 for cell in grouped):
+    bare = [[_AROUND_NUMBER.sub("", cell) for cell in column] for column in columns]
+    for mark in (".", ","):
+        if any(_DECIMAL[mark].fullmatch(cell) for column in bare for cell in column):
+            return mark
+    grouped = [cell for column in bare for cell in column if _GROUPED.fullmatch(cell)]
+    # Who writes commas between cells writes none in decimals.
+    if separator == "," or not grouped or any(cell.count(",") > 1 for cell in grouped):
         return "."
     # 1,234 is either: thousands where its column also has whole numbers without a comma.
-    mixed = [column for column in columns if any(map(_GROUPED.fullmatch, column)) and any(map(str.isdecimal, column))]
+    mixed = [column for column in bare if any(map(_GROUPED.fullmatch, column)) and any(map(str.isdecimal, column))]
     return "." if mixed else ","
 
 

@@ -234,7 +234,7 @@ def _words_among_numbers(source: Source, values: pd.Series) -> str:
     rows = _rows_of_text(values)
     if values.dtype.kind in "mM" or len(rows) == 0 or 2 * len(rows) > values.notna().sum():
         return ""
-    more = f" and {len(rows) - 1:,} more cells" if len(rows) > 1 else ""
+    more = f" and {len(rows) - 1:,} more cell{'s' if len(rows) > 2 else ''}" if len(rows) > 1 else ""
     return f"numbers, but {_short(values.iloc[rows[0]])!r} in {source.row(int(rows[0]))}{more}"
 
 

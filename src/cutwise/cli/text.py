@@ -101,12 +101,18 @@ def find_layout(sample: str, name: str, *, separator: str | None = None, header:
     first_line, first = rows[0]
     cells = [cell.strip() for cell in first]
     if header is None:
-        header = not all(map(is_number, cells))
+        numbers = [is_number(cell) for cell in cells]
+        below = [{row[i].strip() for _, row in rows[1:] if i < len(row)} for i in range(len(cells))]
+        is_level = [
+            cell in own and cell != "" for cell, own, number in zip(cells, below, numbers, strict=True) if not number
+        ]
+        header = not all(numbers) and not (any(numbers) and any(is_level))
         if not header:
-            note(f"the first line of {name} holds only numbers, so it is read as data; --header takes it as names")
+            why = "holds only numbers" if all(numbers) else "holds numbers and words like those below"
+            note(f"the first line of {name} {why}, so it is read as data; --header takes it as names")
     body = rows[1:] if header else rows
     width = max(len(row) for _, row in rows)
-    decimal = find_decimal([[row[i].strip() for _, row in body if i < len(row)] for i in range(width)])
+    decimal = find_decimal([[row[i].strip() for _, row in body if i < len(row)] for i in range(width)], separator)
     skipped = first_line - 1
     if not header:
         return Layout(separator, decimal, _numbered(len(cells)), False, first_line, skipped)
@@ -223,7 +229,7 @@ def _options(layout: Layout, encoding: str) -> dict[str, Any]:
 
 
 def _no_rows(frame: pd.DataFrame, name: str) -> list[int]:
-    """Numbers of the lines that are no rows of the table: blank ones, comments, and a last one of totals."""
+    """Numbers of the lines that are no rows of the table: blank ones, comments, names, notes and totals below it."""
     import numpy as np
 
     if frame.empty:
@@ -232,11 +238,21 @@ def _no_rows(frame: pd.DataFrame, name: str) -> list[int]:
     n_values, wide = values.sum(axis=1), frame.shape[1] > 1
     found = {"without a value": np.flatnonzero(n_values == 0).tolist()} if wide else {}
     text = [column for column in frame.columns if frame[column].dtype.kind not in "iufbc"]
+    first = frame[frame.columns[0]].astype(str).str.strip()
     if frame.columns[0] in text:
-        comments = frame[frame.columns[0]].astype(str).str.startswith("#").to_numpy()
+        comments = first.str.startswith("#").to_numpy()
         found["of comments"] = np.flatnonzero(comments & (n_values == 1)).tolist() if wide else []
+    if wide and len(text) == frame.shape[1]:
+        found["of names again"] = np.flatnonzero((frame == list(frame.columns)).all(axis=1)).tolist()
     is_row = np.ones(len(frame), dtype=np.bool_)
     is_row[[line for lines in found.values() for line in lines]] = False
+    # Below the table, where no line in it has so few values.
+    notes = is_row & (n_values == 1) & values[:, 0] & ~first.str.fullmatch(_TOTAL).to_numpy()
+    notes &= frame.columns[0] in text and frame.shape[1] > 2
+    last = np.flatnonzero(is_row & ~notes)[-1:].tolist()
+    if last and not notes[: last[0]].any():
+        found["of notes below the table"] = np.flatnonzero(notes).tolist()
+        is_row &= ~notes
     rows = np.flatnonzero(is_row)
     for column in text if len(rows) > 2 else []:
         last = frame[column].iloc[rows[-1]]
