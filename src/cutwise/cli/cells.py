@@ -104,6 +104,7 @@ def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
     marks = {i: cell for i, cell in enumerate(cells) if cell.casefold() in MISSING_AMONG_NUMBERS}
     others = [i for i in range(len(cells)) if i not in marks]
     values, how = _as_numbers([cells[i] for i in others], decimal)
+    markers = {mark: sum(counts[i] for i, m in marks.items() if m == mark) for mark in marks.values() if mark}
     words = None
     if values is None and (pair := _pair({cells[i].casefold() for i in others})):
         values, words = [cells[i].casefold() == pair[0] for i in others], column
@@ -111,16 +112,14 @@ def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
     if values is None and (dates := _as_dates([cells[i] for i in others])) is not None:
         instants = np.full(len(cells) + 1, np.datetime64("NaT", "us"))
         instants[others] = dates.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
-        marked = {cell: sum(counts[i] for i, m in marks.items() if m == cell) for cell in marks.values() if cell}
         read = pd.Series(instants[codes], index=column.index, name=column.name)
         if dates.dt.tz is not None:
-            return read.dt.tz_localize("UTC"), Reading(marked, ("read as instants, in UTC",))
-        return read, Reading(marked, ("read as dates",))
+            return read.dt.tz_localize("UTC"), Reading(markers, ("read as instants, in UTC",))
+        return read, Reading(markers, ("read as dates",))
     if values is None:
         gone = [i for i, cell in enumerate(cells) if cell.casefold() in MISSING]
         code = ("codes with leading zeros are kept as they are",) if holds_codes(cells) else ()
         return column.where(~np.isin(codes, gone), np.nan) if gone else column, Reading(how=code)
-    markers = {mark: sum(counts[i] for i, m in marks.items() if m == mark) for mark in marks.values() if mark}
     whole = not marks and not (codes < 0).any()
     lookup: Any = np.full(len(cells) + 1, np.nan)  # the last answers for -1
     if whole and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in values):

@@ -427,11 +427,7 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     frame = choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart)
     by_name = {name for names in asked.values() for name in names}
     left_out = columns_to_leave_out(source, [column for column in frame.columns if column not in by_name], mixed=mixed)
-    if len(left_out) == frame.shape[1]:
-        raise InvalidInputError(
-            f"No column of {source.name} can be clustered by what it measures: {_with_reasons(left_out)}. "
-            "Name those to use all the same with --only."
-        )
+    _refuse_all_left_out(source, left_out, frame.shape[1])
     frame = frame.drop(columns=list(left_out))
     categories = [column for column in frame.columns if column in asked["--category"] or _holds_text(frame[column])]
     others = [c for c in frame.columns if c not in categories and frame[c].dtype.kind not in "mM"] if mixed else None
@@ -510,11 +506,7 @@ def _prepare_batches(
                 codes += [name] if n_values == high else []
     if not n:
         raise InvalidInputError(f"{source.name} holds no rows.")
-    if len(left_out) == len(columns):
-        raise InvalidInputError(
-            f"No column of {source.name} can be clustered by what it measures: {_with_reasons(left_out)}. "
-            "Name those to use all the same with --only."
-        )
+    _refuse_all_left_out(source, left_out, len(columns))
     columns = [name for name in columns if name not in left_out]
     words = [name for name in columns if not (types[name].is_numeric() or types[name] == pl.Boolean)]
     if words:
@@ -609,6 +601,15 @@ def columns_without_gaps(model: TreeEstimator, columns: Iterable[str]) -> list[s
     """Those of a file's columns of which a model knows no missing value."""
     kinds = model._kinds_by_name
     return [c for c in columns if not kinds.get(c, NUMBER).places_missing]
+
+
+def _refuse_all_left_out(source: Source, left_out: Mapping[str, str], n_columns: int) -> None:
+    """Refuse a table without a column to cluster on."""
+    if len(left_out) == n_columns:
+        raise InvalidInputError(
+            f"No column of {source.name} can be clustered by what it measures: {_with_reasons(left_out)}. "
+            "Name those to use all the same with --only."
+        )
 
 
 def _with_reasons(left_out: Mapping[str, str], most: int = 8) -> str:

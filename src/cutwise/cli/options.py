@@ -61,11 +61,8 @@ Files = Annotated[list[str] | None, typer.Argument(metavar="FILE...", help=FILE_
 TableFile = Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="Model file that cutwise fit --out wrote.")]
 Example = Annotated[str | None, of_table(help=f"A bundled table in place of FILE: {', '.join(EXAMPLE_TABLES)}.")]
-Drop = Annotated[list[str] | None, of_table(help=f"Columns to leave out: {SEVERAL}")]
-Only = Annotated[list[str] | None, of_table(help=f"Columns to keep, no others: {SEVERAL}")]
 DropMissing = Annotated[bool, of_table("--drop-missing", help="Leave out rows with missing values.")]
 Weights = Annotated[str | None, of_table(help="Column that says how much each row counts.")]
-Category = Annotated[list[str] | None, of_table(help=f"Columns of codes to take as categories: {SEVERAL}")]
 Number = Annotated[
     list[str] | None, of_table(help=f"Columns of text to take as numbers, what is none as missing: {SEVERAL}")
 ]
@@ -88,25 +85,15 @@ OBJECTIVE_HELP = (
 )
 Objective = Annotated[str, of_tree(help=OBJECTIVE_HELP)]
 SCALE_HELP = f"How columns are made comparable for clustering: {', '.join(SCALES)}. Rules keep the file's units."
-Scale = Annotated[str, of_tree(help=SCALE_HELP)]
 MaxLeaves = Annotated[int | None, of_tree(help="Leaves at most; more than clusters make a closer tree.")]
-Expansion = Annotated[str, of_tree(help="How leaves beyond one per cluster are grown: exkmc, expand.")]
 PENALTY_HELP = (
     "exshallow's price of depth, from 0; auto looks for one whose tree costs no more than exkmc's and has rules no "
     "longer."
 )
-DepthPenalty = Annotated[str, of_tree(metavar="<float>", help=PENALTY_HELP)]
-NInit = Annotated[int, of_tree(help="Starts of the clustering; the best one counts.")]
-Seed = Annotated[int, of_tree(help="Same seed, same table: same result.", min=0, max=2**32 - 1)]
-Jobs = Annotated[int, of_tree(help="Threads, -1 for all processors; the result does not depend on it.")]
 NAME_HELP = "Name of a cluster, such as 0=students; may be repeated."
 Names = Annotated[list[str] | None, of_output("--name", metavar="CLUSTER=NAME", help=NAME_HELP)]
 AsJson = Annotated[bool, of_output("--json", help="Print JSON for programs.")]
-
 CutOnly = Annotated[list[str] | None, of_tree(help=f"Columns that rules may ask about, no others: {SEVERAL}")]
-Never = Annotated[list[str] | None, of_tree(help=f"Columns that no rule asks about: {SEVERAL}")]
-MaxDepth = Annotated[int | None, of_tree(help="Tests on the way to a leaf at most.")]
-MinLeaf = Annotated[float | None, of_tree(help="Rows of a leaf at least; below 1 a share of all.")]
 
 OBJECTIVES = ("kmeans", "kmedians")
 
@@ -117,9 +104,9 @@ class TableOptions:
 
     files: Files = None
     example: Example = None
-    drop: Drop = None
-    only: Only = None
-    category: Category = None
+    drop: Annotated[list[str] | None, of_table(help=f"Columns to leave out: {SEVERAL}")] = None
+    only: Annotated[list[str] | None, of_table(help=f"Columns to keep, no others: {SEVERAL}")] = None
+    category: Annotated[list[str] | None, of_table(help=f"Columns of codes to take as categories: {SEVERAL}")] = None
     number: Number = None
     drop_missing: DropMissing = False
     weights: Weights = None
@@ -134,7 +121,7 @@ class ClusteringOptions(TableOptions):
 
     n_clusters: Clusters = None
     objective: Objective = "kmeans"
-    scale: Scale = "auto"
+    scale: Annotated[str, of_tree(help=SCALE_HELP)] = "auto"
 
 
 @dataclass(frozen=True)
@@ -142,9 +129,9 @@ class LimitOptions:
     """What rules may be."""
 
     cut_only: CutOnly = None
-    never: Never = None
-    max_depth: MaxDepth = None
-    min_leaf: MinLeaf = None
+    never: Annotated[list[str] | None, of_tree(help=f"Columns that no rule asks about: {SEVERAL}")] = None
+    max_depth: Annotated[int | None, of_tree(help="Tests on the way to a leaf at most.")] = None
+    min_leaf: Annotated[float | None, of_tree(help="Rows of a leaf at least; below 1 a share of all.")] = None
 
     @property
     def params(self) -> dict[str, Any]:
@@ -159,11 +146,11 @@ class LimitOptions:
 class GrowthOptions:
     """How clusters are found and trees grow, beside the number of clusters and the algorithm."""
 
-    expansion: Expansion = "exkmc"
-    depth_penalty: DepthPenalty = "0.03"
-    n_init: NInit = 10
-    seed: Seed = 0
-    jobs: Jobs = 1
+    expansion: Annotated[str, of_tree(help="How leaves beyond one per cluster are grown: exkmc, expand.")] = "exkmc"
+    depth_penalty: Annotated[str, of_tree(metavar="<float>", help=PENALTY_HELP)] = "0.03"
+    n_init: Annotated[int, of_tree(help="Starts of the clustering; the best one counts.")] = 10
+    seed: Annotated[int, of_tree(help="Same seed, same table: same result.", min=0, max=2**32 - 1)] = 0
+    jobs: Annotated[int, of_tree(help="Threads, -1 for all processors; the result does not depend on it.")] = 1
 
     @property
     def penalty(self) -> float | str:

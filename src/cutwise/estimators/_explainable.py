@@ -26,7 +26,7 @@ from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.optimal import optimal_cut
 from cutwise.tree.provider import MemoryProvider, Provider
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for
-from cutwise.tree.refine import Effort, Judged, SearchCheaper, SearchRecord, expand_tree
+from cutwise.tree.refine import Effort, SearchCheaper, SearchRecord, expand_tree
 from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.threshold_tree import NodeTest
 
@@ -52,73 +52,6 @@ def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow
         )
     waes, wad = (check_number("max_size", bound, minimum=0) for bound in bounds)
     return waes, wad
-
-
-def search_tree(
-    context: FitContext,
-    grow: Callable[..., GrownTree],
-    search: Callable[..., SearchCheaper],
-    provider: Callable[[npt.NDArray[np.float64]], Provider],
-    *,
-    max_leaves: int,
-    expansion: str,
-    depth_penalty: float,
-    effort: float,
-    size_penalty: float,
-    max_size: tuple[float, float] | Literal["exshallow"] | None,
-    stages: Stages,
-    limits: Limits | None = None,
-) -> tuple[GrownTree, SearchRecord, list[Judged]]:
-    """Grow the trees of the papers, and search for a cheaper one; gives also all that were measured on all rows.
-
-    ``grow``: ``grow_tree`` but for what differs from start to start. ``search``: ``SearchCheaper`` but for what follows
-    here. ``provider``: the rows, and what they cost by given centers. ``max_leaves``, ``expansion``,
-    ``depth_penalty``: as in ``grow_tree``; leaves beyond k are added to the tree that was found. ``effort``,
-    ``size_penalty``, ``max_size``, ``limits``: as in ``refine``. ``stages``: told of progress.
-    """
-    reference, k = context.reference, context.n_clusters
-    # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one.
-    grown_by: dict[str, GrownTree] = {}
-    refused: list[InfeasibleLimitsError] = []
-    for name in RECIPES["search"].starts:
-        try:
-            grown_by[name] = grow(algorithm=name, max_leaves=max_leaves, depth_penalty=depth_penalty)
-        except InfeasibleLimitsError as error:  # under limits some algorithms find a way where others do not
-            refused.append(error)
-    papers = tuple(grown_by.values())
-    if refused and max(grown.tree.n_leaves for grown in papers) < k:
-        raise refused[0]
-    starts = [truncate_growth(grown, k) for grown in papers]
-    shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]
-    cheaper = search(
-        n_leaves=k,
-        effort=Effort.of(effort),
-        objective=context.objective,
-        depth_penalty=depth_penalty,
-        size_penalty=size_penalty,
-        max_size=shallow.size(context.of(shallow).rows.weights) if max_size == "exshallow" else max_size,
-        limits=limits,
-        progress=stages.searching,
-    )
-    grown, record, judged = cheaper.search(starts)
-    has_empty_leaf = (grown.tree.n_node_samples[grown.tree.leaves] == 0).any()
-    if max_leaves > k and has_empty_leaf:  # the papers' trees have been expanded
-        grown = replace(papers[0], others=papers[1:])
-    elif max_leaves > k:
-        centers, weight = context.of(grown).rows.centers(context.objective, grown.codes, k)
-        centers[weight == 0] = reference.centers[weight == 0]
-        grown = expand_tree(
-            grown,
-            provider(centers),
-            expansion=expansion,
-            max_leaves=max_leaves,
-            n_clusters=k,
-            limits=limits,
-            progress=stages.leaves,
-        )
-        searches = expansion == "exkmc" and cheaper.table.searched is None  # several leaves a cluster, by thresholds
-        grown = replace(grown, others=papers, improve=cheaper.cheaper_clusters if searches else None)
-    return grown, record, judged
 
 
 # A sparse table is made dense for the search, up to this size.
@@ -327,27 +260,73 @@ class ExplainableClusterer(TreeClusterer):
     ) -> GrownTree:
         penalty = self._tuned_penalty(grow, context) if depth_penalty is None else depth_penalty
         if self.algorithm == "search" and self.search_effort > 0 and context.n_clusters > 1:
-            grown, self.search_, judged = search_tree(
-                context,
-                grow,
-                search,
-                provider,
-                max_leaves=max_leaves,
-                expansion=self.expansion,
-                depth_penalty=penalty,
-                effort=self.search_effort,
-                size_penalty=self.size_penalty,
-                max_size=check_max_size(self.max_size),
-                stages=stages,
-                limits=limits,
-            )
-            if self._after_search is not None:
-                self._after_search(judged)
-            return grown
+            return self._search_tree(grow, search, provider, context, max_leaves, penalty, limits, stages)
         if self.algorithm == "exshallow":
             self.depth_penalty_ = penalty
         algorithm = "exshallow" if self.algorithm == "search" else self.algorithm
         return grow(algorithm=algorithm, max_leaves=max_leaves, depth_penalty=penalty)
+
+    def _search_tree(
+        self,
+        grow: Callable[..., GrownTree],
+        search: Callable[..., SearchCheaper],
+        provider: Callable[[npt.NDArray[np.float64]], Provider],
+        context: FitContext,
+        max_leaves: int,
+        depth_penalty: float,
+        limits: Limits | None,
+        stages: Stages,
+    ) -> GrownTree:
+        """Grow the trees of the papers, and search for a cheaper one, to which leaves beyond k are added."""
+        reference, k = context.reference, context.n_clusters
+        # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one.
+        grown_by: dict[str, GrownTree] = {}
+        refused: list[InfeasibleLimitsError] = []
+        for name in RECIPES["search"].starts:
+            try:
+                grown_by[name] = grow(algorithm=name, max_leaves=max_leaves, depth_penalty=depth_penalty)
+            except InfeasibleLimitsError as error:  # under limits some algorithms find a way where others do not
+                refused.append(error)
+        papers = tuple(grown_by.values())
+        if refused and max(grown.tree.n_leaves for grown in papers) < k:
+            raise refused[0]
+        starts = [truncate_growth(grown, k) for grown in papers]
+        max_size = check_max_size(self.max_size)
+        if max_size == "exshallow":
+            shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]
+            max_size = shallow.size(context.of(shallow).rows.weights)
+        cheaper = search(
+            n_leaves=k,
+            effort=Effort.of(self.search_effort),
+            objective=context.objective,
+            depth_penalty=depth_penalty,
+            size_penalty=self.size_penalty,
+            max_size=max_size,
+            limits=limits,
+            progress=stages.searching,
+        )
+        grown, self.search_, judged = cheaper.search(starts)
+        if self._after_search is not None:
+            self._after_search(judged)
+        if max_leaves <= k:
+            return grown
+        if (grown.tree.n_node_samples[grown.tree.leaves] == 0).any():  # the papers' trees have been expanded
+            return replace(papers[0], others=papers[1:])
+        centers, weight = context.of(grown).rows.centers(context.objective, grown.codes, k)
+        centers[weight == 0] = reference.centers[weight == 0]
+        expanded = expand_tree(
+            grown,
+            provider(centers),
+            expansion=self.expansion,
+            max_leaves=max_leaves,
+            n_clusters=k,
+            limits=limits,
+            progress=stages.leaves,
+        )
+        searches = (
+            self.expansion == "exkmc" and cheaper.table.searched is None
+        )  # several leaves a cluster, by thresholds
+        return replace(expanded, others=papers, improve=cheaper.cheaper_clusters if searches else None)
 
     def _check_penalty(self) -> float | None:
         """The depth penalty; None where it is to be searched for."""

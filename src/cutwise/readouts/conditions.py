@@ -90,20 +90,15 @@ class Condition:
         low, high = self.lower > -math.inf, self.upper < math.inf
         if kind.name == "bool" and not (low and high):
             text = f"{name} is {'true' if low else 'false'}"
-        elif kind.name == "date":  # a day, or a microsecond, later
-            lower, upper = (
-                value_text(kind, end + 1) if abs(end) < math.inf else "" for end in (self.lower, self.upper)
-            )
-            if self.outside:
-                return f"({name} < {lower} or {name} >= {upper}{unknown})"
-            between = f"{lower} <= {name} < {upper}"
-            text = between if low and high else f"{name} < {upper}" if high else f"{name} >= {lower}"
         else:
-            lower, upper = (value_text(kind, end) if abs(end) < math.inf else "" for end in (self.lower, self.upper))
+            later = kind.name == "date"  # bounds are said a day, or a microsecond, later
+            up_to, below, above = ("<", "<=", ">=") if later else ("<=", "<", ">")
+            ends = (self.lower, self.upper)
+            lower, upper = (value_text(kind, end + later) if abs(end) < math.inf else "" for end in ends)
             if self.outside:
-                return f"({name} <= {lower} or {name} > {upper}{unknown})"
-            between = f"{lower} < {name} <= {upper}"
-            text = between if low and high else f"{name} <= {upper}" if high else f"{name} > {lower}"
+                return f"({name} {up_to} {lower} or {name} {above} {upper}{unknown})"
+            between = f"{lower} {below} {name} {up_to} {upper}"
+            text = between if low and high else f"{name} {up_to} {upper}" if high else f"{name} {above} {lower}"
         return f"({text}{unknown})" if unknown else text
 
     @property
@@ -121,13 +116,11 @@ class Condition:
 
     def _written_levels(self, name: str) -> str:
         levels = self.levels or ()
-        if not levels:
-            return f"{name} is {'known' if self.outside else 'unknown'}"
-        text = levels_text(self.kind, levels)
-        if len(levels) > 1:
-            return f"{name} {'not in' if self.outside else 'in'} {{{text}}}"
+        text = levels_text(self.kind, levels) or "unknown"
         if text == "unknown":
             return f"{name} is {'known' if self.outside else 'unknown'}"
+        if len(levels) > 1:
+            return f"{name} {'not in' if self.outside else 'in'} {{{text}}}"
         return f"{name} {'!=' if self.outside else '='} {text}"
 
 

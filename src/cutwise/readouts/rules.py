@@ -250,50 +250,34 @@ def build_rules(labeled: LabeledTree, library: str | None = None) -> Rules:
     every table that rules are applied to. ``library``: the data frame library that ``to_frame`` shall use where none is
     asked for.
     """
-    tree, counts, labels = labeled.tree, labeled.counts, labeled.labels
-    n_clusters, is_known = len(labels), counts is not None
-    if counts is None:
-        counts = LeafCounts.unknown(tree.n_leaves, n_clusters)
-    name_of = [labeled.cluster_names.get(label) for label in labels]
+    tree, labels, is_known = labeled.tree, labeled.labels, labeled.counts is not None
+    counts = labeled.counts or LeafCounts.unknown(tree.n_leaves, len(labels))
     total = math.fsum(counts.weight)
     of_leaf = tree.cluster[tree.leaves]
+
+    def measured(code: int, n_rows: int, n_noise: int, weight: float, agreeing: float) -> dict[str, Any]:
+        return {
+            "cluster": labels[code],
+            "name": labeled.cluster_names.get(labels[code]),
+            "size": int(n_rows) if is_known else None,
+            "share": _ratio(weight, total),
+            "coverage": _ratio(agreeing, counts.cluster_weight[code]),
+            "purity": _ratio(agreeing, weight),
+            "noise": int(n_noise),
+        }
+
+    in_leaf = (counts.n_rows, counts.n_noise, counts.weight, counts.agreeing)
     rules: list[list[Rule]] = [[] for _ in labels]
     for i, (leaf, conditions) in enumerate(labeled.leaf_conditions()):
         code = int(of_leaf[i])
-        weight, agreeing = counts.weight[i], counts.agreeing[i]
-        rules[code].append(
-            Rule(
-                cluster=labels[code],
-                leaf=leaf,
-                conditions=conditions,
-                size=int(counts.n_rows[i]) if is_known else None,
-                share=_ratio(weight, total),
-                coverage=_ratio(agreeing, counts.cluster_weight[code]),
-                purity=_ratio(agreeing, weight),
-                noise=int(counts.n_noise[i]),
-                depth=int(tree.node_depth[leaf]),
-                columns=labeled.columns,
-                name=name_of[code],
-            )
-        )
-    size, noise = (np.zeros(n_clusters, dtype=np.int64) for _ in range(2))
-    np.add.at(size, of_leaf, counts.n_rows)
-    np.add.at(noise, of_leaf, counts.n_noise)
-    weight_of = np.bincount(of_leaf, counts.weight, n_clusters)
-    agreeing_of = np.bincount(of_leaf, counts.agreeing, n_clusters)
+        own = measured(code, *(of[i] for of in in_leaf))
+        depth = int(tree.node_depth[leaf])
+        rules[code].append(Rule(leaf=leaf, conditions=conditions, depth=depth, columns=labeled.columns, **own))
+    in_cluster = [np.bincount(of_leaf, of, len(labels)) for of in in_leaf]
     return Rules(
         tuple(
-            ClusterRules(
-                cluster=labels[code],
-                rules=tuple(rules[code]),
-                size=int(size[code]) if is_known else None,
-                share=_ratio(weight_of[code], total),
-                coverage=_ratio(agreeing_of[code], counts.cluster_weight[code]),
-                purity=_ratio(agreeing_of[code], weight_of[code]),
-                noise=int(noise[code]),
-                name=name_of[code],
-            )
-            for code in range(n_clusters)
+            ClusterRules(rules=tuple(own), **measured(code, *(of[code] for of in in_cluster)))
+            for code, own in enumerate(rules)
         ),
         library,
     )

@@ -42,12 +42,23 @@ inline void require(bool holds, const char *what) {
   if (!holds) throw std::invalid_argument(what);
 }
 
+// Whether an array has so many entries along its first axes; so has one that is not given.
+template <class Array, class... Sizes>
+bool has_shape(const Array &array, Sizes... sizes) {
+  size_t axis = 0;
+  return ((array.shape(axis++) == static_cast<size_t>(sizes)) && ...);
+}
+template <class Array, class... Sizes>
+bool has_shape(const std::optional<Array> &array, Sizes... sizes) {
+  return !array || has_shape(*array, sizes...);
+}
+
 // Whole weights, one a row; none: each row counts once.
 using Weights = std::optional<In1<int64_t>>;
 
 // Null where each row counts once.
 inline const int64_t *checked(const Weights &weights, int64_t n_rows) {
-  require(!weights || static_cast<int64_t>(weights->size()) == n_rows, "there is one weight for each row");
+  require(has_shape(weights, n_rows), "there is one weight for each row");
   return weights ? weights->data() : nullptr;
 }
 

@@ -165,7 +165,7 @@ class LabelSums {
 
   void add(const Tile &tile, int64_t first, int64_t n, const int32_t *label) {
     std::unique_ptr<Part> part = take();
-    const int64_t d = static_cast<int64_t>(scale_.size());
+    const int64_t d = scale_.size();
     for (int64_t r = 0; r < n; ++r) {
       const int64_t weight = weights_ == nullptr ? 1 : weights_[first + r], at = label[r] * d;
       part->weight[label[r]] += weight;
@@ -176,7 +176,7 @@ class LabelSums {
   }
 
   Sums to_numpy() {
-    const int64_t d = static_cast<int64_t>(scale_.size());
+    const int64_t d = scale_.size();
     NewArray<int64_t, 2> high(k_, d), low(k_, d);
     NewArray<int64_t, 1> weight(k_);
     const auto add_up = [&](int64_t *to, int64_t size, std::vector<int64_t> Part::*from) {
@@ -304,7 +304,7 @@ Nearest assign(const Matrix &x, const In2<double> &centers, const std::string &o
 std::tuple<Nearest, Sums> assign_and_sum(const Matrix &x, const In2<double> &centers, const std::string &objective,
                                          const Weights &weights, const In1<double> &sizes, int n_jobs, bool keep) {
   require(!x.is_sparse(), "sums by label are of dense rows");
-  require(static_cast<int64_t>(sizes.shape(0)) == x.n_cols(), "there is one size for each column");
+  require(has_shape(sizes, x.n_cols()), "there is one size for each column");
   const CostsByCenters costs(x, centers, objective);
   LabelSums sums(sizes, costs.k(), costs.n(), weights);
   Nearest found = nearest(costs, keep, &sums, n_jobs);

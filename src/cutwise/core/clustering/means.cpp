@@ -203,8 +203,7 @@ std::tuple<Owned<double, 2>, Owned<double, 1>> cluster_means(const Matrix &x, co
   const int64_t n = x.n_rows(), d = x.n_cols();
   if (k < 1) throw std::invalid_argument("there is at least one cluster");
   if (static_cast<int64_t>(labels.shape(0)) != n) throw std::invalid_argument("there is one label for each row");
-  for (const auto &of_columns : {sizes, around})
-    require(!of_columns || static_cast<int64_t>(of_columns->shape(0)) == d, "there is one number for each column");
+  for (const auto &of_columns : {sizes, around}) require(has_shape(of_columns, d), "there is one number for each column");
   require(!around || !x.is_sparse(), "squares are of dense rows");
   check_weights(weights, n);
   for (int64_t i = 0; i < n; ++i)
@@ -267,8 +266,7 @@ using Sums = std::tuple<Owned<int64_t, 2>, Owned<int64_t, 2>, Owned<int64_t, 1>>
 Sums cluster_sums(const Matrix &x, const In1<int32_t> &labels, int64_t k, const Weights &weights, const In1<double> &sizes,
                   double total_weight) {
   const int64_t n = x.n_rows(), d = x.n_cols();
-  require(static_cast<int64_t>(labels.size()) == n && static_cast<int64_t>(sizes.size()) == d,
-          "there is one label for each row, and one size for each column");
+  require(has_shape(labels, n) && has_shape(sizes, d), "there is one label for each row, and one size for each column");
   checked(weights, n);
   for (int64_t i = 0; i < n; ++i) require(labels(i) < k, "a label is below the number of clusters");
   NewArray<int64_t, 2> high(k, d), low(k, d);
@@ -290,9 +288,8 @@ Sums cluster_sums(const Matrix &x, const In1<int32_t> &labels, int64_t k, const 
 
 Owned<double, 2> means_of_sums(const In2<int64_t> &high, const In2<int64_t> &low, const In1<int64_t> &weight,
                                const In1<double> &sizes, double total_weight) {
-  const int64_t k = static_cast<int64_t>(weight.size()), d = static_cast<int64_t>(sizes.size());
-  for (const auto *each : {&high, &low})
-    require(static_cast<int64_t>(each->shape(0)) == k && static_cast<int64_t>(each->shape(1)) == d, "sums are of shape (k, d)");
+  const int64_t k = weight.size(), d = sizes.size();
+  for (const auto *each : {&high, &low}) require(has_shape(*each, k, d), "sums are of shape (k, d)");
   const int bits = term_bits(total_weight);
   NewArray<double, 2> means(k, d);
   for (int64_t j = 0; j < k; ++j)

@@ -97,7 +97,7 @@ double select_near(std::vector<Item> &values, int64_t needed, double guess, std:
     if (left ? value_of(item) < guess : value_of(item) > guess) side.push_back(item);
   const int64_t rank = left ? needed : needed - (total - above);
   if constexpr (std::is_same_v<Item, double>) {
-    const int64_t n = static_cast<int64_t>(side.size()), from_top = n - rank + 1;
+    const int64_t n = side.size(), from_top = n - rank + 1;
     if (rank <= kNearEnd) {
       std::partial_sort(side.begin(), side.begin() + rank, side.end());
       return plain_zero(side[rank - 1]);

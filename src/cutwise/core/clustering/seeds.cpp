@@ -34,8 +34,7 @@ CUTWISE_CLONES void lower_potentials(const double *costs, int64_t n, int64_t pad
 }
 
 Owned<int64_t, 1> plusplus(const Matrix &x, const In2<double> &uniforms, const Weights &weights, const std::string &name) {
-  const int64_t n = x.n_rows(), d = x.n_cols(), k = static_cast<int64_t>(uniforms.shape(0)),
-                n_trials = static_cast<int64_t>(uniforms.shape(1));
+  const int64_t n = x.n_rows(), d = x.n_cols(), k = uniforms.shape(0), n_trials = static_cast<int64_t>(uniforms.shape(1));
   if (n == 0 || k == 0 || n_trials == 0) throw std::invalid_argument("seeding needs a row, a seed and a trial");
   for (int64_t i = 0; i < k * n_trials; ++i)
     if (!(uniforms.data()[i] >= 0.0 && uniforms.data()[i] < 1.0)) throw std::invalid_argument("uniforms are in [0, 1)");
@@ -226,7 +225,7 @@ class Swaps {
 
 Owned<double, 2> swap_centers(const Matrix &x, const In2<double> &centers, const In2<double> &uniforms, const Weights &weights,
                               const std::string &name) {
-  const int64_t k = static_cast<int64_t>(centers.shape(0)), d = x.n_cols();
+  const int64_t k = centers.shape(0), d = x.n_cols();
   require(k > 1 && static_cast<int64_t>(centers.shape(1)) == d, "there are two centers at least, with the columns of the rows");
   const int64_t *w = checked(weights, x.n_rows());
   NewArray<double, 2> out(k, d);
@@ -363,7 +362,7 @@ Owned<double, 2> principal_axes(const Matrix &x, const In1<int64_t> &rows, const
 std::tuple<Owned<double, 2>, Owned<double, 1>> project(const Matrix &x, const In1<int64_t> &rows, const In2<double> &axes) {
   check_rows(x, rows);
   const auto n_rows = static_cast<int64_t>(rows.size()), m = static_cast<int64_t>(axes.shape(1));
-  require(static_cast<int64_t>(axes.shape(0)) == x.n_cols() && m % kAxes == 0, "axes have the columns of the matrix");
+  require(has_shape(axes, x.n_cols()) && m % kAxes == 0, "axes have the columns of the matrix");
   NewArray<double, 2> along(n_rows, m);
   NewArray<double, 1> apart(n_rows);
   {

@@ -118,7 +118,7 @@ int bits_of_terms(const AnyWeights &weights, int64_t n) {
 namespace {
 
 double exact_sum(const In1<double> &values, const AnyWeights &weights) {
-  const int64_t n = static_cast<int64_t>(values.shape(0));
+  const int64_t n = values.shape(0);
   check_weights(weights, n);
   nb::gil_scoped_release release;
   const int bits = bits_of_terms(weights, n);

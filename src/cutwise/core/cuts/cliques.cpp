@@ -104,7 +104,7 @@ void bind_cliques(nb::module_ &m) {
       "best_clique_cuts",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
          In1<int64_t> sizes, const Limits *limits, int n_jobs) {
-        require(static_cast<int64_t>(labels.size()) == encoded.n_rows, "labels has one entry per encoded row");
+        require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
         const CliqueSearch search{NodeRows(encoded, matrix, rows),    labels.data(),
                                   checked(weights, encoded.n_rows),   sizes.data(),
                                   static_cast<int64_t>(sizes.size()), limits};

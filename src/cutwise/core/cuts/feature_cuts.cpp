@@ -34,19 +34,6 @@ struct FeatureSearch {
   const FeatureNode &node;
   CutsWanted wanted;
 
-  FeatureCut take(int32_t f, int32_t feature, double level, const FeatureWalk &walk) const {
-    FeatureCut cut;
-    cut.mistakes = walk.mistakes;
-    cut.column = f;
-    cut.feature = feature;
-    cut.level = level;
-    cut.n_above = static_cast<int32_t>(walk.n_above);
-    cut.first = walk.first;
-    cut.last = walk.last;
-    cut.above_is_interval = walk.above_is_interval;
-    return cut;
-  }
-
   struct Result {
     FeatureCut cut;
     std::vector<int32_t> left;  // the survivors inside the interval
@@ -65,7 +52,8 @@ struct FeatureSearch {
       walk.each_cut(feature, [&](double level) {
         // Levels fall along the walk: of equals in one feature the last is wanted, of several features the first.
         if (walk.mistakes < best.mistakes || (walk.mistakes == best.mistakes && feature == best.feature))
-          best = take(f, feature, level, walk);
+          best = {walk.mistakes,         f, feature, level, static_cast<int32_t>(walk.n_above), walk.first, walk.last,
+                  walk.above_is_interval};
       });
     return best;
   }
@@ -114,7 +102,7 @@ void bind_feature_cuts(nb::module_ &m) {
       "fewest_feature_mistakes",
       [](const FeatureTable &table, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights, In1<int32_t> survivors,
          bool one_sided, bool any_level, int n_jobs) -> Found {
-        require(static_cast<int64_t>(cluster.size()) == table.n_rows, "cluster has one entry per row");
+        require(has_shape(cluster, table.n_rows), "cluster has one entry per row");
         FeatureNode node{table,
                          rows.data(),
                          static_cast<int64_t>(rows.size()),

@@ -163,7 +163,7 @@ of shape (n_features, n_values); drop_features(column) gives the memory back.)")
   m.def(
       "feature_table",
       [](const Ranks &ranks, In1<int32_t> labels, const Weights &weights, int64_t k, int n_jobs) {
-        require(static_cast<int64_t>(labels.size()) == ranks.n_rows, "labels has one entry per row");
+        require(has_shape(labels, ranks.n_rows), "labels has one entry per row");
         const int64_t *weight = checked(weights, ranks.n_rows);
         for (size_t i = 0; i < labels.size(); ++i)
           require(labels.data()[i] >= 0 && labels.data()[i] < k, "labels are 0 to k - 1");

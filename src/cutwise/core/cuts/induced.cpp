@@ -472,24 +472,17 @@ void bind_induced(nb::module_ &m) {
            In2<typename State::Word> states, const Weights &weights, std::optional<In3<int64_t>> histogram, In2<int64_t> totals,
            In2<int64_t> nearest_costs, In2<double> coordinates, In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left,
            In1<uint8_t> kills_right, const Limits *limits, int n_jobs) -> Found {
-          const int64_t k = static_cast<int64_t>(excess.shape(1));
-          const size_t n_rows = static_cast<size_t>(encoded.n_rows);
-          require(
-              excess.shape(0) == n_rows && states.shape(0) == n_rows && static_cast<int64_t>(states.shape(1)) == State::width(),
-              "costs and states have one line per encoded row");
+          const int64_t k = excess.shape(1);
+          require(has_shape(excess, encoded.n_rows) && has_shape(states, encoded.n_rows, State::width()),
+                  "costs and states have one line per encoded row");
           const auto *state = reinterpret_cast<const State *>(states.data());
-          require(static_cast<int64_t>(nearest_costs.shape(0)) == k && nearest_costs.shape(1) == 2,
-                  "nearest_costs is of shape (k, 2)");
-          require(
-              static_cast<int64_t>(coordinates.shape(0)) == k && static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(),
-              "coordinates is of shape (k, d)");
+          require(has_shape(nearest_costs, k, 2), "nearest_costs is of shape (k, 2)");
+          require(has_shape(coordinates, k, encoded.n_cols()), "coordinates is of shape (k, d)");
           require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
-          require(static_cast<int64_t>(totals.shape(0)) == k && (totals.shape(1) == 1 || totals.shape(1) == 2),
-                  "totals is of shape (k, 1 or 2)");
-          require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
-                                 static_cast<int64_t>(histogram->shape(1)) == k && histogram->shape(2) == totals.shape(1)),
+          require(has_shape(totals, k, 1) || has_shape(totals, k, 2), "totals is of shape (k, 1 or 2)");
+          require(has_shape(histogram, encoded.n_slots, k, totals.shape(1)),
                   "histogram has one line per slot, and as many cells as totals");
-          require(kills_left.size() == coordinates.shape(1) && kills_right.size() == coordinates.shape(1),
+          require(has_shape(kills_left, encoded.n_cols()) && has_shape(kills_right, encoded.n_cols()),
                   "kills_left and kills_right have one entry per column");
           InducedSearch<State> search{{NodeRows(encoded, matrix, rows),
                                        State::nearest_of(state),
@@ -534,7 +527,7 @@ void bind_induced(nb::module_ &m) {
       [](const Encoded &bins, const Matrix &matrix, In2<int64_t> sums, int64_t base, In2<double> coordinates,
          In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right, In3<double> valid,
          const Limits *limits) -> std::optional<std::tuple<int32_t, double>> {
-        const int64_t k = static_cast<int64_t>(coordinates.shape(0)), d = bins.n_cols(), width = 2 * k + 1;
+        const int64_t k = coordinates.shape(0), d = bins.n_cols(), width = 2 * k + 1;
         require(
             bins.asked && static_cast<int64_t>(sums.shape(0)) == bins.n_slots && static_cast<int64_t>(sums.shape(1)) == width,
             "sums has a line for each bin");

@@ -265,10 +265,7 @@ struct IntervalSearch {
   }
 
   Found labeled(int32_t feature, const CutPair &pair, const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
-    Found found;
-    found.score = pair.score;
-    found.second = pair.second;
-    found.feature = feature;
+    Found found{pair.score, pair.second, feature};
     int64_t in_least = kNone, out_least = kNone;
     for (int64_t j = 0; j < sides.k; ++j) {
       const int64_t in = high.at(j, b) - low.at(j, a), out = sides.total[j] - in;
@@ -407,9 +404,9 @@ void bind_intervals(nb::module_ &m) {
         "best_surrogate_interval",
         [](const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In2<Cost> costs, In1<int64_t> totals, int64_t limit,
            int n_jobs) {
-          const int64_t k = static_cast<int64_t>(costs.shape(1));
-          require(static_cast<int64_t>(costs.shape(0)) == ranks.n_rows, "costs has one line per row");
-          require(static_cast<int64_t>(totals.size()) == k, "totals has one entry per cluster");
+          const int64_t k = costs.shape(1);
+          require(has_shape(costs, ranks.n_rows), "costs has one line per row");
+          require(has_shape(totals, k), "totals has one entry per cluster");
           const IntervalSearch<RowCosts<Cost>> search{ranks,
                                                       rows.data(),
                                                       static_cast<int64_t>(rows.size()),
@@ -437,8 +434,8 @@ pair moved to the best single values next to them. Fleissner, Vankadara, Ghoshda
       "best_disagreement_interval",
       [](const Ranks &ranks, In1<int32_t> rows, const Weights &weights, In1<int32_t> labels, In1<int64_t> totals, bool gini,
          int64_t limit, double second_limit, int n_jobs) {
-        const int64_t k = static_cast<int64_t>(totals.size());
-        require(static_cast<int64_t>(labels.size()) == ranks.n_rows, "labels has one entry per row");
+        const int64_t k = totals.size();
+        require(has_shape(labels, ranks.n_rows), "labels has one entry per row");
         // Weight by label becomes cost by label: the weight of all other labels.
         int64_t all = 0;
         for (int64_t j = 0; j < k; ++j) all += totals.data()[j];

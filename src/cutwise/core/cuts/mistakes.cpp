@@ -171,17 +171,15 @@ cluster (n_rows,): -1 for rows that were separated before.)");
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> cluster, const Weights &weights,
          In1<int32_t> already_mistaken, std::optional<In3<int64_t>> histogram, In2<int64_t> totals, In2<double> coordinates,
          In1<int32_t> survivors, const Limits *limits, int n_jobs) {
-        require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
-        require(static_cast<int32_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
-        require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
-                               histogram->shape(1) == coordinates.shape(0) && histogram->shape(2) == 1),
-                "histogram is of shape (n_slots, k, 1)");
-        require(totals.shape(0) == coordinates.shape(0) && totals.shape(1) == 1, "totals is of shape (k, 1)");
+        const int64_t k = coordinates.shape(0);
+        require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
+        require(has_shape(histogram, encoded.n_slots, k, 1), "histogram is of shape (n_slots, k, 1)");
+        require(has_shape(coordinates, k, encoded.n_cols()), "coordinates has one entry per column");
+        require(has_shape(totals, k, 1), "totals is of shape (k, 1)");
         require(survivors.size() >= 2, "a node is cut when it has two surviving clusters");
         std::vector<int32_t> feature;
         std::vector<double> threshold;
         int64_t mistakes;
-        const int64_t k = static_cast<int64_t>(coordinates.shape(0));
         const int64_t *weight = checked(weights, encoded.n_rows);
         const std::vector<int32_t> clusters = survivors_of(survivors, k);
         {

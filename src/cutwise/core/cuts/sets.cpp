@@ -236,7 +236,7 @@ void bind_sets(nb::module_ &m) {
   m.def(
       "best_level_set",
       [](In2<int64_t> sums, bool is_counts, bool gini, std::optional<In1<int64_t>> counts, const Limits *limits) {
-        const int64_t k = static_cast<int64_t>(sums.shape(1));
+        const int64_t k = sums.shape(1);
         require(!limits || (counts && counts->size() == sums.shape(0)), "with limits there is one count a level");
         auto run = [&](const auto &of) {
           SetSearch<std::decay_t<decltype(of)>> search{

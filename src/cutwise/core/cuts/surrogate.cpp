@@ -74,13 +74,9 @@ struct SurrogateSearch : NodeRows {
   void offer(int32_t feature, double threshold, int64_t score, double second, const int64_t *part, BestCut &mine) const {
     const Cut cut{feature, threshold};
     if (mine.score != kNone && mine.beats(score, second, cut)) return;
-    mine.score = score;
-    mine.second = second;
-    mine.cut = cut;
     std::vector<int64_t> rest(k);
     for (int64_t j = 0; j < k; ++j) rest[j] = total[j] - part[j];
-    mine.left_label = sums.label_left(part);
-    mine.right_label = sums.label_left(rest.data());
+    mine = {score, second, cut, sums.label_left(part), sums.label_left(rest.data())};
   }
 
   void share(const BestCut &mine) {
@@ -284,14 +280,11 @@ void bind_surrogate(nb::module_ &m) {
         [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs,
            std::optional<In2<int64_t>> histogram, In1<int64_t> totals, std::optional<In1<uint8_t>> is_zero_cost,
            const Limits *limits, int n_jobs) {
-          const int64_t k = static_cast<int64_t>(costs.shape(1));
-          require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
-          require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
-                                 static_cast<int64_t>(histogram->shape(1)) == k),
-                  "histogram is of shape (n_slots, k)");
-          require(static_cast<int64_t>(totals.size()) == k, "totals has one entry per cluster");
-          require(!is_zero_cost || static_cast<int64_t>(is_zero_cost->size()) == encoded.n_rows,
-                  "is_zero_cost has one entry per encoded row");
+          const int64_t k = costs.shape(1);
+          require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
+          require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
+          require(has_shape(totals, k), "totals has one entry per cluster");
+          require(has_shape(is_zero_cost, encoded.n_rows), "is_zero_cost has one entry per encoded row");
           SurrogateSearch<CostSums<Cost>> search{NodeRows(encoded, matrix, rows),
                                                  histogram ? histogram->data() : nullptr,
                                                  is_zero_cost ? is_zero_cost->data() : nullptr,
@@ -324,11 +317,9 @@ counts at least for each of its centers, or once where a cut separates none. mos
       "best_disagreement_cut",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
          std::optional<In2<int64_t>> histogram, In1<int64_t> totals, bool gini, const Limits *limits, int n_jobs) {
-        const int64_t k = static_cast<int64_t>(totals.size());
-        require(static_cast<int64_t>(labels.size()) == encoded.n_rows, "labels has one entry per encoded row");
-        require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
-                               static_cast<int64_t>(histogram->shape(1)) == k),
-                "histogram is of shape (n_slots, k)");
+        const int64_t k = totals.size();
+        require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
+        require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
         SurrogateSearch<LabelCounts> search{NodeRows(encoded, matrix, rows),
                                             histogram ? histogram->data() : nullptr,
                                             nullptr,

@@ -212,10 +212,9 @@ void bind_ties(nb::module_ &m) {
         [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In2<Cost> costs, Out1<Cost> most_costs,
            In1<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, In1<int32_t> features,
            In1<double> thresholds) {
-          require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows && most_costs.shape(0) == costs.shape(0),
+          require(has_shape(costs, encoded.n_rows) && has_shape(most_costs, encoded.n_rows),
                   "costs has one line per encoded row");
-          require(coordinates.shape(0) == costs.shape(1), "coordinates has one line per cluster");
-          require(static_cast<int64_t>(coordinates.shape(1)) == encoded.n_cols(), "coordinates has one entry per column");
+          require(has_shape(coordinates, costs.shape(1), encoded.n_cols()), "coordinates is of shape (k, d)");
           TiedCuts tied(coordinates, totals, survivors, features, thresholds);
           nb::gil_scoped_release release;
           TieSettler<Cost> settler{NodeRows(encoded, matrix, rows), tied, costs.data(), static_cast<int64_t>(costs.shape(1)),
@@ -235,7 +234,7 @@ by column, then by threshold. Other arguments as in fewest_mistakes.)");
       "cheapest_tied_cut_of_clusters",
       [](In2<int64_t> sums, In1<int64_t> totals, In2<double> coordinates, In1<int32_t> survivors, In1<int32_t> features,
          In1<double> thresholds) {
-        require(sums.shape(0) == coordinates.shape(0) && sums.shape(1) == sums.shape(0), "sums has one line per cluster");
+        require(has_shape(sums, coordinates.shape(0), coordinates.shape(0)), "sums has one line per cluster");
         TiedCuts tied(coordinates, totals, survivors, features, thresholds);
         return settle_by_cluster(tied, sums);
       },

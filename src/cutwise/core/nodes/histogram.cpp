@@ -240,13 +240,12 @@ void bind_histogram(nb::module_ &m) {
       [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In1<int32_t> cluster,
          std::optional<In1<int64_t>> first, std::optional<In1<int64_t>> second, std::optional<Out3<int64_t>> histogram,
          Out2<int64_t> totals, int64_t sign, int n_jobs) {
-        require(static_cast<int64_t>(cluster.size()) == encoded.n_rows, "cluster has one entry per encoded row");
-        require(!first || static_cast<int64_t>(first->size()) == encoded.n_rows, "first has one entry per encoded row");
-        require(!second || static_cast<int64_t>(second->size()) == encoded.n_rows, "second has one entry per encoded row");
+        require(has_shape(cluster, encoded.n_rows), "cluster has one entry per encoded row");
+        require(has_shape(first, encoded.n_rows), "first has one entry per encoded row");
+        require(has_shape(second, encoded.n_rows), "second has one entry per encoded row");
         require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
         require_packs_of(encoded, packed);
-        require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
-                               histogram->shape(1) == totals.shape(0) && histogram->shape(2) == totals.shape(1)),
+        require(has_shape(histogram, encoded.n_slots, totals.shape(0), totals.shape(1)),
                 "histogram has one line per slot, and as many cells as totals");
         nb::gil_scoped_release release;
         add_cluster_histogram(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), PerRow<int32_t>{cluster.data()},
@@ -269,11 +268,10 @@ changes the time, not the sums.)");
         "add_to_cost_histogram",
         [](const Encoded &encoded, const PackedCodes *packed, In1<int32_t> rows, In2<Cost> costs,
            std::optional<Out2<int64_t>> histogram, Out1<int64_t> totals, int n_jobs) {
-          require(static_cast<int64_t>(costs.shape(0)) == encoded.n_rows, "costs has one line per encoded row");
+          require(has_shape(costs, encoded.n_rows), "costs has one line per encoded row");
           require(totals.shape(0) == costs.shape(1), "totals has one entry per cluster");
           require_packs_of(encoded, packed);
-          require(!histogram ||
-                      (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots && histogram->shape(1) == costs.shape(1)),
+          require(has_shape(histogram, encoded.n_slots, costs.shape(1)),
                   "histogram has one line per slot and one column per cluster");
           nb::gil_scoped_release release;
           add_costs(encoded, packed, rows.data(), static_cast<int64_t>(rows.size()), costs.data(),

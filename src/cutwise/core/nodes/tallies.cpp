@@ -233,12 +233,10 @@ void bind_tallies(nb::module_ &m) {
       "bin_codes",
       [](const Matrix &matrix, In1<double> edges, In1<int64_t> begin, Out1<double> low, Out1<double> high) {
         const int64_t n = matrix.n_rows(), d = matrix.n_cols();
-        require(
-            static_cast<int64_t>(begin.size()) == d + 1 && begin(0) == 0 && begin(d) == static_cast<int64_t>(edges.size()) + d,
-            "a column has one bin more than edges");
+        require(has_shape(begin, d + 1) && begin(0) == 0 && has_shape(edges, begin(d) - d),
+                "a column has one bin more than edges");
         for (int64_t f = 0; f < d; ++f) require(begin(f + 1) > begin(f) && begin(f + 1) <= begin(f) + 256, "at most 256 bins");
-        require(static_cast<int64_t>(low.size()) == begin(d) && high.size() == low.size(),
-                "low and high have one entry per bin");
+        require(has_shape(low, begin(d)) && has_shape(high, begin(d)), "low and high have one entry per bin");
         NewArray<uint8_t, 2> codes(n, d);
         {
           nb::gil_scoped_release release;
@@ -276,8 +274,7 @@ edges: sorted, column after column; begin (d + 1,): the first bin of each column
         [](In2<Value> of_columns, In1<int64_t> columns, uint32_t first, Out2<Value> rows) {
           const auto d = static_cast<int64_t>(columns.size()), n = static_cast<int64_t>(rows.shape(0));
           const auto width = static_cast<int64_t>(rows.shape(1));
-          require(static_cast<int64_t>(of_columns.shape(0)) == d && static_cast<int64_t>(of_columns.shape(1)) == n,
-                  "there is one value for each row and column");
+          require(has_shape(of_columns, d, n), "there is one value for each row and column");
           for (int64_t c = 0; c < d; ++c) require(columns(c) >= 0 && columns(c) < width, "columns are of the rows");
           NewArray<uint32_t, 1> sums(d);
           {
@@ -311,7 +308,7 @@ row. Sums of batches add up.)");
         "add_to_tallies",
         [](In2<uint8_t> codes, In1<int64_t> begin, In1<int32_t> node, const Weights &weights, In2<Number> payload,
            std::optional<In3<int32_t>> order, In1<int32_t> n_survivors, Out3<int64_t> sums) {
-          const int64_t k = static_cast<int64_t>(payload.shape(1)), n_nodes = static_cast<int64_t>(sums.shape(0));
+          const int64_t k = payload.shape(1), n_nodes = sums.shape(0);
           const Cells at{codes.data(),
                          begin.data(),
                          node.data(),
@@ -319,13 +316,11 @@ row. Sums of batches add up.)");
                          static_cast<int64_t>(codes.shape(0)),
                          static_cast<int64_t>(codes.shape(1)),
                          static_cast<int64_t>(sums.shape(1))};
-          require(node.size() == codes.shape(0) && payload.shape(0) == node.size(), "there is one of everything for each row");
-          require(static_cast<int64_t>(begin.size()) == at.d + 1 && begin(at.d) == at.n_bins, "begin says where bins start");
-          require(static_cast<int64_t>(sums.shape(2)) == (order ? 2 * k + 1 : 2 + k), "sums has a cell for each number");
-          require(
-              !order || (static_cast<int64_t>(order->shape(0)) == n_nodes && static_cast<int64_t>(order->shape(1)) == at.d &&
-                         static_cast<int64_t>(order->shape(2)) == k && n_survivors.size() == order->shape(0)),
-              "order is of shape (n_nodes, d, k)");
+          require(has_shape(node, at.n) && has_shape(payload, at.n), "there is one of everything for each row");
+          require(has_shape(begin, at.d + 1) && begin(at.d) == at.n_bins, "begin says where bins start");
+          require(has_shape(sums, n_nodes, at.n_bins, order ? 2 * k + 1 : 2 + k), "sums has a cell for each number");
+          require(!order || (has_shape(order, n_nodes, at.d, k) && has_shape(n_survivors, n_nodes)),
+                  "order is of shape (n_nodes, d, k)");
           for (size_t j = 0; order && j < order->size(); ++j)
             require(order->data()[j] >= 0 && order->data()[j] < k, "survivors are clusters");
           for (size_t j = 0; order && j < n_survivors.size(); ++j)
@@ -347,8 +342,8 @@ column, s = 1 .. n_survivors - 1, at s; of the others at k - 1 + s; sums is of s
   m.def(
       "rows_in_ranges",
       [](const Matrix &matrix, In1<int32_t> node, In1<int64_t> first, In1<int32_t> column, In1<double> low, In1<double> high) {
-        const int64_t n_nodes = static_cast<int64_t>(first.size()) - 1, n_ranges = static_cast<int64_t>(column.size());
-        require(static_cast<int64_t>(node.size()) == matrix.n_rows(), "node has one entry per row");
+        const int64_t n_nodes = static_cast<int64_t>(first.size()) - 1, n_ranges = column.size();
+        require(has_shape(node, matrix.n_rows()), "node has one entry per row");
         require(n_nodes >= 0 && first(0) == 0 && first(n_nodes) == n_ranges, "first says where the ranges of a node start");
         for (int64_t j = 0; j < n_nodes; ++j) require(first(j) <= first(j + 1), "first increases");
         for (int64_t r = 0; r < n_ranges; ++r)
@@ -389,9 +384,9 @@ of column and value.)");
       [](const Matrix &matrix, Out1<int32_t> node, In1<int32_t> column, In1<double> threshold, In1<int32_t> left,
          In1<int32_t> right, Out2<double> gaps) {
         const auto n_nodes = static_cast<int32_t>(column.size());
-        require(static_cast<int64_t>(node.size()) == matrix.n_rows(), "node has one entry per row");
-        require(threshold.size() == column.size() && left.size() == column.size() && right.size() == column.size() &&
-                    gaps.shape(0) == column.size() && gaps.shape(1) == 2,
+        require(has_shape(node, matrix.n_rows()), "node has one entry per row");
+        require(has_shape(threshold, n_nodes) && has_shape(left, n_nodes) && has_shape(right, n_nodes) &&
+                    has_shape(gaps, n_nodes, 2),
                 "there is one of everything for each node");
         for (int32_t j = 0; j < n_nodes; ++j)
           require(column(j) < 0 ||

@@ -177,7 +177,7 @@ struct Reassignment {
     }
     in_lists([&](const State &state) { return is_changed(state); },
              [&](const std::vector<int32_t> &list) {
-               const int64_t n_list = static_cast<int64_t>(list.size());
+               const int64_t n_list = list.size();
                add(list.data(), n_list, -1);
                find_nearest(list.data(), n_list, false);
                add(list.data(), n_list, 1);
@@ -199,20 +199,16 @@ void bind_two_nearest(nb::module_ &m) {
            nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> base, const Weights &weights,
            const std::vector<In1<int32_t>> &rows, const std::vector<In1<int32_t>> &survivors, Out2<typename State::Word> states,
            std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals, Out2<int64_t> nearest_costs, int n_jobs) {
-          const size_t n_rows = static_cast<size_t>(encoded.n_rows);
-          require(excess.shape(0) == n_rows && base.size() == n_rows && states.shape(0) == n_rows &&
-                      static_cast<int64_t>(states.shape(1)) == State::width(),
+          const int64_t n_rows = encoded.n_rows, k = excess.shape(1);
+          require(has_shape(excess, n_rows) && has_shape(base, n_rows) && has_shape(states, n_rows, State::width()),
                   "costs and states have one line per encoded row");
-          require(excess.shape(1) <= static_cast<size_t>(std::numeric_limits<typename State::Index>::max()),
+          require(k <= std::numeric_limits<typename State::Index>::max(),
                   "the states have room for the numbers of the clusters");
-          require(
-              nearest_costs.shape(0) == excess.shape(1) && nearest_costs.shape(1) == 2 && totals.shape(0) == excess.shape(1),
-              "nearest_costs and totals have one line per cluster");
+          require(has_shape(nearest_costs, k, 2) && has_shape(totals, k), "nearest_costs and totals have one line per cluster");
           require(rows.size() == survivors.size() && (rows.size() == 1 || rows.size() == 2),
                   "a root, or the two children of a node");
           require(totals.shape(1) == 1 || totals.shape(1) == 2, "a cell holds one or two numbers");
-          require(!histogram || (static_cast<int64_t>(histogram->shape(0)) == encoded.n_slots &&
-                                 histogram->shape(1) == totals.shape(0) && histogram->shape(2) == totals.shape(1)),
+          require(has_shape(histogram, encoded.n_slots, k, totals.shape(1)),
                   "histogram has one line per slot, and as many cells as totals");
           std::vector<Reassignment<State>> nodes;
           for (size_t i = 0; i < rows.size(); ++i)
@@ -221,8 +217,8 @@ void bind_two_nearest(nb::module_ &m) {
                              rows[i].data(),
                              static_cast<int64_t>(rows[i].size()),
                              excess.data(),
-                             static_cast<int64_t>(excess.shape(1)),
-                             survivors_of(survivors[i], static_cast<int64_t>(excess.shape(1))),
+                             k,
+                             survivors_of(survivors[i], k),
                              checked(weights, encoded.n_rows),
                              BaseCosts(base),
                              reinterpret_cast<State *>(states.data()),

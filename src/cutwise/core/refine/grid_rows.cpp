@@ -7,8 +7,7 @@ void bind_grid_rows(nb::module_ &m) {
       "gather_rows",
       [](const Matrix &matrix, In1<int64_t> rows, const std::optional<In1<int64_t>> &columns) {
         check_rows(matrix, rows);
-        const int64_t n = static_cast<int64_t>(rows.size()), d = matrix.n_cols(),
-                      width = columns ? static_cast<int64_t>(columns->size()) : d;
+        const int64_t n = rows.size(), d = matrix.n_cols(), width = columns ? static_cast<int64_t>(columns->size()) : d;
         for (int64_t j = 0; columns && j < width; ++j)
           require((*columns)(j) >= 0 && (*columns)(j) < d, "columns are numbered from 0");
         NewArray<double, 2> values(n, width);
@@ -35,7 +34,7 @@ void bind_grid_rows(nb::module_ &m) {
         require(matrix.is_sparse(), "the matrix is sparse");
         const auto reader = RowReader::of(matrix);
         RowScratch scratch;
-        const int64_t n = static_cast<int64_t>(rows.size());
+        const int64_t n = rows.size();
         NewArray<int64_t, 1> begin(n + 1);
         begin.data()[0] = 0;
         for (int64_t i = 0; i < n; ++i) begin.data()[i + 1] = begin.data()[i] + reader->stored(rows(i), scratch).n;

@@ -30,7 +30,7 @@ class GridRows {
     n_lanes_ = directions ? static_cast<int64_t>(directions->shape(0)) : n_cols_;
     cost_.width = static_cast<int32_t>((n_lanes_ + kLanes) / kLanes * kLanes);
     require(!matrix.is_sparse(), "the matrix is dense");
-    require(static_cast<int64_t>(origin.size()) == n_cols_, "an origin has one coordinate for each column");
+    require(has_shape(origin, n_cols_), "an origin has one coordinate for each column");
     require(!directions || static_cast<int64_t>(directions->shape(1)) == n_cols_, "directions have one entry for each column");
     if (directions) directions_ = directions->data();
   }

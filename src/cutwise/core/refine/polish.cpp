@@ -124,7 +124,7 @@ class Polish {
     }
     if (placed_.empty()) return false;
     std::sort(placed_.begin(), placed_.end(), [](const PlacedLeaves &a, const PlacedLeaves &b) { return a.value < b.value; });
-    const int64_t n = static_cast<int64_t>(placed_.size());
+    const int64_t n = placed_.size();
     numbers_.resize(n);
     for (int64_t i = 0; i < n; ++i) numbers_[i] = placed_[i].row;
     rows_.resize(n * width);
@@ -320,8 +320,7 @@ void bind_polish(nb::module_ &m) {
           require(column(node) < matrix.n_cols() && (column(node) < 0 || (right(node) > static_cast<int32_t>(node) + 1 &&
                                                                           right(node) < static_cast<int32_t>(n_nodes))),
                   "the nodes of a tree are in preorder");
-        require(edges.has_value() == edge_begin.has_value() &&
-                    (!edge_begin || static_cast<int64_t>(edge_begin->size()) == matrix.n_cols() + 1),
+        require(edges.has_value() == edge_begin.has_value() && has_shape(edge_begin, matrix.n_cols() + 1),
                 "there are edges for each column, or none");
         const GridRows grid(metric, checked(weights, matrix.n_rows()), origin, reach, scale, weigh_first, directions);
         Polish polish(matrix, grid, {column.data(), column.data() + n_nodes}, {threshold.data(), threshold.data() + n_nodes},

@@ -187,8 +187,8 @@ void bind_sample_bins(nb::module_ &m) {
   m.def(
       "sample_bins",
       [](In2<double> values, In1<double> weights, In1<int32_t> cut_columns, In1<double> cuts, int64_t max_bins, int n_jobs) {
-        const int64_t n = static_cast<int64_t>(values.shape(0)), d = static_cast<int64_t>(values.shape(1));
-        require(n > 0 && static_cast<int64_t>(weights.size()) == n, "there is one weight for each row");
+        const int64_t n = values.shape(0), d = values.shape(1);
+        require(n > 0 && has_shape(weights, n), "there is one weight for each row");
         require(cut_columns.size() == cuts.size(), "every cut is of one column");
         require(max_bins >= 2 && max_bins <= 255, "a column has 2 to 255 bins");
         // Of each column in the order given.
@@ -230,8 +230,8 @@ void bind_directions(nb::module_ &m) {
   m.def(
       "main_directions",
       [](In2<double> points, In1<double> weights, int64_t n_directions) {
-        const int64_t n = static_cast<int64_t>(points.shape(0)), d = static_cast<int64_t>(points.shape(1));
-        require(static_cast<int64_t>(weights.size()) == n && n > 0, "there is one weight for each point");
+        const int64_t n = points.shape(0), d = points.shape(1);
+        require(has_shape(weights, n) && n > 0, "there is one weight for each point");
         require(n_directions >= 1 && n_directions <= d, "there are at most as many directions as columns");
         const int64_t q = std::min(n_directions + kSpare, d);
         NewArray<double, 2> directions(n_directions, d);
