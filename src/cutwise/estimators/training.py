@@ -146,15 +146,11 @@ class TrainingRows:
     def _variances(self, columns: Sequence[int]) -> npt.NDArray[np.float64]:
         """Weighted variances, by one pass over blocks of rows (Chan, Golub, LeVeque 1983)."""
         total, mean, squares = 0.0, np.zeros(len(columns)), np.zeros(len(columns))
-        table, row_of = self.table, self.encoded.row_of
         for start in range(0, self.n_rows, _BLOCK):
-            block = slice(start, min(start + _BLOCK, self.n_rows))
-            if table.is_sparse:  # without a copy of whole rows
-                rows = np.arange(start, block.stop) if row_of is None else row_of[block].astype(np.int64)
-                x = core.gather_rows(table.matrix, rows, np.asarray(columns, dtype=np.int64))
-            else:
-                x = table.values[block if row_of is None else row_of[block]][:, columns].astype(np.float64)
-            w = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[block]
+            rows = np.arange(start, min(start + _BLOCK, self.n_rows))
+            row_of = rows if self.encoded.row_of is None else self.encoded.row_of[rows].astype(np.int64)
+            x = core.gather_rows(self.table.matrix, row_of, np.asarray(columns, dtype=np.int64))
+            w = np.ones(len(x)) if self.sample_weight is None else self.sample_weight[rows]
             weight = float(w.sum())
             if weight == 0:
                 continue
