@@ -1,6 +1,9 @@
 """The search's single changes against plain twins: all cuts, all places for a leaf, all leaves to do without."""
 
 import itertools
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -297,3 +300,31 @@ def test_arrays_that_are_no_tree_are_refused(problem):
     ):
         with pytest.raises(ValueError, match=r"a tree|one of the columns"):
             search.value(wrong)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems count memory in other units")
+def test_a_search_holds_the_tables_of_one_tree_where_no_leaf_can_be_spared():
+    """In a process of its own: what a process ever held at most is not known of parts of its life."""
+    program = """
+        import resource
+        import numpy as np
+        from cutwise import core
+
+        n, d, k, n_bins = 1000, 200, 16, 64
+        rng = np.random.default_rng(0)
+        label = np.arange(n) % k
+        codes = rng.integers(0, n_bins, (n, d)).astype(np.uint8)
+        codes[:, 0] = 4 * label
+        rows = np.column_stack([np.ones(n), 1000 * rng.normal(size=(k, 7)).round()[label]])
+        column, last_bin, right = np.full((3, 2 * k - 1), -1, dtype=np.int32)
+        inner = 2 * np.arange(k - 1)
+        column[inner], last_bin[inner], right[inner] = 0, 2 * inner, inner + 2
+        search = core.TreeSearch(codes, np.full(d, n_bins, np.int32), rows, "squares", 1.0)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        search.run([(column, last_bin, right)], n_leaves=k, swaps=True, n_deletions=10, n_insertions=3, tolerance=1.0,
+                   work=0, seed=0, n_jobs=1, progress=None)
+        tables = k * d * n_bins * rows.shape[1] * 8
+        print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / tables)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 3

@@ -377,9 +377,9 @@ def encode_sample(
     # Near most rows: far ones shall not cost them their digits.
     origin = runs[0][np.bincount(labels, weights=rows.weights, minlength=len(centers)).argmax()]
     from_origin = rows.coordinates - origin[rows.metric_columns]
-    farthest = float(np.abs(from_origin).max(initial=0.0))
+    farthest = float(max(from_origin.max(initial=0.0), -from_origin.min(initial=0.0)))
     grid = choose_grid(origin, farthest, cost / int(rows.weights.sum()), total_weight)
-    from_origin = np.clip(from_origin, -grid.reach, grid.reach)
+    np.clip(from_origin, -grid.reach, grid.reach, out=from_origin)
     directions = _directions(from_origin, rows, origin, runs)
     width = 4 * -(-(1 + (len(rows.metric_columns) if directions is None else len(directions))) // 4)
     n_bins = TABLE_BYTES // (8 * width * rows.values.shape[1] * len(centers))

@@ -239,11 +239,14 @@ class Search {
     for (size_t i = 0; i < deletions.size(); ++i) {
       shorter.push_back(tree);
       shorter.back().remove_leaf(deletions[i].leaf);
+      const size_t n_pairs = pairs.size();
       for (const Insertion &insertion : insertions(shorter.back(), limits_.n_insertions)) {
         const double estimate = deletions[i].change + insertion.change;
         // A change of nothing is the same tree again.
-        if (estimate < limits_.tolerance && std::fabs(estimate) > threshold) pairs.push_back({estimate, i, insertion});
+        if (estimate < limits_.tolerance && std::fabs(estimate) > threshold)
+          pairs.push_back({estimate, shorter.size() - 1, insertion});
       }
+      if (pairs.size() == n_pairs) shorter.pop_back();  // trees hold large tables
     }
     std::stable_sort(pairs.begin(), pairs.end(), [](const Pair &a, const Pair &b) { return a.estimate < b.estimate; });
     double tried = -kInfinite;
