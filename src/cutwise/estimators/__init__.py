@@ -1,71 +1,42 @@
 """The estimators: recipes of what the other folders do; and what packages built upon them use."""
 
-from cutwise.estimators._base import TreeClusterer, TreeEstimator, fitted
-from cutwise.estimators._curve import CostCurve, cost_curve
-from cutwise.estimators._document import advice_of, agreement_of, algorithm_of, model_document, words_of
-from cutwise.estimators._explainable import ExplainableClusterer
-from cutwise.estimators._exports import (
-    explain_pipeline,
-    export_graphviz,
-    export_json,
-    export_markdown,
-    export_polars,
-    export_python,
-    export_sql,
-    export_text,
-)
-from cutwise.estimators._front import TreeFront
-from cutwise.estimators._guarantee import certificate_line, imm_certificate, imm_guarantee
-from cutwise.estimators._load import load_model
-from cutwise.estimators._report import Report, check_form, report
-from cutwise.estimators._tuning import PenaltySearch
-from cutwise.estimators.cluster_explainer import ClusterExplainer
-from cutwise.estimators.explainable_kernel_kmeans import ExplainableKernelKMeans
-from cutwise.estimators.explainable_kmeans import ExplainableKMeans, ExplainableKMedians, tune_depth_penalty
-from cutwise.estimators.kernel_kmeans import KernelKMeans
-from cutwise.estimators.kmedians import KMedians
-from cutwise.estimators.table_scaler import TableScaler
-from cutwise.estimators.training import FitContext, MetricSpace, TrainingRows, encode_rows
-
-__all__ = [
-    "ClusterExplainer",
-    "CostCurve",
-    "ExplainableClusterer",
-    "ExplainableKMeans",
-    "ExplainableKMedians",
-    "ExplainableKernelKMeans",
-    "FitContext",
-    "KMedians",
-    "KernelKMeans",
-    "MetricSpace",
-    "PenaltySearch",
-    "Report",
-    "TableScaler",
-    "TrainingRows",
-    "TreeClusterer",
-    "TreeEstimator",
-    "TreeFront",
-    "advice_of",
-    "agreement_of",
-    "algorithm_of",
-    "certificate_line",
-    "check_form",
-    "cost_curve",
-    "encode_rows",
-    "explain_pipeline",
-    "export_graphviz",
-    "export_json",
-    "export_markdown",
-    "export_polars",
-    "export_python",
-    "export_sql",
-    "export_text",
-    "fitted",
-    "imm_certificate",
-    "imm_guarantee",
-    "load_model",
-    "model_document",
-    "report",
-    "tune_depth_penalty",
-    "words_of",
-]
+from cutwise.estimators._base import TreeClusterer as TreeClusterer
+from cutwise.estimators._base import TreeEstimator as TreeEstimator
+from cutwise.estimators._base import fitted as fitted
+from cutwise.estimators._curve import CostCurve as CostCurve
+from cutwise.estimators._curve import cost_curve as cost_curve
+from cutwise.estimators._document import advice_of as advice_of
+from cutwise.estimators._document import agreement_of as agreement_of
+from cutwise.estimators._document import algorithm_of as algorithm_of
+from cutwise.estimators._document import model_document as model_document
+from cutwise.estimators._document import words_of as words_of
+from cutwise.estimators._explainable import ExplainableClusterer as ExplainableClusterer
+from cutwise.estimators._exports import explain_pipeline as explain_pipeline
+from cutwise.estimators._exports import export_graphviz as export_graphviz
+from cutwise.estimators._exports import export_json as export_json
+from cutwise.estimators._exports import export_markdown as export_markdown
+from cutwise.estimators._exports import export_polars as export_polars
+from cutwise.estimators._exports import export_python as export_python
+from cutwise.estimators._exports import export_sql as export_sql
+from cutwise.estimators._exports import export_text as export_text
+from cutwise.estimators._front import TreeFront as TreeFront
+from cutwise.estimators._guarantee import certificate_line as certificate_line
+from cutwise.estimators._guarantee import imm_certificate as imm_certificate
+from cutwise.estimators._guarantee import imm_guarantee as imm_guarantee
+from cutwise.estimators._load import load_model as load_model
+from cutwise.estimators._report import Report as Report
+from cutwise.estimators._report import check_form as check_form
+from cutwise.estimators._report import report as report
+from cutwise.estimators._tuning import PenaltySearch as PenaltySearch
+from cutwise.estimators.cluster_explainer import ClusterExplainer as ClusterExplainer
+from cutwise.estimators.explainable_kernel_kmeans import ExplainableKernelKMeans as ExplainableKernelKMeans
+from cutwise.estimators.explainable_kmeans import ExplainableKMeans as ExplainableKMeans
+from cutwise.estimators.explainable_kmeans import ExplainableKMedians as ExplainableKMedians
+from cutwise.estimators.explainable_kmeans import tune_depth_penalty as tune_depth_penalty
+from cutwise.estimators.kernel_kmeans import KernelKMeans as KernelKMeans
+from cutwise.estimators.kmedians import KMedians as KMedians
+from cutwise.estimators.table_scaler import TableScaler as TableScaler
+from cutwise.estimators.training import FitContext as FitContext
+from cutwise.estimators.training import MetricSpace as MetricSpace
+from cutwise.estimators.training import TrainingRows as TrainingRows
+from cutwise.estimators.training import encode_rows as encode_rows
