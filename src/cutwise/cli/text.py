@@ -238,22 +238,19 @@ def _no_rows(frame: pd.DataFrame, name: str) -> list[int]:
     n_values, wide = values.sum(axis=1), frame.shape[1] > 1
     found = {"without a value": np.flatnonzero(n_values == 0).tolist()} if wide else {}
     text = [column for column in frame.columns if frame[column].dtype.kind not in "iufbc"]
-    first = frame[frame.columns[0]].astype(str).str.strip()
-    if frame.columns[0] in text:
-        comments = first.str.startswith("#").to_numpy()
-        found["of comments"] = np.flatnonzero(comments & (n_values == 1)).tolist() if wide else []
+    alone = np.flatnonzero((n_values == 1) & values[:, 0] & (wide and frame.columns[0] in text)).tolist()
+    words = {line: str(frame.iloc[line, 0]).strip() for line in alone}
+    found["of comments"] = [line for line in alone if words[line].startswith("#")]
     if wide and len(text) == frame.shape[1]:
         found["of names again"] = np.flatnonzero((frame == list(frame.columns)).all(axis=1)).tolist()
     is_row = np.ones(len(frame), dtype=np.bool_)
     is_row[[line for lines in found.values() for line in lines]] = False
-    # Below the table, where no line in it has so few values.
-    notes = is_row & (n_values == 1) & values[:, 0] & ~first.str.fullmatch(_TOTAL).to_numpy()
-    notes &= frame.columns[0] in text and frame.shape[1] > 2
-    last = np.flatnonzero(is_row & ~notes)[-1:].tolist()
-    if last and not notes[: last[0]].any():
-        found["of notes below the table"] = np.flatnonzero(notes).tolist()
-        is_row &= ~notes
     rows = np.flatnonzero(is_row)
+    notes = [line for line in alone if is_row[line] and not _TOTAL.fullmatch(words[line])]
+    # Below the table, where no line in it has so few values.
+    if frame.shape[1] > 2 and 0 < len(notes) < len(rows) and rows[-len(notes) :].tolist() == notes:
+        found["of notes below the table"] = notes
+        rows = rows[: -len(notes)]
     for column in text if len(rows) > 2 else []:
         last = frame[column].iloc[rows[-1]]
         if _TOTAL.fullmatch(str(last).strip()) and (frame[column] == last).sum() == 1:

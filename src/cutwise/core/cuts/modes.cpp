@@ -1,8 +1,8 @@
 // Sets of levels for searches that separate centers: a center is on the side of its mode, the level most frequent in its
 // cluster; levels that are nobody's mode go where they cost less.
 //
-// The partitions of the modes are enumerated. For mistakes what one costs is a sum over levels; induced cost is bounded by
-// such a sum, so partitions are evaluated in order of their bound until it reaches the best.
+// The partitions of the modes are enumerated. What one costs is a sum over levels: of what is separated for mistakes, and for
+// induced cost of what rows lose without a set of modes, added up over its subsets.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -195,6 +195,13 @@ struct GroupOrder {
 CUTWISE_CLONES void find_order(GroupOrder<int32_t> &order, size_t n_groups) { order.find(n_groups); }
 CUTWISE_CLONES void find_order(GroupOrder<int64_t> &order, size_t n_groups) { order.find(n_groups); }
 
+// Of every set of groups, in place: the sum over its subsets.
+CUTWISE_CLONES void add_subsets(int64_t *sums, size_t n_groups) {
+  for (size_t half = 1; half < size_t{1} << n_groups; half *= 2)
+    for (size_t begin = half; begin < size_t{1} << n_groups; begin += 2 * half)
+      for (size_t i = begin; i < begin + half; ++i) sums[i] += sums[i - half];
+}
+
 template <class Cost>
 struct InducedModes {
   const ModeGroups &modes;
@@ -209,7 +216,8 @@ struct InducedModes {
   const int64_t *sums;  // (n_levels, k, width): what rows lose without their nearest center, by it; null: nobody knows yet
   int64_t width;        // 2: then their weight, known from the first on
   const Limits *limits;
-  const int64_t *counts;  // of every level, for the limits
+  const int64_t *counts;     // of every level, for the limits
+  const double known_score;  // of a cut that is as valid as a cut can be, so that nothing worse is wanted
 
   struct Best {
     bool is_valid = false;
@@ -235,6 +243,10 @@ struct InducedModes {
     int64_t loss;
   };
   std::vector<Share> shares{};
+  int64_t held_by[kMostGroups] = {};  // weight of every group's levels
+  // Of a partition, by the mask of its groups on the left: what it costs beyond the node, the weight of its levels on the left,
+  // and of those that cost as much on either side.
+  std::vector<int64_t> lost{}, on_left{}, tied{};
 
   void add_shares() {
     constexpr int64_t kMostCells = 1 << 20;
@@ -244,6 +256,8 @@ struct InducedModes {
     const size_t at_once = std::min<size_t>(n_levels, kMostCells >> q);
     std::vector<int64_t> cells(at_once << q);
     const auto order = std::make_unique<GroupOrder<Cost>>();
+    const size_t n_sets = size_t{1} << q;
+    for (auto *of_mask : {&lost, &on_left, &tied}) of_mask->assign(n_sets / 2, 0);
     for (size_t begin = 0; begin < n_levels; begin += at_once) {
       std::fill(cells.begin(), cells.end(), int64_t{0});
       for (int64_t i = 0; i < n;) {
@@ -267,49 +281,62 @@ struct InducedModes {
         const auto groups = static_cast<uint32_t>(cell & ((size_t{1} << q) - 1));
         if (groups != 0 && cells[cell] != 0) shares.push_back({static_cast<int32_t>(begin + (cell >> q)), groups, cells[cell]});
       }
+      for (size_t v = begin; v < std::min(begin + at_once, n_levels); ++v) {
+        int64_t *of_set = cells.data() + ((v - begin) << q);  // from here on, what its rows lose without that set
+        if (weight[v] == 0) continue;
+        of_set[0] = 0;
+        add_subsets(of_set, q);
+        const int32_t own = modes.group_of_level[v];
+        for (size_t mask = 0; mask < lost.size(); ++mask) {
+          const int64_t left = of_set[n_sets - 1 - mask], right = of_set[mask];
+          const bool is_left = own < 0 ? left < right : modes.is_left(static_cast<uint32_t>(mask), own);
+          lost[mask] += is_left ? left : right;
+          on_left[mask] += is_left ? weight[v] : 0;
+          tied[mask] += own < 0 && left == right ? weight[v] : 0;
+        }
+      }
     }
   }
 
-  // Lower bounds on all partitions, lowest first, from what rows lose without their nearest center or group.
-  std::vector<Candidate> bounds() const {
-    const size_t n_levels = weight.size();
-    std::vector<int64_t> by_group(modes.n_groups * n_levels, 0), total(n_levels, 0);
-    const auto lose = [&](int32_t group, size_t v, int64_t loss) {
-      by_group[group * n_levels + v] += loss;
-      total[v] += loss;
-    };
-    for (const Share &share : shares)
-      if ((share.groups & (share.groups - 1)) == 0) {
-        int32_t g = 0;
-        while (share.groups >> g != 1) ++g;
-        lose(g, share.level, share.loss);
-      }
-    for (size_t v = 0; v < n_levels && shares.empty() && sums; ++v)
-      for (size_t s = 0; s < modes.survivors.size(); ++s)
-        lose(modes.group[s], v, sums[(static_cast<int64_t>(v) * k + modes.survivors[s]) * width]);
+  double limit() const { return std::min(best.is_valid ? best.score : std::numeric_limits<double>::infinity(), known_score); }
+
+  // The partitions whose price may win: by lower bounds from what rows lose without their nearest center, then by
+  // `lost`.
+  std::vector<Candidate> candidates() const {
     std::vector<Candidate> found;
-    const int64_t m = static_cast<int64_t>(modes.survivors.size());
-    modes.each(by_group, n_levels, [&](uint32_t mask, const std::vector<int64_t> &left) {
-      const int64_t induced = depth.current + modes.separated(mask, left, total),
-                    c = static_cast<int64_t>(modes.centers_left(mask));
-      const double score =
-          std::min(depth.quick_bound(induced, 0, depth.points, c, 0), depth.quick_bound(induced, 0, depth.points, m - c, 0));
-      found.push_back({score, induced, mask});
-    });
-    std::sort(found.begin(), found.end(), [](const Candidate &a, const Candidate &b) {
-      return std::tie(a.score, a.induced, a.mask) < std::tie(b.score, b.induced, b.mask);
-    });
+    const auto offer = [&](uint32_t mask, int64_t more) {
+      const Candidate of{depth.quick_bound(depth.current + more, 0, depth.points, 1, 0), depth.current + more, mask};
+      if (of.score <= limit()) found.push_back(of);
+    };
+    for (uint32_t mask = 1; mask < lost.size(); ++mask) offer(mask, lost[mask]);
+    if (lost.empty()) {
+      const size_t n_levels = weight.size();
+      std::vector<int64_t> by_group(modes.n_groups * n_levels, 0), total(n_levels, 0);
+      for (size_t v = 0; v < n_levels; ++v)
+        for (size_t s = 0; s < modes.survivors.size(); ++s) {
+          const int64_t loss = sums[(static_cast<int64_t>(v) * k + modes.survivors[s]) * width];
+          by_group[modes.group[s] * n_levels + v] += loss;
+          total[v] += loss;
+        }
+      modes.each(by_group, n_levels,
+                 [&](uint32_t mask, const std::vector<int64_t> &left) { offer(mask, modes.separated(mask, left, total)); });
+    }
     return found;
   }
 
   // At least what a partition scores: its modes' levels lie where they must.
   double bound(const Candidate &of) const {
-    int64_t held[2] = {0, 0};
-    for (size_t v = 0; v < weight.size(); ++v)
-      if (modes.group_of_level[v] >= 0) held[modes.is_left(of.mask, modes.group_of_level[v])] += weight[v];
+    int64_t low = 0, high = depth.points;
+    if (!lost.empty()) {
+      low = on_left[of.mask];
+      high = low + tied[of.mask];
+    } else {
+      for (int32_t g = 0; g < modes.n_groups; ++g)
+        (modes.is_left(of.mask, g) ? low : high) += modes.is_left(of.mask, g) ? held_by[g] : -held_by[g];
+    }
     const int64_t m = static_cast<int64_t>(modes.survivors.size()), c = static_cast<int64_t>(modes.centers_left(of.mask));
-    return depth.score(of.induced, std::min(depth.depth_of(held[1], depth.points - held[0], c, 0),
-                                            depth.depth_of(held[0], depth.points - held[1], m - c, 0)));
+    return depth.score(of.induced, std::min(depth.depth_of(low, high, c, 0),
+                                            depth.depth_of(depth.points - high, depth.points - low, m - c, 0)));
   }
 
   bool is_valid(const std::vector<uint8_t> &side, size_t n_left, size_t n_right) const {
@@ -347,24 +374,31 @@ struct InducedModes {
     best = {valid, score, induced, std::move(named), levels_of(side)};
   }
 
-  // known_score: of a cut that is as valid as a cut can be, so that nothing worse is wanted.
-  void run(std::optional<double> known_score) {
-    const auto limit = [&] {
-      return std::min(best.is_valid ? best.score : std::numeric_limits<double>::infinity(),
-                      known_score ? *known_score : std::numeric_limits<double>::infinity());
-    };
-    const auto may_win = [&](const Candidate &candidate) {
-      return candidate.score <= limit() && (depth.penalty == 0.0 || bound(candidate) <= limit());
-    };
-    const std::vector<Candidate> found = sums ? bounds() : std::vector<Candidate>();
-    if (sums && found.front().score > limit()) return;
+  bool may_win(const Candidate &of) const { return of.score <= limit() && (depth.penalty == 0.0 || bound(of) <= limit()); }
+
+  void weigh() {
     if (width == 1) weight = level_weights(codes, rows, n, row_weights, static_cast<int64_t>(weight.size()));
-    if (sums && std::none_of(found.begin(), found.end(), may_win)) return;
-    add_shares();
-    for (const Candidate &candidate : bounds()) {
-      if (candidate.score > limit()) break;
-      if (may_win(candidate)) evaluate(candidate.mask);
+    for (size_t v = 0; v < weight.size(); ++v)
+      if (modes.group_of_level[v] >= 0) held_by[modes.group_of_level[v]] += weight[v];
+  }
+
+  void run() {
+    const auto wins = [&](const Candidate &of) { return may_win(of); };
+    if (sums) {
+      const std::vector<Candidate> found = candidates();
+      if (found.empty()) return;
+      weigh();
+      if (std::none_of(found.begin(), found.end(), wins)) return;
+    } else {
+      weigh();
     }
+    add_shares();
+    std::vector<Candidate> found = candidates();
+    std::sort(found.begin(), found.end(), [](const Candidate &a, const Candidate &b) {
+      return std::tie(a.score, a.induced, a.mask) < std::tie(b.score, b.induced, b.mask);
+    });
+    for (const Candidate &of : found)
+      if (may_win(of)) evaluate(of.mask);
   }
 };
 
@@ -465,11 +499,23 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when no al
           const uint8_t kills[2] = {kills_left, kills_right};
           const DepthScore depth{current, points, static_cast<int64_t>(groups.survivors.size()), penalty, kills, kills + 1};
           nb::gil_scoped_release release;
-          InducedModes<Cost> search{
-              groups,      matrix,   rows.data(), codes.data(), n,     excess.data(), k,
-              row_weights, of_level, depth,       sum,          width, limits,        counts ? counts->data() : nullptr,
-              {}};
-          search.run(known_score);
+          InducedModes<Cost> search{groups,
+                                    matrix,
+                                    rows.data(),
+                                    codes.data(),
+                                    n,
+                                    excess.data(),
+                                    k,
+                                    row_weights,
+                                    of_level,
+                                    depth,
+                                    sum,
+                                    width,
+                                    limits,
+                                    counts ? counts->data() : nullptr,
+                                    known_score ? *known_score : std::numeric_limits<double>::infinity(),
+                                    {}};
+          search.run();
           if (search.best.is_none()) return std::nullopt;
           return std::make_tuple(search.best.is_valid, search.best.score, search.best.induced, search.best.levels);
         },
