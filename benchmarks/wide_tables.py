@@ -101,7 +101,7 @@ def take_turn_apart(work: Callable[[], Any], small: Callable[[], Any]) -> tuple[
     receiver, sender = fork.Pipe(duplex=False)
 
     def run() -> None:
-        small()
+        take_turn(small)  # which collects garbage, too: that touches all that libraries have loaded
         if sys.platform == "linux":
             ctypes.CDLL(None).malloc_trim(0)  # else what was freed before would be memory that nobody takes
         before = _status("VmRSS") if _reset_peak() else 0
