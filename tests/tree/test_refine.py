@@ -12,12 +12,10 @@ from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference.objective import KMEANS, KMEDIANS, fixed_costs
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
-from cutwise.tree.criteria.induced import ShallowCriterion
 from cutwise.tree.descent import descend
-from cutwise.tree.growing import GrowingTree, separate, tree_size
-from cutwise.tree.provider import GrowthProblem, MemoryProvider
+from cutwise.tree.growing import tree_size
 from cutwise.tree.recipes import grow_tree
-from cutwise.tree.refine import Effort, SearchCheaper, leaves_by
+from cutwise.tree.refine import Effort, SearchCheaper
 from cutwise.tree.refine_sample import NO_DEPTH, bin_rows, distinct_rows, draw_more, draw_sample
 
 
@@ -180,19 +178,6 @@ def test_the_form_of_the_rows_does_not_show(monkeypatch, n_sampled):
         "three threads": Fit(X, centers, weights=times, n_jobs=3).tree,
     }.items():
         assert expected.equals(tree, counts=False), name
-
-
-def test_cuts_part_the_rows_as_the_finished_tree_does_before_their_thresholds_are_placed():
-    X = blobs(0, k=8)
-    centers = X[np.random.default_rng(0).choice(len(X), 8, replace=False)]
-    matrix = as_matrix(X)
-    provider = MemoryProvider(encode_table(read_table(X), merge=False), costs=fixed_costs(matrix, centers))
-    tree = GrowingTree(provider)
-    separate(tree, ShallowCriterion(GrowthProblem(provider, centers, depth_penalty=0.03)))
-    found = leaves_by(matrix, tree.found_cuts())
-    finished = tree.finish()
-    np.testing.assert_array_equal(found, finished.leaf_of_row)
-    assert finished.tree.n_leaves == 8
 
 
 @pytest.mark.parametrize("d", [12, 300])

@@ -161,7 +161,6 @@ def _last_integer(b: float) -> Decimal:
 
 
 Int32 = npt.NDArray[np.int32]
-Float64 = npt.NDArray[np.float64]
 
 _NO_GAP = (math.nan, math.nan)
 
@@ -319,26 +318,13 @@ class GrowingTree:
         """Numbers of the leaves, in the order they were made."""
         return [node for node, (left, _) in enumerate(self._children) if left < 0]
 
-    def _numbering(self) -> tuple[Int32, npt.NDArray[np.intp], Int32]:
-        """Both children of every node, the nodes in preorder, and the number of each in it."""
-        children = np.array(self._children, dtype=np.int32)
-        order = preorder(children[:, 0], children[:, 1])
-        number = np.empty(len(order), dtype=np.int32)
-        number[order] = np.arange(len(order), dtype=np.int32)
-        return children, order, number
-
-    def found_cuts(self) -> tuple[Int32, Float64, Int32]:
-        """Column, threshold as it was found and right child of every node, in preorder; -1 and nan at leaves."""
-        children, order, number = self._numbering()
-        tests = [self._test[node] for node in order]
-        column = np.array([-1 if test is None else test.feature for test in tests], dtype=np.int32)
-        threshold = np.array([np.nan if test is None else test.threshold for test in tests])
-        return column, threshold, np.where(column < 0, np.int32(-1), number[children[order, 1]])
-
     def finish(self, inseparable: list[tuple[int, ...]] | None = None) -> GrownTree:
         """The finished tree, nodes in preorder."""
         n_nodes = len(self._test)
-        children, order, number = self._numbering()
+        children = np.array(self._children, dtype=np.int32)
+        order = preorder(children[:, 0], children[:, 1])
+        number = np.empty(n_nodes, dtype=np.int32)
+        number[order] = np.arange(n_nodes, dtype=np.int32)
         for node in range(n_nodes):
             self._place(node)
         samples = np.zeros(n_nodes, dtype=np.int64)

@@ -529,11 +529,12 @@ def _grow_on_sample(
             means, _ = objective.centers(core.as_matrix(rows.values), labels, len(centers), rows.weights, n_jobs)
             coordinates = np.where(np.isnan(means), rows.values[0], means)
         costs = fixed_costs(rows.metric, centers, objective, weights=rows.weights, n_jobs=n_jobs)
-        tree = GrowingTree(MemoryProvider(table, labels, costs, n_jobs))
-        bins_of = bins.bins_of(coordinates)
-        separate(tree, ShallowCriterion(GrowthProblem(tree.provider, bins_of, depth_penalty=depth_penalty)))
-        column, threshold, right = tree.found_cuts()
-        trees.append((column, np.floor(np.nan_to_num(threshold, nan=-1.0)).astype(np.int32), right))
+        growing = GrowingTree(MemoryProvider(table, labels, costs, n_jobs))
+        problem = GrowthProblem(growing.provider, bins.bins_of(coordinates), depth_penalty=depth_penalty)
+        separate(growing, ShallowCriterion(problem))
+        tree = growing.finish().tree
+        last_bin = np.floor(np.nan_to_num(tree.threshold, nan=-1.0)).astype(np.int32)
+        trees.append((tree.feature, last_bin, tree.children_right))
     return trees
 
 
