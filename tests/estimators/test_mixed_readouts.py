@@ -9,6 +9,8 @@ import pytest
 import cutwise
 from cutwise import ExplainableKMeans, load_model
 
+pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.UnknownLevelsWarning")
+
 
 def mixed_frame(seed, n=240):
     rng = np.random.default_rng(seed)
@@ -91,7 +93,6 @@ def test_smallest_changes_move_rows_where_they_say(fitted):
             assert model.predict(row)[0] == cluster, str(change)
 
 
-@pytest.mark.filterwarnings("ignore::cutwise.exceptions.UnknownLevelsWarning")
 def test_an_explanation_says_of_a_missing_number_that_it_is_unknown_and_of_any_other_what_it_is(fitted):
     model, frame, _ = fitted
     asked = model.tree_.feature[model.tree_.feature >= 0]

@@ -42,8 +42,7 @@ from cutwise.exceptions import (
     InfeasibleLimitsError,
     InvalidInputError,
 )
-from cutwise.passes import rows as rows_of_fits
-from cutwise.passes import sources
+from cutwise.passes import sources, spill
 from cutwise.passes.sources import as_lazy
 
 pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
@@ -369,9 +368,9 @@ def test_a_full_disk_is_an_error_with_the_folder_and_nothing_left_behind(frame):
 def test_files_are_read_again_and_their_values_are_not_copied(frame, tmp_path, monkeypatch):
     frame.write_parquet(tmp_path / "rows.parquet", row_group_size=7)
     written = set()
-    append = rows_of_fits._Column.append
+    append = spill.Column.append
     monkeypatch.setattr(
-        rows_of_fits._Column, "append", lambda self, values: (written.add(self.path.name), append(self, values))
+        spill.Column, "append", lambda self, values: (written.add(self.path.name), append(self, values))
     )
     options = {"algorithm": "exshallow", "random_state": 0, "preprocessor": StandardScaler()}
     in_batches = ExplainableKMeans(3, **options).fit(ds.dataset(tmp_path / "rows.parquet"))
@@ -429,10 +428,13 @@ def test_what_a_killed_process_left_is_removed_by_the_next_fit(frame):
         (lambda X: ExplainableKMeans(9).fit(X[[0, 1, 1, 0]].lazy()), "distinct"),
         (lambda X: ExplainableKMeans(1).fit(X.lazy().filter(pl.col("a") > 99)), "no rows"),
         (
-            lambda X: ExplainableKMeans(1).fit(X.lazy().with_columns(a=float("nan"))),
+            lambda X: ExplainableKMeans(1, preprocessor=None).fit(X.lazy().with_columns(a=float("nan"))),
             r"column 'a'.*batches.*X\.drop_nulls\(\)",
         ),
-        (lambda X: ExplainableKMeans(1).fit(X.lazy().with_columns(a=pl.lit("x"))), r"column 'a'.*batches.*X\.select\("),
+        (
+            lambda X: ExplainableKMeans(1, preprocessor=None).fit(X.lazy().with_columns(a=pl.lit("x"))),
+            r"column 'a'.*batches.*X\.select\(",
+        ),
         (lambda X: ExplainableKMeans(1).fit(Batches(lambda: [X, X[["a", "b"]]])), "differ"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cutwise import core
 from cutwise.passes import provider
 from cutwise.passes.provider import PassProvider
-from cutwise.passes.sums import merged
+from cutwise.passes.sums import Bins, merged
 from cutwise.reference.objective import fixed_costs
 from cutwise.table.intake import read_table
 from cutwise.table.table import INTEGER, NUMBER, encode_table
@@ -35,7 +35,7 @@ class AllRows:
     codes: np.ndarray | None = None
 
     def read(self, name):
-        return getattr(self, name)
+        return core.as_matrix(self.values) if name == "matrix" else getattr(self, name)
 
 
 @dataclass
@@ -49,14 +49,15 @@ class Parts:
     n_clusters: int
     passes: list = field(default_factory=list)
 
-    @property
-    def begin(self):
-        return np.cumsum([0, *(len(e) + 1 for e in self.edges)])
-
     def __post_init__(self):
-        self.low, self.high = np.full((2, self.begin[-1]), [[np.inf], [-np.inf]])
-        matrix = core.as_matrix(self.rows.values)
-        self.rows.codes = core.bin_codes(matrix, np.concatenate(self.edges), self.begin, self.low, self.high)
+        begin = np.cumsum([0, *(len(e) + 1 for e in self.edges)])
+        self.low, self.high = np.full((2, begin[-1]), [[np.inf], [-np.inf]])
+        self.rows.codes = core.bin_codes(
+            self.rows.read("matrix"), np.concatenate(self.edges), begin, self.low, self.high
+        )
+        self.bins = Bins.of(begin, None)
+
+    searched = None
 
     most_bytes = provider.MOST_BYTES
     owner = None

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from cutwise import Batches
 from cutwise.passes.reference import SearchedBatches
-from cutwise.passes.rows import BatchedRows, Copies
+from cutwise.passes.rows import BatchedRows
 from cutwise.passes.sources import as_lazy
+from cutwise.passes.spill import Copies
 from cutwise.reference.objective import KMEANS
 from cutwise.reference.search import Stop, find_reference, read_points, search_centers, settle
 from cutwise.table.intake import read_table

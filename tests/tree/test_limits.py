@@ -261,6 +261,7 @@ def test_a_node_without_an_allowed_cut_ends_the_fit_with_its_clusters_its_rule_a
     assert "rows of `x0 " in message
 
 
+@pytest.mark.filterwarnings("ignore::cutwise.exceptions.EmptyClusterWarning")  # of noise a cluster may have no leaf
 def test_a_limit_of_rows_is_kept_and_the_search_for_sets_ends_on_a_column_of_many_levels():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(2000, 3)), columns=["a", "b", "c"])

@@ -691,6 +691,52 @@ def least_induced_modes(
     limits: Limits | None = None,
 ) -> tuple[bool, float, int, list[int]] | None: ...
 
+@overload
+def mode_shares(
+    codes: NDArray[numpy.int32],
+    excess: NDArray[numpy.int32],
+    weight: NDArray[numpy.int64],
+    survivors: NDArray[numpy.int32],
+    modes: NDArray[numpy.int32],
+) -> tuple[NDArray[numpy.int32], NDArray[numpy.uint64], NDArray[numpy.int64]]:
+    """
+    What a batch of rows loses by level and the centers nearest to it: those of batches add up for least_modes_by_shares.
+
+    codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's rows. Gives (level, centers' groups, loss), each once.
+    """
+
+@overload
+def mode_shares(
+    codes: NDArray[numpy.int32],
+    excess: NDArray[numpy.int64],
+    weight: NDArray[numpy.int64],
+    survivors: NDArray[numpy.int32],
+    modes: NDArray[numpy.int32],
+) -> tuple[NDArray[numpy.int32], NDArray[numpy.uint64], NDArray[numpy.int64]]: ...
+
+def least_modes_by_shares(
+    level: NDArray[numpy.int32],
+    groups: NDArray[numpy.uint64],
+    loss: NDArray[numpy.int64],
+    weight: NDArray[numpy.int64],
+    distinct: NDArray[numpy.int64],
+    survivors: NDArray[numpy.int32],
+    modes: NDArray[numpy.int32],
+    k: int,
+    current: int,
+    penalty: float,
+    kills_left: bool,
+    kills_right: bool,
+    known_score: float | None,
+    counts: NDArray[numpy.int64] | None,
+    limits: Limits | None,
+) -> tuple[bool, float, int, list[int]] | None:
+    """
+    What least_induced_modes gives, by the shares of all rows of a node, (n,) each.
+
+    weight, distinct (n_levels,): of the rows of every level, and how many different ones there are. current: what all cost.
+    """
+
 def best_clique_cuts(
     encoded: Encoded,
     matrix: Matrix,
@@ -769,9 +815,9 @@ def best_cut_of_sides(
     kills_right: NDArray[numpy.uint8],
     valid: NDArray[numpy.float64],
     limits: Limits | None,
-) -> tuple[int, float] | None:
+) -> tuple[float, int, int, float] | None:
     """
-    The cut of best_induced_cut around bins alone: feature and threshold, or None when no valid cut parts the centers.
+    The cut of best_induced_cut around bins alone: score, induced cost, feature and threshold, or None when no valid cut parts the centers.
 
     sums (n_bins, 2 k + 1): as add_to_tallies gives them with an order. base: what all rows cost at least. valid (2, d, k): by column and
     number of centers on the left, the first threshold that is valid, and the end of these.

@@ -408,15 +408,26 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _read_rows_of_fit(self, X: Any, sample_weight: Any, stages: Stages) -> Table:
         """The table of a fit: numbers alone, or whatever columns where the estimator takes them."""
-        if not self._reads_mixed:
+        if (options := self._mixed_options) is None:
             return read_table(X)
-        check_option("handle_unknown", self.handle_unknown, ("outside", "error"))
-        table = read_table(X, mixed=MixedOptions(self.categorical_features, sample_weight))
-        if not are_plain(table.kinds) or any(kind.left_out for kind in table.kinds):
-            stages.say(table.columns.in_words())
+        table = read_table(X, mixed=replace(options, sample_weight=sample_weight))
+        self._say_columns(table, stages)
         if _is_standardized(table):
             warn(ScaledColumnsWarning.of())
         return table
+
+    @property
+    def _mixed_options(self) -> MixedOptions | None:
+        """What columns may hold; None where these are numbers alone."""
+        if not self._reads_mixed:
+            return None
+        check_option("handle_unknown", self.handle_unknown, ("outside", "error"))
+        return MixedOptions(self.categorical_features)
+
+    def _say_columns(self, table: Table, stages: Stages) -> None:
+        """Say what columns were taken for, where they are not complete numbers."""
+        if not are_plain(table.kinds) or any(kind.left_out for kind in table.kinds):
+            stages.say(table.columns.in_words())
 
     def _preprocessor_for(self, table: Table) -> Any:
         """What ``"auto"`` stands for with this table, or the preprocessor given."""

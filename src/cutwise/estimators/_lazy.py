@@ -19,13 +19,14 @@ from cutwise._progress import Stages
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError, shown
 from cutwise.passes.provider import LeafRows, PassProvider
 from cutwise.passes.reference import find_centers
-from cutwise.passes.rows import BatchedRows, Copies, PreparedRows, Slice, add_values
+from cutwise.passes.rows import BatchedRows, PreparedRows, Slice, add_values
 from cutwise.passes.sources import LazyTable, check_column_name
+from cutwise.passes.spill import Copies
 from cutwise.passes.sums import Least, Total, nearer
 from cutwise.reference.fitted import copying_clone
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs
-from cutwise.table.table import Table
+from cutwise.table.table import Table, are_plain
 from cutwise.tree.growing import GrowingTree, GrownTree, tree_size
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.provider import GrowthProblem
@@ -40,7 +41,7 @@ from ._growth import (
     best_candidate,
     grow_candidate,
 )
-from .table_scaler import EXACT_SCALERS, standardize
+from .table_scaler import EXACT_SCALERS, TableScaler, standardize
 from .training import (
     MEASURED,
     FitContext,
@@ -114,6 +115,7 @@ class SummedRows(TrainingRows):
         """See :class:`TrainingRows`."""
         rows = self._rows
         variances = rows.moments()[2] if rows.variances is None else rows.variances
+        variances = variances * (1.0 - rows.seen.missing[0] / rows.total_weight)  # what is missing is at the mean
         found = np.full(len(variances), np.nan)
         for column in columns:
             value = np.sqrt(variances[column])
@@ -191,7 +193,8 @@ class LazyContext(FitContext):
 
         def add(found: Total, rows: Slice) -> None:
             weights = np.ones(rows.n) if rows.weights is None else rows.weights
-            found.see([costs_by_column(objective, rows.metric.values, rows.labels, centers, weights)])
+            values = core.gather_rows(rows.metric.matrix, np.arange(rows.n))
+            found.see([costs_by_column(objective, values, rows.labels, centers, weights)])
 
         recipe = replace(self.batches.recipe, objective=objective, nearest=centers)
         found: Float64 = self.batches.go_over("costs of columns", Total(), add, recipe=recipe).values[0]
@@ -250,9 +253,12 @@ class SearchByPasses(SearchCheaper):
         rows, objective = self.prepared.rows, self.objective
         leaves = [np.flatnonzero(column < 0).astype(np.int32) for column, _, _ in trees]
 
+        grown = [start.tree for start in starts]  # which may ask about sets of levels
+
         def leaves_of(rows: Slice) -> list[tuple[Int32, int]]:
-            matrix = rows.table.matrix
-            found = (np.searchsorted(own, leaves_by(matrix, tree)) for own, tree in zip(leaves, trees, strict=True))
+            reached = [tree.apply(rows.table.matrix) for tree in grown]
+            reached += [leaves_by(rows.read("matrix"), tree) for tree in trees[len(grown) :]]
+            found = (np.searchsorted(own, leaf) for own, leaf in zip(leaves, reached, strict=True))
             return [(leaf.astype(np.int32), len(own)) for leaf, own in zip(found, leaves, strict=True)]
 
         sums = rows.grouped_sums("sums of trees", leaves_of)
@@ -340,16 +346,17 @@ def explain_lazily(
         raise InvalidInputError('y is the name of the column of labels: fit(X, "segment").')
     with Copies(keeps=model._after_growth is not None) as copies:
         with stages.stage("reading the table"):
-            rows = BatchedRows.read(lazy, copies, weights, stages.say, name)
+            rows = BatchedRows.read(lazy, copies, weights, stages.say, name, mixed=model._mixed_options)
+            model._say_columns(rows.example, stages)
             assert rows.classes is not None
             k = len(rows.classes)
             max_leaves = check_max_leaves(model.max_leaves, k)
             model._check_limits(k, may_leave_out)
-        fitted = measure_by_passes(model.preprocessor, rows, stages)
+        fitted = measure_by_passes(model._preprocessor_for(rows.example), rows, stages)
         with stages.stage("costs of the clusters"):
             middles = rows.label_means()
             middles = middles if centers is None else read_centers(centers, *middles.shape)
-            coordinates = middles if fitted is None else rows.label_means(raw=True)
+            coordinates = middles if fitted is None else rows.coordinates(lambda part: part.labels, k)
             prepared = PreparedRows(rows, middles, coordinates, KMEANS)
             cost = prepared.cost
         with stages.stage("tree"):
@@ -378,7 +385,12 @@ def _limits(
     model: Any, rows: BatchedRows, centers: Float64, classes: Sequence[Any], may_leave_out: Sequence[str]
 ) -> Limits | None:
     found: Limits | None = model._limits_given.read(
-        rows.columns, None, centers, classes, (rows.n_rows, rows.total_weight), **model._may_leave_out(may_leave_out)
+        rows.columns,
+        rows.searched,
+        centers,
+        classes,
+        (rows.n_rows, rows.total_weight),
+        **model._may_leave_out(may_leave_out),
     )
     return found
 
@@ -410,9 +422,10 @@ def fit_lazily(
     weights, k, objective = check_column_name(sample_weight, "sample_weight"), model.n_clusters, model._objective
     with Copies(keeps=model._after_growth is not None) as copies:
         with stages.stage("reading the table"):
-            rows = BatchedRows.read(lazy, copies, weights, stages.say, n_clusters=k)
+            rows = BatchedRows.read(lazy, copies, weights, stages.say, n_clusters=k, mixed=model._mixed_options)
+            model._say_columns(rows.example, stages)
             check_n_clusters(k, rows.example)
-        fitted = measure_by_passes(model.preprocessor, rows, stages)
+        fitted = measure_by_passes(model._preprocessor_for(rows.example), rows, stages)
         if rows.measured is not None:
             check_n_clusters(k, rows.measured, what=MEASURED, instead="a preprocessor that keeps more rows apart")
         with stages.stage("reference clustering"):
@@ -423,8 +436,8 @@ def fit_lazily(
         with stages.stage("tree"):
             nobody: Any = None
             context = _context(rows, centers, cost)
-            if fitted is None:
-                model._say_dominant_column(context, None, stages)
+            if fitted is None or (type(fitted) is TableScaler and fitted.numbers == "none"):
+                model._say_dominant_column(context, fitted, stages)
             search = partial(
                 SearchByPasses, *prepared.sample, centers, nobody, coordinates, nobody,
                 prepared=prepared, n_jobs=check_n_jobs(model.n_jobs),
@@ -481,16 +494,14 @@ def _check_options(model: Any) -> None:
 def _cut_coordinates(rows: BatchedRows, centers: Float64, objective: Objective) -> Float64:
     """As ``cut_coordinates``: the means of the raw rows of each cluster, or the row nearest to one without rows."""
     k = len(centers)
-    sums = rows.grouped_sums(
-        "coordinates of the centers", lambda rows: [(objective.assign(rows.metric.matrix, centers)[0], k)], raw=True
-    )[0]
-    coordinates = rows.means(sums, raw=True)
-    for cluster in np.flatnonzero(sums[2] == 0):
+    coordinates = rows.coordinates(lambda rows: objective.assign(rows.metric.matrix, centers)[0], k)
+    for cluster in np.flatnonzero(np.isnan(coordinates).any(axis=1)):
         center = centers[[cluster]]
 
         def add(found: Least, batch: Slice, center: Float64 = center) -> None:
             costs = objective.costs(batch.metric.matrix, center)[:, 0]
-            found.see(costs, batch.table.values)
+            nearest = np.flatnonzero(costs == costs.min())
+            found.see(costs[nearest], core.gather_rows(batch.read("matrix"), nearest))
 
         coordinates[cluster] = rows.go_over("nearest rows", Least(), add).row
     return coordinates
@@ -505,7 +516,14 @@ def measure_by_passes(preprocessor: Any, rows: BatchedRows, stages: Stages) -> A
         return None
     first = rows.example
     with stages.stage("preprocessor"), np.errstate(all="ignore"):  # what is not finite is said of the output
-        if type(preprocessor) in EXACT_SCALERS:
+        if type(preprocessor) is TableScaler and preprocessor.numbers != "robust":
+            fitted = _fit_table_scaler(preprocessor, rows)
+        elif not are_plain(first.kinds):
+            raise UnsupportedInputError(
+                f"preprocessor={shown(preprocessor)} takes tables with categories, dates or missing values in memory "
+                'alone. Use TableScaler(), which "auto" stands for, or fit a sample.'
+            )
+        elif type(preprocessor) in EXACT_SCALERS:
             fitted = copying_clone(preprocessor).fit(rows.extents_with_noise.astype(first.values.dtype))
             fitted.n_samples_seen_ = rows.n_rows
             if isinstance(fitted, StandardScaler) and (fitted.with_mean or fitted.with_std):
@@ -519,11 +537,24 @@ def measure_by_passes(preprocessor: Any, rows: BatchedRows, stages: Stages) -> A
             except (NotFittedError, TypeError) as error:
                 raise UnsupportedInputError(
                     f"preprocessor={shown(preprocessor)} is not fitted. With a table in batches StandardScaler, "
-                    "MinMaxScaler and MaxAbsScaler are fitted to all rows, and others are taken fitted: "
+                    "MinMaxScaler, MaxAbsScaler and TableScaler are fitted to all rows, and others are taken fitted: "
                     "preprocessor=transformer.fit(sample)."
                 ) from error
         rows.measure_in(lambda table: transform_rows(fitted, table.values, table)[1])
     return fitted
+
+
+def _fit_table_scaler(preprocessor: TableScaler, rows: BatchedRows) -> TableScaler:
+    """As to the same rows in memory."""
+    fitted: TableScaler = copying_clone(preprocessor)
+    fitted._validate_params()
+    low, high = rows.extents_with_noise
+    known = [
+        x if len(x) < 3 else np.array([least, x[1], most])
+        for x, least, most in zip(rows.seen.few, low, high, strict=True)
+    ]
+    _, means, variances = rows.moments(with_noise=True)
+    return fitted.take(rows.example, known, means, list(zip(means, map(math.sqrt, variances), strict=True)))
 
 
 def _reference_centers(model: Any, rows: BatchedRows) -> Float64:

@@ -31,8 +31,9 @@ from cutwise.exceptions import (
     NotNumericError,
     listed,
 )
-from cutwise.passes.rows import BatchedRows, Copies
+from cutwise.passes.rows import BatchedRows
 from cutwise.passes.sources import as_lazy
+from cutwise.passes.spill import Copies
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.metrics import tree_cost
 from cutwise.readouts.report import (

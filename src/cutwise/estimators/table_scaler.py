@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -93,11 +96,27 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         self._validate_params()
         table = _dense(read_table(X, mixed=MixedOptions(sample_weight=sample_weight)))
         weights = read_weights(sample_weight, table.n_rows)
-        self._remember_columns(table)
-        learned = [
-            self._learn(np.asarray(values, dtype=np.float64), weights, kind)
-            for values, kind in zip(_columns(table), table.kinds, strict=True)
+        if weights is not None and not weights.all():
+            table, weights = replace(table, values=table.values[weights > 0]), weights[weights > 0]
+        means, variances = _moments(table, weights)
+        columns = [np.asarray(values, dtype=np.float64) for values in _columns(table)]
+        known = [np.unique(values[~np.isnan(values)]) for values in columns]
+        spreads = [
+            _spread(x, values, weights) if self.numbers == "robust" and len(x) else (mean, math.sqrt(variance))
+            for x, values, mean, variance in zip(known, columns, means, variances, strict=True)
         ]
+        return self.take(table, known, means, spreads)
+
+    def take(
+        self, table: Table, known: Sequence[Float64], means: Float64, spreads: Sequence[tuple[float, float]]
+    ) -> Self:
+        """Be fitted by what is known of columns.
+
+        ``known``: different values, of more than two the least and the largest at the ends. ``spreads``: center and
+        scale.
+        """
+        self._remember_columns(table)
+        learned = [self._learn(*of_column) for of_column in zip(table.kinds, known, means, spreads, strict=True)]
         self.center_, self.scale_, self.missing_ = (np.array(values) for values in zip(*learned, strict=True))
         return self
 
@@ -154,15 +173,13 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
                 names += [name, f"{name} is unknown"][: _width(kind)]
         return np.array(names, dtype=object)
 
-    def _learn(self, values: Float64, weights: Float64 | None, kind: ColumnKind) -> tuple[float, float, float]:
+    def _learn(
+        self, kind: ColumnKind, x: Float64, mean: float, spread: tuple[float, float]
+    ) -> tuple[float, float, float]:
         """Center, scale and what a missing value becomes, of one column."""
         if kind.name == "category":
             v = _width(kind)
             return 0.0, 1.0 if v < 2 else 2.5 * (v - 1) / v if self._is_absolute else ((v - 1) / v) ** 0.5, 0.0
-        known = ~np.isnan(values) if weights is None else ~np.isnan(values) & (weights > 0)
-        # Summed value by value, in order: neither the order of the rows nor repeats for weights change a digit.
-        x, place = np.unique(values[known], return_inverse=True)
-        w = np.bincount(place.ravel(), None if weights is None else weights[known], len(x)).astype(np.float64)
         if len(x) == 2 and (kind.name == "bool" or self.numbers in ("standard", "robust")):
             center, scale = (x[0] + x[1]) / 2, (x[1] - x[0]) / (1.6 if self._is_absolute else 2)
         elif len(x) == 0 or self.numbers == "none":
@@ -170,14 +187,10 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         elif self.numbers == "minmax":
             center, scale = x[0], x[-1] - x[0]
         else:
-            center = _mean(x, w)
-            scale = _mean((x - center) ** 2, w) ** 0.5
-            if self.numbers == "robust":
-                center = _quantile(x, w, 0.5)
-                scale = (_quantile(x, w, 0.75) - _quantile(x, w, 0.25)) or scale
+            center, scale = spread if len(x) > 1 else (x[0], 1.0)
         scale = float(scale) if scale > 0 and np.isfinite(scale) else 1.0
         at_center = self.numbers in ("standard", "robust") and len(x) != 2
-        missing = 0.0 if at_center or not len(x) else (_mean(x, w) - center) / scale
+        missing = 0.0 if at_center or not len(x) else (mean - center) / scale
         return float(center), scale, float(missing)
 
     def _validate_params(self) -> None:
@@ -217,6 +230,35 @@ def _dense(table: Table) -> Table:
             "TableScaler takes dense tables; a sparse matrix was passed. Give X.toarray(), or use MaxAbsScaler()."
         )
     return table
+
+
+def _moments(table: Table, weights: Float64 | None) -> tuple[Float64, Float64]:
+    """Mean and variance of the known values of every column, from exact sums, which no order of rows changes."""
+    values, of_sums = np.asarray(table.values), sum_weights(weights)
+    gaps = np.isnan(values)
+    found = list[Float64]()
+    for squares in (False, True):
+        mean = found[0] if squares else np.zeros(values.shape[1])
+        around: Any = (1, None, mean) if squares else ()  # the core's last arguments
+        filled = np.where(gaps, mean, values) if gaps.any() else values
+        one = np.zeros(len(values), dtype=np.int32)
+        of_columns = core.cluster_means(core.as_matrix(filled), one, 1, of_sums, *around)[0][0]
+        for j in np.flatnonzero(gaps.any(axis=0)).tolist():  # what is missing is a group of its own
+            column, group = core.as_matrix(np.ascontiguousarray(filled[:, [j]])), gaps[:, j].astype(np.int32)
+            around = (1, None, mean[[j]]) if squares else ()
+            of_columns[j] = core.cluster_means(column, group, 2, of_sums, *around)[0][0, 0]
+        found.append(of_columns)
+    return found[0], found[1]
+
+
+def _spread(x: Float64, values: Float64, weights: Float64 | None) -> tuple[float, float]:
+    """Median and interquartile range of the known values, of which ``x`` are the different ones."""
+    known = ~np.isnan(values)
+    place = np.searchsorted(x, values[known])
+    w = np.bincount(place, None if weights is None else weights[known], len(x)).astype(np.float64)
+    center = _mean(x, w)
+    scale = _quantile(x, w, 0.75) - _quantile(x, w, 0.25)
+    return _quantile(x, w, 0.5), scale or _mean((x - center) ** 2, w) ** 0.5
 
 
 def _mean(x: Float64, w: Float64) -> float:

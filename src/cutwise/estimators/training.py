@@ -702,7 +702,7 @@ def dominant_column(context: FitContext, scaler: TableScaler | None) -> tuple[in
     if context.n_clusters < 2 or n < 2 or context.table.is_sparse or reference.cost <= 0:
         return None
     costs = context.column_costs()
-    source = np.arange(n) if scaler is None else scaler.derived(context.rows.table).source
+    source = np.arange(n) if scaler is None else scaler.derived(context.table).source
     of_column = np.bincount(source, costs, n)
     total = float(of_column.sum())
     share = float(of_column.max()) / total if 0 < total < math.inf else 0.0

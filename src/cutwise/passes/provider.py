@@ -12,24 +12,38 @@ stay closed by a bound: Alsabti, Ranka, Singh (1998), *CLOUDS*.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.table.table import ColumnKind
+from cutwise.table.table import ColumnKind, SearchedColumns
+from cutwise.tree.asked import ask
 from cutwise.tree.criteria.disagreement import FewestDisagree
-from cutwise.tree.criteria.induced import LeastInduced, NearestTwo
+from cutwise.tree.criteria.induced import Induced, LeastInduced, NearestTwo
 from cutwise.tree.criteria.mistakes import CheapestTie, FewestByModes, FewestMistakes
 from cutwise.tree.criteria.surrogate import CheapestCut, leaf_cut
-from cutwise.tree.provider import AllRows, CostPayload, Gap, LeafCut, NodeSums, SeparatingCut, SeparationNode
+from cutwise.tree.limits import Limits
+from cutwise.tree.provider import (
+    AllRows,
+    Category,
+    CostPayload,
+    Gap,
+    LeafCut,
+    LevelSums,
+    NodeSums,
+    SeparatingCut,
+    SeparationNode,
+    find_levels,
+)
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
-from .sums import Gathered, Opened, T, Tallies, Total, nearer, place_of
+from .sums import Bins, Gathered, Opened, T, Tallies, Total, nearer, place_of
 
 Int32 = npt.NDArray[np.int32]
 
@@ -52,9 +66,10 @@ MOST_BYTES = 1 << 26
 class Rows(Protocol):
     """A batch, and what every row adds, by name; read when it is asked for.
 
-    ``"values"`` (n, d). ``"codes"`` (n, d) uint8: bins. ``"labels"`` (n,). ``"base"`` (n,), ``"excess"`` (n, k):
-    fixed-point costs, the row's least and what is above it. ``"weights"`` (n,): None where each row counts once.
-    ``"nodes"`` (n,): that each row was in when it was last seen, 0 at first: kept or forgotten, as the source likes.
+    ``"values"`` (n, d): of the table. ``"matrix"``: the D columns that are searched. ``"codes"`` (n, d) uint8: bins of
+    the table's columns. ``"labels"`` (n,). ``"base"`` (n,), ``"excess"`` (n, k): fixed-point costs, the row's least and
+    what is above it. ``"weights"`` (n,): None where each row counts once. ``"nodes"`` (n,): that each row was in when
+    it was last seen, 0 at first: kept or forgotten, as the source likes.
     """
 
     def read(self, name: str) -> Any:
@@ -65,13 +80,14 @@ class Rows(Protocol):
 class Source(Protocol):
     """Rows that can be gone over as often as wanted.
 
-    ``kinds``: of the d columns. ``begin`` (d + 1,): the first bin of each. ``low``, ``high`` (begin[d],): the least
-    and the largest value of every bin. ``n_clusters``: k. ``most_bytes``: of the sums of one pass. ``owner``: whose
-    nodes rows are known to be in.
+    ``kinds``: of the d columns. ``searched``: the D columns that are searched, where those are others. ``bins``: of
+    these. ``low``, ``high`` (n_bins,): the least and the largest value of every bin. ``n_clusters``: k.
+    ``most_bytes``: of the sums of one pass. ``owner``: whose nodes rows are known to be in.
     """
 
     kinds: tuple[ColumnKind, ...]
-    begin: Int64
+    searched: SearchedColumns | None
+    bins: Bins
     low: Float64
     high: Float64
     n_clusters: int
@@ -142,6 +158,7 @@ class Node:
         self.gain = 0  # of a split that was made ahead
         self.gap: Gap | None = None
         self.contents: dict[int, list[set[int]]] = {}  # by column and piece: what tells apart its rows
+        self.shares: dict[int, tuple[Opened, Int64]] = {}  # by category: what rows lose, and different rows by level
 
 
 @dataclass(eq=False)
@@ -169,13 +186,13 @@ class PassProvider:
     """Rows in batches, as :class:`cutwise.tree.provider.Provider` asks of rows."""
 
     has_costs = True
-    searched: None = None
 
     def __init__(self, source: Source) -> None:
-        self._source = source
+        self._source, self.searched = source, source.searched
         self._k = source.n_clusters
         self._owner = object()  # of what the source keeps of rows
-        self._no_rows = core.as_matrix(np.empty((0, len(source.kinds))))
+        self._categories = [] if self.searched is None else find_levels(self.searched)
+        self._no_rows = core.as_matrix(np.empty((0, self.n_columns)))
         self._made: list[Node] = []
         self._root = self._new_node()
         self._nodes: list[Node] = [self._root]
@@ -185,15 +202,25 @@ class PassProvider:
     @property
     def n_columns(self) -> int:
         """See :class:`Provider`."""
-        return len(self._source.kinds)
+        return len(self._source.bins.begin) - 1
 
     def kind(self, column: int) -> ColumnKind:
         """See :class:`Provider`."""
         return self._source.kinds[column]
 
-    def values(self, node: int, column: int) -> NoReturn:
-        """See :class:`Provider`: asked of columns with categories and gaps alone."""
-        raise NotImplementedError
+    def values(self, node: int, column: int, cut: NodeTest) -> tuple[Float64, Int64]:
+        """See :class:`Provider`; of rows that are known together one value."""
+        own, kind = self._nodes[node], self._any_kind(self._nodes[node])
+        for category in self._categories:
+            if category.source == column:
+                sums = self._level_sums(own, kind, category)
+                present = np.flatnonzero(sums[:, 0])
+                return present.astype(np.float64), sums[present, 1]
+        self._parted(own, kind, cut)
+        pieces = own.pieces[kind]
+        place = pieces.of(cut.feature)
+        values = pieces.high[place]
+        return np.where(np.isinf(values), np.nan, values), pieces.sums[place, 1]
 
     def size(self, node: int) -> int:
         """See :class:`Provider`."""
@@ -230,13 +257,15 @@ class PassProvider:
         """See :class:`Provider`."""
         own = self._nodes[node]
         self._split(own, test)
-        own.is_split, own.pieces, own.contents = True, {}, {}
+        own.is_split, own.pieces, own.contents, own.shares = True, {}, {}, {}
         assert own.children is not None
         self._nodes += own.children
 
     def gaps(self, node: int) -> tuple[Gap, Gap]:
         """See :class:`Provider`."""
         own = self._nodes[node]
+        if own.test is not None and own.test.levels is not None:
+            return (math.nan, math.nan), (math.nan, math.nan)
         if own.gap is None:
             self._add_up("gaps of the tree", (), None, LABELS)
         assert own.gap is not None
@@ -259,7 +288,7 @@ class PassProvider:
         """See :class:`Provider`."""
 
         def add(found: Gathered, rows: Rows, numbers: Int32) -> None:
-            values = rows.read("values")[:, columns].astype(np.float64)
+            values = core.gather_rows(rows.read("matrix"), np.arange(len(numbers)), columns)
             found.append([values, *(rows.read(name) for name in ("labels", "weights", "excess"))])
 
         values, labels, weights, costs = zip(*self._go_over("all rows", Gathered(), add, columns.tolist()), strict=True)
@@ -273,8 +302,10 @@ class PassProvider:
     def search(self, node: int, search: Any) -> Any:
         """See :class:`Provider`."""
         own = self._nodes[node]
-        if isinstance(search, FewestByModes):  # there are no categories
-            return search.cut
+        if isinstance(search, FewestByModes):
+            return search.best(
+                self._levels(own, LABELS, search.node.limits), partial(self._sums_of_sides, own), self.searched
+            )
         kind = _KINDS[type(search)]
         while True:
             self._columns(own, kind)
@@ -287,8 +318,17 @@ class PassProvider:
                 if other is not own and kind in other.pieces and (like := _of_node(search, other)) is not None:
                     of_nodes[other] = self._look(other, like)[1]
             self._look_into(kind, of_nodes)
+        if isinstance(search, CheapestCut | FewestDisagree):
+            found = search.or_set(found, self._levels(own, kind, search.limits), self.searched)
+        elif isinstance(search, LeastInduced):
+            return search.best(
+                found,
+                self._levels(own, kind, search.node.limits),
+                self.searched,
+                partial(self._least_by_modes, own, search.nearest),
+            )
         if isinstance(found, LeafCut) and own.children is None:
-            self._split(own, found.test)
+            self._split(own, self._asked(node, found.test))
             total = own.totals[kind][2:]
             own.gain = int(total.min() if kind == COSTS else total.sum() - total.max()) - int(found.cost)
         return found
@@ -324,7 +364,7 @@ class PassProvider:
             elif node.survivors is not None and len(node.survivors) > 1:
                 # A leaf that keeps its only center has nothing to be asked before it is expanded.
                 others = [n for n in others if n.survivors is None or len(n.survivors) > 1]
-            room = max(1, self._source.most_bytes // (8 * int(self._source.begin[-1]) * _width(kind, self._k)))
+            room = max(1, self._source.most_bytes // (8 * int(self._source.bins.begin[-1]) * _width(kind, self._k)))
             # Of nodes that are separated by labels, costs of all rows settle ties.
             more = {SIDES: BASE, LABELS: None if node.survivors is None else COSTS}.get(kind)
             self._add_up("sums of nodes", [node, *others[: room - 1]], kind, more)
@@ -336,14 +376,12 @@ class PassProvider:
         if node.children is not None:
             self._owner = object()  # rows went to other children
         node.test, node.children, node.gap = test, (self._new_node(), self._new_node()), None
-        for kind, pieces in node.pieces.items():
-            own = pieces.of(test.feature)
-            low, high, sums = pieces.low[own], pieces.high[own], pieces.sums[own]
-            if ((low <= test.threshold) & (test.threshold < high)).any():
-                continue
-            left = high <= test.threshold
-            for child, side in zip(node.children, (left, ~left), strict=True):
-                child.totals[kind] = sums[side].sum(axis=0)
+        if test.levels is not None:
+            node.gap = math.nan, math.nan
+        for kind in node.pieces:
+            if isinstance(sides := self._sides(node, kind, test), tuple):
+                for child, sums in zip(node.children, sides, strict=True):
+                    child.totals[kind] = sums
 
     def _go_over(
         self, what: str, sums: T, add: Callable[[T, Rows, Int32], object], columns: Iterable[int] | None = ()
@@ -354,26 +392,32 @@ class PassProvider:
         """
         inner = [node for node in self._made if node.children is not None]
         column, left, right = np.full((3, len(self._made)), -1, dtype=np.int32)
-        threshold = np.full(len(self._made), np.nan)
+        threshold, sets = np.full(len(self._made), np.nan), dict[int, NodeTest]()
         for node in inner:
             assert node.test is not None
             assert node.children is not None
             i = node.number
-            column[i], threshold[i] = node.test.feature, node.test.threshold
             left[i], right[i] = node.children[0].number, node.children[1].number
+            if node.test.levels is not None:
+                sets[i] = node.test
+            else:
+                column[i], threshold[i] = node.test.feature, node.test.threshold
 
         def add_in_nodes(found: tuple[T, Total], rows: Rows) -> None:
             nodes: Int32 = rows.read("nodes")
-            if (column[nodes] >= 0).any():
+            while (left[nodes] >= 0).any():
                 gaps = np.tile([-math.inf, math.inf], (len(column), 1))
-                core.step_down(core.as_matrix(rows.read("values")), nodes, column, threshold, left, right, gaps)
+                core.step_down(rows.read("matrix"), nodes, column, threshold, left, right, gaps)
                 found[1].see([gaps])
+                for i in sets.keys() & np.unique(nodes).tolist():
+                    at = np.flatnonzero(nodes == i)
+                    nodes[at] = np.where(sets[i].holds(rows.read("values")[at, sets[i].feature]), left[i], right[i])
             add(found[0], rows, nodes)
 
         if columns is not None:
             is_known = self._source.owner is self._owner
             columns = sorted(
-                {*columns, *(int(column[node.number]) for node in inner if node.gap is None or not is_known)}
+                {*columns, *(int(column[node.number]) for node in inner if node.gap is None or not is_known)} - {-1}
             )
         sums, gaps = self._source.go_over(what, self._owner, (sums, Total(nearer)), add_in_nodes, columns)
         for node in inner if gaps.values else ():
@@ -400,9 +444,12 @@ class PassProvider:
             assert node.survivors is not None
             order[i], n_survivors[i] = node.order, len(node.survivors)
         whole = [node for node in self._open() if in_all is not None and in_all not in node.totals]
-        bins = np.zeros((m, int(source.begin[-1]), _width(by_bin, k)), dtype=np.int64)
+        of_bins = source.bins
+        # Along every column that is searched centers are in another order; others follow from the table's own columns.
+        begin = of_bins.begin if by_bin == SIDES else of_bins.coded_begin
+        bins = np.zeros((m, int(begin[-1]), _width(by_bin, k)), dtype=np.int64)
         totals = np.zeros((len(whole), 1, _width(in_all, k)), dtype=np.int64)
-        one_bin, begin = np.array([0, 1]), source.begin
+        one_bin = np.array([0, 1])
         ways = [(self._layers(nodes), by_bin, begin), (self._layers(whole), in_all, one_bin)]
 
         def add(found: tuple[Int64, Int64], rows: Rows, numbers: Int32) -> None:
@@ -411,19 +458,21 @@ class PassProvider:
                     if not (place >= 0).any():
                         continue
                     codes = np.zeros((len(place), 1), dtype=np.uint8) if begin is one_bin else rows.read("codes")
+                    codes = of_bins.codes(codes) if kind == SIDES else codes
                     core.add_to_tallies(
                         codes, begin, place, rows.read("weights"), _payload(rows, kind, k),
                         order if kind == SIDES else None, n_survivors, sums,
                     )  # fmt: skip
 
         bins, totals = self._go_over(what, (bins, totals), add)
+        bins, begin = bins if by_bin == SIDES else of_bins.sums(bins), of_bins.begin
         for node, total in zip(whole, totals, strict=True):
             node.totals[str(in_all)] = total[0]
-        column = np.repeat(np.arange(self.n_columns, dtype=np.int32), np.diff(source.begin))
+        column = np.repeat(np.arange(self.n_columns, dtype=np.int32), np.diff(begin))
         for node, of_node in zip(nodes, bins, strict=True):
             held = np.flatnonzero(of_node[:, 0])
             node.pieces[str(by_bin)] = Pieces(column[held], source.low[held], source.high[held], of_node[held])
-            node.totals[str(by_bin)] = of_node[: source.begin[1]].sum(axis=0)
+            node.totals[str(by_bin)] = of_node[: begin[1]].sum(axis=0)
 
     def _look_into(self, kind: str, asked: Mapping[Node, Int64]) -> None:
         """Tally closed ranges of nodes by value, those of many rows by parts, even in the order of float64."""
@@ -449,9 +498,7 @@ class PassProvider:
 
         def add(found: Tallies, rows: Rows, numbers: Int32) -> None:
             for layer in layers:
-                at, which, x = core.rows_in_ranges(
-                    core.as_matrix(rows.read("values")), layer[numbers], first, column, low, high
-                )
+                at, which, x = core.rows_in_ranges(rows.read("matrix"), layer[numbers], first, column, low, high)
                 if not len(at):
                     continue
                 sums = np.empty((len(at), width), dtype=np.int64)
@@ -475,6 +522,130 @@ class PassProvider:
             for f in column[first[i] : first[i + 1]].tolist():
                 node.contents.pop(f, None)
 
+    # Sets of levels --------------------------------------------------------------------------------------------------
+
+    def _any_kind(self, node: Node) -> str:
+        """A kind of sums whose pieces are known."""
+        if not node.pieces:
+            self._columns(node, LABELS)
+        return next(iter(node.pieces))
+
+    def _asked(self, node: int, test: NodeTest) -> NodeTest:
+        """What is asked of rows where a cut of a leaf was found."""
+        if self.searched is None:
+            return test
+        source = test.feature if test.levels is not None else int(self.searched.source[test.feature])
+        return ask(self.searched, test, *self.values(node, source, test), None).cut
+
+    def _level_sums(self, node: Node, kind: str, category: Category) -> Int64:
+        """The sums of every level; of sides, rows and weight alone."""
+        pieces, first = node.pieces[kind], int(category.columns[0])
+        found = np.zeros((category.n_levels, pieces.sums.shape[1]), dtype=np.int64)
+        place = slice(*np.searchsorted(pieces.column, [first, int(category.columns[-1]) + 1]))
+        column, sums, is_level = pieces.column[place] - first, pieces.sums[place], pieces.high[place] == 1.0
+        if category.n_levels > len(category.columns):
+            found[is_level.astype(np.intp)] = sums
+        else:
+            found[column[is_level]] = sums[is_level]
+        return found
+
+    def _sides(self, node: Node, kind: str, test: NodeTest) -> tuple[Int64, Int64] | Int64:
+        """What the rows on each side of a test add up to, or the closed ranges that it parts."""
+        pieces, feature = node.pieces[kind], test.feature
+        if test.levels:
+            category = next(category for category in self._categories if category.source == feature)
+            sums = self._level_sums(node, kind, category)
+            left = np.isin(np.arange(len(sums)), test.levels)
+        else:
+            if test.levels is not None and self.searched is not None:  # whether a value is missing
+                feature = int(self.searched.of(feature)[0])
+            place = pieces.of(feature)
+            low, high, sums = pieces.low[place], pieces.high[place], pieces.sums[place]
+            if (parted := (low <= test.threshold) & (test.threshold < high)).any():
+                return np.arange(place.start, place.stop)[parted]
+            left = high <= test.threshold if test.levels is None else high == math.inf
+        return sums[left].sum(axis=0), sums[~left].sum(axis=0)
+
+    def _parted(self, node: Node, kind: str, test: NodeTest) -> tuple[Int64, Int64]:
+        """What the rows on each side of a test add up to, by further passes where that is not known."""
+        self._columns(node, kind)
+        while not isinstance(sides := self._sides(node, kind, test), tuple):
+            self._look_into(kind, {node: sides})
+        return sides
+
+    def _sums_of_sides(self, node: Node, cut: SeparatingCut) -> tuple[Int64, Int64]:
+        """What the rows on each side of a cut cost by every cluster."""
+        left, right = self._parted(node, COSTS, cut.test)
+        return left[2:], right[2:]
+
+    def _levels(self, node: Node, kind: str, limits: Limits | None) -> Iterator[LevelSums]:
+        """The categories that may be cut, with what rows add by level."""
+        for category in self._categories:
+            if limits is not None and limits.columns is not None and not limits.columns[category.columns[0]]:
+                continue
+            sums, allowed, counts = self._level_sums(node, kind, category), None, None
+            if limits is not None:
+                counts = np.ascontiguousarray(sums[:, int(limits.by_weight)])
+                allowed = core.Limits(limits.columns, counts, limits.least, limits.most_centers)
+            yield LevelSums(
+                category, counts, allowed, np.ascontiguousarray(sums[:, 2:]), partial(np.ascontiguousarray, sums[:, 1]),
+                partial(self._level_costs, node, category),
+            )  # fmt: skip
+
+    def _level_costs(self, node: Node, category: Category) -> Int64:
+        self._columns(node, COSTS)
+        return np.ascontiguousarray(self._level_sums(node, COSTS, category)[:, 2:])
+
+    def _least_by_modes(
+        self, node: Node, nearest: NearestTwo, of: LevelSums, modes: Int32, *settings: Any
+    ) -> tuple[bool, float, int, list[int]] | None:
+        """What ``core.least_induced_modes`` finds, by what rows lose without the centers nearest to them."""
+        assert node.survivors is not None
+        category = of.category
+        if len(np.unique(modes)) < 2:
+            return None
+        if category.source not in node.shares:
+            self._add_up_shares(node, nearest)
+        shares, distinct = node.shares[category.source]
+        current = int(node.totals[BASE][2] + node.totals[SIDES][2])
+        return core.least_modes_by_shares(
+            shares.which, shares.part, shares.sums[:, 0].copy(), of.weight(), distinct, node.survivors, modes, self._k,
+            current, nearest.depth_penalty, *settings,
+        )  # fmt: skip
+
+    def _add_up_shares(self, node: Node, nearest: NearestTwo) -> None:
+        """What rows lose by level, and different rows of each level: of a node, and by the same pass of others."""
+        asked = [
+            (own, category, category.modes(nearest.coordinates)[own.survivors])
+            for own in dict.fromkeys([node, *self._open()])
+            if own.survivors is not None and SIDES in own.pieces and not own.shares
+            for category in self._categories
+        ]
+        asked = [each for each in asked if len(np.unique(each[2])) > 1]
+        survivors: list[Any] = [own.survivors for own, _, _ in asked]
+        layers = [self._layers([own]) for own, _, _ in asked]
+        weights = [self._level_sums(own, SIDES, category)[:, 1].copy() for own, category, _ in asked]
+
+        def add(found: list[tuple[Tallies, list[set[int]]]], rows: Rows, numbers: Int32) -> None:
+            hashes = core.row_hashes(rows.read("matrix"), 1)
+            for (_, category, modes), clusters, of_node, weight, (tallies, distinct) in zip(
+                asked, survivors, layers, weights, found, strict=True
+            ):
+                at = np.flatnonzero(np.any([layer[numbers] >= 0 for layer in of_node], axis=0))
+                codes = rows.read("values")[at, category.source].astype(np.int32)
+                excess = np.ascontiguousarray(rows.read("excess")[at])
+                which, part, loss = core.mode_shares(codes, excess, weight, clusters, modes)
+                ends = np.zeros(len(which))
+                tallies.add(Opened(which, part, ends, ends, loss[:, np.newaxis]), 2 * OPENED)
+                for level in np.unique(codes).tolist():
+                    if len(distinct[level]) < len(modes):
+                        distinct[level] |= set(np.unique(hashes[at[codes == level]])[: len(modes)].tolist())
+
+        sums = [(Tallies(), [set[int]() for _ in range(category.n_levels)]) for _, category, _ in asked]
+        found = self._go_over("levels and centers", sums, add, None)
+        for (own, category, _), (tallies, distinct) in zip(asked, found, strict=True):
+            own.shares[category.source] = tallies.merged(), np.array([len(rows) for rows in distinct], dtype=np.int64)
+
     def _tell_rows_apart(self, node: Node, column: int, n: int) -> list[set[int]]:
         """Up to n hashes of what the rows of every piece of a column hold."""
         if column not in node.contents:
@@ -486,8 +657,9 @@ class PassProvider:
                 at = np.flatnonzero(np.any([layer[numbers] >= 0 for layer in layers], axis=0))
                 if not len(at):
                     return
-                hashes = core.row_hashes(core.as_matrix(np.ascontiguousarray(rows.read("values")[at])), 1)
-                piece = np.searchsorted(high, rows.read("values")[at, column].astype(np.float64))
+                matrix, one = rows.read("matrix"), np.array([column])
+                hashes = core.row_hashes(matrix, 1)[at]
+                piece = np.searchsorted(high, core.gather_rows(matrix, at, one)[:, 0])
                 for i in np.unique(piece).tolist():
                     if len(found[i]) < n:
                         found[i] |= set(np.unique(hashes[piece == i])[:n].tolist())
@@ -536,12 +708,12 @@ class PassProvider:
         starts = [0, *np.flatnonzero(np.diff(search.features)) + 1, len(search.features)]
         groups = [slice(i, min(i + 255, end)) for start, end in pairwise(starts) for i in range(start, end, 255)]
         begin = np.cumsum([0, *(group.stop - group.start + 1 for group in groups)])
-        columns, ends = search.features[[group.start for group in groups]], np.zeros((2, begin[-1]))
+        columns, ends = search.features[[group.start for group in groups]].astype(np.int64), np.zeros((2, begin[-1]))
         sums = np.zeros((1, begin[-1], 2 + self._k), dtype=np.int64)
         layers, thresholds = self._layers([node]), search.thresholds
 
         def add(sums: Int64, rows: Rows, numbers: Int32) -> None:
-            matrix = core.as_matrix(np.ascontiguousarray(rows.read("values")[:, columns]))
+            matrix = core.as_matrix(core.gather_rows(rows.read("matrix"), np.arange(len(numbers)), columns))
             codes = core.bin_codes(matrix, thresholds, begin, *ends.copy())
             weights, excess, n_survivors = rows.read("weights"), rows.read("excess"), np.ones(1, dtype=np.int32)
             for layer in layers:
@@ -558,7 +730,7 @@ class PassProvider:
 
     def _least_induced(
         self, node: Node, search: LeastInduced, bins: core.Encoded, limits: core.Limits | None
-    ) -> SeparatingCut | None:
+    ) -> Induced | None:
         """The best of the cuts whose sides have as many distinct rows as centers, or of all where none of them has."""
         nearest, survivors, pieces = search.nearest, search.node.survivors, node.pieces[SIDES]
         m, base, valid = len(survivors), int(node.totals[BASE][2]), np.empty((2, self.n_columns, self._k))
@@ -574,8 +746,8 @@ class PassProvider:
                 continue
             if found is None:
                 return None
-            cut = SeparatingCut.at(*found, nearest.coordinates, survivors)
-            feature, threshold = found
+            score, induced, feature, threshold = found
+            cut = SeparatingCut.at(feature, threshold, nearest.coordinates, survivors)
             n_left = int(cut.goes_left.sum())
             at = int(np.searchsorted(pieces.high[pieces.of(feature)], threshold, side="right"))
             if asks_distinct and not self._has_distinct(node, feature, slice(at), n_left):
@@ -583,7 +755,7 @@ class PassProvider:
             elif asks_distinct and not self._has_distinct(node, feature, slice(at, None), m - n_left):
                 valid[1, feature, n_left] = threshold
             else:
-                return cut
+                return Induced(asks_distinct, score, induced, cut)
 
     def _has_distinct(self, node: Node, column: int, part: slice, wanted: int) -> bool:
         """Whether some pieces of a column hold so many distinct rows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ class SearchedBatches:
         """See :class:`SearchedRows`."""
         if len(self) <= size:
             every = self._rows.go_over("distinct rows", Smallest(size), _keep_all)
-            return Points(every.values, every.weights, self.objective)
+            return Points(self._values(every.values), every.weights, self.objective)
         objective, total = self.objective, sum(each.total for each in matters)
         bits = (_CELLS * size - 1).bit_length()
 
@@ -117,7 +118,7 @@ class SearchedBatches:
         def add(found: tuple[Smallest, Float64], part: Slice) -> None:
             rows, weights, hashes = core.distinct_rows(part.metric.matrix, part.weights)
             scores = scores_of(part.metric.matrix)[rows]
-            found[0].add(core.hash_uniforms(hashes, seed) / scores, hashes, part.metric.values[rows], weights)
+            found[0].add(core.hash_uniforms(hashes, seed) / scores, hashes, _own(part, rows), weights)
             shares = scores * weights
             for sketch, cells in zip(found[1], cells_of(hashes), strict=True):
                 sketch += np.bincount(cells, shares, len(sketch))
@@ -130,16 +131,21 @@ class SearchedBatches:
             rows, weights, hashes = core.distinct_rows(part.metric.matrix, part.weights)
             of_sketches = zip(is_heavy, cells_of(hashes), strict=True)
             at = np.flatnonzero(np.all([sketch[cells] for sketch, cells in of_sketches], axis=0))
-            found.add(hashes[at], hashes[at], part.metric.values[rows[at]], weights[at])
+            found.add(hashes[at], hashes[at], _own(part, rows[at]), weights[at])
 
         drawn = [likely]
         if is_heavy.any(axis=1).all():
             drawn.append(self._rows.go_over("heavy rows", Smallest(self._rows.n_rows), add_heavy))
         hashes, first = np.unique(np.concatenate([each.hashes for each in drawn]), return_index=True)
-        values = np.concatenate([each.values for each in drawn])[first]
+        values = self._values(np.concatenate([each.values for each in drawn])[first])
         weights = np.concatenate([each.weights for each in drawn])[first]
         chosen, exact = draw_rows(hashes, weights, scores_of(core.as_matrix(values)), size, seed, total)
         return Points(values[chosen], sample_weights(exact), objective)
+
+    def _values(self, own: npt.NDArray[Any]) -> core.Values:
+        """Rows where distances are measured, of what ``_own`` gives."""
+        measured: Any = None if self._rows.measured is None else self._rows.measured.values
+        return replace(measured, values=own) if isinstance(measured, core.DerivedRows) else own
 
     def iterate(self, centers: Float64, stop: Stop, n_jobs: int, *, costed: bool = False) -> Run:
         """See :class:`SearchedRows`: as ``core.lloyd`` does it; costs at the end are not known."""
@@ -196,4 +202,11 @@ class SearchedBatches:
 
 def _keep_all(found: Smallest, part: Slice) -> None:
     rows, weights, hashes = core.distinct_rows(part.metric.matrix, part.weights)
-    found.add(hashes, hashes, part.metric.values[rows], weights)
+    found.add(hashes, hashes, _own(part, rows), weights)
+
+
+def _own(part: Slice, rows: Int64) -> npt.NDArray[Any]:
+    """Some rows where distances are measured, or what they are derived of."""
+    values: Any = part.metric.values[rows]
+    own: npt.NDArray[Any] = values.values if isinstance(values, core.DerivedRows) else values
+    return own

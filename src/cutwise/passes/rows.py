@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 import math
-import mmap
-import os
-import re
-import shutil
-import tempfile
 import time
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
@@ -22,7 +16,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise._progress import tell
-from cutwise.exceptions import ChangedDataError, InvalidInputError
+from cutwise.exceptions import ChangedDataError, NotFiniteError, NotNumericError
 from cutwise.reference.objective import (
     ENOUGH_BITS,
     KMEANS,
@@ -34,12 +28,32 @@ from cutwise.reference.objective import (
     fixed_costs_by,
     second_excess,
 )
-from cutwise.table.table import Columns, EncodedTable, Table
-from cutwise.tree.refine_sample import sample_sizes
+from cutwise.table.intake import MixedOptions, TableSums
+from cutwise.table.table import (
+    BOOL,
+    INTEGER,
+    NUMBER,
+    Columns,
+    EncodedTable,
+    SearchedColumns,
+    Table,
+    encode_table,
+)
 
 from .provider import MOST_BYTES, Rows
-from .sources import BATCH_ROWS, Again, LazyTable, Part
-from .sums import Gathered, Scale, Smallest, T, Total, add_powers, place_of, total_by, value_at
+from .sources import (
+    BATCH_ROWS,
+    Again,
+    Codes,
+    LazyTable,
+    Part,
+    Seen,
+    add_kinds,
+    extents_of,
+    fingerprint_of,
+)
+from .spill import Column, Copies
+from .sums import Bins, Gathered, Scale, T, Total, add_powers, place_of, total_by, value_at
 
 Int32 = npt.NDArray[np.int32]
 
@@ -48,9 +62,6 @@ Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 
 Sums = tuple[Int64, Int64, Int64]
-
-MAX_WEIGHT = 2**31
-"""What whole weights add up to at most; it leaves 30 bits for the cost of a row."""
 
 MOST_BINS = 256
 
@@ -66,86 +77,8 @@ COPIED_BYTES, SENT_BYTES = 1 << 23, 1 << 22
 MOST_NODES = 1 << 16
 """Nodes in which rows are remembered to be."""
 
-
-class Copies:
-    """A folder with a copy of the rows as plain numbers, gone with the fit, or with what ``keeps`` it.
-
-    Folders of processes that were killed are removed by the next.
-    """
-
-    def __init__(self, *, keeps: bool = False) -> None:
-        parent = Path(tempfile.gettempdir())
-        for old in parent.glob("cutwise-*-rows-*"):
-            owner = re.match(r"cutwise-(\d+)-", old.name)
-            if owner and not _is_running(int(owner[1])):
-                shutil.rmtree(old, ignore_errors=True)
-        self.folder = Path(tempfile.mkdtemp(prefix=f"cutwise-{os.getpid()}-rows-"))
-        self._keeps = keeps
-        self._remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-
-    def __enter__(self) -> Copies:
-        return self
-
-    def __exit__(self, error: object, *_: object) -> None:
-        if error is not None or not self._keeps:
-            self._remove()
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # of somebody else
-        return True
-    return True
-
-
-class _Column:
-    """One array of all rows, in a file: written batch by batch, read by slices."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.width: tuple[int, ...] = ()
-        self.dtype: np.dtype[Any] = np.dtype(np.float64)
-        self.n = 0
-        self.renamed: npt.NDArray[Any] | None = None  # what the values stand for
-
-    def append(self, values: npt.NDArray[Any]) -> None:
-        self.width, self.dtype, self.n = values.shape[1:], values.dtype, self.n + len(values)
-        try:
-            with self.path.open("ab") as file:
-                file.write(np.ascontiguousarray(values).data)
-        except OSError as error:
-            raise InvalidInputError(
-                f"The copy of the rows could not be written to {self.path.parent}: {error.strerror}. It takes the "
-                "table's values and about 4 k + d + 7 bytes a row, and is removed. Set TMPDIR to a folder with room."
-            ) from error
-
-    def write(self, first: int, values: npt.NDArray[Any]) -> None:
-        """Put values in the place of what is there, or behind it."""
-        if first >= self.n:
-            self.append(values)
-            return
-        with self.path.open("r+b") as file:
-            file.seek(first * values.itemsize)
-            file.write(values.data)
-
-    def read(self, first: int, n: int) -> npt.NDArray[Any]:
-        values = self.mapped(first, n)
-        return values if self.renamed is None else self.renamed[values]
-
-    def mapped(self, first: int = 0, n: int | None = None) -> npt.NDArray[Any]:
-        """All of it, or a slice, as pages that the system reads and drops as it likes."""
-        n = self.n - first if n is None else n
-        if n == 0:
-            return np.empty((0, *self.width), dtype=self.dtype)
-        of_row = math.prod(self.width) * self.dtype.itemsize
-        into_page = first * of_row % mmap.ALLOCATIONGRANULARITY
-        with self.path.open("rb") as file:
-            start = first * of_row - into_page
-            pages = mmap.mmap(file.fileno(), into_page + n * of_row, access=mmap.ACCESS_READ, offset=start)
-        return np.frombuffer(pages, self.dtype, offset=into_page).reshape(n, *self.width)
+_DENSE_ROWS = 1 << 12
+"""Rows that are made dense at a time where columns are derived when they are read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,14 +86,15 @@ class Recipe:
     """How arrays of rows follow from the values, the same wherever these lie; it is sent to workers.
 
     ``columns``: of the table. ``transform``: to where distances are measured, and the ``measured`` columns there; none
-    where these are the table's. ``nearest`` (k, p): the centers that label rows. ``centers`` (k, p): that costs are by.
-    ``edges``, ``begin``: of bins. ``scale``, ``wide``, ``wide_base``: of costs, see ``core.fixed_costs``; ``cap``: in
-    their place.
+    where these are the table's. ``searched``: what is searched, where that is not the table's columns. ``nearest``
+    (k, p): the centers that label rows. ``centers`` (k, p): that costs are by. ``edges``, ``begin``: of bins.
+    ``scale``, ``wide``, ``wide_base``: of costs, see ``core.fixed_costs``; ``cap``: in their place.
     """
 
     columns: Columns
     transform: Callable[[Table], Table] | None = None
     measured: Columns | None = None
+    searched: SearchedColumns | None = None
     objective: Objective = KMEANS
     nearest: Float64 | None = None
     centers: Float64 | None = None
@@ -182,7 +116,7 @@ class Slice:
     recipe: Recipe
     n: int
     known: dict[str, Any]
-    stored: Mapping[str, _Column]
+    stored: Mapping[str, Column]
     first: int = 0
 
     def read(self, name: str) -> Any:
@@ -197,14 +131,22 @@ class Slice:
     def _worked_out(self, name: str) -> dict[str, Any]:
         how: Any = self.recipe
         if name == "metric":
-            return {name: np.ascontiguousarray(how.transform(self.table).values)}
+            values = how.transform(self.table).values
+            return {name: np.ascontiguousarray(values) if isinstance(values, np.ndarray) else values}
+        if name in ("matrix", "coded"):
+            if how.searched is None:
+                return {name: self.table.matrix}
+            values = self.read("values")
+            return {
+                name: how.searched.expand(values) if name == "matrix" else core.as_matrix(how.searched.codes(values))
+            }
         if name in ("weights", "nodes"):
             return {name: np.zeros(self.n, dtype=np.int32) if name == "nodes" else None}
         if name == "labels":
             return {name: how.objective.assign(self.metric.matrix, how.nearest)[0]}
         if name == "codes":
             ends = np.empty((2, how.begin[-1]))
-            return {name: core.bin_codes(self.table.matrix, how.edges, how.begin, *ends)}
+            return {name: core.bin_codes(self.read("coded"), how.edges, how.begin, *ends)}
         if how.cap is not None:
             costs = how.cap.costs(how.objective.costs(self.metric.matrix, how.centers), self.weights)
             return {"excess": costs.excess, "base": costs.base}
@@ -240,75 +182,6 @@ class Slice:
         return labels
 
 
-class _Seen:
-    """What one pass says of all rows: how many there are, their range, their labels and a sample."""
-
-    def __init__(self, weights: str | None, y: str | None, n_clusters: int) -> None:
-        self.weights, self.y, self.n_clusters = weights, y, n_clusters
-        self.like: tuple[Columns, np.dtype[Any], str | None] | None = None
-        self.n_rows = self.total = self.n_left = self.left_total = 0
-        self.is_one, self.sample, self.fingerprint = True, Smallest(0), np.zeros(1, dtype=np.int64)
-        self.classes = list[npt.NDArray[np.generic]]()
-        self.extents = self.of_noise = np.empty((0, 0))
-
-    def add(self, part: Part) -> None:
-        """See a batch."""
-        table, x = part.table, part.values
-        self._compare((table.columns, table.values.dtype, table.library))
-        self.n_rows, self.total = self.n_rows + len(x), self.total + int(part.weights.sum())
-        self.n_left, self.left_total = self.n_left + len(part.left_out), self.left_total + int(part.left_weights.sum())
-        self.is_one = self.is_one and bool((part.weights == 1).all())
-        self.classes.append(part.classes)
-        if (noise := part.left_weights > 0).any():
-            self.of_noise = _extents(np.concatenate([self.of_noise, _extents(part.left_out[noise])]))
-        if len(x):
-            self.extents = _extents(np.concatenate([self.extents, _extents(x if len(part.left_out) else table.values)]))
-            hashes = core.row_hashes(core.as_matrix(x), 1)
-            self.sample.add(hashes, hashes, x, part.weights)
-            self.fingerprint = self.fingerprint + _fingerprint(hashes)
-
-    def _compare(self, like: tuple[Columns, np.dtype[Any], str | None]) -> None:
-        if self.like is None:
-            self.like, d = like, len(like[0].names)
-            self.extents = self.of_noise = np.empty((0, d))
-            self.sample.size = sample_sizes(self.n_clusters, d)[1] + 1  # one more says that these are not all
-        elif self.like[:2] != like[:2]:
-            (first, own), (other, another) = self.like[:2], like[:2]
-            raise InvalidInputError(
-                f"The batches of X differ: the first has columns {first.names} of {own}, another {other.names} of "
-                f"{another}. Give all the same names and types."
-            )
-
-    def merge(self, other: _Seen) -> _Seen:
-        """Those of both."""
-        if other.like is not None:
-            self._compare(other.like)
-            for name in ("n_rows", "total", "n_left", "left_total", "classes", "fingerprint"):
-                setattr(self, name, getattr(self, name) + getattr(other, name))
-            self.is_one, self.sample = self.is_one and other.is_one, self.sample.merge(other.sample)
-            for name in ("extents", "of_noise"):
-                both = np.concatenate([getattr(self, name), getattr(other, name)])
-                setattr(self, name, _extents(both) if len(both) else both)
-        return self
-
-    def check(self) -> None:
-        """Refuse what no tree is grown from."""
-        if self.y is not None and self.like is not None and not self.n_rows:
-            raise InvalidInputError(
-                f"Every label in y={self.y!r} is -1, which means noise, or of a row without weight: there is no "
-                "cluster. Give at least one row another label."
-            )
-        if not self.n_rows:
-            raise InvalidInputError("X has no rows of positive weight. Give at least one.")
-        if self.total > MAX_WEIGHT:
-            raise InvalidInputError(f"The weights add up to {self.total}, and tables in batches take 2**31 at most.")
-
-    @property
-    def size(self) -> int:
-        """Bytes of the values."""
-        return (self.n_rows + self.n_left) * self.extents.shape[1] * (0 if self.like is None else self.like[1].itemsize)
-
-
 @dataclass(eq=False)
 class BatchedRows:
     """The n rows of positive weight of a fit.
@@ -324,10 +197,10 @@ class BatchedRows:
     """
 
     copies: Copies
-    seen: _Seen
-    stored: dict[str, _Column]
-    left_out: _Column
-    left_weights: _Column
+    seen: Seen
+    stored: dict[str, Column]
+    left_out: Column
+    left_weights: Column
     classes: npt.NDArray[np.generic] | None
     say: Callable[[str], None]
     engine: Callable[..., Any] | None = None
@@ -342,11 +215,12 @@ class BatchedRows:
         self.columns, self.dtype, self.library = seen.like
         self.n_rows, self.total_weight = seen.n_rows, seen.total
         self.extents, self.metric_sizes = seen.extents, np.abs(seen.extents).max(axis=0)
-        self.extents_with_noise = _extents(np.concatenate([seen.extents, seen.of_noise]))
+        self.extents_with_noise = extents_of(np.concatenate([seen.extents, seen.of_noise]))
         self.sample, self.sample_weights = seen.sample.values.astype(np.float64), seen.sample.weights
         columns = self.columns
         self.example = Table(seen.sample.values, columns.names, columns.has_names, columns.kinds, self.library)
-        self.recipe = Recipe(columns)
+        self.searched = seen.searched
+        self.recipe = Recipe(columns, searched=self.searched)
 
     @classmethod
     def read(
@@ -357,25 +231,63 @@ class BatchedRows:
         say: Callable[[str], None] = lambda _: None,
         y: str | None = None,
         n_clusters: int = 1,
+        mixed: MixedOptions | None = None,
     ) -> BatchedRows:
-        """Copy the rows of a source, or leave them with an engine that has many; ``weights``, ``y``: columns of it."""
+        """Copy the rows of a source, or leave them with an engine that has many; ``weights``, ``y``: columns of it.
+
+        ``mixed``: columns may be of any kind, which a pass of its own finds where they are not of complete numbers.
+        """
+        source = lazy, copies, weights, say, y, n_clusters
+        if mixed is None or not mixed.names_categories:
+            try:
+                return cls._read(*source)
+            except (NotFiniteError, NotNumericError) as error:
+                if mixed is None or "contains infinity" in str(error):
+                    raise
+        sums, see = TableSums(mixed.categorical), partial(add_kinds, weights=weights, y=y)
         if lazy.engine is not None:
-            seen = total_by(
-                lazy.engine, _Seen(weights, y, n_clusters), _Seen.add, partial(Part.read, weights=weights, y=y)
-            )
+            sums = total_by(lazy.engine, sums, see, _itself)
+        for batch in lazy.batches() if lazy.engine is None else ():
+            tell(f"kinds of columns: {sums.n_rows:,} rows")
+            see(sums, batch)
+        columns = None if sums.columns is None else sums.found()
+        rows = cls._read(*source, columns)
+        if rows.seen.n_rows + rows.seen.n_left != sums.n_rows:
+            raise ChangedDataError.between(sums.n_rows, rows.seen.n_rows + rows.seen.n_left)
+        rows.n_passes = 2
+        return rows
+
+    @classmethod
+    def _read(
+        cls,
+        lazy: LazyTable,
+        copies: Copies,
+        weights: str | None,
+        say: Callable[[str], None],
+        y: str | None,
+        n_clusters: int,
+        columns: Columns | None = None,
+    ) -> BatchedRows:
+        """See ``read``; ``columns``: with their kinds, None where all are of complete numbers."""
+        read = partial(Part.read, weights=weights, y=y, columns=columns)
+        if lazy.engine is not None:
+            seen = total_by(lazy.engine, Seen(weights, y, n_clusters), Seen.add, read)
             seen.check()
             if seen.size > COPIED_BYTES:
                 say(f"{seen.n_rows:,} rows seen")
                 classes = None if y is None else np.unique(np.concatenate(seen.classes))
-                nothing = _Column(copies.folder / "nothing")
+                nothing = Column(copies.folder / "nothing")
                 return cls(copies, seen, {}, nothing, nothing, classes, say, lazy.engine)
-        again = None if lazy.again is None or weights is not None or y is not None else Again(lazy.again)
-        stored = {name: _Column(copies.folder / name) for name in ("values", "weights", "labels")}
-        left_out, left_weights = (_Column(copies.folder / name) for name in ("left_out", "left_weights"))
-        seen, known = _Seen(weights, y, n_clusters), _Codes()
+        is_plain = columns is None and weights is None and y is None
+        again = Again(lazy.again) if lazy.again is not None and is_plain else None
+        stored = {name: Column(copies.folder / name) for name in ("values", "weights", "labels")}
+        left_out, left_weights = (Column(copies.folder / name) for name in ("left_out", "left_weights"))
+        for column in (*stored.values(), left_out, left_weights):
+            column.path.unlink(missing_ok=True)
+        seen, known = Seen(weights, y, n_clusters), Codes()
         for batch in lazy.batches():
             tell(f"reading the table: {seen.n_rows:,} rows")
-            part = Part.read(batch, weights, y)
+            part = read(batch)
             seen.add(part)
             if len(part.left_out):
                 left_out.append(part.left_out)
@@ -403,12 +315,8 @@ class BatchedRows:
         """Measure distances in what a transformer makes of rows."""
         self.measured = transform(self.example)
         self.recipe = replace(self.recipe, transform=transform, measured=self.measured.columns)
-        sizes = self.go_over(
-            "the preprocessor's output",
-            Total(np.maximum),
-            lambda found, rows: found.see([np.abs(rows.read("metric").astype(np.float64)).max(axis=0)]),
-            *([] if self.again else ["metric"]),
-        )
+        keep = ["metric"] if self.again is None and isinstance(self.measured.values, np.ndarray) else []
+        sizes = self.go_over("the preprocessor's output", Total(np.maximum), _see_sizes, *keep)
         self.metric_sizes = sizes.values[0]
 
     @property
@@ -420,7 +328,7 @@ class BatchedRows:
         self,
         what: str,
         recipe: Recipe | None = None,
-        stored: Mapping[str, _Column] | None = None,
+        stored: Mapping[str, Column] | None = None,
         columns: Sequence[int] | None = None,
     ) -> Iterator[Slice]:
         """All rows that are not with workers, in batches, by one pass.
@@ -455,7 +363,7 @@ class BatchedRows:
         add: Callable[[T, Slice], object],
         *keep: str,
         recipe: Recipe | None = None,
-        stored: dict[str, _Column] | None = None,
+        stored: dict[str, Column] | None = None,
     ) -> T:
         """Add all rows to some sums, in batches and in any order, by one pass; see ``total_by``.
 
@@ -468,7 +376,7 @@ class BatchedRows:
             self._end(start, name)
             return sums
         stored = self.stored if stored is None else stored
-        kept = {name: _Column(self.folder / f"{name}-{self.n_passes}") for name in keep}
+        kept = {name: Column(self.folder / f"{name}-{self.n_passes}") for name in keep}
         for rows in self.slices(what, recipe, stored):
             add(sums, rows)
             for name, column in kept.items():
@@ -529,11 +437,50 @@ class BatchedRows:
                 place[at] = place[at] << np.uint64(_DIGIT) | np.uint64(digit)
         return place
 
-    def label_means(self, *, raw: bool = False) -> Float64:
-        """The means of the rows of every label, where distances are measured or in the columns that are cut."""
+    def label_means(self) -> Float64:
+        """The means of the rows of every label, where distances are measured."""
         assert self.classes is not None
         k = len(self.classes)
-        return self.means(self.grouped_sums("means", lambda rows: [(rows.labels, k)], raw=raw)[0], raw=raw)
+        return self.means(self.grouped_sums("means", lambda rows: [(rows.labels, k)])[0])
+
+    def coordinates(self, labels_of: Callable[[Slice], Int32], k: int) -> Float64:
+        """Where clusters are in the columns that are searched, see ``TrainingRows.centers``; nan without rows."""
+        what, searched = "coordinates of the centers", self.searched
+        if searched is None:
+            return self.means(self.grouped_sums(what, lambda rows: [(labels_of(rows), k)], raw=True)[0], raw=True)
+        kinds, sizes = searched.kinds, self._sizes(raw=True)
+        totals = (self.total_weight - self.seen.missing[0]).astype(np.float64)
+
+        def add(found: Total, rows: Slice) -> None:
+            labels, weights, of_columns = labels_of(rows), rows.weights, list[Any]()
+            for j, (x, kind) in enumerate(zip(rows.read("values").T, kinds, strict=True)):
+                n = max(kind.n_levels, 1)
+                if kind.name == "category":
+                    of_columns.append(np.bincount(labels * n + x.astype(np.intp), weights, k * n).astype(np.int64))
+                    continue
+                known = ~np.isnan(x)
+                column, own = core.as_matrix(np.ascontiguousarray(x[known, np.newaxis])), labels[known]
+                w = None if weights is None else weights[known]
+                of_columns += core.cluster_sums(column, own, k, w, sizes[[j]], totals[j])
+            found.see([np.bincount(labels, weights, k).astype(np.int64), *of_columns])
+
+        weight, *sums = self.go_over(what, Total(), add).values
+        own = np.where(weight > 0, weight, np.nan)
+        coordinates = np.empty((k, searched.n_columns))
+        for j, kind in enumerate(kinds):
+            columns = searched.of(j)
+            if kind.name == "category":
+                coordinates[:, columns] = (sums.pop(0).reshape(k, -1) / own[:, np.newaxis])[:, searched.level[columns]]
+                continue
+            (high, low, known), sums = sums[:3], sums[3:]
+            center = core.means_of_sums(high, low, known, sizes[[j]], totals[j])[:, 0]
+            for column in columns.tolist():
+                side = searched.missing[column]
+                coordinates[:, column] = np.where(
+                    known > 0, center, math.copysign(math.inf, side) if side else math.nan
+                )
+        coordinates[np.isnan(own)] = np.nan
+        return coordinates
 
     def grouped_sums(
         self, what: str, groups_of: Callable[[Slice], Sequence[tuple[Int32, int]]], *, raw: bool = False
@@ -553,7 +500,7 @@ class BatchedRows:
         return [cast("Sums", tuple(parts[i : i + 3])) for i in range(0, len(parts), 3)]
 
     def moments(self, *, with_noise: bool = False) -> tuple[float, Float64, Float64]:
-        """The weight of the rows, and mean and variance of every column that may be cut, from exact sums."""
+        """The weight of the rows, and mean and variance of the known values of every column, from exact sums."""
         found = list[Float64]()
         for what in ("means", "variances"):
             add, read = self.powers(*found, with_noise=with_noise)
@@ -567,12 +514,17 @@ class BatchedRows:
         """How to add up the values of columns, or their squared distances from the means, and how to read the sums."""
         extents = self.extents_with_noise if with_noise else self.extents
         total = float(self.total_weight + (self.seen.left_total if with_noise else 0))
+        missing = self.seen.missing[: 1 + with_noise].sum(axis=0)
         with np.errstate(over="ignore"):  # nan from there on
             sizes = np.abs(extents if means is None else np.square(extents - means)).max(axis=0)
+        sizes[np.isnan(sizes)] = 0.0  # of columns without a value
 
         def read(sums: Total) -> Float64:
             high, low, weight = sums.values
             of_columns = core.means_of_sums(high, low, weight, sizes, total)[0]
+            for j in np.flatnonzero(missing).tolist():
+                known = high[:, [j]].copy(), low[:, [j]].copy(), weight - missing[j]
+                of_columns[j] = core.means_of_sums(*known, sizes[[j]], total)[0, 0]
             return np.where(np.isfinite(sizes), of_columns, np.nan)
 
         return partial(add_powers, means, sizes, total), read
@@ -635,11 +587,24 @@ def add_values(add: Callable[[Total, npt.NDArray[Any], Int64 | None], None], sum
     add(sums, rows.read("values"), rows.weights)
 
 
+def _see_sizes(found: Total, rows: Slice) -> None:
+    """The largest absolute values where distances are measured."""
+    matrix = rows.metric.matrix
+    for first in range(0, rows.n, _DENSE_ROWS):
+        dense = core.gather_rows(matrix, np.arange(first, min(first + _DENSE_ROWS, rows.n)))
+        found.see([np.abs(dense).max(axis=0)])
+
+
+def _itself(batch: Any) -> Any:
+    return batch
+
+
 def _slice_of(
     recipe: Recipe, weights: str | None, y: str | None, classes: npt.NDArray[Any] | None, batch: Any, *, is_one: bool
 ) -> Slice:
     """A batch on a worker, where nothing is stored."""
-    part = Part.read(batch, weights, y)
+    is_plain = all(kind in (NUMBER, INTEGER, BOOL) for kind in recipe.columns.kinds)
+    part = Part.read(batch, weights, y, None if is_plain else recipe.columns)
     known = {"values": part.values, "left_out": (part.left_out, part.left_weights)}
     if not is_one:
         known["weights"] = part.weights
@@ -650,49 +615,16 @@ def _slice_of(
 
 def _add_and_count(add: Callable[[Any, Slice], object], side: bool, sums: tuple[Any, Int64], rows: Slice) -> None:
     """Add rows, and what says whether they are those of the first pass."""
-    values, n_left = rows.read("values"), len(rows.known["left_out"][0])
+    n_left = len(rows.known["left_out"][0])
     sums[1][:2] += np.array([rows.n, n_left])
     if rows.n:
-        sums[1][2:] += _fingerprint(core.row_hashes(core.as_matrix(values), 1))
+        sums[1][2:] += fingerprint_of(core.row_hashes(rows.read("matrix"), 1))
     if n_left if side else rows.n:
         add(sums[0], rows)
 
 
-def _fingerprint(hashes: npt.NDArray[np.uint64]) -> Int64:
-    """Their sum modulo 2^64, as an array of one."""
-    found: Int64 = hashes.view(np.int64).sum(keepdims=True)
-    return found
-
-
 def _narrow(labels: Int32) -> npt.NDArray[np.unsignedinteger[Any]]:
     return labels.astype(np.min_scalar_type(int(labels.max(initial=0))))
-
-
-def _extents(x: npt.NDArray[Any]) -> Float64:
-    """The least and the largest value of every column, (2, d)."""
-    return np.array([x.min(axis=0), x.max(axis=0)], dtype=np.float64)
-
-
-class _Codes:
-    """Codes of labels, in the order in which these are met until all are known."""
-
-    def __init__(self) -> None:
-        self._met: list[npt.NDArray[np.generic]] = []
-        self._code_of: dict[Any, int] = {}
-
-    def codes_of(self, part: Part) -> Int32:
-        """The labels of the rows of a batch that take part."""
-        self._met.append(part.classes)
-        codes = [self._code_of.setdefault(label, len(self._code_of)) for label in part.classes.tolist()]
-        return np.array([*codes, 0], dtype=np.int32)[part.labels]
-
-    def in_order(self) -> tuple[npt.NDArray[np.generic], Int32]:
-        """The labels in increasing order, and the place of every code among them."""
-        classes: npt.NDArray[np.generic] = np.unique(np.concatenate(self._met))
-        place = np.empty(len(classes), dtype=np.int32)
-        for code, label in enumerate(classes.tolist()):
-            place[self._code_of[label]] = code
-        return classes, place
 
 
 class PreparedRows:
@@ -704,11 +636,12 @@ class PreparedRows:
 
     def __init__(self, rows: BatchedRows, centers: Float64, coordinates: Float64, objective: Objective) -> None:
         self.rows, self.centers, self.coordinates, self.objective = rows, centers, coordinates, objective
-        self.kinds, self.n_clusters = rows.columns.kinds, len(centers)
+        self.kinds, self.searched, self.n_clusters = rows.columns.kinds, rows.searched, len(centers)
         self.most_bytes = MOST_BYTES if rows.engine is None else SENT_BYTES
-        edges, self.begin = _plan_bins(rows.sample, coordinates)
+        edges, begin = _plan_bins(rows.sample, coordinates, rows.searched)
+        self.bins = Bins.of(begin, rows.searched)
         self.recipe = replace(
-            rows.recipe, objective=objective, nearest=centers, centers=centers, edges=edges, begin=self.begin
+            rows.recipe, objective=objective, nearest=centers, centers=centers, edges=edges, begin=begin
         )
         self._stored, self.owner = dict(rows.stored), object()
         self._measure("codes", *([] if rows.classes is not None else ["labels"]))
@@ -720,7 +653,7 @@ class PreparedRows:
 
     def _measure(self, *keep: str) -> None:
         """Label all rows, and work out their costs in fixed point; ``keep``: what else is not known yet."""
-        all_rows, centers, objective, begin = self.rows, self.centers, self.objective, self.begin
+        all_rows, centers, objective, begin = self.rows, self.centers, self.objective, self.bins.coded_begin
 
         def look(found: tuple[Total, Total], rows: Slice) -> None:
             labels, own, excess, _ = objective.assign(rows.metric.matrix, centers)
@@ -732,7 +665,7 @@ class PreparedRows:
                 low, high = np.full((2, begin[-1]), [[math.inf], [-math.inf]])
                 edges = rows.recipe.edges
                 assert edges is not None
-                rows.known["codes"] = core.bin_codes(rows.table.matrix, edges, begin, low, high)
+                rows.known["codes"] = core.bin_codes(rows.read("coded"), edges, begin, low, high)
                 found[1].see([low, -high])
 
         sizes, ends = all_rows.go_over(
@@ -741,7 +674,7 @@ class PreparedRows:
         largest, largest_own, largest_cost = map(float, sizes.values)
         of_label = Scale.of(largest_cost, float(all_rows.total_weight))
         if ends.values:
-            self.low, self.high = ends.values[0], -ends.values[1]
+            self.low, self.high = self.bins.ends(ends.values[0], -ends.values[1])
         check_squares(max(largest_own, largest_cost) + largest, objective, self._apart)
 
         def kernel(*, scale: float, wide: bool, wide_base: bool) -> tuple[Int64, Int64, Int64, int]:
@@ -758,7 +691,7 @@ class PreparedRows:
         if len(centers) > 1 and magnitude < ENOUGH_BITS:
             self._cap(costs.scale)
         if all_rows.engine is None:
-            nodes = self._stored["nodes"] = _Column(all_rows.folder / f"nodes-{all_rows.n_passes}")
+            nodes = self._stored["nodes"] = Column(all_rows.folder / f"nodes-{all_rows.n_passes}")
             nodes.renamed = np.arange(MOST_NODES, dtype=np.int32)
 
     def priced_by(self, centers: Float64) -> PreparedRows:
@@ -773,9 +706,8 @@ class PreparedRows:
     def sample(self) -> tuple[EncodedTable, core.Matrix]:
         """What a search looks at, as a table of its own, and the same rows where distances are measured."""
         rows = self.rows
-        matrix, weights = core.as_matrix(rows.sample), rows.sample_weights
-        table = EncodedTable(core.encode(matrix), matrix, self.kinds, weights, copies=None, row_of=None, position=None)
-        return table, matrix if rows.measured is None else rows.measured.matrix
+        table = encode_table(replace(rows.example, values=rows.sample), weights=rows.sample_weights, merge=False)
+        return table, table.matrix if rows.measured is None else rows.measured.matrix
 
     def _forget_costs(self) -> None:
         for name in {"excess", "base"} & self._stored.keys():
@@ -836,14 +768,23 @@ def _nothing(found: object, rows: Slice) -> None:
     """Rows are only kept."""
 
 
-def _plan_bins(sample: Float64, centers: Float64) -> tuple[Float64, Int64]:
-    """Edges of bins, column after column, and the first bin of each: which ones there are changes no tree."""
+def _plan_bins(sample: Float64, centers: Float64, searched: SearchedColumns | None) -> tuple[Float64, Int64]:
+    """Edges of bins, column after column, and the first bin of each: which ones there are changes no tree.
+
+    A level of a category has one, and so have missing values.
+    """
     edges = []
-    for x, center in zip(sample.T, centers.T, strict=True):
+    for j, x in enumerate(sample.T):
+        column = j if searched is None else int(searched.of(j)[0])
+        if searched is not None and searched.level[column] >= 0:
+            edges.append(np.arange(max(searched.kinds[j].n_levels, 1) - 1.0))
+            continue
+        has_gaps = searched is not None and bool(searched.missing[column])
+        most, x, center = MOST_BINS - has_gaps, x[~np.isnan(x)], centers[:, column]
         values = np.unique(x)
-        if len(values) >= MOST_BINS:
-            own = np.unique(center)[: MOST_BINS // 2]
-            values = np.sort(x)[np.linspace(0, len(x) - 1, MOST_BINS - len(own)).astype(int)]
+        if len(values) >= most:
+            own = np.unique(center[np.isfinite(center)])[: most // 2]
+            values = np.sort(x)[np.linspace(0, len(x) - 1, most - len(own)).astype(int)]
             values = np.unique(np.concatenate([values[:-1], own]))
-        edges.append(values[: MOST_BINS - 1])
+        edges.append(np.append(values[: most - 1], [np.finfo(np.float64).max] * has_gaps))
     return np.concatenate(edges), np.cumsum([0, *(len(own) + 1 for own in edges)]).astype(np.int64)

@@ -6,6 +6,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from importlib import import_module
@@ -23,12 +24,13 @@ from cutwise.exceptions import (
     NotNumericError,
     UnsupportedInputError,
 )
-from cutwise.table.intake import pop_column, read_table, read_weights
+from cutwise.table.intake import TableSums, pop_column, read_table, read_weights
 from cutwise.table.labels import read_labels
-from cutwise.table.table import Columns, Table
+from cutwise.table.table import Columns, SearchedColumns, Table, searched_columns
+from cutwise.tree.refine_sample import sample_sizes
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .sums import Float64, Int32, Int64, T, Weights, exact_total
+from .sums import Float64, Int32, Int64, Smallest, T, Weights, exact_total
 
 BATCH_ROWS = 1 << 16
 """Rows that are read at a time where the engine lets one choose."""
@@ -398,13 +400,14 @@ class Part(NamedTuple):
     labels: Int32
 
     @classmethod
-    def read(cls, batch: Any, weights: str | None, y: str | None) -> Part:
-        """Errors as of tables in memory; ``weights``, ``y``: columns."""
-        given: Any = None
+    def read(cls, batch: Any, weights: str | None, y: str | None, columns: Columns | None = None) -> Part:
+        """Errors as of tables in memory.
+
+        ``weights``, ``y``: columns. ``columns``: the others, where not all are of complete numbers.
+        """
         classes: npt.NDArray[np.generic] = np.empty(0)
-        if y is not None:
-            batch, given = pop_column(batch, y, "y")
-        table, own = _checked(batch, weights)
+        batch, own, given = _apart(batch, weights, y)
+        table = _checked(batch, columns)
         x = table.values
         counts = np.ones(len(x), dtype=np.int64) if own is None else own.astype(np.int64)
         taken, codes = counts > 0, np.zeros(len(x), dtype=np.int32)
@@ -482,16 +485,16 @@ class Again:
 _WORD = 2**32 - 1
 
 _STEPS = (
-    "leave out rows with gaps or infinity (X.drop_nulls() in polars, X.dropna() in Spark and Dask), fill these, or fit "
-    "a sample.",
-    'take columns of numbers (X.select("age", "income") in polars and Spark, X[["age", "income"]] in Dask), or fit a '
-    "sample.",
+    "leave out rows with gaps or infinity (X.drop_nulls() in polars, X.dropna() in Spark and Dask), or fill these.",
+    'take other columns (X.select("age", "income") in polars and Spark, X[["age", "income"]] in Dask).',
 )
 
 
-def _checked(batch: Any, weights: str | None) -> tuple[Table, Float64 | None]:
-    """A batch as a table of numbers, and its weights."""
-    own: Any = None
+def _apart(batch: Any, weights: str | None, y: str | None) -> tuple[Any, Float64 | None, Any]:
+    """A batch without the columns of weights and labels, and these."""
+    own = given = None
+    if y is not None:
+        batch, given = pop_column(batch, y, "y")
     if weights is not None:
         batch, own = pop_column(batch, weights, "sample_weight")
         own = _weights_of(own)
@@ -500,15 +503,161 @@ def _checked(batch: Any, weights: str | None) -> tuple[Table, Float64 | None]:
                 f"sample_weight={weights!r} holds fractions, and tables in batches take whole numbers: how often a row "
                 "counts. Multiply them, and round."
             )
+    return batch, own, given
+
+
+def add_kinds(sums: TableSums, batch: Any, weights: str | None, y: str | None) -> None:
+    """See of what kinds the columns of a batch are."""
+    with _in_batches():
+        batch, own, _ = _apart(batch, weights, y)
+        sums.see(batch, own)
+
+
+def _checked(batch: Any, columns: Columns | None) -> Table:
+    """A batch as a table of numbers, or of columns whose kinds are known."""
+    with _in_batches():
+        return read_table(batch, fitted=columns, unknown=None)
+
+
+@contextmanager
+def _in_batches() -> Iterator[None]:
+    """Errors about rows and types say what to do with a table in batches."""
     try:
-        table = read_table(batch)
+        yield
     except (NotFiniteError, NotNumericError) as error:
         said, step = str(error).splitlines()[0], _STEPS[isinstance(error, NotNumericError)]
-        raise type(error)(
-            f"{said}\nX comes in batches, and rows are counted within one. Tables in batches hold complete numbers, a "
-            f"sample in memory may hold other columns too: {step}"
-        ) from error
-    return table, own
+        raise type(error)(f"{said}\nX comes in batches, and rows are counted within one: {step}") from error
+
+
+MAX_WEIGHT = 2**31
+"""What whole weights add up to at most; it leaves 30 bits for the cost of a row."""
+
+_MORE_THAN_TWO = 3
+
+
+class Seen:
+    """What one pass says of all rows: how many there are, their range, their labels and a sample."""
+
+    def __init__(self, weights: str | None, y: str | None, n_clusters: int) -> None:
+        self.weights, self.y, self.n_clusters = weights, y, n_clusters
+        self.like: tuple[Columns, np.dtype[Any], str | None] | None = None
+        self.n_rows = self.total = self.n_left = self.left_total = 0
+        self.is_one, self.sample, self.fingerprint = True, Smallest(0), np.zeros(1, dtype=np.int64)
+        self.classes = list[npt.NDArray[np.generic]]()
+        self.extents = self.of_noise = np.empty((0, 0))
+        self.missing, self.few = np.zeros((2, 0), dtype=np.int64), list[Float64]()
+
+    def add(self, part: Part) -> None:
+        """See a batch."""
+        table, x = part.table, part.values
+        self._compare((table.columns, table.values.dtype, table.library))
+        self.n_rows, self.total = self.n_rows + len(x), self.total + int(part.weights.sum())
+        self.n_left, self.left_total = self.n_left + len(part.left_out), self.left_total + int(part.left_weights.sum())
+        self.is_one = self.is_one and bool((part.weights == 1).all())
+        self.classes.append(part.classes)
+        if (noise := part.left_weights > 0).any():
+            self.of_noise = extents_of(np.concatenate([self.of_noise, extents_of(part.left_out[noise])]))
+            self._describe(1, part.left_out[noise], part.left_weights[noise])
+        if len(x):
+            self.extents = extents_of(
+                np.concatenate([self.extents, extents_of(x if len(part.left_out) else table.values)])
+            )
+            self._describe(0, x, part.weights)
+            hashes = core.row_hashes(searched_matrix(x, self.searched), 1)
+            self.sample.add(hashes, hashes, x, part.weights)
+            self.fingerprint = self.fingerprint + fingerprint_of(hashes)
+
+    def _describe(self, part: int, x: npt.NDArray[Any], weights: Int64) -> None:
+        """What is missing, and which values a column has where these are few."""
+        if self.searched is not None:
+            self.missing[part] += weights @ np.isnan(x)
+        for j, own in enumerate(self.few):
+            if len(own) < _MORE_THAN_TWO:
+                others = x[:, j][~np.isin(x[:, j], own)].astype(np.float64)
+                self.few[j] = np.union1d(own, others[~np.isnan(others)])[:_MORE_THAN_TWO]
+
+    def _compare(self, like: tuple[Columns, np.dtype[Any], str | None]) -> None:
+        if self.like is None:
+            self.like, d = like, len(like[0].names)
+            self.searched = searched_columns(like[0].kinds)
+            self.extents = self.of_noise = np.empty((0, d))
+            self.missing, self.few = np.zeros((2, d), dtype=np.int64), [np.empty(0)] * d
+            self.sample.size = sample_sizes(self.n_clusters, d)[1] + 1  # one more says that these are not all
+        elif self.like[:2] != like[:2]:
+            (first, own), (other, another) = self.like[:2], like[:2]
+            raise InvalidInputError(
+                f"The batches of X differ: the first has columns {first.names} of {own}, another {other.names} of "
+                f"{another}. Give all the same names and types."
+            )
+
+    def merge(self, other: Seen) -> Seen:
+        """Those of both."""
+        if other.like is not None:
+            self._compare(other.like)
+            for name in ("n_rows", "total", "n_left", "left_total", "classes", "fingerprint", "missing"):
+                setattr(self, name, getattr(self, name) + getattr(other, name))
+            self.is_one, self.sample = self.is_one and other.is_one, self.sample.merge(other.sample)
+            for name in ("extents", "of_noise"):
+                both = np.concatenate([getattr(self, name), getattr(other, name)])
+                setattr(self, name, extents_of(both) if len(both) else both)
+            self.few = [np.union1d(*own)[:_MORE_THAN_TWO] for own in zip(self.few, other.few, strict=True)]
+        return self
+
+    def check(self) -> None:
+        """Refuse what no tree is grown from."""
+        if self.y is not None and self.like is not None and not self.n_rows:
+            raise InvalidInputError(
+                f"Every label in y={self.y!r} is -1, which means noise, or of a row without weight: there is no "
+                "cluster. Give at least one row another label."
+            )
+        if not self.n_rows:
+            raise InvalidInputError("X has no rows of positive weight. Give at least one.")
+        if self.total > MAX_WEIGHT:
+            raise InvalidInputError(f"The weights add up to {self.total}, and tables in batches take 2**31 at most.")
+
+    @property
+    def size(self) -> int:
+        """Bytes of the values."""
+        return (self.n_rows + self.n_left) * self.extents.shape[1] * (0 if self.like is None else self.like[1].itemsize)
+
+
+class Codes:
+    """Codes of labels, in the order in which these are met until all are known."""
+
+    def __init__(self) -> None:
+        self._met: list[npt.NDArray[np.generic]] = []
+        self._code_of: dict[Any, int] = {}
+
+    def codes_of(self, part: Part) -> Int32:
+        """The labels of the rows of a batch that take part."""
+        self._met.append(part.classes)
+        codes = [self._code_of.setdefault(label, len(self._code_of)) for label in part.classes.tolist()]
+        return np.array([*codes, 0], dtype=np.int32)[part.labels]
+
+    def in_order(self) -> tuple[npt.NDArray[np.generic], Int32]:
+        """The labels in increasing order, and the place of every code among them."""
+        classes: npt.NDArray[np.generic] = np.unique(np.concatenate(self._met))
+        place = np.empty(len(classes), dtype=np.int32)
+        for code, label in enumerate(classes.tolist()):
+            place[self._code_of[label]] = code
+        return classes, place
+
+
+def fingerprint_of(hashes: npt.NDArray[np.uint64]) -> Int64:
+    """Their sum modulo 2^64, as an array of one."""
+    found: Int64 = hashes.view(np.int64).sum(keepdims=True)
+    return found
+
+
+def extents_of(x: npt.NDArray[Any]) -> Float64:
+    """The least and the largest value of every column, (2, d)."""
+    ends = np.array([x.min(axis=0), x.max(axis=0)], dtype=np.float64)
+    return np.array([np.fmin.reduce(x), np.fmax.reduce(x)]) if np.isnan(ends).any() else ends  # of what is known
+
+
+def searched_matrix(values: npt.NDArray[Any], searched: SearchedColumns | None) -> core.Matrix:
+    """Some rows in the columns that are searched."""
+    return core.as_matrix(values) if searched is None else searched.expand(values)
 
 
 def check_column_name(name: Any, what: str) -> str | None:

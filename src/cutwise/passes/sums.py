@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.exceptions import ChangedDataError, CutwiseError, InvalidInputError, UnsupportedInputError
+from cutwise.table.table import SearchedColumns
 
 Float64 = npt.NDArray[np.float64]
 
@@ -76,6 +77,66 @@ def value_at(place: npt.NDArray[np.uint64]) -> Float64:
     return np.where(signed >= 0, signed, -signed | np.iinfo(np.int64).min).view(np.float64)
 
 
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Bins of the columns that are searched, by those of the table's columns, which rows have codes of.
+
+    ``coded_begin`` (d + 1,), ``begin`` (D + 1,): the first bin of each column. ``own`` (n_bins,): which of the table's
+    each is; where ``is_rest``, all others of that column. A level of a category is alone in the second of two bins.
+    """
+
+    searched: SearchedColumns | None
+    coded_begin: Int64
+    begin: Int64
+    own: Int64
+    is_rest: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, coded_begin: Int64, searched: SearchedColumns | None) -> Bins:
+        """From those of the table's columns."""
+        if searched is None:
+            return cls(None, coded_begin, coded_begin, np.arange(coded_begin[-1]), np.zeros(coded_begin[-1], np.bool_))
+        own, rest = list[Int64](), list[bool]()
+        for j, level, missing in zip(searched.source, searched.level, searched.missing, strict=True):
+            bins = np.arange(coded_begin[j], coded_begin[j + 1])
+            own.append(bins[[level, level]] if level >= 0 else np.roll(bins, 1) if missing < 0 else bins)
+            rest += [level >= 0 and i == 0 for i in range(len(own[-1]))]
+        return cls(searched, coded_begin, np.cumsum([0, *map(len, own)]), np.concatenate(own), np.array(rest))
+
+    def ends(self, low: Float64, high: Float64) -> tuple[Float64, Float64]:
+        """The least and the largest value of every bin, from those of the table's columns."""
+        found = low[self.own], high[self.own]
+        for j in () if self.searched is None else range(self.searched.n_columns):
+            first = int(self.begin[j])
+            for ends in found:
+                if self.searched is not None and self.searched.level[j] >= 0:
+                    ends[first : first + 2] = 0.0, 1.0
+                elif self.searched is not None and self.searched.missing[j] < 0:
+                    ends[first] = -math.inf
+        return found
+
+    def sums(self, coded: Int64) -> Int64:
+        """The sums of every bin, (m, n_bins, w), from those of the table's columns."""
+        if self.searched is None:
+            return coded
+        found: Int64 = coded[:, self.own]
+        totals = coded[:, : self.coded_begin[1]].sum(axis=1, keepdims=True)
+        found[:, self.is_rest] = totals - found[:, self.is_rest]
+        return found
+
+    def codes(self, coded: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+        """The bin of every value in the columns that are searched, (n, D)."""
+        if self.searched is None:
+            return coded
+        found = np.empty((len(coded), self.searched.n_columns), dtype=np.uint8)
+        for j, source in enumerate(self.searched.source.tolist()):
+            own = self.own[self.begin[j] : self.begin[j + 1]] - self.coded_begin[source]
+            place = np.zeros(256, dtype=np.uint8)
+            place[own] = np.arange(len(own))
+            found[:, j] = place[coded[:, source]]
+        return found
+
+
 @dataclass(eq=False)
 class Opened:
     """What ranges hold, by part: number of the range, number of the part, its ends, its sums; in this order."""
@@ -92,6 +153,8 @@ class Opened:
         which, part, low, high, added = (
             np.concatenate([getattr(own, name) for own in found]) for name in ("which", "part", "low", "high", "sums")
         )
+        if not len(which):
+            return found[0]
         order = np.lexsort((part, which))
         which, part = which[order], part[order]
         first = np.flatnonzero(np.append(True, (which[1:] != which[:-1]) | (part[1:] != part[:-1])))
@@ -212,6 +275,8 @@ def add_powers(
         own = slice(first, first + _TOGETHER)
         with np.errstate(over="ignore"):
             apart = np.ascontiguousarray(values[own]) if mean is None else np.square(values[own] - mean)
+        if (gaps := np.isnan(apart)).any():  # of what is missing nothing is added
+            apart = np.where(gaps, 0.0, apart)
         one = np.zeros(len(apart), dtype=np.int32)
         of_one = None if weights is None else weights[own]
         sums.see(core.cluster_sums(core.as_matrix(apart), one, 1, of_one, sizes, total))
@@ -226,7 +291,9 @@ class Least:
 
     def see(self, costs: Float64, values: npt.NDArray[Any]) -> None:
         """Further rows."""
-        found = values[costs == costs.min()].astype(np.float64) + 0.0  # -0.0 is 0.0, whichever of equal rows it is
+        found: Any = values[costs == costs.min()]
+        found = found if isinstance(found, np.ndarray) else found.toarray()
+        found = found.astype(np.float64) + 0.0  # -0.0 is 0.0, whichever of equal rows it is
         self._take(float(costs.min()), found[np.lexsort(found.T[::-1])[0]].tolist())
 
     def _take(self, cost: float, row: list[float]) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from cutwise.passes.rows import BatchedRows, Copies
+from cutwise.passes.rows import BatchedRows
 from cutwise.passes.sources import as_lazy
+from cutwise.passes.spill import Copies
 from cutwise.plot.base import (
     Inks,
     fit_text,

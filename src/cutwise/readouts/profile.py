@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.exceptions import InvalidInputError
+from cutwise.exceptions import InvalidInputError, UnsupportedInputError
 from cutwise.passes.rows import BatchedRows, Slice
 from cutwise.table.convert import as_dense
 from cutwise.table.table import Table
@@ -131,6 +131,11 @@ def profile_clusters(
 
 def profile_batches(rows: BatchedRows, codes_of: Callable[[Slice], npt.NDArray[np.int32]], n_clusters: int) -> Profile:
     """The same of rows of numbers that come in batches; ``codes_of``: the cluster of every row of some."""
+    if rows.searched is not None:
+        raise UnsupportedInputError(
+            "X comes in batches, and clusters are described there by complete numbers alone: give a sample in memory "
+            "where columns hold categories or missing values."
+        )
     d = rows.extents.shape[1]
     size = np.zeros(n_clusters, dtype=np.int64)
     for part in rows.slices("sizes of clusters"):

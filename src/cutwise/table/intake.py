@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
@@ -46,7 +46,7 @@ from .convert import (
     to_numbers,
 )
 from .labels import as_vector
-from .mixed import Items, RawColumn, counts_rows, find_kind, raw_column, values_by_kind
+from .mixed import ColumnSums, Items, RawColumn, counts_rows, find_kind, raw_column, values_by_kind
 from .table import ColumnKind, Columns, Table, are_plain, check_same_columns, name_columns
 
 if TYPE_CHECKING:
@@ -304,6 +304,11 @@ class MixedOptions:
     categorical: Any = "from_dtype"  # or names, positions or a mask of columns
     sample_weight: Any = None
 
+    @property
+    def names_categories(self) -> bool:
+        """Whether some columns are to be categories whatever they hold."""
+        return not isinstance(self.categorical, str) and np.size(self.categorical) > 0
+
     def categories(self, columns: Columns) -> set[int] | None:
         """The columns that are categories whatever their type, and no others; None where types decide."""
         if isinstance(self.categorical, str) and self.categorical == "from_dtype":
@@ -344,7 +349,7 @@ def read_table(
     estimator: str = "the model",
     tested: npt.NDArray[np.integer] | None = None,
     mixed: MixedOptions | None = None,
-    unknown: str = "outside",
+    unknown: str | None = "outside",
 ) -> Table:
     """Checks a table of numbers and hands it on, without a copy where the core can read it as it is.
 
@@ -407,7 +412,9 @@ def read_table(
     return Table(values, columns.names, columns.has_names, kinds, None if frame is None else library_of(frame))
 
 
-def _read_tested(frame: Frame, fitted: Columns, tested: npt.NDArray[np.integer], what: str, unknown: str) -> Table:
+def _read_tested(
+    frame: Frame, fitted: Columns, tested: npt.NDArray[np.integer], what: str, unknown: str | None
+) -> Table:
     """The table of fit's columns of which only those that are tested are read; the others are zeros."""
     n_columns = len(fitted.names)
     names = [fitted.names[i] for i in tested]
@@ -454,6 +461,20 @@ def _read_mixed(X: Any, frame: Frame | None, columns: Columns, options: MixedOpt
     weights = read_weights(options.sample_weight, len(X) if frame is None else len(frame))
     found: list[ColumnKind] = []
     read = np.zeros((len(X) if frame is None else len(frame), len(columns.names)), order="F")
+    for i, raw, is_asked_for in _raw_columns(X, frame, columns, categories, what):
+        kind, read[:, i] = find_kind(
+            raw, describe=_start(columns.describe(i)), weights=weights, is_asked_for=is_asked_for
+        )
+        found.append(kind)
+    check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in found])
+    _check_any_cut(columns.names, found, what)
+    return _warned(Table(read, columns.names, columns.has_names, tuple(found), library), what)
+
+
+def _raw_columns(
+    X: Any, frame: Frame | None, columns: Columns, categories: set[int] | None, what: str
+) -> Iterator[tuple[int, RawColumn, bool]]:
+    """The columns by their types, and whether each is asked for as a category; an error of those of no such type."""
     refused: dict[int, NonNumericValue] = {}
     for i, column in enumerate(_columns_of(X, frame)):
         asked_for = categories is not None and i in categories
@@ -465,20 +486,72 @@ def _read_mixed(X: Any, frame: Frame | None, columns: Columns, options: MixedOpt
         if isinstance(raw, NonNumericValue):
             refused[i] = raw
         elif not refused:
-            kind, read[:, i] = find_kind(
-                raw, describe=_start(columns.describe(i)), weights=weights, is_asked_for=asked_for
-            )
-            found.append(kind)
+            yield i, raw, asked_for
     if refused:
         raise not_numeric_error(refused, columns, what=what, takes=_MIXED if categories is None else "numbers")
-    check_finite(read, columns, what=what, may_miss=[kind.has_gaps for kind in found])
-    if all(kind.left_out for kind in found):
-        reasons = ", ".join(f"{name} ({kind.left_out})" for name, kind in zip(columns.names, found, strict=True))
+
+
+def _check_any_cut(names: Sequence[str], kinds: Sequence[ColumnKind], what: str) -> None:
+    if all(kind.left_out for kind in kinds):
+        reasons = ", ".join(f"{name} ({kind.left_out})" for name, kind in zip(names, kinds, strict=True))
         raise InvalidInputError(
             f"{what} has no column to cut: {reasons}. Give a column that rows share values of, or name these in "
             "categorical_features."
         )
-    return _warned(Table(read, columns.names, columns.has_names, tuple(found), library), what)
+
+
+@dataclass(eq=False)
+class TableSums:
+    """What parts of a table say of the kinds of its columns, all of them together what the whole table does."""
+
+    categorical: Any = "from_dtype"
+    columns: Columns | None = None
+    of_columns: list[ColumnSums] = field(default_factory=list)
+
+    def see(self, X: Any, weights: npt.NDArray[np.float64] | None) -> None:
+        """Further rows, at least one."""
+        frame = as_frame(X)
+        X = X if frame is not None else as_array(X)
+        columns = name_columns(
+            None if frame is None else list(frame.columns), X.shape[1] if frame is None else len(frame.columns)
+        )
+        categories = MixedOptions(self.categorical).categories(columns)
+        fresh = [ColumnSums(_start(columns.describe(i)), i in (categories or ())) for i in range(len(columns.names))]
+        for i, raw, _ in _raw_columns(X, frame, columns, categories, "X"):
+            fresh[i].see(raw, weights)
+        self.merge(TableSums(self.categorical, columns, fresh))
+
+    def merge(self, other: TableSums) -> TableSums:
+        """Those of both."""
+        if self.columns is None:
+            self.columns, self.of_columns = other.columns, other.of_columns
+            return self
+        if other.columns is None:
+            return self
+        if self.columns != other.columns:
+            raise InvalidInputError(
+                f"The batches of X differ: the first has columns {self.columns.names}, another {other.columns.names}. "
+                "Give all the same names."
+            )
+        for own, more in zip(self.of_columns, other.of_columns, strict=True):
+            own.merge(more)
+        return self
+
+    @property
+    def n_rows(self) -> int:
+        """How many were seen."""
+        return self.of_columns[0].n_rows if self.of_columns else 0
+
+    def found(self) -> Columns:
+        """The columns with their kinds; warns of those that take no part."""
+        assert self.columns is not None
+        names, kinds = self.columns.names, tuple(sums.kind() for sums in self.of_columns)
+        _check_any_cut(names, kinds, "X")
+        _warn_of(
+            [f"{name} is left out: {kind.left_out}" for name, kind in zip(names, kinds, strict=True) if kind.left_out],
+            "X",
+        )
+        return Columns(names, self.columns.has_names, kinds)
 
 
 def _may_be_numbers(X: Any, frame: Frame | None) -> bool:
@@ -490,7 +563,7 @@ def _may_be_numbers(X: Any, frame: Frame | None) -> bool:
 
 
 def _read_by_kind(
-    given: list[Items], kinds: Sequence[ColumnKind], columns: Columns, what: str, unknown: str
+    given: list[Items], kinds: Sequence[ColumnKind], columns: Columns, what: str, unknown: str | None
 ) -> npt.NDArray[np.float64]:
     """New rows by the kinds of fit, shape (n, d)."""
     read = np.zeros((len(given[0]), len(given)), order="F")
@@ -544,9 +617,13 @@ def _warned(table: Table, what: str) -> Table:
             for i, (name, kind) in enumerate(columns)
             if kind.name == "integer" and not kind.has_gaps and counts_rows(table.values[:, i])
         ]
+    _warn_of(lines, what)
+    return table
+
+
+def _warn_of(lines: list[str], what: str) -> None:
     if lines:
         warn(IdentifierWarning.of(lines, what))
-    return table
 
 
 def pop_column(X: Any, column: Any, what: str) -> tuple[Any, Any]:

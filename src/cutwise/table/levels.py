@@ -33,20 +33,16 @@ def plain_level(item: Any) -> Any:
     return item if isinstance(item, str | int | float) else str(item)
 
 
-def find_levels(
-    codes: npt.NDArray[np.intp],
-    distinct: Sequence[Any],
-    order: Sequence[Any] | None = None,
-    weights: npt.NDArray[np.float64] | None = None,
+def levels_by_weight(
+    items: Sequence[Any], weight: npt.NDArray[np.float64], order: Sequence[Any] | None = None
 ) -> tuple[tuple[Any, ...], bool]:
     """The levels of a column, in ``order`` or else sorted, and whether rare ones are not among them.
 
-    A missing value is the level None, the last one. Levels are those of rows with a weight; of more than
-    ``MOST_LEVELS`` the heaviest, of equals the first.
+    ``weight``: of the rows of each of the different items. A missing value is the level None, the last one. Levels are
+    those of rows with a weight; of more than ``MOST_LEVELS`` the heaviest, of equals the first.
     """
-    weight = np.bincount(codes, weights=weights, minlength=len(distinct))
     mass: dict[Any, float] = {}
-    for level, w in zip(map(plain_level, distinct), weight.tolist(), strict=True):
+    for level, w in zip(map(plain_level, items), weight.tolist(), strict=True):
         if w > 0:
             mass[level] = mass.get(level, 0) + w
     known = [level for level in mass if level is not None]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import heapq
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import narwhals as nw
@@ -16,7 +17,7 @@ from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, listed, 
 
 from .convert import NonNumericValue, find_non_numeric, to_numbers
 from .instants import to_ticks
-from .levels import code_levels, distinct_items, find_levels
+from .levels import code_levels, distinct_items, levels_by_weight
 from .table import ColumnKind, KindName
 
 Float64 = npt.NDArray[np.float64]
@@ -26,6 +27,8 @@ _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\
 _LARGEST = 2.0**53
 _MANY = 20
 """Rows from which on a number that counts them is no coincidence."""
+MOST_ITEMS = 1 << 17
+"""Different texts of a column that are remembered of a table in batches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,7 @@ class RawColumn:
     order: Sequence[Any] | None = None  # of the levels, where the type has one
     unit: Literal["day", "microsecond"] | None = None
     zone: str | None = None
+    are_floats: bool = False  # of a type without missing values for whole numbers
 
     @property
     def n_rows(self) -> int:
@@ -74,7 +78,7 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
         return RawColumn("integer", values=_numbers(column.cast(nw.Float64)))
     if dtype.is_numeric():
         values = _numbers(column.cast(nw.Float64) if dtype == nw.Decimal else column)
-        return RawColumn("integer" if _is_whole_with_gaps(values) else "number", values=values)
+        return RawColumn("number", values=values, are_floats=True)
     if dtype == nw.Date:
         return RawColumn("date", values=to_ticks(column.to_numpy(), "day"), unit="day")
     if isinstance(dtype, nw.Datetime):
@@ -163,11 +167,101 @@ def _numbers(series: nw.Series[Any]) -> Float64:
     return numbers.astype(np.float64)
 
 
-def _is_whole_with_gaps(values: Float64) -> bool:
-    """Whether numbers are fractional only because nothing else could hold a missing value."""
-    gaps = np.isnan(values)
-    known = values[~gaps]
-    return bool(gaps.any() and len(known) and (known % 1 == 0).all() and np.abs(known).max() < _LARGEST)
+@dataclass(eq=False)
+class ColumnSums:
+    """What rows say of the kind of a column; those of two parts of the rows say together what all of them do.
+
+    ``types``: name, unit and zone of the parts that have a value. ``orders``: of the levels there. ``is_whole``:
+    whether all numbers are whole and of a type that says so, or that has no other for missing values. ``items``,
+    ``seen``, ``mass``: the different ones, None for what is missing, their rows and weight.
+    """
+
+    describe: str
+    is_asked_for: bool = False
+    n_rows: int = 0
+    n_missing: int = 0
+    types: set[tuple[KindName, str | None, str | None]] = field(default_factory=set)
+    orders: set[tuple[Any, ...] | None] = field(default_factory=set)
+    is_whole: bool = True
+    items: list[Any] = field(default_factory=list)
+    seen: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    mass: Float64 = field(default_factory=lambda: np.empty(0))
+
+    def see(self, raw: RawColumn, weights: Float64 | None) -> None:
+        """Further rows."""
+        self.n_rows += raw.n_rows
+        if raw.is_empty:
+            weight = raw.n_rows if weights is None else weights.sum()
+            self._add([None], np.array([raw.n_rows]), np.array([weight], dtype=np.float64))
+            return
+        self.types.add((raw.name, raw.unit, raw.zone))
+        if raw.values is None:
+            self.orders.add(None if raw.order is None else tuple(raw.order))
+            mass = np.bincount(raw.codes, weights, len(raw.items)).astype(np.float64)
+            self._add(raw.items, np.bincount(raw.codes, minlength=len(raw.items)), mass)
+            return
+        gaps = np.isnan(raw.values)
+        self.n_missing += int(gaps.sum())
+        if raw.name == "number" and self.is_whole:
+            known = raw.values[~gaps]
+            self.is_whole = raw.are_floats and _are_whole(known[:_MANY]) and _are_whole(known)
+
+    def merge(self, other: ColumnSums) -> ColumnSums:
+        """Those of both."""
+        for name in ("n_rows", "n_missing"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.types, self.orders = self.types | other.types, self.orders | other.orders
+        self.is_whole = self.is_whole and other.is_whole
+        self._add(other.items, other.seen, other.mass)
+        return self
+
+    def _add(self, items: Sequence[Any], seen: npt.NDArray[np.int64], mass: Float64) -> None:
+        if not self.items:
+            self.items, self.seen, self.mass = list(items), seen, mass
+            return
+        place = {item: i for i, item in enumerate(self.items)}
+        at = np.append(np.arange(len(place)), [place.setdefault(item, len(place)) for item in items]).astype(np.intp)
+        if len(place) > MOST_ITEMS:
+            raise InvalidInputError(
+                f"{self.describe} holds more than {MOST_ITEMS:,} different texts, and of a table in batches not so "
+                "many are remembered. Select the other columns, or give it as numbers or dates where it holds these."
+            )
+        self.items = list(place)
+        self.seen = np.bincount(at, np.append(self.seen, seen), len(place)).astype(np.int64)
+        self.mass = np.bincount(at, np.append(self.mass, mass), len(place)).astype(np.float64)
+
+    def kind(self) -> ColumnKind:
+        """The kind of the column, from all rows of a fit."""
+        if not self.types:
+            return ColumnKind("number", left_out="no value")
+        names, has_gaps = {name for name, _, _ in self.types}, self.n_missing > 0 or None in self.items
+        if names <= {"integer", "number"}:
+            is_whole = self.is_whole and ("number" not in names or has_gaps)
+            return ColumnKind("integer" if is_whole else "number", has_gaps=has_gaps)
+        if len(self.types) > 1 or (names == {"ordered"} and len(self.orders) > 1):
+            words = " and ".join(sorted({_WORDS[name] for name in names}))
+            raise InvalidInputError(
+                f"The batches of X differ: {self.describe[:1].lower()}{self.describe[1:]} holds {words}, of several "
+                "types, units, time zones or orders. Give it the same type in all of them."
+            )
+        ((name, unit, zone),) = self.types
+        order = next(iter(self.orders)) if len(self.orders) == 1 else None  # in memory other dictionaries are text
+        if name == "ordered":
+            return ColumnKind("ordered", levels=order or (), has_gaps=has_gaps)
+        if name != "category":
+            return ColumnKind(name, unit=unit, zone=zone, has_gaps=has_gaps)  # type: ignore[arg-type]
+        if 2 * int((self.seen == 1).sum()) > self.n_rows and not self.is_asked_for:
+            known = [item for item in self.items if item is not None]
+            what = "dates written as text" if are_dates(heapq.nsmallest(100, known, key=str)) else "texts"
+            return ColumnKind(
+                "category", levels=(), left_out=f"{len(known):,} different {what} in {self.n_rows:,} rows"
+            )
+        levels, has_other = levels_by_weight(self.items, self.mass, order)
+        return ColumnKind("category", levels=levels, has_other=has_other)
+
+
+def _are_whole(known: Float64) -> bool:
+    return bool(np.abs(known).max(initial=0.0) < _LARGEST and (known % 1 == 0).all())
 
 
 def find_kind(
@@ -177,26 +271,12 @@ def find_kind(
 
     ``is_asked_for``: the caller named the column, so that it is kept whatever it holds.
     """
-    n = raw.n_rows
-    if raw.is_empty:
-        return ColumnKind("number", left_out="no value"), np.zeros(n)
-    if raw.name == "ordered":
-        kind = ColumnKind("ordered", levels=tuple(raw.order or ()))
-    elif raw.values is None:
-        seen = np.bincount(raw.codes, minlength=len(raw.items))
-        of_their_own = int((seen == 1).sum())
-        if 2 * of_their_own > n and not is_asked_for:
-            known = [item for item in raw.items if item is not None]
-            what = "dates written as text" if are_dates(known) else "texts"
-            return ColumnKind(
-                "category", levels=(), left_out=f"{len(known):,} different {what} in {n:,} rows"
-            ), np.zeros(n)
-        levels, has_other = find_levels(raw.codes, raw.items, raw.order, weights)
-        kind = ColumnKind("category", levels=levels, has_other=has_other)
-    else:
-        kind = ColumnKind(raw.name, unit=raw.unit, zone=raw.zone)
-    values = values_by_kind(raw, kind, describe=describe, unknown=None)
-    return replace(kind, has_gaps=bool(np.isnan(values).any())), values
+    sums = ColumnSums(describe, is_asked_for)
+    sums.see(raw, weights)
+    kind = sums.kind()
+    if kind.left_out is not None:
+        return kind, np.zeros(raw.n_rows)
+    return kind, values_by_kind(raw, kind, describe=describe, unknown=None)
 
 
 def values_by_kind(raw: RawColumn, kind: ColumnKind, *, describe: str, unknown: str | None = "outside") -> Float64:

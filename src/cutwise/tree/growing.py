@@ -278,7 +278,7 @@ class GrowingTree:
         provider, cut, is_swapped = self.provider, test, False
         if provider.searched is not None:
             source = test.feature if test.levels is not None else int(provider.searched.source[test.feature])
-            cut, test, is_swapped = ask(provider.searched, test, *provider.values(node, source), centers)
+            cut, test, is_swapped = ask(provider.searched, test, *provider.values(node, source, test), centers)
         provider.partition(node, cut)
         is_same = test.levels is not None or test is cut
         self._test[node] = test if is_same else replace(test, threshold=cut.threshold)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -37,15 +37,32 @@ Float64 = npt.NDArray[np.float64]
 class Category:
     """A category of the table.
 
-    ``source``: its column there. ``codes`` (m,) int32: the level of every row. ``n_levels``: codes there are.
-    ``columns``: the searched columns of its levels: of two levels that of the second. ``slots`` (n_columns,) int64:
-    where a histogram has the rows of each level; where ``has_rest``, all others. -1: nowhere.
+    ``source``: its column there. ``n_levels``: codes there are. ``columns``: the searched columns of its levels: of two
+    levels that of the second.
     """
 
     source: int
-    codes: Int32
     n_levels: int
     columns: Int32
+
+    def modes(self, coordinates: Float64) -> Int32:
+        """The level most frequent in every cluster, the first of equals, from the searched coordinates (k, D)."""
+        shares = coordinates[:, self.columns]
+        if self.n_levels > len(self.columns):
+            shares = np.column_stack([1.0 - shares, shares])
+        modes: Int32 = np.argmax(shares, axis=1).astype(np.int32)
+        return modes
+
+
+@dataclass(frozen=True, eq=False)
+class CodedCategory(Category):
+    """A category of rows in memory.
+
+    ``codes`` (m,) int32: the level of every row. ``slots`` (n_columns,) int64: where a histogram has the rows of each
+    level; where ``has_rest``, all others. -1: nowhere.
+    """
+
+    codes: Int32
     slots: Int64
     has_rest: npt.NDArray[np.bool_]
 
@@ -70,26 +87,41 @@ class Category:
         """Weight of the given rows by level."""
         return core.level_weights(self.codes, rows, weights, self.n_levels)
 
-    def modes(self, coordinates: Float64) -> Int32:
-        """The level most frequent in every cluster, the first of equals, from the searched coordinates (k, D)."""
-        shares = coordinates[:, self.columns]
-        if self.n_levels > len(self.columns):
-            shares = np.column_stack([1.0 - shares, shares])
-        modes: Int32 = np.argmax(shares, axis=1).astype(np.int32)
-        return modes
+
+@dataclass(frozen=True, eq=False)
+class LevelSums:
+    """What the rows of a node add up to by level of a category that may be cut.
+
+    ``counts`` (n_levels,): for the ``limits``; None without. ``sums`` (n_levels, k) int64, or with more axes: of what
+    the search is about; None where that is not added up. ``weight``: of every level. ``costs``: of every level by
+    cluster.
+    """
+
+    category: Category
+    counts: Int64 | None
+    limits: core.Limits | None
+    sums: Any
+    weight: Callable[[], Int64]
+    costs: Callable[[], Int64] | None = None
 
 
-def find_categories(table: EncodedTable) -> list[Category]:
-    """The categories of a table that have two levels or more."""
+def find_levels(searched: SearchedColumns) -> list[Category]:
+    """The categories that have two levels or more."""
+    return [
+        Category(source, kind.n_levels, searched.of(source))
+        for source, kind in enumerate(searched.kinds)
+        if kind.name == "category" and kind.n_levels > 1
+    ]
+
+
+def find_categories(table: EncodedTable) -> list[CodedCategory]:
+    """The same with the levels of the rows of a table."""
     searched, values, encoded = table.searched, table.values, table.encoded
     if searched is None or values is None:
         return []
     found = []
-    for source, kind in enumerate(searched.kinds):
-        n_levels = kind.n_levels
-        if kind.name != "category" or n_levels < 2:
-            continue
-        columns = searched.of(source)
+    for category in find_levels(searched):
+        source, columns = category.source, category.columns
         begin, default, n_bins = (
             a[columns].astype(np.int64) for a in (encoded.slot_begin, encoded.default_bin, encoded.n_bins)
         )
@@ -98,19 +130,23 @@ def find_categories(table: EncodedTable) -> list[Category]:
         slots = np.where(has_rest, begin, begin + n_bins - 1 - (default >= 0))
         slots[~has_level | (has_rest & (n_bins == 1))] = -1
         codes = values[:, source].astype(np.int32)
-        found.append(Category(source, codes, n_levels, columns, slots, has_rest))
+        found.append(CodedCategory(source, category.n_levels, columns, codes, slots, has_rest))
     return found
 
 
 def allowed_categories(
-    categories: Sequence[Category], rows: Int32, limits: Limits | None
-) -> Iterator[tuple[Category, Int64 | None, core.Limits | None]]:
-    """The categories that may be cut, each with what the rows of every level count for the limits, and these."""
-    for category in categories:
+    memory: MemoryProvider, rows: Int32, limits: Limits | None, sums_of: Callable[[CodedCategory], Int64 | None]
+) -> Iterator[LevelSums]:
+    """The categories that may be cut, with what some rows add by level."""
+    for category in memory.categories:
+        weight, costs = partial(category.weights, rows, memory.weights), None
+        if memory.has_costs:
+            costs = partial(category.of_rows, rows, memory.costs.excess)
         if limits is None:
-            yield category, None, None
+            yield LevelSums(category, None, None, sums_of(category), weight, costs)
         elif limits.columns is None or limits.columns[category.columns[0]]:
-            yield category, category.weights(rows, limits.counts), limits.of_node
+            counts = category.weights(rows, limits.counts)
+            yield LevelSums(category, counts, limits.of_node, sums_of(category), weight, costs)
 
 
 Gap = tuple[float, float]
@@ -141,8 +177,11 @@ class Provider(Protocol):
     def searched(self) -> SearchedColumns | None:
         """What is searched instead of the table's columns, where these do not all hold known numbers."""
 
-    def values(self, node: int, column: int) -> tuple[Float64, Int64 | None]:
-        """The values of a node's rows in a column of the table, and their weights; None where each counts once."""
+    def values(self, node: int, column: int, cut: NodeTest) -> tuple[Float64, Int64 | None]:
+        """The values of a node's rows in a column of the table, and their weights; None where each counts once.
+
+        One may stand for several that a cut of the column has on one side, with their weight together.
+        """
 
     @property
     def has_costs(self) -> bool:
@@ -399,7 +438,7 @@ class MemoryProvider:
         return self.table.ranks(self.n_jobs)
 
     @cached_property
-    def categories(self) -> list[Category]:
+    def categories(self) -> list[CodedCategory]:
         """Of the table, with their levels by row."""
         return find_categories(self.table)
 
@@ -413,7 +452,7 @@ class MemoryProvider:
         """See :class:`Provider`."""
         return self.table.searched
 
-    def values(self, node: int, column: int) -> tuple[Float64, Int64 | None]:
+    def values(self, node: int, column: int, cut: NodeTest) -> tuple[Float64, Int64 | None]:
         """See :class:`Provider`."""
         rows, table = self.rows(node), self.table
         assert table.values is not None

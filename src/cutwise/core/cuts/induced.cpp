@@ -526,7 +526,7 @@ void bind_induced(nb::module_ &m) {
       "best_cut_of_sides",
       [](const Encoded &bins, const Matrix &matrix, In2<int64_t> sums, int64_t base, In2<double> coordinates,
          In1<int32_t> survivors, double penalty, In1<uint8_t> kills_left, In1<uint8_t> kills_right, In3<double> valid,
-         const Limits *limits) -> std::optional<std::tuple<int32_t, double>> {
+         const Limits *limits) -> std::optional<std::tuple<double, int64_t, int32_t, double>> {
         const int64_t k = coordinates.shape(0), d = bins.n_cols(), width = 2 * k + 1;
         require(
             bins.asked && static_cast<int64_t>(sums.shape(0)) == bins.n_slots && static_cast<int64_t>(sums.shape(1)) == width,
@@ -560,11 +560,11 @@ void bind_induced(nb::module_ &m) {
                         kills_right.data()};
         search.run_around(sums.data(), valid.data());
         if (search.best.cut.feature < 0) return std::nullopt;
-        return std::make_tuple(search.best.cut.feature, search.best.cut.threshold);
+        return std::make_tuple(search.best.score, search.best.induced, search.best.cut.feature, search.best.cut.threshold);
       },
       nb::arg("bins"), nb::arg("matrix"), nb::arg("sums"), nb::arg("base"), nb::arg("coordinates"), nb::arg("survivors"),
       nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"), nb::arg("valid"), nb::arg("limits").none(),
-      R"(The cut of best_induced_cut around bins alone: feature and threshold, or None when no valid cut parts the centers.
+      R"(The cut of best_induced_cut around bins alone: score, induced cost, feature and threshold, or None when no valid cut parts the centers.
 
 sums (n_bins, 2 k + 1): as add_to_tallies gives them with an order. base: what all rows cost at least. valid (2, d, k): by column and
 number of centers on the left, the first threshold that is valid, and the end of these.)");

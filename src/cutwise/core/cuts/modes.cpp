@@ -216,8 +216,9 @@ struct InducedModes {
   const int64_t *sums;  // (n_levels, k, width): what rows lose without their nearest center, by it; null: nobody knows yet
   int64_t width;        // 2: then their weight, known from the first on
   const Limits *limits;
-  const int64_t *counts;     // of every level, for the limits
-  const double known_score;  // of a cut that is as valid as a cut can be, so that nothing worse is wanted
+  const int64_t *counts;              // of every level, for the limits
+  const double known_score;           // of a cut that is as valid as a cut can be, so that nothing worse is wanted
+  const int64_t *distinct = nullptr;  // different rows of every level, where shares are given and no row is at hand
 
   struct Best {
     bool is_valid = false;
@@ -227,7 +228,7 @@ struct InducedModes {
     std::vector<int32_t> levels;
 
     bool is_none() const { return levels.empty(); }
-  } best;
+  } best{};
 
   struct Candidate {
     double score;
@@ -248,7 +249,8 @@ struct InducedModes {
   // and of those that cost as much on either side.
   std::vector<int64_t> lost{}, on_left{}, tied{};
 
-  void add_shares() {
+  // Of the rows, or of shares that are there already.
+  void add_shares(bool adds_up = true) {
     constexpr int64_t kMostCells = 1 << 20;
     const auto q = static_cast<size_t>(modes.n_groups), n_levels = weight.size();
     std::vector<std::vector<int32_t>> centers(q);
@@ -257,9 +259,14 @@ struct InducedModes {
     std::vector<int64_t> cells(at_once << q);
     const auto order = std::make_unique<GroupOrder<Cost>>();
     const size_t n_sets = size_t{1} << q;
-    for (auto *of_mask : {&lost, &on_left, &tied}) of_mask->assign(n_sets / 2, 0);
+    for (auto *of_mask : {&lost, &on_left, &tied}) of_mask->assign(adds_up ? n_sets / 2 : 0, 0);
+    std::vector<Share> given;
+    given.swap(shares);
     for (size_t begin = 0; begin < n_levels; begin += at_once) {
       std::fill(cells.begin(), cells.end(), int64_t{0});
+      for (const Share &share : given)
+        if (static_cast<size_t>(share.level) - begin < at_once)
+          cells[(static_cast<size_t>(share.level) - begin) << q | share.groups] += share.loss;
       for (int64_t i = 0; i < n;) {
         size_t level[kRowsAtOnce], some = 0;
         for (; i < n && some < kRowsAtOnce; ++i) {
@@ -283,7 +290,7 @@ struct InducedModes {
       }
       for (size_t v = begin; v < std::min(begin + at_once, n_levels); ++v) {
         int64_t *of_set = cells.data() + ((v - begin) << q);  // from here on, what its rows lose without that set
-        if (weight[v] == 0) continue;
+        if (weight[v] == 0 || !adds_up) continue;
         of_set[0] = 0;
         add_subsets(of_set, q);
         const int32_t own = modes.group_of_level[v];
@@ -340,6 +347,11 @@ struct InducedModes {
   }
 
   bool is_valid(const std::vector<uint8_t> &side, size_t n_left, size_t n_right) const {
+    if (distinct) {  // rows of different levels differ
+      size_t held[2] = {0, 0};
+      for (size_t v = 0; v < side.size(); ++v) held[side[v] != 0] += static_cast<size_t>(distinct[v]);
+      return held[1] >= n_left && held[0] >= n_right;
+    }
     return matrix.visit([&](auto values) {
       DistinctRows left(values, 64), right(values, 64);
       for (int64_t i = 0; i < n && (left.size() < n_left || right.size() < n_right); ++i) {
@@ -531,4 +543,96 @@ their weight, by level and it; None: worked out from the costs. Other arguments 
 nothing worse is wanted. Gives (whether each side has as many distinct rows as centers, score, induced cost, levels of the
 left side).)");
   for_costs(int64_t{}, "");
+  auto for_shares = [&](auto zero, const char *doc) {
+    using Cost = decltype(zero);
+    m.def(
+        "mode_shares",
+        [](In1<int32_t> codes, In2<Cost> excess, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes) {
+          const auto n = static_cast<int64_t>(codes.size()), k = static_cast<int64_t>(excess.shape(1));
+          const std::vector<int64_t> of_level = copied(weight);
+          require(excess.shape(0) == codes.size() && modes.size() == survivors.size(), "one line a row, one mode a survivor");
+          for (size_t i = 0; i < codes.size(); ++i)
+            require(codes(i) >= 0 && codes(i) < static_cast<int32_t>(of_level.size()), "codes are levels");
+          for (size_t i = 0; i < modes.size(); ++i)
+            require(modes(i) >= 0 && modes(i) < static_cast<int32_t>(of_level.size()), "modes are levels");
+          const ModeGroups groups(survivors_of(survivors, k), modes, of_level);
+          std::vector<int32_t> rows(codes.size()), level;
+          std::iota(rows.begin(), rows.end(), 0);
+          std::vector<uint64_t> of_groups;
+          std::vector<int64_t> loss;
+          {
+            nb::gil_scoped_release release;
+            const Matrix none;
+            InducedModes<Cost> found{groups,  none, rows.data(), codes.data(), n,  excess.data(), k, nullptr, of_level, {},
+                                     nullptr, 1,    nullptr,     nullptr,      0.0};
+            found.add_shares(false);
+            for (const auto &share : found.shares) {
+              level.push_back(share.level);
+              of_groups.push_back(share.groups);
+              loss.push_back(share.loss);
+            }
+          }
+          return std::make_tuple(to_numpy(std::move(level)), to_numpy(std::move(of_groups)), to_numpy(std::move(loss)));
+        },
+        nb::arg("codes"), nb::arg("excess").noconvert(), nb::arg("weight"), nb::arg("survivors"), nb::arg("modes"), doc);
+  };
+  for_shares(
+      int32_t{},
+      R"(What a batch of rows loses by level and the centers nearest to it: those of batches add up for least_modes_by_shares.
+
+codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's rows. Gives (level, centers' groups, loss), each once.)");
+  for_shares(int64_t{}, "");
+  m.def(
+      "least_modes_by_shares",
+      [](In1<int32_t> level, In1<uint64_t> of_groups, In1<int64_t> loss, In1<int64_t> weight, In1<int64_t> distinct,
+         In1<int32_t> survivors, In1<int32_t> modes, int64_t k, int64_t current, double penalty, bool kills_left,
+         bool kills_right, std::optional<double> known_score, std::optional<In1<int64_t>> counts,
+         const Limits *limits) -> std::optional<std::tuple<bool, double, int64_t, std::vector<int32_t>>> {
+        const std::vector<int64_t> of_level = copied(weight);
+        require(of_groups.size() == level.size() && loss.size() == level.size(), "a share has a level, groups and a loss");
+        require(distinct.size() == weight.size() && modes.size() == survivors.size(), "one mode a survivor");
+        for (size_t i = 0; i < modes.size(); ++i)
+          require(modes(i) >= 0 && modes(i) < static_cast<int32_t>(of_level.size()), "modes are levels");
+        require(!limits || (counts && counts->size() == weight.size()), "with limits there is one count a level");
+        const ModeGroups groups(survivors_of(survivors, k), modes, of_level);
+        if (groups.n_groups < 2) return std::nullopt;
+        const uint8_t kills[2] = {kills_left, kills_right};
+        const DepthScore depth{current,
+                               std::accumulate(of_level.begin(), of_level.end(), int64_t{0}),
+                               static_cast<int64_t>(groups.survivors.size()),
+                               penalty,
+                               kills,
+                               kills + 1};
+        const Matrix none;
+        InducedModes<int32_t> search{groups,
+                                     none,
+                                     nullptr,
+                                     nullptr,
+                                     0,
+                                     nullptr,
+                                     k,
+                                     nullptr,
+                                     of_level,
+                                     depth,
+                                     nullptr,
+                                     2,
+                                     limits,
+                                     counts ? counts->data() : nullptr,
+                                     known_score.value_or(std::numeric_limits<double>::infinity()),
+                                     distinct.data()};
+        for (size_t i = 0; i < level.size(); ++i) {
+          require(level(i) >= 0 && level(i) < static_cast<int32_t>(of_level.size()) && of_groups(i) >> groups.n_groups == 0,
+                  "shares are of levels and groups");
+          search.shares.push_back({level(i), static_cast<uint32_t>(of_groups(i)), loss(i)});
+        }
+        search.run();
+        if (search.best.is_none()) return std::nullopt;
+        return std::make_tuple(search.best.is_valid, search.best.score, search.best.induced, search.best.levels);
+      },
+      nb::arg("level"), nb::arg("groups"), nb::arg("loss"), nb::arg("weight"), nb::arg("distinct"), nb::arg("survivors"),
+      nb::arg("modes"), nb::arg("k"), nb::arg("current"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"),
+      nb::arg("known_score").none(), nb::arg("counts").none(), nb::arg("limits").none(),
+      R"(What least_induced_modes gives, by the shares of all rows of a node, (n,) each.
+
+weight, distinct (n_levels,): of the rows of every level, and how many different ones there are. current: what all cost.)");
 }

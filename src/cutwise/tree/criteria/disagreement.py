@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.table.table import SearchedColumns
 from cutwise.tree.limits import Limits
 from cutwise.tree.provider import (
-    Category,
+    CodedCategory,
     GrowthProblem,
     LabelPayload,
     LeafCut,
+    LevelSums,
     MemoryProvider,
     NodeSums,
     allowed_categories,
@@ -85,17 +88,25 @@ class FewestDisagree:
             memory.table.encoded, memory.table.matrix, rows, memory.labels, memory.weights, sums.histogram, sums.totals,
             self.gini, None if self.limits is None else self.limits.of_node, memory.n_jobs,
         ))  # fmt: skip
-        for category, counts, limits in allowed_categories(memory.categories, rows, self.limits):
-            of_level = (
-                _count(memory, category, rows, len(sums.totals))
-                if sums.histogram is None
-                else category.of_histogram(sums.histogram, sums.totals)
-            )
-            cut = better_set(cut, memory, category, core.best_level_set(of_level, True, self.gini, counts, limits))
+
+        def of_level(category: CodedCategory) -> Int64:
+            if sums.histogram is None:
+                return _count(memory, category, rows, len(sums.totals))
+            return category.of_histogram(sums.histogram, sums.totals)
+
+        return self.or_set(cut, allowed_categories(memory, rows, self.limits, of_level), memory.table.searched)
+
+    def or_set(
+        self, cut: LeafCut | None, sets: Iterable[LevelSums], searched: SearchedColumns | None
+    ) -> LeafCut | None:
+        """The better of a cut and the best set of levels."""
+        for of in sets:
+            found = core.best_level_set(of.sums, True, self.gini, of.counts, of.limits)
+            cut = better_set(cut, searched, of.category, found)
         return cut
 
 
-def _count(memory: MemoryProvider, category: Category, rows: Int32, k: int) -> Int64:
+def _count(memory: MemoryProvider, category: CodedCategory, rows: Int32, k: int) -> Int64:
     """Weight of rows by level and label, (n_levels, k)."""
     cell = category.codes[rows].astype(np.int64) * k + memory.labels[rows]
     weights = None if memory.weights is None else memory.weights[rows]  # sums of integers below 2**53

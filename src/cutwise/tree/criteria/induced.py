@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.tree.provider import GrowthProblem, MemoryProvider, SeparatingCut, SeparationNode, allowed_categories
+from cutwise.table.table import SearchedColumns
+from cutwise.tree.provider import (
+    CodedCategory,
+    GrowthProblem,
+    LevelSums,
+    MemoryProvider,
+    SeparatingCut,
+    SeparationNode,
+    allowed_categories,
+)
 from cutwise.tree.threshold_tree import NodeTest
 
 Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.uint8]
 
@@ -86,6 +96,43 @@ class LeastInduced:
         """See :class:`cutwise.tree.provider.Search`."""
         return memory.state_of(self.nearest).least(self, rows)
 
+    def best(
+        self,
+        found: Induced | None,
+        sets: Iterable[LevelSums],
+        searched: SearchedColumns | None,
+        least_by_modes: Callable[..., tuple[bool, float, int, list[int]] | None],
+    ) -> SeparatingCut | None:
+        """The better of a cut and the best set of levels; ``least_by_modes``: finds that of one category."""
+        cut = best = None
+        if found is not None:
+            cut, best = found.cut, (not found.is_valid, found.score, found.induced)
+            source = cut.test.feature if searched is None else int(searched.source[cut.test.feature])
+        for of in sets:
+            modes = of.category.modes(self.nearest.coordinates)[self.node.survivors]
+            first = int(of.category.columns[0])
+            by_modes = least_by_modes(
+                of, modes, bool(self.kills_left[first]), bool(self.kills_right[first]),
+                None if best is None or best[0] else best[1], of.counts, of.limits,
+            )  # fmt: skip
+            if by_modes is None:
+                continue
+            is_valid, score, induced, levels = by_modes
+            if best is not None and (*best, source) <= (not is_valid, score, induced, of.category.source):
+                continue
+            best, source = (not is_valid, score, induced), of.category.source
+            cut = SeparatingCut(NodeTest(source, math.nan, levels=tuple(levels)), np.isin(modes, levels))
+        return cut
+
+
+class Induced(NamedTuple):
+    """A cut, whether its sides have as many distinct rows as centers, its score, and what rows cost on its sides."""
+
+    is_valid: bool
+    score: float
+    induced: int
+    cut: SeparatingCut
+
 
 class NearestTwoRows:
     """Rows in memory with their two nearest surviving centers, and the histogram of their losses."""
@@ -108,29 +155,24 @@ class NearestTwoRows:
             self._totals, self._nearest_costs, nearest.coordinates, search.node.survivors, nearest.depth_penalty,
             search.kills_left, search.kills_right, search.node.core_limits, self._memory.n_jobs,
         )  # fmt: skip
-        cut = best = None
+        best = None
         if found is not None:
             score, induced, feature, threshold, is_valid = found
             cut = SeparatingCut.at(feature, threshold, nearest.coordinates, search.node.survivors)
-            best = (not is_valid, score, induced)
-            source = feature if table.searched is None else int(table.searched.source[feature])
-        for category, counts, limits in allowed_categories(self._memory.categories, rows, search.node.limits):
-            modes, first = category.modes(nearest.coordinates)[search.node.survivors], int(category.columns[0])
-            sums = None if self._histogram is None else category.of_histogram(self._histogram, self._totals)
-            by_modes = core.least_induced_modes(
-                table.matrix, rows, category.codes, self._excess, table.weights, category.n_levels, sums,
-                search.node.survivors, modes, self._nearest_costs, nearest.depth_penalty,
-                bool(search.kills_left[first]), bool(search.kills_right[first]),
-                None if best is None or best[0] else best[1], counts, limits,
+            best = Induced(is_valid, score, induced, cut)
+
+        def sums_of(category: CodedCategory) -> Int64 | None:
+            return None if self._histogram is None else category.of_histogram(self._histogram, self._totals)
+
+        def least_by_modes(of: LevelSums, modes: Int32, *settings: Any) -> tuple[bool, float, int, list[int]] | None:
+            category: Any = of.category
+            return core.least_induced_modes(
+                table.matrix, rows, category.codes, self._excess, table.weights, category.n_levels, of.sums,
+                search.node.survivors, modes, self._nearest_costs, nearest.depth_penalty, *settings,
             )  # fmt: skip
-            if by_modes is None:
-                continue
-            is_valid, score, induced, levels = by_modes
-            if best is not None and (*best, source) <= (not is_valid, score, induced, category.source):
-                continue
-            best, source = (not is_valid, score, induced), category.source
-            cut = SeparatingCut(NodeTest(source, math.nan, levels=tuple(levels)), np.isin(modes, levels))
-        return cut
+
+        sets = allowed_categories(self._memory, rows, search.node.limits, sums_of)
+        return search.best(best, sets, table.searched, least_by_modes)
 
     def follow(self, node: SeparationNode | None, children: Sequence[SeparationNode]) -> None:
         """See :class:`cutwise.tree.provider.Provider`."""

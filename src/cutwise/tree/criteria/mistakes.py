@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.table.table import SearchedColumns
 from cutwise.tree.provider import (
-    Category,
+    CodedCategory,
     CostPayload,
     GrowthProblem,
+    LevelSums,
     MemoryProvider,
     SeparatingCut,
     SeparationNode,
@@ -145,28 +148,47 @@ class FewestByModes:
 
     def among(self, memory: MemoryProvider, rows: Int32) -> SeparatingCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
-        best, searched = self.cut, memory.table.searched
-        best_second: int | None = None
-        survivors, clusters_of_rows = self.node.survivors, memory.state_of(self.mistakes)
-        for category, allowed_counts, limits in allowed_categories(memory.categories, rows, self.node.limits):
+        clusters_of_rows = memory.state_of(self.mistakes)
+        sets = allowed_categories(
+            memory, rows, self.node.limits, lambda category: clusters_of_rows.by_level(category, rows)
+        )
+        return self.best(sets, partial(_costs_of_sides, memory, rows), memory.table.searched)
+
+    def best(
+        self,
+        sets: Iterable[LevelSums],
+        costs_of_sides: Callable[[SeparatingCut], tuple[Int64, Int64]],
+        searched: SearchedColumns | None,
+    ) -> SeparatingCut | None:
+        """The same, from the weight of rows by level and cluster, of those that are with their clusters yet.
+
+        ``costs_of_sides``: what the rows on each side of a threshold cost by every cluster.
+        """
+        best, best_second, survivors = self.cut, None, self.node.survivors
+        for of in sets:
+            category, allowed = of.category, (of.counts, of.limits)
             modes = category.modes(self.mistakes.coordinates)[survivors]
-            counts = clusters_of_rows.by_level(category, rows)
             # Weights of levels settle ties alone, and there are none to settle before a set is as good as the best.
-            weight = counts.sum(axis=1) if limits is None else category.weights(rows, memory.weights)
-            found = core.fewest_mode_mistakes(counts, weight, survivors, modes, None, allowed_counts, limits)
+            weight = of.sums.sum(axis=1) if of.limits is None else of.weight()
+            found = core.fewest_mode_mistakes(of.sums, weight, survivors, modes, None, *allowed)
             if found is None or (best is not None and found[0] > best.mistakes):
                 continue
-            costs = category.of_rows(rows, memory.costs.excess) if memory.has_costs else None
-            weight = category.weights(rows, memory.weights)
-            found = core.fewest_mode_mistakes(counts, weight, survivors, modes, costs, allowed_counts, limits)
+            costs = None if of.costs is None else of.costs()
+            found = core.fewest_mode_mistakes(of.sums, of.weight(), survivors, modes, costs, *allowed)
             assert found is not None
             if best is not None and found[0] == best.mistakes:
                 assert searched is not None
-                is_set = best.test.levels is not None
-                source = best.test.feature if is_set else int(searched.source[best.test.feature])
-                if best_second is None:
-                    of_level = costs if source == category.source else None
-                    best_second = _cost_of_sides(memory, rows, best, survivors, of_level) if memory.has_costs else 0
+                j, is_set = best.test.feature, best.test.levels is not None
+                source = j if is_set else int(searched.source[j])
+                if best_second is None and costs is None:
+                    best_second = 0
+                elif best_second is None and costs is not None:
+                    if source == category.source:
+                        right = costs[searched.level[j]]
+                        left = costs.sum(axis=0) - right
+                    else:
+                        left, right = costs_of_sides(best)
+                    best_second = int(left[survivors[best.goes_left]].min() + right[survivors[~best.goes_left]].min())
                 if (best_second, source) <= (found[1], category.source):
                     continue
             test = NodeTest(category.source, math.nan, levels=tuple(found[2]))
@@ -174,24 +196,13 @@ class FewestByModes:
         return best
 
 
-def _cost_of_sides(
-    memory: MemoryProvider, rows: Int32, cut: SeparatingCut, survivors: Int32, of_level: Int64 | None
-) -> int:
-    """What a threshold's sides cost, each served by its best survivor.
-
-    ``of_level``: what levels cost by cluster, where the threshold parts one of them from the others.
-    """
+def _costs_of_sides(memory: MemoryProvider, rows: Int32, cut: SeparatingCut) -> tuple[Int64, Int64]:
     searched, values, j = memory.table.searched, memory.table.values, cut.test.feature
     assert searched is not None
     assert values is not None
-    if of_level is None:
-        codes = (searched.column(values, j, rows) > cut.test.threshold).astype(np.int32)
-        of_level, level = core.level_costs(codes, rows, memory.costs.excess, 2), 1
-    else:
-        level = int(searched.level[j])
-    right = of_level[level, survivors]
-    left = of_level[:, survivors].sum(axis=0) - right
-    return int(left[cut.goes_left].min() + right[~cut.goes_left].min())
+    codes = (searched.column(values, j, rows) > cut.test.threshold).astype(np.int32)
+    left, right = core.level_costs(codes, rows, memory.costs.excess, 2)
+    return left, right
 
 
 class MistakeRows:
@@ -234,7 +245,7 @@ class MistakeRows:
             )
         return self._costs_by_cluster
 
-    def by_level(self, category: Category, rows: Int32) -> Int64:
+    def by_level(self, category: CodedCategory, rows: Int32) -> Int64:
         """Weight of the rows of a node by level and cluster, of those that are with their clusters yet."""
         k = len(self._coordinates)
         if self._histogram is not None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.table.table import SearchedColumns
 from cutwise.tree.limits import Limits
 from cutwise.tree.provider import (
     Category,
+    CodedCategory,
     CostPayload,
     GrowthProblem,
     LeafCut,
+    LevelSums,
     MemoryProvider,
     NodeSums,
     allowed_categories,
@@ -22,6 +26,7 @@ from cutwise.tree.provider import (
 from cutwise.tree.threshold_tree import NodeTest
 
 Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
 
 
 class SurrogateCriterion:
@@ -79,13 +84,21 @@ class CheapestCut:
             memory.table.encoded, memory.table.matrix, rows, excess, sums.histogram, sums.totals, memory.zero_cost_rows,
             None if self.limits is None else self.limits.of_node, memory.n_jobs,
         ))  # fmt: skip
-        for category, counts, limits in allowed_categories(memory.categories, rows, self.limits):
-            of_level = (
-                category.of_rows(rows, excess)
-                if sums.histogram is None
-                else category.of_histogram(sums.histogram, sums.totals)
-            )
-            cut = better_set(cut, memory, category, core.best_level_set(of_level, False, False, counts, limits))
+
+        def of_level(category: CodedCategory) -> Int64:
+            if sums.histogram is None:
+                return category.of_rows(rows, excess)
+            return category.of_histogram(sums.histogram, sums.totals)
+
+        return self.or_set(cut, allowed_categories(memory, rows, self.limits, of_level), memory.table.searched)
+
+    def or_set(
+        self, cut: LeafCut | None, sets: Iterable[LevelSums], searched: SearchedColumns | None
+    ) -> LeafCut | None:
+        """The better of a cut and the best set of levels."""
+        for of in sets:
+            found = core.best_level_set(of.sums, False, False, of.counts, of.limits)
+            cut = better_set(cut, searched, of.category, found)
         return cut
 
 
@@ -106,7 +119,7 @@ class CheapestInterval:
 
 def better_set(
     cut: LeafCut | None,
-    memory: MemoryProvider,
+    searched: SearchedColumns | None,
     category: Category,
     found: tuple[int, float, list[int], int, int] | None,
 ) -> LeafCut | None:
@@ -115,7 +128,6 @@ def better_set(
         return cut
     cost, impurity, levels, left_label, right_label = found
     if cut is not None:
-        searched = memory.table.searched
         is_set = cut.test.levels is not None
         source = cut.test.feature if is_set or searched is None else int(searched.source[cut.test.feature])
         if (cut.cost, cut.impurity, source) <= (cost, impurity, category.source):

@@ -1,0 +1,101 @@
+"""Copies of rows that are not in memory: a file an array, in a temporary folder that goes with the fit."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import re
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutwise.exceptions import InvalidInputError
+
+
+class Copies:
+    """A folder with a copy of the rows as plain numbers, gone with the fit, or with what ``keeps`` it.
+
+    Folders of processes that were killed are removed by the next.
+    """
+
+    def __init__(self, *, keeps: bool = False) -> None:
+        parent = Path(tempfile.gettempdir())
+        for old in parent.glob("cutwise-*-rows-*"):
+            owner = re.match(r"cutwise-(\d+)-", old.name)
+            if owner and not _is_running(int(owner[1])):
+                shutil.rmtree(old, ignore_errors=True)
+        self.folder = Path(tempfile.mkdtemp(prefix=f"cutwise-{os.getpid()}-rows-"))
+        self._keeps = keeps
+        self._remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+    def __enter__(self) -> Copies:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is not None or not self._keeps:
+            self._remove()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # of somebody else
+        return True
+    return True
+
+
+class Column:
+    """One array of all rows, in a file: written batch by batch, read by slices."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.width: tuple[int, ...] = ()
+        self.dtype: np.dtype[Any] = np.dtype(np.float64)
+        self.n = 0
+        self.renamed: npt.NDArray[Any] | None = None  # what the values stand for
+
+    def append(self, values: npt.NDArray[Any]) -> None:
+        """Write further rows."""
+        self.width, self.dtype, self.n = values.shape[1:], values.dtype, self.n + len(values)
+        try:
+            with self.path.open("ab") as file:
+                file.write(np.ascontiguousarray(values).data)
+        except OSError as error:
+            raise InvalidInputError(
+                f"The copy of the rows could not be written to {self.path.parent}: {error.strerror}. It takes the "
+                "table's values and about 4 k + d + 7 bytes a row, and is removed. Set TMPDIR to a folder with room."
+            ) from error
+
+    def write(self, first: int, values: npt.NDArray[Any]) -> None:
+        """Put values in the place of what is there, or behind it."""
+        if first >= self.n:
+            self.append(values)
+            return
+        with self.path.open("r+b") as file:
+            file.seek(first * values.itemsize)
+            file.write(values.data)
+
+    def read(self, first: int, n: int) -> npt.NDArray[Any]:
+        """A slice, by what its values stand for."""
+        values = self.mapped(first, n)
+        return values if self.renamed is None else self.renamed[values]
+
+    def mapped(self, first: int = 0, n: int | None = None) -> npt.NDArray[Any]:
+        """All of it, or a slice, as pages that the system reads and drops as it likes."""
+        n = self.n - first if n is None else n
+        if n == 0:
+            return np.empty((0, *self.width), dtype=self.dtype)
+        of_row = math.prod(self.width) * self.dtype.itemsize
+        into_page = first * of_row % mmap.ALLOCATIONGRANULARITY
+        with self.path.open("rb") as file:
+            start = first * of_row - into_page
+            pages = mmap.mmap(file.fileno(), into_page + n * of_row, access=mmap.ACCESS_READ, offset=start)
+        return np.frombuffer(pages, self.dtype, offset=into_page).reshape(n, *self.width)

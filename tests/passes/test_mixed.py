@@ -1,0 +1,291 @@
+"""Tables of any kind of column that are not in memory: the bytes of the same rows in memory."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from cutwise import Batches, ClusterExplainer, ExplainableKMeans, TableScaler, export_json, report
+from cutwise.exceptions import (
+    ChangedDataError,
+    CutwiseError,
+    IdentifierWarning,
+    InvalidInputError,
+    UnknownLevelsWarning,
+    UnsupportedInputError,
+)
+from cutwise.table import mixed
+
+from .test_fits import IS_HERE, RECIPES, door_of, lazy_by_workers
+
+pytestmark = pytest.mark.filterwarnings("ignore::cutwise.exceptions.CutwiseWarning")
+
+
+@pytest.fixture(autouse=True)
+def rows_stay_with_workers(monkeypatch):
+    monkeypatch.setattr("cutwise.passes.rows.COPIED_BYTES", -1)
+    for module in ("_base", "cluster_explainer"):
+        monkeypatch.setattr(f"cutwise.estimators.{module}.as_lazy", lazy_by_workers)
+
+
+KINDS = (
+    "number",
+    "integer",
+    "rounded",
+    "bool",
+    "text",
+    "two texts",
+    "many texts",
+    "date",
+    "instant",
+    "duration",
+    "enum",
+)
+
+
+def a_column(rng, kind, cluster, gaps):
+    n, day = len(cluster), dt.datetime(2024, 2, 27)
+    levels = {"two texts": 2, "many texts": 300, "enum": 4}.get(kind, int(rng.integers(1, 9)))
+    codes = (rng.integers(0, levels, n) * rng.integers(1, 3, n) + cluster) % levels
+    minutes = (rng.integers(0, 9000, n) + 3000 * cluster).tolist()
+    values, dtype = {
+        "number": (lambda: rng.normal(size=n) + cluster, pl.Float64),
+        "rounded": (lambda: np.round(rng.normal(size=n) * 99), pl.Float64),
+        "integer": (lambda: rng.integers(0, 400, n), pl.Int64),
+        "bool": (lambda: rng.random(n) < 0.3, pl.Boolean),
+        "date": (lambda: [day.date() + dt.timedelta(days=m % 500) for m in minutes], pl.Date),
+        "instant": (lambda: [day + dt.timedelta(minutes=m) for m in minutes], pl.Datetime("us")),
+        "duration": (lambda: [dt.timedelta(minutes=m) for m in minutes], pl.Duration("us")),
+        "enum": (lambda: [("low", "mid", "high", "top")[c] for c in codes], pl.Enum(["low", "mid", "high", "top"])),
+    }.get(kind, (lambda: [f"level {code}" for code in codes], pl.String))
+    values = [None if gap else value for value, gap in zip(np.array(values(), dtype=object), gaps, strict=True)]
+    return pl.Series(values, dtype=dtype)
+
+
+def a_table(data, rng):
+    n = data.draw(st.sampled_from([20, 60, 250]))
+    cluster = rng.integers(0, 3, n)
+    kinds = data.draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=4))
+    shares = [data.draw(st.sampled_from([0.0, 0.02, 0.3])) for _ in kinds]
+    columns = {
+        f"{kind} {i}": a_column(rng, kind, cluster, rng.random(n) < share)
+        for i, (kind, share) in enumerate(zip(kinds, shares, strict=True))
+    }
+    return pl.DataFrame(columns), cluster
+
+
+def fitted(model, X, *args, **options):
+    try:
+        return model.fit(X, *args, **options)
+    except CutwiseError as error:
+        return type(error)
+
+
+def assert_same(in_batches, in_memory):
+    if isinstance(in_memory, type) or isinstance(in_batches, type):
+        assert in_batches is in_memory
+        return
+    assert export_json(in_batches) == export_json(in_memory)
+    assert np.array_equal(in_batches.cluster_centers_, in_memory.cluster_centers_)
+    assert np.array_equal(in_batches._gaps, in_memory._gaps, equal_nan=True)
+    assert np.array_equal(in_batches._column_spreads, in_memory._column_spreads, equal_nan=True)
+    assert in_batches._kinds == in_memory._kinds
+    assert in_batches.reference_.cost == in_memory.reference_.cost
+
+
+@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.generate))
+@given(data=st.data())
+def test_every_door_partition_and_order_gives_the_bytes_of_memory(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    frame, cluster = a_table(data, rng)
+    n, k, name = len(frame), data.draw(st.integers(1, 5)), None
+    if data.draw(st.booleans()):
+        frame, name = frame.with_columns(pl.Series("w", rng.integers(rng.integers(2), 5, n))), "w"
+    options = {
+        "max_leaves": data.draw(st.sampled_from([None, k + 1, 2 * k + 3])),
+        "expansion": data.draw(st.sampled_from(["exkmc", "expand"])),
+        "max_depth": data.draw(st.sampled_from([None, None, 3, 5])),
+        "min_samples_leaf": data.draw(st.sampled_from([1, 1, 3, 0.05])),
+    }
+    if explains := data.draw(st.booleans()):
+        labels = np.where(rng.random(n) < 0.1, rng.integers(-1, 3, n), cluster)
+        frame = frame.with_columns(pl.Series("y", labels))
+        options |= {"max_leaves": None, "algorithm": data.draw(st.sampled_from(["auto", "expand", *RECIPES[:4]]))}
+    else:
+        options |= {
+            "algorithm": data.draw(st.sampled_from(RECIPES)),
+            "search_effort": data.draw(st.sampled_from([0.0, 1.0])),
+            "random_state": 0,
+            "preprocessor": data.draw(st.sampled_from(["auto", "auto", TableScaler("minmax"), TableScaler("none")])),
+        }
+    parts = np.array_split(rng.permutation(n), data.draw(st.sampled_from([1, 2, 7, n])))
+    parts.insert(1, np.empty(0, dtype=int))
+    doors = [name for name in ("workers", "polars", "duckdb", "pyarrow", "frames") if IS_HERE.get(name, True)]
+    if any(isinstance(dtype, pl.Enum) for dtype in frame.dtypes):  # an order that Arrow's dictionaries do not keep
+        doors = ["workers", "polars", "frames"]
+    door = door_of(data.draw(st.sampled_from(doors)), frame, parts)
+    if explains:
+        models = [fitted(ClusterExplainer(**options), X, "y", sample_weight=name) for X in (door, frame)]
+    else:
+        models = [fitted(ExplainableKMeans(k, **options), X, sample_weight=name) for X in (door, frame)]
+    assert_same(*models)
+
+
+@pytest.fixture(scope="module")
+def customers():
+    rng = np.random.default_rng(3)
+    cluster = rng.integers(0, 3, 500)
+    return pl.DataFrame(
+        {
+            "income": pl.Series([None if i % 17 == 0 else 10.0 * c + i % 7 for i, c in enumerate(cluster)]),
+            "region": pl.Series([None if i % 23 == 0 else "NSEW"[(c + i % 5 // 4) % 4] for i, c in enumerate(cluster)]),
+            "since": pl.Series(
+                [dt.date(2020, 1, 1) + dt.timedelta(days=int(300 * c + i % 90)) for i, c in enumerate(cluster)]
+            ),
+            "member": pl.Series([bool((c + i) % 2) for i, c in enumerate(cluster)]),
+        }
+    )
+
+
+@pytest.mark.parametrize("door", ["polars", "duckdb", "pyarrow", "frames"])
+def test_predict_places_rows_where_memory_does(customers, door):
+    if not IS_HERE.get(door, True):
+        pytest.skip(f"{door} is not installed")
+    options = {"max_leaves": 12, "algorithm": "exkmc", "cut_features": ["income", "region"], "random_state": 0}
+    model = ExplainableKMeans(6, **options).fit(customers.lazy())
+    assert {0, 1} <= set(model.tree_.feature.tolist())
+    rows = customers.vstack(customers[:4].with_columns(region=pl.lit("new")))
+    labels = model.predict(rows).tolist()
+    assert model.score(door_of(door, rows, [np.arange(len(rows))])) == model.score(rows)
+    if door == "polars":
+        assert model.predict(rows.lazy()).collect()["cluster"].to_list() == labels
+    elif door == "pyarrow":
+        dataset = ds.dataset(rows.to_arrow())
+        assert model.predict(dataset).read_all()["cluster"].to_pylist() == labels
+    elif door == "duckdb":
+        found = model.predict(door_of(door, rows, [np.arange(len(rows))])).fetchall()
+        assert [label for (label,) in found] == labels
+    else:
+        assert np.concatenate(list(model.predict(Batches([rows[:100], rows[100:]])))).tolist() == labels
+
+
+def test_a_column_without_a_value_in_one_batch(customers):
+    arrow = customers.to_arrow()
+    order = np.argsort(customers["income"].is_not_null().to_numpy(), kind="stable")
+    first = int(customers["income"].null_count())
+    taken = arrow.take(pa.array(order))
+    empty = taken.slice(0, first).set_column(0, "income", pa.nulls(first))  # its type says nothing
+    for parts in ([empty, taken.slice(first)], [taken.slice(first), empty]):
+        assert_same(
+            ExplainableKMeans(3, random_state=0).fit(Batches(parts)),
+            ExplainableKMeans(3, random_state=0).fit(customers.to_arrow()),
+        )
+
+
+def test_numbers_that_are_whole_in_one_batch_and_miss_some_in_another():
+    rng = np.random.default_rng(0)
+    frames = [pd.DataFrame({"a": rng.integers(0, 50, 40), "b": rng.normal(size=40)}) for _ in range(3)]
+    frames[1] = frames[1].astype({"a": float})
+    frames[1].loc[5, "a"] = np.nan
+    whole = pd.concat(frames, ignore_index=True)
+    in_batches = ExplainableKMeans(3, random_state=0).fit(Batches(frames))
+    assert_same(in_batches, ExplainableKMeans(3, random_state=0).fit(whole))
+    assert in_batches.column_kinds_["a"] == "integer"
+
+
+def test_dictionaries_that_differ_from_batch_to_batch():
+    rng = np.random.default_rng(0)
+    texts, numbers = rng.choice(list("dacb"), 120), rng.normal(size=120)
+    parts = [slice(0, 40), slice(40, 90), slice(90, 120)]
+    plain = pd.DataFrame({"t": texts, "x": numbers})
+    in_memory = ExplainableKMeans(3, random_state=0).fit(plain)
+    orders = (list("dcba"), list("abcd"), list("bdac"))
+    of_pandas = [
+        pd.DataFrame({"t": pd.Categorical(texts[part], own), "x": numbers[part]})
+        for part, own in zip(parts, orders, strict=True)
+    ]
+    of_arrow = [pa.record_batch({"t": pa.array(texts[part]).dictionary_encode(), "x": numbers[part]}) for part in parts]
+    of_polars = [
+        pl.DataFrame({"t": pl.Series(texts[part], dtype=pl.Categorical), "x": numbers[part]}) for part in parts
+    ]
+    for frames in (of_pandas, of_arrow, of_polars):
+        in_batches = ExplainableKMeans(3, random_state=0).fit(Batches(frames))
+        assert in_batches._kinds == in_memory._kinds
+        assert str(in_batches.rules()) == str(in_memory.rules())
+    for frame in of_pandas:
+        frame["t"] = frame["t"].cat.as_ordered()
+    with pytest.raises(InvalidInputError, match="column 't' holds levels in an order"):
+        ExplainableKMeans(3).fit(Batches(of_pandas))
+
+
+def test_identifiers_are_left_out_as_in_memory(customers, monkeypatch):
+    frame = customers.with_columns(ticket=pl.Series([f"t{i}" for i in range(len(customers))]))
+    with pytest.warns(IdentifierWarning, match="500 different texts in 500 rows"):
+        in_batches = ExplainableKMeans(3, random_state=0).fit(Batches([frame[:200], frame[200:]]))
+    assert_same(in_batches, ExplainableKMeans(3, random_state=0).fit(frame))
+    monkeypatch.setattr(mixed, "MOST_ITEMS", 100)
+    with pytest.raises(
+        InvalidInputError, match=r"'ticket' holds more than 100 different texts.*Select the other columns"
+    ):
+        ExplainableKMeans(3).fit(Batches([frame[:200], frame[200:]]))
+
+
+def test_what_is_asked_for_as_a_category(customers):
+    frame = customers.with_columns(zip=pl.Series([8000 + i % 7 for i in range(len(customers))]))
+    for asked in (["zip", "region"], [4, 1]):
+        options = {"random_state": 0, "categorical_features": asked}
+        assert_same(ExplainableKMeans(3, **options).fit(frame.lazy()), ExplainableKMeans(3, **options).fit(frame))
+    with pytest.raises(CutwiseError, match="text"):
+        ExplainableKMeans(3, categorical_features=[]).fit(frame.lazy())
+
+
+def test_levels_never_seen_are_named_once_they_are_predicted(customers):
+    model = ExplainableKMeans(3, random_state=0, algorithm="exshallow").fit(customers.lazy())
+    rows = customers[:5].with_columns(region=pl.lit("new"))
+    with pytest.warns(UnknownLevelsWarning, match="'new'"):
+        model.score(Batches([rows]))
+
+
+@pytest.mark.parametrize(
+    ("fit", "error", "words"),
+    [
+        (lambda X: ExplainableKMeans(3, preprocessor=None).fit(X.lazy()), CutwiseError, "X.select"),
+        (
+            lambda X: ExplainableKMeans(3, preprocessor=TableScaler("robust")).fit(X.lazy()),
+            UnsupportedInputError,
+            r"use TableScaler\(\)|Use TableScaler\(\)",
+        ),
+        (
+            lambda X: ExplainableKMeans(3).fit(Batches([X, X.with_columns(since=pl.lit("x"))])),
+            InvalidInputError,
+            "column 'since' holds dates and texts",
+        ),
+        (
+            lambda X: ExplainableKMeans(3).fit(Batches([X, X.rename({"since": "s"})])),
+            InvalidInputError,
+            "batches of X differ",
+        ),
+        (lambda X: ExplainableKMeans(3).fit(X.with_columns(x=float("inf")).lazy()), CutwiseError, "infinity"),
+        (lambda X: report(ExplainableKMeans(3).fit(X), X.lazy()), UnsupportedInputError, "sample"),
+    ],
+)
+def test_errors_say_what_to_do(customers, fit, error, words):
+    with pytest.raises(error, match=words):
+        fit(customers)
+
+
+def test_rows_that_change_after_kinds_are_known(customers):
+    opened = []
+
+    def open_fewer():
+        opened.append(1)
+        return iter([customers[: 400 if len(opened) > 2 else 500]])
+
+    with pytest.raises(ChangedDataError, match="500 rows"):
+        ExplainableKMeans(3).fit(Batches(open_fewer))
