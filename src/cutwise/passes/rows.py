@@ -404,28 +404,39 @@ class BatchedRows:
             add(sums, self.left_out.read(first, n), self.left_weights.read(first, n))
         return sums
 
-    def order_statistics(self, groups_of: Callable[[Slice], Int32], ranks: Int64) -> Float64:
+    def order_statistics(
+        self,
+        groups_of: Callable[[Slice], Int32],
+        ranks: Int64,
+        values_of: Callable[[Slice], npt.NDArray[Any]],
+    ) -> Float64:
         """The values of some ranks, from 0, in groups of rows and in all of them, the last; (d, n_groups + 1, n).
 
-        ``ranks`` (n_groups + 1, n); ``groups_of``: of every row. Five passes, each for 13 bits of the values, for as
-        many columns as there is room for.
+        ``ranks`` (d, n_groups + 1, n); ``groups_of``: of every row. ``values_of``: (n, d), what is missing being the
+        last. Five passes, each for 13 bits of the values, for as many columns as there is room for.
         """
         d = self.extents.shape[1]
-        step = max(1, MOST_BYTES // (ranks.size << _DIGIT + 3))
-        found = [self._in_order(range(i, min(i + step, d)), groups_of, ranks) for i in range(0, d, step)]
+        step = max(1, MOST_BYTES // (ranks[0].size << _DIGIT + 3))
+        found = [self._in_order(range(i, min(i + step, d)), groups_of, ranks, values_of) for i in range(0, d, step)]
         return value_at(np.concatenate(found))
 
-    def _in_order(self, columns: range, groups_of: Callable[[Slice], Int32], ranks: Int64) -> npt.NDArray[np.uint64]:
+    def _in_order(
+        self,
+        columns: range,
+        groups_of: Callable[[Slice], Int32],
+        ranks: Int64,
+        values_of: Callable[[Slice], npt.NDArray[Any]],
+    ) -> npt.NDArray[np.uint64]:
         """The same for some columns, as places in the order of float64."""
-        left = np.tile(ranks, (len(columns), 1, 1))
+        left = ranks[columns.start : columns.stop].copy()
         place = np.zeros(left.shape, dtype=np.uint64)
         for shift in range(64 - 64 % _DIGIT, -1, -_DIGIT):
             counts = {(at[:2], int(place[at])): np.zeros(1 << _DIGIT, dtype=np.int64) for at in np.ndindex(left.shape)}
             for rows in self.slices("order of values", columns=columns):
-                groups = groups_of(rows)
-                places = [place_of(rows.table.values[:, column].astype(np.float64)) for column in columns]
+                groups, values = groups_of(rows), values_of(rows)
+                places = [place_of(values[:, column].astype(np.float64)) for column in columns]
                 for ((column, group), start), count in counts.items():
-                    own = places[column] if group == len(ranks) - 1 else places[column][groups == group]
+                    own = places[column] if group == left.shape[1] - 1 else places[column][groups == group]
                     if shift + _DIGIT < 64:
                         own = own[own >> np.uint64(shift + _DIGIT) == start]
                     digits = (own >> np.uint64(shift)) & np.uint64((1 << _DIGIT) - 1)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.exceptions import InvalidInputError, UnsupportedInputError
+from cutwise.exceptions import InvalidInputError
 from cutwise.passes.rows import BatchedRows, Slice
 from cutwise.table.convert import as_dense
 from cutwise.table.table import Table
@@ -90,7 +90,9 @@ def profile_clusters(
         values = as_dense(by_column[:, [column]])[order, 0].astype(np.float64, copy=False)
         ordered, first = all_ordered, all_first
         if table.kinds[column].name == "category":
-            level[j] = _telling_level(values, ordered, size)
+            cells = np.zeros((n_clusters, int(values.max()) + 1), dtype=np.int64)
+            np.add.at(cells, (ordered, values.astype(np.intp)), 1)
+            level[j] = _telling_level(cells, size)
             values = (values == level[j]).astype(np.float64)
         elif not (known := ~np.isnan(values)).all() and known.any():
             values, ordered = values[known], ordered[known]
@@ -130,41 +132,61 @@ def profile_clusters(
 
 
 def profile_batches(rows: BatchedRows, codes_of: Callable[[Slice], npt.NDArray[np.int32]], n_clusters: int) -> Profile:
-    """The same of rows of numbers that come in batches; ``codes_of``: the cluster of every row of some."""
-    if rows.searched is not None:
-        raise UnsupportedInputError(
-            "X comes in batches, and clusters are described there by complete numbers alone: give a sample in memory "
-            "where columns hold categories or missing values."
-        )
-    d = rows.extents.shape[1]
-    size = np.zeros(n_clusters, dtype=np.int64)
+    """The same of rows that come in batches; ``codes_of``: the cluster of every row of some."""
+    kinds, d, k = rows.columns.kinds, rows.extents.shape[1], n_clusters
+    codes = [max(kind.n_levels, 1) if kind.name == "category" else 0 for kind in kinds]
+    cells = [np.zeros((k, max(n, 2)), dtype=np.int64) for n in codes]  # by level; of numbers what is known
     for part in rows.slices("sizes of clusters"):
-        size += np.bincount(codes_of(part), minlength=n_clusters)
-    sums = rows.grouped_sums("means of clusters", lambda part: [(codes_of(part), n_clusters)])[0]
-    mean, (_, whole_mean, variance) = rows.means(sums), rows.moments()
-    sizes = np.append(size, rows.n_rows)
-    ranks = np.column_stack([(sizes - 1) // 2, sizes // 2, *np.zeros((4, n_clusters + 1), dtype=np.int64)])
-    share = np.array([0.005, 0.995]) * (rows.n_rows - 1)
-    ranks[-1, 2:] = np.concatenate([np.floor(share), np.ceil(share)])
-    found = rows.order_statistics(codes_of, np.maximum(ranks, 0))
+        clusters = codes_of(part)
+        for own, x, n in zip(cells, part.table.values.T, codes, strict=True):
+            cell = clusters * own.shape[1] + (x if n else np.isnan(x)).astype(np.intp)
+            own += np.bincount(cell, minlength=own.size).reshape(own.shape)
+    size = cells[0].sum(axis=1)
+    level = np.array([_telling_level(own[:, :n], size) if n else -1 for own, n in zip(cells, codes, strict=True)])
+    is_level = level >= 0
+    own_sizes = np.array([size if n else own[:, 0] for own, n in zip(cells, codes, strict=True)])
+    sizes = np.column_stack([own_sizes, own_sizes.sum(axis=1)])  # by column, of every cluster and of all rows
+
+    def values_of(part: Slice) -> npt.NDArray[Any]:
+        values = part.table.values
+        if rows.searched is None:
+            return values
+        return np.where(is_level, values == level, np.where(np.isnan(values), np.nan, values))  # without a sign
+
+    mean, (_, whole_mean, variance) = rows.coordinates(codes_of, k), rows.moments()
+    least, most = rows.extents.copy()
+    if rows.searched is not None:
+        columns = [int(rows.searched.of(j)[0]) for j in range(d)]
+        mean = np.where(np.isinf(mean[:, columns]), np.nan, mean[:, columns])
+    for j in np.flatnonzero(is_level).tolist():
+        with np.errstate(invalid="ignore"):
+            mean[:, j] = cells[j][:, level[j]] / np.where(size > 0, size, np.nan)
+        whole_mean[j] = cells[j][:, level[j]].sum() / size.sum()
+        variance[j] = whole_mean[j] * (1.0 - whole_mean[j])
+        least[j], most[j] = float(whole_mean[j] == 1.0), float(whole_mean[j] > 0.0)
+    ranks = np.zeros((d, k + 1, 6), dtype=np.int64)
+    ranks[:, :, 0], ranks[:, :, 1] = (sizes - 1) // 2, sizes // 2
+    share = np.array([0.005, 0.995]) * (sizes[:, -1:] - 1)
+    ranks[:, -1, 2:] = np.concatenate([np.floor(share), np.ceil(share)], axis=1)
+    found = rows.order_statistics(codes_of, np.maximum(ranks, 0), values_of)
     median = found[:, :, :2].mean(axis=2).T
-    median[:-1][size == 0] = np.nan
-    whole_std = np.where(rows.extents[0] < rows.extents[1], np.sqrt(variance), 0.0)
+    median[:-1][own_sizes.T == 0] = np.nan
+    whole_std = np.where(least < most, np.sqrt(variance), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         difference = np.where(whole_std > 0, (mean - whole_mean) / whole_std, np.where(np.isnan(mean), np.nan, 0.0))
     edges = []
     for j in range(d):
-        low, high = found[j, -1, 2:4] + (found[j, -1, 4:] - found[j, -1, 2:4]) * (share % 1.0)
-        least, most = rows.extents[:, j].tolist()
-        edges.append(_edges(low, high, least, most, whole=rows.columns.kinds[j].is_integer))
-    counts = [np.zeros((n_clusters, len(own) - 1), dtype=np.int64) for own in edges]
+        low, high = found[j, -1, 2:4] + (found[j, -1, 4:] - found[j, -1, 2:4]) * (share[j] % 1.0)
+        edges.append(_edges(low, high, least[j], most[j], whole=kinds[j].is_integer))
+    counts = [np.zeros((k, len(own) - 1), dtype=np.int64) for own in edges]
     for part in rows.slices("bins of clusters"):
-        codes = codes_of(part)
-        for j, own in enumerate(edges):
-            counts[j] += _cells(own, part.table.values[:, j].astype(np.float64), codes, n_clusters)
+        clusters, values = codes_of(part), values_of(part).astype(np.float64)
+        for j, limits in enumerate(edges):
+            known = ~np.isnan(values[:, j])
+            counts[j] += _cells(limits, values[known, j], clusters[known], k)
     return Profile(
         np.arange(d), size, mean, median[:-1], whole_mean, median[-1], whole_std, difference, tuple(edges),
-        tuple(counts), np.full(d, -1),
+        tuple(counts), level,
     )  # fmt: skip
 
 
@@ -207,11 +229,12 @@ def _in_turns(difference: Float64) -> list[int]:
     return list(dict.fromkeys(order.T.ravel().tolist()))
 
 
-def _telling_level(codes: Float64, cluster: npt.NDArray[np.integer], size: Int64) -> int:
-    """The level whose share differs most between clusters, in its own standard deviations; the first of equals."""
-    cells = np.zeros((len(size), int(codes.max()) + 1))
-    np.add.at(cells, (cluster, codes.astype(np.intp)), 1)
-    whole = cells.sum(axis=0) / len(codes)
+def _telling_level(cells: Int64, size: Int64) -> int:
+    """The level whose share differs most between clusters, in its own standard deviations; the first of equals.
+
+    ``cells`` (k, n_levels): rows of every cluster and level. ``size`` (k,): rows of every cluster.
+    """
+    whole = cells.sum(axis=0) / size.sum()
     share = cells / np.maximum(size, 1)[:, np.newaxis]
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = size @ (share - whole) ** 2 / (whole * (1 - whole))
