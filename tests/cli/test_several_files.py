@@ -73,6 +73,76 @@ def test_a_table_that_is_read_in_batches_gives_the_model_file_of_memory(cutwise,
     assert batches.read_bytes() == memory.read_bytes()
 
 
+@pytest.fixture
+def mixed(table):
+    rng = np.random.default_rng(1)
+    group = table["age"].to_numpy() // 20
+    n, gap = len(table), rng.random((5, len(table))) < 0.1
+    return pl.DataFrame(
+        {
+            "row_id": np.arange(n),
+            "ticket": [f"t{i}" for i in range(n)],
+            "age": pl.Series(table["age"]).set(pl.Series(gap[0]), None),
+            "income": np.where(gap[1], np.nan, table["income"]),
+            "channel": pl.Series(np.array(["web", "shop", "phone", "post"])[group]).set(pl.Series(gap[2]), None),
+            "plan": pl.Series(rng.choice(["basic", "plus"], n), dtype=pl.Categorical),
+            "member": rng.random(n) < 0.3,
+            "asked": pl.Series(rng.random(n) < 0.3).set(pl.Series(gap[3]), None),
+            "since": np.datetime64("2020-01-01") + rng.integers(0, 90, n) + 365 * (group // 2),
+            "seen": pl.Series(np.datetime64("2024-01-01T08:00:00", "us") + rng.integers(0, 10**12, n)).set(
+                pl.Series(gap[4]), None
+            ),
+        }
+    )
+
+
+@pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize("options", [[], ["--algorithm", "imm", "--drop", "since"], ["--drop-missing"]])
+def test_parquet_of_any_columns_gives_the_model_file_of_memory_in_batches(cutwise, mixed, tmp_path, options):
+    for i in range(3):
+        mixed[300 * i : 300 * (i + 1)].write_parquet(tmp_path / f"part-{i}.parquet")
+    memory, batches = tmp_path / "memory.json", tmp_path / "batches.json"
+    common = [str(tmp_path / "part-*.parquet"), "-k", 4, *options, "--out"]
+    first, second = cutwise("fit", *common, memory), cutwise("fit", *common, batches, "--max-memory", "1kB")
+    assert (first.code, second.code) == (0, 0), second.err
+    assert "left out: row_id (it numbers the rows), ticket (a different text in every row)" in second.err
+    assert "read in batches" in second.err
+    assert first.out == second.out
+    assert batches.read_bytes() == memory.read_bytes()
+    kinds = load_model(batches).column_kinds_
+    assert {kinds[name] for name in ("channel", "plan")} == {"category"}
+    assert {kinds[name] for name in ("member", "asked")} == {"bool"}
+    assert kinds["seen"] == kinds.get("since", "date") == "date"
+
+
+@pytest.mark.usefixtures("in_batches")
+def test_gaps_of_csv_in_batches_are_those_of_memory(cutwise, table, tmp_path):
+    table = table[["age", "income"]].astype(float)
+    table.loc[::7, "income"] = np.nan
+    table.to_csv(tmp_path / "t.csv", index=False, na_rep="NA")
+    memory, batches = tmp_path / "memory.json", tmp_path / "batches.json"
+    first = cutwise("fit", tmp_path / "t.csv", "-k", 3, "--out", memory)
+    second = cutwise("fit", tmp_path / "t.csv", "-k", 3, "--out", batches, "--max-memory", "1kB")
+    assert (first.code, second.code) == (0, 0), second.err
+    assert first.out == second.out
+    assert "unknown" in first.out
+    assert load_model(batches).tree_.to_dict() == load_model(memory).tree_.to_dict()
+
+
+@pytest.mark.usefixtures("in_batches")
+def test_texts_in_batches_are_left_out_where_they_identify_rows_and_lists_are_refused(cutwise, tmp_path):
+    n = 300
+    rows = pl.DataFrame({"x": np.arange(n) % 7, "name": [f"n{i // 2 if i < 100 else i}" for i in range(n)]})
+    rows.write_parquet(tmp_path / "t.parquet")
+    result = cutwise("fit", tmp_path / "t.parquet", "-k", 2, "--max-memory", "1kB")
+    assert "left out: name (free text: 250 different texts in 300 rows)" in result.err
+    rows.with_columns(parts=pl.Series([[1, 2]] * n)).write_parquet(tmp_path / "t.parquet")
+    result = cutwise("fit", tmp_path / "t.parquet", "-k", 2, "--max-memory", "1kB")
+    assert result.code == 2
+    assert "Column 'parts' holds no numbers (List(Int64))" in result.err
+    assert "--drop parts" in result.err
+
+
 @pytest.mark.usefixtures("in_batches")
 @pytest.mark.parametrize("labels", [None, "segment"])
 def test_report_curve_and_front_of_a_table_that_is_read_in_batches_are_those_of_memory(

@@ -24,7 +24,7 @@ from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
 from cutwise.passes.sources import Batches, polars_table
 from cutwise.table.intake import check_option
-from cutwise.table.mixed import are_dates
+from cutwise.table.mixed import MOST_ITEMS, are_dates
 from cutwise.table.table import NUMBER, Columns
 from cutwise.tree.limits import LimitsGiven
 
@@ -476,23 +476,28 @@ def _prepare_batches(
     apart = [name for name in (weights, labels_from) if name is not None]
     columns = list(choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart).columns)
     rows = source.lazy.select(list(dict.fromkeys([*columns, *apart]))).with_columns(
-        pl.selectors.decimal().cast(pl.Float64)
+        pl.selectors.decimal().cast(pl.Float64),
+        pl.selectors.float().fill_nan(None),
+        pl.selectors.categorical().cast(pl.String),
     )
     types = rows.collect_schema()
+    nested = [name for name in columns if types[name].is_nested()]
+    texts = [name for name in columns if types[name] in (pl.String, pl.Enum)]
     figures = {"n": pl.len()}
     for i, name in enumerate(columns):
-        x = pl.col(name)
-        figures |= {f"gaps {i}": x.null_count(), f"min {i}": x.min(), f"max {i}": x.max()}
+        x = pl.col(name) if name not in nested else pl.lit(None)
+        figures |= {f"gaps {i}": pl.col(name).null_count(), f"min {i}": x.min(), f"max {i}": x.max()}
     with working(f"looking at the columns of {source.name}"):
         found = rows.select(**figures).collect(engine="streaming").row(0, named=True)
-        n, left_out, codes = int(found["n"]), {}, []
+        n, left_out, codes, has_gaps = int(found["n"]), {}, [], False
         for i, name in enumerate(columns):
             gaps, low, high = (found[f"{what} {i}"] for what in ("gaps", "min", "max"))
+            has_gaps |= 0 < gaps < n
             if name in asked["--only"]:
                 continue
             if gaps == n:
                 left_out[name] = "no value"
-            elif low == high and not gaps and n > 1:
+            elif low == high and not gaps and n > 1 and name not in nested:
                 left_out[name] = "the same value in every row"
             elif (
                 types[name].is_integer()
@@ -501,6 +506,8 @@ def _prepare_batches(
                 and _all_differ(rows.select(name), n)
             ):
                 left_out[name] = "it numbers the rows"
+            elif source.has_types and name in texts and (why := _why_words_are_left_out(rows.select(name), n)):
+                left_out[name] = why
             elif types[name].is_integer() and not gaps and low == 1 and high <= 12 and n >= 10 * high:
                 n_values = rows.select(pl.col(name).n_unique()).collect(engine="streaming").item()
                 codes += [name] if n_values == high else []
@@ -508,20 +515,38 @@ def _prepare_batches(
         raise InvalidInputError(f"{source.name} holds no rows.")
     _refuse_all_left_out(source, left_out, len(columns))
     columns = [name for name in columns if name not in left_out]
-    words = [name for name in columns if not (types[name].is_numeric() or types[name] == pl.Boolean)]
-    if words:
-        also = f", nor do {listed(words[1:])}" if words[1:] else ""
+    odd = [name for name in columns if name in nested or (name in texts and not source.has_types)]
+    if odd:
+        also = f", nor do {listed(odd[1:])}" if odd[1:] else ""
         raise InvalidInputError(
-            f"Column {words[0]!r} holds no numbers ({types[words[0]]}){also}, and tables that are read in batches need "
-            f"them. Leave out what is not measured ({_drop_option(words)}), or raise --max-memory."
+            f"Column {odd[0]!r} holds no numbers ({types[odd[0]]}){also}, and text that is read in batches needs them. "
+            f"Leave out what is not measured ({_drop_option(odd)}), write Parquet, or raise --max-memory."
         )
     rows = rows.select(list(dict.fromkeys([*columns, *apart])))
     if table.drop_missing:
-        rows, n = complete_batches(rows, n)
+        (rows, n), has_gaps = complete_batches(rows, n), False
     if left_out:
         note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
     _hint_at_codes(codes)
-    return Task(source.name, batches_of(rows), columns, n, None, weights, labels_from, left_out)
+    is_mixed = has_gaps or not all(types[name].is_numeric() for name in columns)
+    categories = [name for name in texts if name in columns] if is_mixed else None
+    return Task(source.name, batches_of(rows), columns, n, None, weights, labels_from, left_out, categories)
+
+
+def _why_words_are_left_out(column: pl.LazyFrame, n: int) -> str | None:
+    """As ``_why_left_out`` of a column of text; the texts of one that is left out need not all be counted."""
+    import polars as pl
+
+    x = pl.first().cast(pl.String)
+    about = int(column.select(x.approx_n_unique()).collect(engine="streaming").item())
+    if about > MOST_ITEMS:
+        return f"free text: about {about:,} different texts in {n:,} rows"
+    times = column.select(x.alias("text")).drop_nulls().group_by("text").len().collect(engine="streaming")["len"]
+    if 2 * int((times == 1).sum()) <= n:
+        return None
+    if len(times) == times.sum() > 2:
+        return "a different text in every row"
+    return f"free text: {len(times):,} different texts in {times.sum():,} rows"
 
 
 def complete_batches(rows: pl.LazyFrame, n: int) -> tuple[pl.LazyFrame, int]:

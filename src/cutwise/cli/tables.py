@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import partial
 from glob import escape, glob, has_magic
 from typing import IO, TYPE_CHECKING, Any
@@ -58,6 +57,7 @@ class Source:
     readings: Mapping[str, Reading] = field(default_factory=dict)  # what was decided about columns of text
     first_row: int = 0  # the number of row 0 in a file that is read in parts
     lazy: pl.LazyFrame | None = None  # a table to be read in batches; ``frame`` has its columns and no rows
+    has_types: bool = False  # files say what columns of such a table hold
 
     def row(self, number: int) -> str:
         """A row in words: ``row 3 (line 5 of data.csv; rows are counted from 0)``."""
@@ -218,7 +218,8 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
     for path, schema in zip(files, schemas, strict=True):
         check_same_columns(files[0], schemas[0].names(), path, schema.names())
     table = pl.concat([part.select(schemas[0].names()) for part in parts], how="vertical_relaxed")
-    return Source(pl.DataFrame(schema=table.collect_schema()).to_pandas(), name, lazy=table)
+    frame = pl.DataFrame(schema=table.collect_schema()).to_pandas()
+    return Source(frame, name, lazy=table, has_types=all(map(is_parquet, files)))
 
 
 def _named(names: Sequence[str], _: list[str]) -> list[str]:
@@ -237,7 +238,7 @@ def read_in_parts(path: str, rows: int, *, separator: str | None, header: bool |
     with _readable_parquet(path), parquet.ParquetFile(path) as table:
         check_names_differ(table.schema_arrow.names, path)
         for batch in table.iter_batches(rows):
-            yield Source(_with_decimals(batch.to_pandas()), path, first_row=first)
+            yield Source(_with_types(batch.to_pandas()), path, first_row=first)
             first += batch.num_rows
 
 
@@ -321,7 +322,7 @@ def _read_parquet(file: IO[bytes], name: str) -> Source:
         content.seek(0)
         frame = pd.read_parquet(content, engine="pyarrow")
     frame.columns = [str(column) for column in frame.columns]
-    return Source(_with_decimals(frame.reset_index(drop=True)), name)
+    return Source(_with_types(frame.reset_index(drop=True)), name)
 
 
 @contextmanager
@@ -335,13 +336,27 @@ def _readable_parquet(name: str) -> Iterator[None]:
         raise InvalidInputError(f"{name} is not a Parquet file that can be read: {error}") from error
 
 
-def _with_decimals(frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns of decimal numbers, as databases write amounts, and columns without any value, as float64."""
-    for column in frame.columns:
-        values = frame[column]
-        if values.dtype == object and all(isinstance(value, Decimal) for value in values.dropna()):
-            frame = with_columns(frame, {column: values.map(float, na_action="ignore").astype("float64")})
-    return frame
+def _with_types(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns that Parquet has types for and pandas only objects: decimals, truth values with gaps, dates, no value.
+
+    Categories without an order are texts: a file has them as they were met.
+    """
+    import pandas as pd
+    from pandas.api.types import infer_dtype
+
+    found = {}
+    for column in [column for column in frame.columns if frame[column].dtype.kind == "O"]:
+        values, kind = frame[column], infer_dtype(frame[column], skipna=True)
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            if not values.cat.ordered:
+                found[column] = values.astype(object)
+        elif kind in ("decimal", "empty"):
+            found[column] = values.map(float, na_action="ignore").astype("float64")
+        elif kind == "boolean":
+            found[column] = values.astype("boolean")
+        elif kind == "date":
+            found[column] = values.to_numpy().astype("datetime64[s]")
+    return with_columns(frame, found) if found else frame
 
 
 def _need(package: str, purpose: str) -> None:

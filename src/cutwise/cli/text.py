@@ -242,7 +242,8 @@ def _no_rows(frame: pd.DataFrame, name: str) -> list[int]:
     words = {line: str(frame.iloc[line, 0]).strip() for line in alone}
     found["of comments"] = [line for line in alone if words[line].startswith("#")]
     if wide and len(text) == frame.shape[1]:
-        found["of names again"] = np.flatnonzero((frame == list(frame.columns)).all(axis=1)).tolist()
+        again = [frame.iloc[:, i].to_numpy(dtype=object) == column for i, column in enumerate(frame.columns)]
+        found["of names again"] = np.flatnonzero(np.all(again, axis=0)).tolist()
     is_row = np.ones(len(frame), dtype=np.bool_)
     is_row[[line for lines in found.values() for line in lines]] = False
     rows = np.flatnonzero(is_row)
