@@ -22,7 +22,7 @@ from cutwise.tree.provider import (
     allowed_categories,
 )
 
-from .surrogate import better_set, interval_cut, leaf_cut
+from .surrogate import interval_cut, leaf_cut, or_best_set
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -100,10 +100,7 @@ class FewestDisagree:
         self, cut: LeafCut | None, sets: Iterable[LevelSums], searched: SearchedColumns | None
     ) -> LeafCut | None:
         """The better of a cut and the best set of levels."""
-        for of in sets:
-            found = core.best_level_set(of.sums, True, self.gini, of.counts, of.limits)
-            cut = better_set(cut, searched, of.category, found)
-        return cut
+        return or_best_set(cut, sets, searched, by_label=True, gini=self.gini)
 
 
 def _count(memory: MemoryProvider, category: CodedCategory, rows: Int32, k: int) -> Int64:

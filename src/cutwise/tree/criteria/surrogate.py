@@ -13,7 +13,6 @@ from cutwise import core
 from cutwise.table.table import SearchedColumns
 from cutwise.tree.limits import Limits
 from cutwise.tree.provider import (
-    Category,
     CodedCategory,
     CostPayload,
     GrowthProblem,
@@ -96,10 +95,7 @@ class CheapestCut:
         self, cut: LeafCut | None, sets: Iterable[LevelSums], searched: SearchedColumns | None
     ) -> LeafCut | None:
         """The better of a cut and the best set of levels."""
-        for of in sets:
-            found = core.best_level_set(of.sums, False, False, of.counts, of.limits)
-            cut = better_set(cut, searched, of.category, found)
-        return cut
+        return or_best_set(cut, sets, searched)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,23 +113,30 @@ class CheapestInterval:
         ))  # fmt: skip
 
 
-def better_set(
+def or_best_set(
     cut: LeafCut | None,
+    sets: Iterable[LevelSums],
     searched: SearchedColumns | None,
-    category: Category,
-    found: tuple[int, float, list[int], int, int] | None,
+    *,
+    by_label: bool = False,
+    gini: bool = False,
 ) -> LeafCut | None:
-    """The better of a cut and the best set of levels of a category; of equals the lower column's, then the cut."""
-    if found is None:
-        return cut
-    cost, impurity, levels, left_label, right_label = found
-    if cut is not None:
-        is_set = cut.test.levels is not None
-        source = cut.test.feature if is_set or searched is None else int(searched.source[cut.test.feature])
-        if (cut.cost, cut.impurity, source) <= (cost, impurity, category.source):
-            return cut
-    test = NodeTest(category.source, math.nan, levels=tuple(levels))
-    return LeafCut(test, cost, impurity, left_label, right_label)
+    """The better of a cut and the best set of levels; of equals the lower column's, then the cut.
+
+    ``by_label``: sums are weights by label, not costs. ``gini``: of sets that cost the same the purer one.
+    """
+    for of in sets:
+        found = core.best_level_set(of.sums, by_label, gini, of.counts, of.limits)
+        if found is None:
+            continue
+        (cost, impurity, levels, left_label, right_label), source = found, of.category.source
+        if cut is not None:
+            is_set = cut.test.levels is not None
+            own = cut.test.feature if is_set or searched is None else int(searched.source[cut.test.feature])
+            if (cut.cost, cut.impurity, own) <= (cost, impurity, source):
+                continue
+        cut = LeafCut(NodeTest(source, math.nan, levels=tuple(levels)), cost, impurity, left_label, right_label)
+    return cut
 
 
 def interval_cut(found: tuple[int, float, int, float, float, int, int] | None) -> LeafCut | None:
