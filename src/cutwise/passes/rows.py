@@ -241,8 +241,8 @@ class BatchedRows:
         if mixed is None or not mixed.names_categories:
             try:
                 return cls._read(*source)
-            except (NotFiniteError, NotNumericError) as error:
-                if mixed is None or "contains infinity" in str(error):
+            except (NotFiniteError, NotNumericError):
+                if mixed is None:
                     raise
         sums, see = TableSums(mixed.categorical), partial(add_kinds, weights=weights, y=y)
         if lazy.engine is not None:
