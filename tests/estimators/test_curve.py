@@ -49,8 +49,9 @@ def test_every_point_is_a_fit_of_that_size(algorithm, expansion):
     assert_same(curve, lambda size: fits[size])
 
 
-def test_weights_are_those_of_the_fit():
-    weights = np.random.default_rng(0).integers(0, 4, len(X)) * 0.5
+@pytest.mark.parametrize("unit", [0.5, 1])
+def test_weights_are_those_of_the_fit(unit):
+    weights = np.random.default_rng(0).integers(0, 4, len(X)) * unit
     model = ExplainableKMeans(3, n_init=2, random_state=0)
     curve = cost_curve(model, X, max_leaves=6, sample_weight=weights)
     assert_same(curve, lambda size: clone(model).set_params(max_leaves=size).fit(X, sample_weight=weights))

@@ -6,7 +6,10 @@ from scipy import sparse
 from sklearn.datasets import load_digits, load_iris
 from sklearn.tree import DecisionTreeClassifier
 
+from cutwise.table.intake import read_table
+from cutwise.table.table import encode_table
 from cutwise.tree.cart import cart_trees
+from cutwise.tree.recipes import grow_tree
 
 
 def grow(X, labels, max_leaves, **options):
@@ -104,3 +107,18 @@ def test_one_leaf_takes_the_heaviest_cluster(labels, max_leaves, cluster):
 def test_counts_are_the_rows_that_each_row_stands_for():
     tree, _ = grow([[1.0], [2.0], [3.0]], [0, 1, 1], 2, counts=np.array([5, 2, 1]))
     assert tree.n_node_samples.tolist() == [8, 5, 3]
+
+
+@pytest.mark.parametrize("max_leaves", [2, 7, 40])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_rows", [90, 5_000])  # sorted columns, and bins that are opened
+def test_growth_by_gini_impurity_alone_is_plain_cart_where_no_cuts_tie(n_rows, weighted, max_leaves):
+    rng = np.random.default_rng(n_rows)
+    labels = rng.integers(0, 5, n_rows).astype(np.int32)
+    X = (rng.normal(size=(n_rows, 6)) + 2 * rng.normal(size=(5, 6))[labels]).astype(np.float32)
+    weights = rng.integers(1, 9, n_rows) if weighted else None
+    table = encode_table(read_table(X), weights=weights, merge=False)
+    grown = grow_tree(table, labels, np.zeros((5, 6)), None, algorithm="gini", max_leaves=max_leaves)
+    theirs = DecisionTreeClassifier(max_leaf_nodes=max_leaves, random_state=0).fit(X, labels, sample_weight=weights)
+    assert grown.tree.n_leaves == theirs.get_n_leaves()
+    assert np.array_equal(grown.codes, theirs.predict(X))

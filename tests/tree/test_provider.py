@@ -148,12 +148,16 @@ def _fewest_disagree(batches: Batches, node: int, search: FewestDisagree) -> Lea
         return np.eye(len(total), dtype=int)[batch.labels] * batch.weights[:, None]
 
     def impurity(side: np.ndarray) -> float:
-        return float(side.sum()) - float((side * side).sum()) / float(side.sum()) if search.gini else 0.0
+        return float(side.sum()) - float((side * side).sum()) / float(side.sum())
 
     for column, values, upto in batches.tallies(node, rows):
         for x, left in zip(values[:-1], upto[:-1], strict=True):
             right = total - left
-            cost, second = left.sum() - left.max() + right.sum() - right.max(), impurity(left) + impurity(right)
+            cost, second = left.sum() - left.max() + right.sum() - right.max(), 0.0
+            if search.gini_alone:
+                cost = int(impurity(left) * 2**30) + int(impurity(right) * 2**30)
+            elif search.gini:
+                second = impurity(left) + impurity(right)
             if best is None or (cost, second) < (best.cost, best.impurity):
                 best = LeafCut(NodeTest(column, x), cost, second, int(left.argmax()), int(right.argmax()))
     return best

@@ -574,9 +574,12 @@ def best_disagreement_cut(
     gini: bool,
     limits: Limits | None = None,
     n_jobs: int = 1,
+    gini_alone: bool = False,
 ) -> tuple[int, float, int, float, int, int] | None:
     """
     The cut that leaves the fewest rows outside their side's commonest label; with gini, impurity decides between equals.
+
+    With gini_alone impurity times weight takes the place of these rows, in units of 2^-30, each side's rounded down.
 
     labels (n_rows,): 0 to k - 1; histogram (n_slots, k) or None, totals (k,): weights of the node's rows by label. Gives
     (disagreement, impurity, feature, threshold, left label, right label), or None when no cut parts the rows.

@@ -330,14 +330,12 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     @property
     def explained_(self) -> float:
         """Share of what the reference explains that the tree keeps."""
-        gain = self.total_cost_ - self.reference_.cost
-        # A gain of no more than rounding is none.
-        return (self.total_cost_ - self.cost_) / gain if 1e-12 * self.total_cost_ < gain < math.inf else math.nan
+        return share_explained(self.cost_, self.reference_.cost, self.total_cost_)
 
     @property
     def reference_explained_(self) -> float:
         """Share of the cost of a single cluster that the reference takes away."""
-        return 1 - self.reference_.cost / self.total_cost_ if 0 < self.total_cost_ < math.inf else math.nan
+        return reference_share_explained(self.reference_.cost, self.total_cost_)
 
     def __getattr__(self, name: str) -> Any:
         if name == "labels_" and "n_passes_" in self.__dict__:
@@ -628,6 +626,18 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         return replace(
             counts, n_rows=tree.n_node_samples[tree.leaves], n_noise=context.noise_of(tree, leaf)[tree.leaves]
         )
+
+
+def share_explained(cost: float, reference: float, total: float) -> float:
+    """See ``TreeEstimator.explained_``; ``total``: what all rows cost as a single cluster."""
+    gain = total - reference
+    # A gain of no more than rounding is none.
+    return (total - cost) / gain if 1e-12 * total < gain < math.inf else math.nan
+
+
+def reference_share_explained(reference: float, total: float) -> float:
+    """See ``TreeEstimator.reference_explained_``."""
+    return 1 - reference / total if 0 < total < math.inf else math.nan
 
 
 def _is_standardized(table: Table) -> bool:

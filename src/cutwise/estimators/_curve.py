@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from sklearn.base import clone
 
 from cutwise._docs import table_html
 from cutwise._progress import tell
-from cutwise.estimators._base import TreeEstimator
+from cutwise.estimators._base import TreeEstimator, reference_share_explained, share_explained
 from cutwise.estimators._entries import UnserializableParam
 from cutwise.estimators.cluster_explainer import ClusterExplainer
 from cutwise.estimators.training import FitContext
@@ -42,7 +43,8 @@ class CostCurve:
         Increasing. The last may be less than ``max_leaves``: growth ends when no cut gains anything. Sizes at which the
         clusters cost no less than with fewer leaves are left out, where a fit would return the smaller tree.
     cost : ndarray of shape (n_points,), float64
-        ``cost_`` of a fit with ``max_leaves=n_leaves[i]``, to the bit; the same holds for the rest.
+        ``cost_`` of a fit with ``max_leaves=n_leaves[i]``, to the bit; the same holds for the rest (``agreement``: but
+        for the rounding of fractional weights).
     surrogate_cost, cost_ratio, explained : ndarray of shape (n_points,), float64
     agreement : ndarray of shape (n_points,), float64
         Share of the weight that the tree puts where the reference has it.
@@ -62,6 +64,7 @@ class CostCurve:
     reference_explained: float
     max_leaves: int
     _model_of_size: ModelOfSize | None = field(default=None, repr=False)
+    _context: FitContext | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return (
@@ -133,7 +136,9 @@ class CostCurve:
                 f"The curve has no tree of {n_leaves!r} leaves, only those of {self.n_leaves[0]} to "
                 f"{self.n_leaves[-1]}. Choose one of its n_leaves."
             )
-        model = self._model_of_size(int(n_leaves))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CutwiseWarning)  # said of the largest
+            model = self._model_of_size(int(n_leaves))
         model._warn_of_empty_clusters()
         return model
 
@@ -218,7 +223,8 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         sizes = _shared_sizes(_n_clusters(model, X, fit.get("y")), most, model, _MOST_POINTS)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CutwiseWarning)  # what a fit of one of these sizes says
-            return _curve_of(probe._fit_sizes(X, sizes=sizes, **fit), most)
+            context, models = probe._fit_sizes(X, sizes=sizes, **fit)
+            return _curve_of(map(_Point.of, models), most, context)
     probe._after_growth = lambda *growth: growths.append(growth)
     try:
         probe.fit(X, **fit)
@@ -228,39 +234,71 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     context, grown = growths[-1]
     # What is chosen among several growths by the finished tree may be another growth at another size.
     chosen = "auto" in (getattr(probe, "algorithm", None), getattr(probe, "surrogate_features", None))
-    nested = grown.split_order is not None and not chosen
     by_size: dict[int, Callable[[], GrownTree]] = {}
-    if nested and probe._takes_cheapest:
+    if grown.split_order is None or chosen:
+        sizes = _shared_sizes(k, most, model, 2) if chosen else list(range(k, most + 1))
+    elif probe._takes_cheapest:
         lowest = math.inf
         for cost, size, tree in context.trees_by_size(grown):
             if cost < lowest:
                 lowest, by_size[size] = cost, tree
+    else:
+        by_size = {size: partial(truncate_growth, grown, size) for size in sizes_of_growth(grown, k)}
 
-    def of_size(max_leaves: int) -> TreeEstimator:
-        if not nested:
-            alone: TreeEstimator = clone(probe).set_params(max_leaves=max_leaves).fit(X, **fit)
-            return alone
-        point: TreeEstimator = copy(probe).set_params(max_leaves=max(max_leaves, k))
-        point._take_tree(context, by_size[max_leaves]() if by_size else truncate_growth(grown, max_leaves))
+    def of_tree(size: int) -> TreeEstimator:
+        point: TreeEstimator = copy(probe).set_params(max_leaves=max(size, k))
+        point._take_tree(context, by_size[size]())
         if isinstance(point, ClusterExplainer):
             point.candidates_ = {point.growth_: point.agreement_}
         return point
 
-    def wanted_sizes() -> Iterator[int]:
-        if not nested:
-            yield from _shared_sizes(k, most, model, 2) if chosen else range(k, most + 1)
-            return
-        yield from by_size or sizes_of_growth(grown, k)
-
-    def points() -> Iterator[TreeEstimator]:
-        for wanted in wanted_sizes():
+    def points() -> Iterator[_Point]:
+        for wanted in by_size or sizes:
             tell(f"sizes: {wanted} leaves", 0.7 + 0.3 * wanted / most)
-            yield of_size(wanted)
+            if by_size:
+                yield _Point.on_the_way(context, by_size[wanted](), partial(of_tree, wanted))
+            else:
+                yield _Point.of(clone(probe).set_params(max_leaves=wanted).fit(X, **fit))
 
     with warnings.catch_warnings():
         # What is wrong with one tree was said when it was fitted; the others are on the way to it.
         warnings.simplefilter("ignore", CutwiseWarning)
-        return _curve_of(points(), most)
+        return _curve_of(points(), most, context)
+
+
+class _Point(NamedTuple):
+    """The figures of a tree, and how to get its model."""
+
+    n_leaves: int
+    cost: float
+    surrogate_cost: float
+    cost_ratio: float
+    explained: float
+    agreement: float
+    total_cost: float
+    reference_cost: float
+    model: Callable[[], TreeEstimator]
+
+    @classmethod
+    def of(cls, model: TreeEstimator) -> _Point:
+        """That of a fitted model."""
+        return cls(
+            model.n_leaves_, model.cost_, model.surrogate_cost_, model.cost_ratio_, model.explained_,
+            model._leaf_counts.agreement, model.total_cost_, model.reference_.cost, partial(copy, model),
+        )  # fmt: skip
+
+    @classmethod
+    def on_the_way(cls, context: FitContext, grown: GrownTree, model: Callable[[], TreeEstimator]) -> _Point:
+        """The same of a tree of a growth, whose model nobody may ever want."""
+        own, codes = context.of(grown), grown.codes
+        costs, reference, weights = own.cost_of_labels(codes), own.reference, own.rows.sample_weight
+        total, agrees = own.total_cost(costs), codes == reference.labels
+        return cls(
+            grown.tree.n_leaves, costs.cost, costs.surrogate_cost,
+            costs.cost / reference.cost if reference.cost > 0 else math.nan,
+            share_explained(costs.cost, reference.cost, total), float(np.average(agrees, weights=weights)),
+            total, reference.cost, model,
+        )  # fmt: skip
 
 
 _MOST_POINTS = 3
@@ -274,26 +312,26 @@ def _shared_sizes(first: int, last: int, model: TreeEstimator, n_points: int) ->
     return sorted(sizes | ({own} if first <= own <= last else set()))
 
 
-def _curve_of(points: Iterable[TreeEstimator], max_leaves: int) -> CostCurve:
-    """The figures of fitted models of increasing size; of those with as many leaves the first counts."""
-    models: dict[int, TreeEstimator] = {}
+def _curve_of(points: Iterable[_Point], max_leaves: int, context: FitContext) -> CostCurve:
+    """The curve of points of increasing size; of those with as many leaves the first counts."""
+    by_size: dict[int, _Point] = {}
     for point in points:
-        models.setdefault(point.n_leaves_, point)
-    sizes = sorted(models)
-    names = ("cost_", "surrogate_cost_", "cost_ratio_", "explained_")
-    figures = {name: np.array([getattr(models[n], name) for n in sizes], dtype=np.float64) for name in names}
-    last = models[sizes[-1]]
+        by_size.setdefault(point.n_leaves, point)
+    found = [by_size[size] for size in sorted(by_size)]
+    cost, surrogate, ratio, explained, agreement = np.array([point[1:6] for point in found], dtype=np.float64).T
+    last = found[-1]
     return CostCurve(
-        n_leaves=np.array(sizes, dtype=np.int64),
-        cost=figures["cost_"],
-        surrogate_cost=figures["surrogate_cost_"],
-        cost_ratio=figures["cost_ratio_"],
-        explained=figures["explained_"],
-        agreement=np.array([models[n]._leaf_counts.agreement for n in sizes]),
-        reference_cost=last.reference_.cost,
-        reference_explained=last.reference_explained_,
+        np.array([point.n_leaves for point in found], dtype=np.int64),
+        cost,
+        surrogate,
+        ratio,
+        explained,
+        agreement,
+        reference_cost=last.reference_cost,
+        reference_explained=reference_share_explained(last.reference_cost, last.total_cost),
         max_leaves=int(max_leaves),
-        _model_of_size=lambda n_leaves: copy(models[n_leaves]),
+        _model_of_size=lambda n_leaves: by_size[n_leaves].model(),
+        _context=context,
     )
 
 

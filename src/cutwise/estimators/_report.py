@@ -21,7 +21,8 @@ from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._document import advice_of, words_of
 from cutwise.estimators._entries import UnserializableParam
 from cutwise.estimators._exports import export_sql
-from cutwise.estimators.cluster_explainer import ClusterExplainer
+from cutwise.estimators._lazy import LazyContext
+from cutwise.estimators.training import FitContext
 from cutwise.exceptions import (
     ColumnMismatchError,
     CutwiseError,
@@ -35,7 +36,6 @@ from cutwise.passes.rows import BatchedRows
 from cutwise.passes.sources import as_lazy
 from cutwise.passes.spill import Copies
 from cutwise.readouts.labeled_tree import LabeledTree
-from cutwise.readouts.metrics import tree_cost
 from cutwise.readouts.report import (
     DescribedRows,
     ReportContext,
@@ -46,9 +46,9 @@ from cutwise.readouts.report import (
 )
 from cutwise.readouts.sql import DIALECTS, Dialect
 from cutwise.readouts.words import finite
-from cutwise.reference.objective import OBJECTIVES
 from cutwise.table.intake import check_option, pop_column
 from cutwise.table.table import Table, are_plain
+from cutwise.tree.recipes import grow_tree
 
 _WRITERS = {".html": "to_html", ".htm": "to_html", ".md": "to_markdown", ".markdown": "to_markdown", ".json": "to_json"}
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # parameters that no result depends on
@@ -210,7 +210,7 @@ def report(
         settings=_settings(model),
         reproduce=[reproduce] if isinstance(reproduce, str) else list(reproduce),
         curve=None if found is None else found.to_dict(),
-        cart=None if found is None else _plain_cart(found, model, X, fit),
+        cart=None if found is None else _plain_cart(found._context, model.n_leaves_),
         sql=_sql(model, dialect, table, notes),
         notes=notes,
     )
@@ -281,27 +281,19 @@ def _curve(
     return found
 
 
-def _plain_cart(curve: CostCurve, fitted: TreeEstimator, X: Any, fit: dict[str, Any]) -> dict[str, Any] | None:
-    """What scikit-learn's tree with as many leaves reaches on the same clusters; None where it cannot be grown."""
-    kinds = fitted._columns_of_fit().kinds
-    if as_lazy(X) is not None or any(k.name not in ("number", "integer", "bool") or k.has_gaps for k in kinds):
+def _plain_cart(context: FitContext | None, n_leaves: int) -> dict[str, Any] | None:
+    """What plain CART with as many leaves reaches on the same clusters; None where it cannot be grown."""
+    if context is None or isinstance(context, LazyContext) or context.rows.encoded.searched is not None:
         return None
     tell("plain CART")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CutwiseWarning)
-            # A loaded model does not know its labels; that of the curve does.
-            model, weights = curve.model(fitted.n_leaves_), fit.get("sample_weight")
-            reference = model.reference_
-            own = getattr(model, "preprocessor_", None)
-            cart = ClusterExplainer(fitted.n_leaves_, algorithm="cart", preprocessor=own)
-            cart.fit(X, reference.labels, sample_weight=weights)
-            ratio = math.nan
-            if reference.objective in OBJECTIVES and reference.cost > 0:
-                ratio = tree_cost(cart, X, metric=reference.objective, sample_weight=weights) / reference.cost
-    except (CutwiseError, ValueError):
-        return None
-    return {"cost_ratio": finite(ratio), "agreement": finite(cart.agreement_)}
+    rows, reference = context.rows, context.reference
+    nowhere = np.zeros((context.n_clusters, rows.table.n_columns))
+    grown = grow_tree(
+        rows.encoded, reference.labels, nowhere, None, algorithm="gini", max_leaves=n_leaves, n_jobs=rows.n_jobs
+    )
+    costs, agrees = context.cost_of_labels(grown.codes), grown.codes == reference.labels
+    ratio = costs.cost / reference.cost if reference.cost > 0 else math.nan
+    return {"cost_ratio": finite(ratio), "agreement": float(np.average(agrees, weights=rows.sample_weight))}
 
 
 def _sql(model: TreeEstimator, dialect: Dialect, table: str | None, notes: list[str]) -> dict[str, Any] | None:

@@ -212,18 +212,21 @@ class ClusterExplainer(TreeEstimator):
         costs: Any = None,
         sample_weight: Any = None,
         feature_names: Any = None,
-    ) -> list[Self]:
+    ) -> tuple[FitContext, list[Self]]:
         """Fitted models of several ``max_leaves``, increasing, out of one growth of ``"auto"``; as ``fit`` gives each.
 
-        Only the subtree of plain CART and the search are made for every size. The model itself is not fitted.
+        Before them the clustering that they explain. Only the subtree of plain CART and the search are made for every
+        size. The model itself is not fitted.
         """
         X = X if feature_names is None else NamedMatrix(X, feature_names)
         largest: Self = clone(self).set_params(max_leaves=sizes[-1])
-        return largest._fit(X, y, centers, costs, sample_weight, sizes)
+        context, models = largest._fit(X, y, centers, costs, sample_weight, sizes)
+        assert context is not None
+        return context, models
 
     def _fit(
         self, X: Any, y: Any, centers: Any, costs: Any, sample_weight: Any, sizes: Sequence[int] = ()
-    ) -> list[Self]:
+    ) -> tuple[FitContext | None, list[Self]]:
         self._refuse_unsaved()
         check_max_leaves(self.max_leaves, 1)
         check_option("algorithm", self.algorithm, ALGORITHMS)
@@ -238,7 +241,7 @@ class ClusterExplainer(TreeEstimator):
                 raise InvalidInputError("costs are one line a row, and X comes in batches. Leave them out.")
             explain_lazily(self, lazy, y, centers, sample_weight, depth_penalty, _MAY_LEAVE_OUT, stages)
             stages.say(self._summary())
-            return [self]
+            return None, [self]
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         X, y = pop_column(X, y, "y")
         with stages.stage("reading the table"):
@@ -301,7 +304,7 @@ class ClusterExplainer(TreeEstimator):
                 point._finish(context, chosen.grown)
                 point.limits_price_ = math.nan
         if sizes:
-            return [point for point, _ in points]
+            return context, [point for point, _ in points]
         if limits is not None and self._after_growth is None:
             with stages.stage("the same without limits"):
                 best = best_candidate(self._grow(free)).grown
@@ -309,7 +312,7 @@ class ClusterExplainer(TreeEstimator):
         for name, agreement in self.candidates_.items():
             stages.say(f"  grown by {name}: agreement {percent(agreement)}")
         stages.say(self._summary())
-        return [self]
+        return context, [self]
 
     def _grow(self, problem: LabelProblem) -> dict[str, Candidate]:
         """The trees to choose from, by the algorithm that grew them."""

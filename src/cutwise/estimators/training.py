@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from cutwise.reference.objective import (
     KMEDIANS,
     Objective,
     Reference,
+    Sums,
     from_centers,
     integer_weights,
     means_of_parts,
@@ -420,22 +421,12 @@ class TreeCosts:
     between: float | None = None  # cost of the clusters' means around the mean of all rows; None for medians
 
 
-@dataclass(frozen=True, eq=False)
-class Moved:
-    """The rows whose cluster in a tree is not their nearest center's."""
+class MeasuredLabels(NamedTuple):
+    """Clusters of the m rows, what each row costs by the reference's center of its own, and sums as in ``RowCosts``."""
 
-    rows: npt.NDArray[np.intp]
-    matrix: core.Matrix  # where distances are measured
-    codes: Int32
-    before: Int32
-
-    @classmethod
-    def of(cls, rows: TrainingRows, reference: Reference, codes: Int32) -> Moved | None:
-        """None where nothing is known of the costs by the nearest centers."""
-        if reference.row_costs is None:
-            return None
-        moved = np.flatnonzero(codes != reference.labels)
-        return cls(moved, core.as_matrix(rows.metric.values[moved]), codes[moved], reference.labels[moved])
+    labels: Int32
+    own: Float64
+    sums: Sums | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -449,6 +440,7 @@ class FitContext:
     objective: Objective = KMEANS
     given_costs: Float64 | None = None  # (m, k), of each row by each cluster, in place of the objective's
     _improved_by_size: dict[int, list[_SizedTree]] = field(default_factory=dict, repr=False)
+    _measured: list[MeasuredLabels] = field(default_factory=list, repr=False)  # at most one: the last
 
     @property
     def n_clusters(self) -> int:
@@ -473,13 +465,18 @@ class FitContext:
     def cost_of_labels(self, codes: Int32) -> TreeCosts:
         """What clusters of the m rows cost, from the cluster of each; one without rows keeps the reference's center."""
         rows, reference = self.rows, self.reference
-        moved = Moved.of(rows, reference, codes)
-        centers, weight = self._best_centers(codes, moved)
+        measured = None if self.given_costs is not None else self._measure(codes)
+        if measured is None or measured.sums is None:
+            centers, weight = rows.centers(self.objective, codes, self.n_clusters)
+        else:
+            weight = measured.sums[2].astype(np.float64)
+            centers = core.means_of_sums(*measured.sums, rows.encoded.column_sizes, float(weight.sum()))
         centers[weight == 0] = reference.centers[weight == 0]
-        if self.given_costs is not None:
+        if measured is None:
+            assert self.given_costs is not None
             cost = rows.sum(self.given_costs[np.arange(len(codes)), codes])
             return TreeCosts(cost, cost, centers, distances=False)
-        surrogate = rows.sum(self._costs_by_reference(codes, moved))
+        surrogate = rows.sum(measured.own)
         by_means = self._cost_by_means(surrogate, centers, weight)
         return TreeCosts(
             cost=rows.sum(rows.costs(self.objective, centers, codes)) if by_means is None else by_means,
@@ -487,6 +484,36 @@ class FitContext:
             centers=centers,
             between=cost_around_mean(centers, weight) if self.objective is KMEANS else None,
         )
+
+    def _measure(self, codes: Int32) -> MeasuredLabels:
+        """What follows from what is known of the last clusters, or of the reference's, and from the rows that moved."""
+        rows, reference, known = self.rows, self.reference, self.reference.row_costs
+        before = None if known is None else MeasuredLabels(reference.labels, known.own, known.sums)
+        before = self._measured.pop() if self._measured else before
+        moved = np.empty(0, dtype=np.intp) if before is None else np.flatnonzero(codes != before.labels)
+        if before is None or 2 * len(moved) > rows.n_rows:
+            now = MeasuredLabels(codes, rows.costs(self.objective, reference.centers, codes))
+        else:
+            matrix, own = core.as_matrix(rows.metric.values[moved]), before.own.copy()
+            own[moved] = self.objective.label_costs(matrix, reference.centers, codes[moved], rows.n_jobs)
+            sums = before.sums or self._sums(rows.metric.matrix, before.labels)
+            came, left = (self._sums(matrix, labels[moved], moved) for labels in (codes, before.labels))
+            if sums is not None and came is not None and left is not None:
+                high, low, weight = (of + more - less for of, more, less in zip(sums, came, left, strict=True))
+                sums = high, low, weight
+            now = MeasuredLabels(codes, own, sums)
+        self._measured.append(now)
+        return now
+
+    def _sums(self, matrix: core.Matrix, labels: Int32, of: npt.NDArray[np.intp] | None = None) -> Sums | None:
+        """Sums of all rows, or of some, by cluster; None where means are not made of them."""
+        rows, weights = self.rows, self.rows._summing_weights
+        whole = None if weights is None or weights.dtype != np.int64 else weights.astype(np.int64, copy=False)
+        if self.objective is not KMEANS or rows.metric.is_sparse or not rows.same_columns or whole is not weights:
+            return None
+        total = float(rows.n_rows if whole is None else whole.sum())
+        whole = whole if whole is None or of is None else whole[of]
+        return core.cluster_sums(matrix, labels, self.n_clusters, whole, rows.encoded.column_sizes, total)
 
     def _cost_by_means(self, surrogate: float, means: Float64, weight: Float64) -> float | None:
         """What clusters cost around their means, from what they cost by the reference's centers.
@@ -500,29 +527,6 @@ class FitContext:
             between = float((weight[:, np.newaxis] * apart**2).sum())
             rounding = float((weight[:, np.newaxis] * apart * np.spacing(size, out=size)).sum())
         return surrogate - between if max(between, rounding * 1e12) <= surrogate / 2 else None
-
-    def _best_centers(self, codes: Int32, moved: Moved | None) -> tuple[Float64, Float64]:
-        """Best center and weight of each cluster, where it can be from the reference's sums and the rows that moved."""
-        rows, reference, k = self.rows, self.reference, self.n_clusters
-        sums = None if moved is None or reference.row_costs is None else reference.row_costs.sums
-        if moved is None or sums is None or 2 * len(moved.rows) > rows.n_rows:
-            return rows.centers(self.objective, codes, k)
-        sizes, total, weights = rows.encoded.column_sizes, float(sums[2].sum()), sum_weights(rows.sample_weight)
-        of_moved = None if weights is None else weights[moved.rows].astype(np.int64)
-        came, left = (
-            core.cluster_sums(moved.matrix, labels, k, of_moved, sizes, total) for labels in (moved.codes, moved.before)
-        )
-        high, low, weight = (of + more - less for of, more, less in zip(sums, came, left, strict=True))
-        return core.means_of_sums(high, low, weight, sizes, total), weight.astype(np.float64)
-
-    def _costs_by_reference(self, codes: Int32, moved: Moved | None) -> Float64:
-        """Cost of each row by the reference's center of its cluster, measured only where that is not the row's own."""
-        rows, reference = self.rows, self.reference
-        if moved is None or reference.row_costs is None:
-            return rows.costs(self.objective, reference.centers, codes)
-        costs = reference.row_costs.own.copy()
-        costs[moved.rows] = self.objective.label_costs(moved.matrix, reference.centers, moved.codes, rows.n_jobs)
-        return costs
 
     def total_cost(self, costs: TreeCosts) -> float:
         """What the m rows cost as one cluster, from what a tree's clusters cost."""

@@ -688,9 +688,9 @@ class PassProvider:
             costs = np.empty((0, k), dtype=np.int64)
             found = leaf_cut(core.best_surrogate_cut(bins, matrix, rows, costs, sums, totals, None, limits))
         elif isinstance(search, FewestDisagree):
-            found = leaf_cut(
-                core.best_disagreement_cut(bins, matrix, rows, rows, None, sums, totals, search.gini, limits)
-            )
+            found = leaf_cut(core.best_disagreement_cut(
+                bins, matrix, rows, rows, None, sums, totals, search.gini, limits, 1, search.gini_alone
+            ))  # fmt: skip
         elif isinstance(search, FewestMistakes):
             found = core.fewest_mistakes(
                 bins, matrix, rows, rows, None, rows, sums[:, :, None], totals[:, None], search.mistakes.coordinates,

@@ -13,7 +13,7 @@ from cutwise.reference.objective import FixedCosts, LazyCosts
 from cutwise.table.table import EncodedTable
 
 from .criteria.cliques import CliqueCriterion
-from .criteria.disagreement import DisagreementCriterion
+from .criteria.disagreement import DisagreementCriterion, GiniCriterion
 from .criteria.feature_mistakes import FeatureMistakeCriterion
 from .criteria.induced import InducedCriterion, ShallowCriterion
 from .criteria.mistakes import MistakeCriterion
@@ -67,6 +67,7 @@ RECIPES = {
         expansion=DisagreementCriterion,
         explains=("labels", "kernel"),
     ),
+    "gini": Recipe("the sides have the least Gini impurity", expansion=GiniCriterion, explains=()),
     "spex": Recipe(
         "the fewest pairs of a cluster are separated, for the size of the sides",
         expansion=CliqueCriterion,

@@ -244,7 +244,7 @@ void bind_sets(nb::module_ &m) {
           nb::gil_scoped_release release;
           return search.run();
         };
-        if (is_counts) return run(LabelCounts{nullptr, nullptr, k, gini});
+        if (is_counts) return run(LabelCounts{nullptr, nullptr, k, gini ? Purity::kMajorityThenGini : Purity::kMajority});
         return run(CostSums<int64_t>{nullptr, k});
       },
       "sums"_a, "is_counts"_a, "gini"_a = false, "counts"_a.none() = nb::none(), "limits"_a.none() = nb::none(),

@@ -114,7 +114,7 @@ struct SurrogateSearch : NodeRows {
     SideCounts side(part.data(), k);
     for (size_t i = 0; i < placed.size(); ++i) {
       side.add(sums.labels[placed[i].row], sums.weight_of(placed[i].row));
-      if (ends(i)) left[i] = {side.cost(), sums.gini ? side.impurity() : 0.0};
+      if (ends(i)) left[i] = {sums.cost(side), sums.has_second() ? side.impurity() : 0.0};
     }
     SideCounts right(total.data(), side.count.data(), k);
     int64_t best_score = kNone;
@@ -123,9 +123,9 @@ struct SurrogateSearch : NodeRows {
     for (size_t i = placed.size(); i-- > 1;) {
       right.add(sums.labels[placed[i].row], sums.weight_of(placed[i].row));
       if (!ends(i - 1)) continue;
-      const int64_t score = left[i - 1].cost + right.cost();
+      const int64_t score = left[i - 1].cost + sums.cost(right);
       if (score > best_score) continue;
-      const double second = sums.gini ? left[i - 1].impurity + right.impurity() : 0.0;
+      const double second = sums.has_second() ? left[i - 1].impurity + right.impurity() : 0.0;
       if ((score == best_score && second > best_second) || !allowed.holds(placed[i - 1].value, 1))
         continue;  // of equals the lowest cut is wanted: the last met
       best_score = score;
@@ -316,14 +316,16 @@ counts at least for each of its centers, or once where a cut separates none. mos
   m.def(
       "best_disagreement_cut",
       [](const Encoded &encoded, const Matrix &matrix, In1<int32_t> rows, In1<int32_t> labels, const Weights &weights,
-         std::optional<In2<int64_t>> histogram, In1<int64_t> totals, bool gini, const Limits *limits, int n_jobs) {
+         std::optional<In2<int64_t>> histogram, In1<int64_t> totals, bool gini, const Limits *limits, int n_jobs,
+         bool gini_alone) {
         const int64_t k = totals.size();
+        const Purity purity = gini_alone ? Purity::kGini : gini ? Purity::kMajorityThenGini : Purity::kMajority;
         require(has_shape(labels, encoded.n_rows), "labels has one entry per encoded row");
         require(has_shape(histogram, encoded.n_slots, k), "histogram is of shape (n_slots, k)");
         SurrogateSearch<LabelCounts> search{NodeRows(encoded, matrix, rows),
                                             histogram ? histogram->data() : nullptr,
                                             nullptr,
-                                            {labels.data(), checked(weights, encoded.n_rows), k, gini},
+                                            {labels.data(), checked(weights, encoded.n_rows), k, purity},
                                             k,
                                             std::vector<int64_t>(totals.data(), totals.data() + k),
                                             {},
@@ -332,8 +334,10 @@ counts at least for each of its centers, or once where a cut separates none. mos
         return found(search, limits, n_jobs);
       },
       "encoded"_a, "matrix"_a, "rows"_a, "labels"_a, "weights"_a.none(), "histogram"_a.none(), "totals"_a, "gini"_a,
-      "limits"_a.none() = nb::none(), "n_jobs"_a = 1,
+      "limits"_a.none() = nb::none(), "n_jobs"_a = 1, "gini_alone"_a = false,
       R"(The cut that leaves the fewest rows outside their side's commonest label; with gini, impurity decides between equals.
+
+With gini_alone impurity times weight takes the place of these rows, in units of 2^-30, each side's rounded down.
 
 labels (n_rows,): 0 to k - 1; histogram (n_slots, k) or None, totals (k,): weights of the node's rows by label. Gives
 (disagreement, impurity, feature, threshold, left label, right label), or None when no cut parts the rows.)");

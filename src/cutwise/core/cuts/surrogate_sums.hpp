@@ -80,6 +80,7 @@ struct SideCounts {
   int64_t sum = 0, most = 0;
   uint64_t squares = 0;
 
+  SideCounts() = default;
   SideCounts(const int64_t *counts, int64_t k) : count(counts, counts + k) {
     for (int64_t c : count) take_in(c);
   }
@@ -94,15 +95,10 @@ struct SideCounts {
     sum += weight;
     most = std::max(most, here);
   }
-  int64_t cost() const { return sum - most; }
-  double impurity() const { return impurity_of(sum, squares); }
-
-  static double impurity_of(int64_t sum, uint64_t squares) {
+  double impurity() const {
     const double n = static_cast<double>(sum);
     return sum > 0 ? n - static_cast<double>(squares) / n : 0.0;
   }
-
- private:
   void take_in(int64_t c) {
     sum += c;
     most = std::max(most, c);
@@ -110,35 +106,33 @@ struct SideCounts {
   }
 };
 
-// The same for 0/1 disagreement: sums are label counts, the cost of a side is its rows outside the commonest label.
+// What label counts of a side are worth: the rows outside its commonest label, with or without Gini impurity between equals, or
+// impurity itself, in units of 2^-30 of a row, rounded down so that no cut seems to cost more than the uncut node.
+enum class Purity { kMajority, kMajorityThenGini, kGini };
+
+// The same for labels: sums are label counts.
 struct LabelCounts {
   static constexpr bool is_counts = true;
 
   const int32_t *labels;
   const int64_t *weights;
   int64_t k;
-  bool gini;
+  Purity purity;
 
   int64_t weight_of(int32_t row) const { return weights ? weights[row] : 1; }
   void add_row(int64_t *sums, int32_t row) const { sums[labels[row]] += weight_of(row); }
+  int64_t cost(const SideCounts &side) const {
+    return purity == Purity::kGini ? static_cast<int64_t>(side.impurity() * 0x1p30) : side.sum - side.most;
+  }
   int64_t left(const int64_t *part) const {
-    int64_t sum = 0, most = 0;
-    for (int64_t j = 0; j < k; ++j) {
-      sum += part[j];
-      most = std::max(most, part[j]);
-    }
-    return sum - most;
+    return cost_of_counts([&](int64_t j) { return part[j]; });
   }
   int64_t right(const int64_t *total, const int64_t *part) const {
-    int64_t sum = 0, most = 0;
-    for (int64_t j = 0; j < k; ++j) {
-      sum += total[j] - part[j];
-      most = std::max(most, total[j] - part[j]);
-    }
-    return sum - most;
+    return cost_of_counts([&](int64_t j) { return total[j] - part[j]; });
   }
-  bool has_second() const { return gini; }
+  bool has_second() const { return purity == Purity::kMajorityThenGini; }
   int64_t apart(const int64_t *total, const int64_t *before, const int64_t *after) const {
+    if (purity == Purity::kGini) return left(before) + right(total, after);
     int64_t n_left = 0, n_right = 0;
     for (int64_t j = 0; j < k; ++j) {
       n_left += before[j];
@@ -150,19 +144,30 @@ struct LabelCounts {
   }
   // Gini impurity of the two sides, weighted by size: tells apart cuts that disagree equally.
   double second(const int64_t *total, const int64_t *part) const {
-    if (!gini) return 0.0;
-    int64_t n_left = 0, n_right = 0;
-    uint64_t squares_left = 0, squares_right = 0;
+    if (!has_second()) return 0.0;
+    SideCounts left, right;
     for (int64_t j = 0; j < k; ++j) {
-      const uint64_t l = static_cast<uint64_t>(part[j]), r = static_cast<uint64_t>(total[j] - part[j]);
-      n_left += part[j];
-      n_right += total[j] - part[j];
-      squares_left += l * l;
-      squares_right += r * r;
+      left.take_in(part[j]);
+      right.take_in(total[j] - part[j]);
     }
-    return SideCounts::impurity_of(n_left, squares_left) + SideCounts::impurity_of(n_right, squares_right);
+    return left.impurity() + right.impurity();
   }
   int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::max_element(part, part + k) - part); }
+
+ private:
+  template <class Count>
+  int64_t cost_of_counts(Count &&count) const {
+    SideCounts side;
+    if (purity == Purity::kGini) {
+      for (int64_t j = 0; j < k; ++j) side.take_in(count(j));
+      return cost(side);
+    }
+    for (int64_t j = 0; j < k; ++j) {
+      side.sum += count(j);
+      side.most = std::max(side.most, count(j));
+    }
+    return cost(side);
+  }
 };
 
 }  // namespace cutwise

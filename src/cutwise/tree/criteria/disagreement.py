@@ -38,6 +38,7 @@ class DisagreementCriterion:
     """
 
     ends_without_gain = True
+    _gini_alone = False
 
     def __init__(self, problem: GrowthProblem) -> None:
         self._provider = problem.provider
@@ -67,26 +68,46 @@ class DisagreementCriterion:
 
     def best_cut(self, node: int, sums: NodeSums) -> LeafCut | None:
         """See :class:`ExpansionCriterion`."""
-        cut = self._provider.search(node, FewestDisagree(sums, self._gini, self._limits))
+        cut = self._provider.search(node, FewestDisagree(sums, self._gini, self._limits, self._gini_alone))
         if cut is None or not self._intervals or (cut.cost == 0 and cut.impurity == 0.0):
             return cut
         return self._provider.search(node, FewestDisagreeInterval(sums, self._gini, cut)) or cut
 
 
+class GiniCriterion(DisagreementCriterion):
+    """Least Gini impurity, as plain CART: of equal cuts that of the lowest column, where scikit-learn draws one."""
+
+    _gini_alone = True
+
+    def cost(self, sums: NodeSums, label: int) -> int:
+        """See :class:`ExpansionCriterion`; impurity times weight in units of 2**-30, as the core counts."""
+        counts = sums.totals.tolist()
+        squares = sum(n * n for n in counts)
+        return int((sum(counts) - float(squares) / sum(counts)) * 2**30) if any(counts) else 0
+
+    def impurity(self, sums: NodeSums) -> float:
+        """See :class:`ExpansionCriterion`."""
+        return 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class FewestDisagree:
-    """The cut of a node that leaves the fewest rows outside their side's commonest label; None where rows are equal."""
+    """The cut of a node that leaves the fewest rows outside their side's commonest label; None where rows are equal.
+
+    ``gini``: impurity decides between equals. ``gini_alone``: it decides alone.
+    """
 
     sums: NodeSums
     gini: bool
     limits: Limits | None = None
+    gini_alone: bool = False
 
     def among(self, memory: MemoryProvider, rows: Int32) -> LeafCut | None:
         """See :class:`cutwise.tree.provider.Search`."""
         sums = self.sums
         cut = leaf_cut(core.best_disagreement_cut(
             memory.table.encoded, memory.table.matrix, rows, memory.labels, memory.weights, sums.histogram, sums.totals,
-            self.gini, None if self.limits is None else self.limits.of_node, memory.n_jobs,
+            self.gini, None if self.limits is None else self.limits.of_node, memory.n_jobs, self.gini_alone,
         ))  # fmt: skip
 
         def of_level(category: CodedCategory) -> Int64:
