@@ -429,8 +429,15 @@ class MemoryProvider:
     @cached_property
     def zero_cost_rows(self) -> npt.NDArray[np.uint8] | None:
         """By row: whether all its costs are 0; None where no row's are."""
-        costs_nothing = np.asarray(self.costs.excess.any(axis=1)) == 0
-        return costs_nothing.astype(np.uint8) if costs_nothing.any() else None
+        excess = self.costs.excess
+        rows = np.flatnonzero(excess[:, 0] == 0)
+        for cluster in range(1, excess.shape[1]):  # few are left from one to the next
+            rows = rows[excess[rows, cluster] == 0]
+        if not len(rows):
+            return None
+        costs_nothing = np.zeros(len(excess), dtype=np.uint8)
+        costs_nothing[rows] = 1
+        return costs_nothing
 
     @cached_property
     def ranks(self) -> core.Ranks:

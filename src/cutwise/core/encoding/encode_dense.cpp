@@ -19,13 +19,13 @@
 
 namespace cutwise {
 
-CUTWISE_CLONES void mark_off_default(const float *x, int64_t row_stride, int64_t n, const float *defaults,
-                                     const uint8_t *is_member, int64_t width, uint8_t *off, int64_t off_stride) {
-  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
+CUTWISE_CLONES void mark_off_default(const float *x, int64_t row_stride, int64_t n, const float *defaults, const uint32_t *bits,
+                                     int64_t width, uint64_t *off) {
+  mark_rows(x, row_stride, n, defaults, bits, width, off);
 }
 CUTWISE_CLONES void mark_off_default(const double *x, int64_t row_stride, int64_t n, const double *defaults,
-                                     const uint8_t *is_member, int64_t width, uint8_t *off, int64_t off_stride) {
-  mark_rows(x, row_stride, n, defaults, is_member, width, off, off_stride);
+                                     const uint64_t *bits, int64_t width, uint64_t *off) {
+  mark_rows(x, row_stride, n, defaults, bits, width, off);
 }
 
 namespace {

@@ -15,13 +15,20 @@ void bind_grid_rows(nb::module_ &m) {
         {
           nb::gil_scoped_release release;
           const auto reader = RowReader::of(matrix);
-          std::vector<double> whole(columns ? d : 0);
-          if (!columns && !reader->is_sparse()) reader->gather(rows.data(), n, to);
-          else
+          std::vector<double> whole(d);
+          if (matrix.is_sparse()) {
             for (int64_t i = 0; i < n; ++i) {
               reader->read(rows(i), columns ? whole.data() : to + i * d);
               for (int64_t j = 0; columns && j < width; ++j) to[i * width + j] = whole[(*columns)(j)];
             }
+          } else if (columns) {
+            matrix.visit([&, from = columns->data()](const auto &table) {
+              for (int64_t i = 0; i < n; ++i)
+                for (int64_t j = 0; j < width; ++j) to[i * width + j] = table(rows(i), from[j]);
+            });
+          } else {
+            reader->gather(rows.data(), n, to);
+          }
         }
         return values.to_numpy();
       },
