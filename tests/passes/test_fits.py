@@ -281,6 +281,15 @@ def test_the_best_of_several_explanations_is_taken(frame):
     assert model.candidates_.keys() == {"expand", "exshallow", "exgreedy", "imm"}
 
 
+def test_trees_that_grow_side_by_side_share_their_passes(frame):
+    options = {"n_clusters": 6, "reference": frame.sample(6, seed=1).to_numpy()}
+    passes = [
+        ExplainableKMeans(algorithm=name, **options).fit(frame.lazy()).n_passes_
+        for name in ("exshallow", "exgreedy", "imm", "exkmc", "search")
+    ]
+    assert passes[-1] < sum(passes[:-1]) / 2
+
+
 def test_what_is_fitted_answers_as_ever_but_for_its_rows(frame, tmp_path):
     model = ExplainableKMeans(4, algorithm="imm", random_state=0).fit(frame.lazy())
     in_memory = ExplainableKMeans(4, algorithm="imm", random_state=0).fit(frame)

@@ -60,9 +60,8 @@ class Parts:
     searched = None
 
     most_bytes = provider.MOST_BYTES
-    owner = None
 
-    def go_over(self, what, owner, sums, add, columns=None):
+    def go_over(self, what, nodes, sums, add, columns=None):
         self.passes.append(what)
         found = []
         for part in self.parts:  # each adds to sums of its own

@@ -1008,13 +1008,13 @@ def bin_codes(
 
 @overload
 def interleave(
-    of_columns: NDArray[numpy.float32],
+    of_columns: Sequence[NDArray[numpy.float32]],
     columns: NDArray[numpy.int64],
     first: int,
     rows: NDArray[numpy.float32],
 ) -> NDArray[numpy.uint32]:
     """
-    Write some columns of a table, (n_columns, n_rows), into its rows, (n_rows, d).
+    Write some columns of a table, each (n_rows,), into its rows, (n_rows, d).
 
     columns: their numbers. Returns of each column a sum modulo 2^32 that another order of the rows changes too; first: the number of the first
     row. Sums of batches add up.
@@ -1022,7 +1022,7 @@ def interleave(
 
 @overload
 def interleave(
-    of_columns: NDArray[numpy.float64],
+    of_columns: Sequence[NDArray[numpy.float64]],
     columns: NDArray[numpy.int64],
     first: int,
     rows: NDArray[numpy.float64],
@@ -1030,7 +1030,7 @@ def interleave(
 
 @overload
 def interleave(
-    of_columns: NDArray[numpy.int32],
+    of_columns: Sequence[NDArray[numpy.int32]],
     columns: NDArray[numpy.int64],
     first: int,
     rows: NDArray[numpy.int32],
@@ -1038,7 +1038,7 @@ def interleave(
 
 @overload
 def interleave(
-    of_columns: NDArray[numpy.int64],
+    of_columns: Sequence[NDArray[numpy.int64]],
     columns: NDArray[numpy.int64],
     first: int,
     rows: NDArray[numpy.int64],
@@ -1046,7 +1046,7 @@ def interleave(
 
 @overload
 def interleave(
-    of_columns: NDArray[numpy.uint8],
+    of_columns: Sequence[NDArray[numpy.uint8]],
     columns: NDArray[numpy.int64],
     first: int,
     rows: NDArray[numpy.uint8],

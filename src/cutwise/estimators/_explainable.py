@@ -33,6 +33,7 @@ from cutwise.tree.threshold_tree import NodeTest
 from ._base import TreeClusterer, unlimited
 from ._entries import Entries, pack_float
 from ._front import TreeFront, tree_front
+from ._growth import unless_refused
 from ._lazy import fit_lazily
 from ._tuning import FIRST_PENALTY, search_penalty, size_of_explanations
 from .training import FitContext, MetricSpace, cut_coordinates
@@ -280,13 +281,13 @@ class ExplainableClusterer(TreeClusterer):
         """Grow the trees of the papers, and search for a cheaper one, to which leaves beyond k are added."""
         reference, k = context.reference, context.n_clusters
         # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one.
-        grown_by: dict[str, GrownTree] = {}
-        refused: list[InfeasibleLimitsError] = []
-        for name in RECIPES["search"].starts:
-            try:
-                grown_by[name] = grow(algorithm=name, max_leaves=max_leaves, depth_penalty=depth_penalty)
-            except InfeasibleLimitsError as error:  # under limits some algorithms find a way where others do not
-                refused.append(error)
+        names = RECIPES["search"].starts
+        tried = context.together(
+            unless_refused(partial(grow, algorithm=name, max_leaves=max_leaves, depth_penalty=depth_penalty))
+            for name in names
+        )
+        grown_by = {name: tree for name, tree in zip(names, tried, strict=True) if isinstance(tree, GrownTree)}
+        refused = [error for error in tried if isinstance(error, InfeasibleLimitsError)]
         papers = tuple(grown_by.values())
         if refused and max(grown.tree.n_leaves for grown in papers) < k:
             raise refused[0]

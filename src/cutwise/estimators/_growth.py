@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,8 @@ from cutwise.tree.refine_labels import refine_agreement
 from cutwise.tree.subtree import truncate_growth
 
 ATTEMPTS = 4
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,10 @@ class LabelProblem:
             progress=self.progress,
         )
 
+    def together(self, calls: Sequence[Callable[[], T]]) -> list[T]:
+        """What some functions give, side by side where each goes over rows that are not in memory."""
+        return [call() for call in calls]
+
     def rows_of(self, grown: GrownTree) -> tuple[TrainingRows, npt.NDArray[np.int32]]:
         """The rows that ``grown.leaf_of_row`` is of, and their labels."""
         return self.rows, self.labels
@@ -103,12 +110,25 @@ def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
     return _judge(problem, algorithm, problem.grow(algorithm, problem.max_leaves, problem.expansion))
 
 
+def unless_refused(grow: Callable[[], GrownTree]) -> Callable[[], GrownTree | InfeasibleLimitsError]:
+    """A growth that gives the error where limits leave this algorithm no tree: others may find a way."""
+
+    def tried() -> GrownTree | InfeasibleLimitsError:
+        try:
+            return grow()
+        except InfeasibleLimitsError as error:
+            return error
+
+    return tried
+
+
 def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:
     """Grow what the trees of ``"auto"`` come from, by name, the preferred one of equals first."""
-    grown = {}
-    for algorithm in ("expand", "exshallow", "exgreedy", "imm"):
-        with suppress(InfeasibleLimitsError):  # expand may leave a cluster without a leaf
-            grown[algorithm] = problem.grow(algorithm, problem.max_leaves, "expand", gini=True)
+    names = "expand", "exshallow", "exgreedy", "imm"  # under limits expand may leave a cluster without a leaf
+    tried = problem.together(
+        [unless_refused(partial(problem.grow, name, problem.max_leaves, "expand", gini=True)) for name in names]
+    )
+    grown = {name: tree for name, tree in zip(names, tried, strict=True) if isinstance(tree, GrownTree)}
     if problem.takes_cart:
         grown["cart"] = _carts(problem, [_overgrown(problem.max_leaves)])[0]
     return grown

@@ -22,7 +22,7 @@ from cutwise.passes.reference import find_centers
 from cutwise.passes.rows import BatchedRows, PreparedRows, Slice, add_values
 from cutwise.passes.sources import LazyTable, check_column_name
 from cutwise.passes.spill import Copies
-from cutwise.passes.sums import Least, Total, nearer
+from cutwise.passes.sums import Least, T, Total, nearer
 from cutwise.reference.fitted import copying_clone
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs
@@ -225,6 +225,11 @@ class LazyContext(FitContext):
         ways = [(codes, np.nan_to_num(self._centers(codes))) for codes in partitions]
         return self.rows.cost_sums("costs of trees", ways, self.objective)
 
+    def together(self, calls: Iterable[Callable[[], T]]) -> list[T]:
+        """See :class:`FitContext`."""
+        assert self.batches is not None
+        return self.batches.together(list(calls))
+
     def remove_rows(self, model: Any) -> None:
         """See :class:`FitContext`."""
         model.reference_ = replace(model.reference_, labels=np.empty(0, dtype=np.int32))
@@ -322,6 +327,11 @@ class LazyLabelProblem(LabelProblem):
             self.prepared, self.progress, algorithm=algorithm, max_leaves=max_leaves, expansion=expansion,
             depth_penalty=self.depth_penalty, gini=gini, limits=self.limits,
         )  # fmt: skip
+
+    def together(self, calls: Sequence[Callable[[], T]]) -> list[T]:
+        """See :class:`LabelProblem`."""
+        assert self.prepared is not None
+        return self.prepared.rows.together(calls)
 
     def rows_of(self, grown: GrownTree) -> tuple[TrainingRows, Int32]:
         """See :class:`LabelProblem`."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -400,6 +400,7 @@ def _read_metric(Z: Any, n_rows: int) -> Table:
 
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
+T = TypeVar("T")
 Int64 = npt.NDArray[np.int64]
 
 _MOST_IMPROVED = 2
@@ -450,6 +451,10 @@ class FitContext:
     def of(self, grown: GrownTree) -> FitContext:
         """The same, by the rows that a tree's leaves are given for."""
         return self
+
+    def together(self, calls: Iterable[Callable[[], T]]) -> list[T]:
+        """What some functions give, side by side where each goes over rows that are not in memory."""
+        return [call() for call in calls]
 
     def remove_rows(self, model: Any) -> None:
         """Take from a fitted model what has an entry for each row, where the rows are not in memory."""
@@ -579,7 +584,8 @@ class FitContext:
         growths = self._sizes_of_growths(grown)
         if len(growths) == len(growths[0][1]) == 1:
             return grown
-        near = [(growth, self.of(growth)._nearly_cheapest(growth, sizes)) for growth, sizes in growths]
+        nearly = self.together(partial(self.of(growth)._nearly_cheapest, growth, sizes) for growth, sizes in growths)
+        near = [(growth, sizes) for (growth, _), sizes in zip(growths, nearly, strict=True)]
         if grown.improve is None and len(near) == len(near[0][1]) == 1:
             return truncate_growth(grown, near[0][1][0])
         trees = self._trees(near)
@@ -617,9 +623,11 @@ class FitContext:
             return []
         if size not in self._improved_by_size:
             starts = [tree[2]() for tree in sorted(trees, key=lambda tree: tree[0])[:_MOST_IMPROVED]]
+            improved = grown.improve(starts)
+            costs = self.together(partial(self.of(found).cost_of_each, [found.codes]) for found in improved)
             self._improved_by_size[size] = [
-                (self.of(found).cost_of_each([found.codes])[0], size, partial(truncate_growth, found, size))
-                for found in grown.improve(starts)
+                (cost, size, partial(truncate_growth, found, size))
+                for (cost,), found in zip(costs, improved, strict=True)
             ]
         return self._improved_by_size[size]
 
@@ -634,10 +642,13 @@ class FitContext:
 
     def _trees(self, growths: list[tuple[GrownTree, list[int]]]) -> list[_SizedTree]:
         """The cost and size of trees of several growths, and how to get them."""
+        costs = self.together(
+            partial(self.of(growth).cost_of_each, clusters_by_size(growth, sizes)) for growth, sizes in growths
+        )
         return [
             (cost, size, partial(truncate_growth, growth, size))
-            for growth, sizes in growths
-            for cost, size in zip(self.of(growth).cost_of_each(clusters_by_size(growth, sizes)), sizes, strict=True)
+            for (growth, sizes), of_growth in zip(growths, costs, strict=True)
+            for cost, size in zip(of_growth, sizes, strict=True)
         ]
 
     def _nearly_cheapest(self, grown: GrownTree, sizes: list[int]) -> list[int]:

@@ -43,6 +43,7 @@ from cutwise.tree.provider import (
 )
 from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
+from .spill import RowNodes
 from .sums import Bins, Gathered, Opened, T, Tallies, Total, nearer, place_of
 
 Int32 = npt.NDArray[np.int32]
@@ -82,7 +83,7 @@ class Source(Protocol):
 
     ``kinds``: of the d columns. ``searched``: the D columns that are searched, where those are others. ``bins``: of
     these. ``low``, ``high`` (n_bins,): the least and the largest value of every bin. ``n_clusters``: k.
-    ``most_bytes``: of the sums of one pass. ``owner``: whose nodes rows are known to be in.
+    ``most_bytes``: of the sums of one pass.
     """
 
     kinds: tuple[ColumnKind, ...]
@@ -91,13 +92,21 @@ class Source(Protocol):
     low: Float64
     high: Float64
     n_clusters: int
-    most_bytes: int
-    owner: object
+
+    @property
+    def most_bytes(self) -> int:
+        """See above."""
+        ...
 
     def go_over(
-        self, what: str, owner: object, sums: T, add: Callable[[T, Rows], object], columns: Sequence[int] | None = None
+        self,
+        what: str,
+        nodes: RowNodes,
+        sums: T,
+        add: Callable[[T, Rows], object],
+        columns: Sequence[int] | None = None,
     ) -> T:
-        """Add all rows to some sums, by one pass; ``what`` that is for, ``owner``: whose nodes they are in.
+        """Add all rows to some sums, by one pass; ``what`` that is for, ``nodes``: where rows are.
 
         ``columns``: whose values are looked at, which may be none; others may hold anything. Left out: all.
 
@@ -190,7 +199,8 @@ class PassProvider:
     def __init__(self, source: Source) -> None:
         self._source, self.searched = source, source.searched
         self._k = source.n_clusters
-        self._owner = object()  # of what the source keeps of rows
+        self._row_nodes = RowNodes()
+        self._has_moved = True  # rows, since they were seen last
         self._categories = [] if self.searched is None else find_levels(self.searched)
         self._no_rows = core.as_matrix(np.empty((0, self.n_columns)))
         self._made: list[Node] = []
@@ -374,7 +384,8 @@ class PassProvider:
         if node.children is not None and node.test == test:
             return
         if node.children is not None:
-            self._owner = object()  # rows went to other children
+            self._row_nodes = RowNodes()  # rows went to other children
+        self._has_moved = True
         node.test, node.children, node.gap = test, (self._new_node(), self._new_node()), None
         if test.levels is not None:
             node.gap = math.nan, math.nan
@@ -403,23 +414,26 @@ class PassProvider:
             else:
                 column[i], threshold[i] = node.test.feature, node.test.threshold
 
+        has_moved = self._has_moved or not self._row_nodes.is_known
+
         def add_in_nodes(found: tuple[T, Total], rows: Rows) -> None:
             nodes: Int32 = rows.read("nodes")
-            while (left[nodes] >= 0).any():
+            while has_moved and (left[nodes] >= 0).any():
                 gaps = np.tile([-math.inf, math.inf], (len(column), 1))
                 core.step_down(rows.read("matrix"), nodes, column, threshold, left, right, gaps)
                 found[1].see([gaps])
-                for i in sets.keys() & np.unique(nodes).tolist():
+                for i in sets.keys() & (np.unique(nodes).tolist() if sets else ()):
                     at = np.flatnonzero(nodes == i)
                     nodes[at] = np.where(sets[i].holds(rows.read("values")[at, sets[i].feature]), left[i], right[i])
             add(found[0], rows, nodes)
 
         if columns is not None:
-            is_known = self._source.owner is self._owner
+            is_known = self._row_nodes.is_known
             columns = sorted(
                 {*columns, *(int(column[node.number]) for node in inner if node.gap is None or not is_known)} - {-1}
             )
-        sums, gaps = self._source.go_over(what, self._owner, (sums, Total(nearer)), add_in_nodes, columns)
+        sums, gaps = self._source.go_over(what, self._row_nodes, (sums, Total(nearer)), add_in_nodes, columns)
+        self._has_moved = not self._row_nodes.is_known
         for node in inner if gaps.values else ():
             if node.gap is None:
                 low, high = gaps.values[0][node.number].tolist()
@@ -477,7 +491,7 @@ class PassProvider:
     def _look_into(self, kind: str, asked: Mapping[Node, Int64]) -> None:
         """Tally closed ranges of nodes by value, those of many rows by parts, even in the order of float64."""
         nodes, taken = list(asked), list[Int64]()
-        room = min(OPENED, self._source.most_bytes // (8 * (4 + _width(kind, self._k))))
+        room = at_once = min(OPENED, self._source.most_bytes // (8 * (4 + _width(kind, self._k))))
         for node, wanted in asked.items():
             n_rows = node.pieces[kind].sums[wanted, 0]
             cells = np.append(0, np.cumsum(np.where(n_rows <= TALLIED, n_rows, PARTS)))
@@ -512,7 +526,7 @@ class PassProvider:
                     sums[:, 2 + k :] = np.minimum.accumulate(along[:, ::-1], axis=1)[:, -2::-1]
                 else:
                     sums[:, 2:] = _payload(rows, kind, k)[at]
-                found.add(Opened(which, (place_of(x) - bottom[which]) // step[which], x, x, sums), 2 * OPENED)
+                found.add(Opened(which, (place_of(x) - bottom[which]) // step[which], x, x, sums), 2 * at_once)
 
         opened = self._go_over("ranges of values", Tallies(), add, column.tolist()).merged()
         for i, node in enumerate(nodes):

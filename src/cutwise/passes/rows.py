@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
@@ -52,8 +53,8 @@ from .sources import (
     extents_of,
     fingerprint_of,
 )
-from .spill import Column, Copies
-from .sums import Bins, Gathered, Scale, T, Total, add_powers, place_of, total_by, value_at
+from .spill import Column, Copies, RowNodes
+from .sums import Bins, Gathered, Scale, T, Total, add_powers, place_of, run_together, total_by, value_at
 
 Int32 = npt.NDArray[np.int32]
 
@@ -194,6 +195,7 @@ class BatchedRows:
     are searched; ``example``: the same as a table; ``measured``: where distances are measured, if that is another
     place. ``variances``: of the columns that are cut, once they are known. ``engine``: whose workers add up, where rows
     stay there. ``again``: reads values anew that are not stored. ``n_passes``: how often rows were gone over.
+    ``n_asking``: how many may ask for sums of one pass.
     """
 
     copies: Copies
@@ -206,6 +208,8 @@ class BatchedRows:
     engine: Callable[..., Any] | None = None
     again: Again | None = None
     n_passes: int = 1
+    n_asking: int = 1
+    _askers: dict[int, Callable[[_Asked], Any]] = field(default_factory=dict)  # by thread
     measured: Table | None = None
     variances: Float64 | None = None
 
@@ -287,13 +291,13 @@ class BatchedRows:
         seen, known = Seen(weights, y, n_clusters), Codes()
         for batch in lazy.batches():
             tell(f"reading the table: {seen.n_rows:,} rows")
-            part = read(batch)
+            part = read(batch, first=0 if again is None else again.n)
             seen.add(part)
             if len(part.left_out):
                 left_out.append(part.left_out)
                 left_weights.append(part.left_weights)
             if again is not None:
-                again.see(part.table)
+                again.see(part)
             elif len(part.values):
                 stored["values"].append(part.values)
                 stored["weights"].append(part.weights)
@@ -324,13 +328,7 @@ class BatchedRows:
         """With their copies."""
         return self.copies.folder
 
-    def slices(
-        self,
-        what: str,
-        recipe: Recipe | None = None,
-        stored: Mapping[str, Column] | None = None,
-        columns: Sequence[int] | None = None,
-    ) -> Iterator[Slice]:
+    def slices(self, what: str, columns: Sequence[int] | None = None) -> Iterator[Slice]:
         """All rows that are not with workers, in batches, by one pass.
 
         ``columns``: that are looked at; all if it is left out.
@@ -339,7 +337,7 @@ class BatchedRows:
         for first, known in self._batches(columns):
             tell(f"{name}: {first:,} of {self.n_rows:,} rows")
             n = len(known["values"]) if known else min(BATCH_ROWS, self.n_rows - first)
-            yield Slice(recipe or self.recipe, n, known, self.stored if stored is None else stored, first)
+            yield Slice(self.recipe, n, known, self.stored, first)
         self._end(start, name)
 
     def _batches(self, columns: Sequence[int] | None) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -364,32 +362,53 @@ class BatchedRows:
         *keep: str,
         recipe: Recipe | None = None,
         stored: dict[str, Column] | None = None,
+        columns: Sequence[int] | None = None,
     ) -> T:
         """Add all rows to some sums, in batches and in any order, by one pass; see ``total_by``.
 
         ``recipe``, ``stored``: in place of those of all rows. ``keep``: arrays to be stored, where rows are copied.
+        ``columns``: that are looked at; all if it is left out.
         """
+        stored = self.stored if stored is None else stored
+        kept = {} if self.engine else {name: Column(self.folder / f"{name}-{self.n_passes}") for name in keep}
+        own = _Asked(
+            what, sums, partial(_add_and_keep, add, kept) if kept else add, recipe or self.recipe, stored, columns
+        )
+        ask = self._askers.get(threading.get_ident())
+        (found,) = self._serve([own]) if ask is None else (ask(own),)
+        stored |= kept
+        return cast("T", found)
+
+    def together(self, calls: Sequence[Callable[[], T]]) -> list[T]:
+        """What some functions give that go over the rows, side by side: one pass serves all that wait for one."""
+        if len(calls) < 2:
+            return [call() for call in calls]
+        self.n_asking = len(calls)
+        try:
+            return run_together(calls, self._serve, self._askers)
+        finally:
+            self.n_asking = 1
+
+    def _serve(self, asked: Sequence[_Asked]) -> list[Any]:
+        """The sums that some ask for, by one pass."""
+        what = ", ".join(dict.fromkeys(each.what for each in asked))
+        sums, add = [each.sums for each in asked], partial(_add_to_each, [each.of_rows for each in asked])
         if self.engine is not None:
             start, name = self._begin(what)
             tell(name)
-            sums = self._by_workers(recipe, sums, add)
+            sums = self._by_workers(sums, add)
             self._end(start, name)
             return sums
-        stored = self.stored if stored is None else stored
-        kept = {name: Column(self.folder / f"{name}-{self.n_passes}") for name in keep}
-        for rows in self.slices(what, recipe, stored):
+        is_all = any(each.columns is None for each in asked)
+        columns = None if is_all else sorted(set().union(*(each.columns or () for each in asked)))
+        for rows in self.slices(what, columns=columns):
             add(sums, rows)
-            for name, column in kept.items():
-                column.append(_narrow(rows.read(name)) if name == "labels" else rows.read(name))
-        stored |= kept
         return sums
 
-    def _by_workers(
-        self, recipe: Recipe | None, sums: T, add: Callable[[T, Slice], object], *, side: bool = False
-    ) -> T:
+    def _by_workers(self, sums: T, add: Callable[[T, Slice], object], *, side: bool = False) -> T:
         seen, engine = self.seen, self.engine
         assert engine is not None
-        read = partial(_slice_of, recipe or self.recipe, seen.weights, seen.y, self.classes, is_one=seen.is_one)
+        read = partial(_slice_of, self.recipe, seen.weights, seen.y, self.classes, is_one=seen.is_one)
         sums, now = total_by(engine, (sums, np.zeros(3, dtype=np.int64)), partial(_add_and_count, add, side), read)
         if now.tolist() != [seen.n_rows, seen.n_left, int(seen.fingerprint[0])]:
             raise ChangedDataError.between(seen.n_rows + seen.n_left, int(now[:2].sum()))
@@ -398,7 +417,7 @@ class BatchedRows:
     def go_over_left_out(self, sums: T, add: Callable[[T, npt.NDArray[Any], Int64], object]) -> T:
         """The same of the rows that take no part, and their weights: those of noise are not 0."""
         if self.seen.n_left and self.engine is not None:
-            return self._by_workers(None, sums, lambda sums, rows: add(sums, *rows.known["left_out"]), side=True)
+            return self._by_workers(sums, lambda sums, rows: add(sums, *rows.known["left_out"]), side=True)
         for first in range(0, self.left_out.n, BATCH_ROWS):
             n = min(BATCH_ROWS, self.left_out.n - first)
             add(sums, self.left_out.read(first, n), self.left_weights.read(first, n))
@@ -577,6 +596,39 @@ class BatchedRows:
         return costs, found
 
 
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Sums that a pass is asked for; see ``BatchedRows.go_over``."""
+
+    what: str
+    sums: Any
+    add: Callable[[Any, Slice], object]
+    recipe: Recipe
+    stored: Mapping[str, Column]
+    columns: Sequence[int] | None
+
+    @property
+    def of_rows(self) -> tuple[Callable[[Any, Slice], object], Recipe, Mapping[str, Column]]:
+        """How rows are added: what is sent to workers."""
+        return self.add, self.recipe, self.stored
+
+
+def _add_to_each(
+    asked: Sequence[tuple[Callable[[Any, Slice], object], Recipe, Mapping[str, Column]]], sums: list[Any], rows: Slice
+) -> None:
+    """Add rows to the sums of all who ask: what follows from them by one recipe is worked out once."""
+    given, by_recipe = dict(rows.known), dict[int, Slice]()
+    for (add, recipe, stored), own in zip(asked, sums, strict=True):
+        add(own, by_recipe.setdefault(id(recipe), Slice(recipe, rows.n, dict(given), stored, rows.first)))
+
+
+def _add_and_keep(add: Callable[[Any, Slice], object], kept: Mapping[str, Column], sums: Any, rows: Slice) -> None:
+    """Add rows to sums, and store some of their arrays."""
+    add(sums, rows)
+    for name, column in kept.items():
+        column.append(_narrow(rows.read(name)) if name == "labels" else rows.read(name))
+
+
 def _add_costs(
     costs_of: Callable[[Slice], list[Float64]],
     scales: list[list[Scale]],
@@ -648,13 +700,12 @@ class PreparedRows:
     def __init__(self, rows: BatchedRows, centers: Float64, coordinates: Float64, objective: Objective) -> None:
         self.rows, self.centers, self.coordinates, self.objective = rows, centers, coordinates, objective
         self.kinds, self.searched, self.n_clusters = rows.columns.kinds, rows.searched, len(centers)
-        self.most_bytes = MOST_BYTES if rows.engine is None else SENT_BYTES
         edges, begin = _plan_bins(rows.sample, coordinates, rows.searched)
         self.bins = Bins.of(begin, rows.searched)
         self.recipe = replace(
             rows.recipe, objective=objective, nearest=centers, centers=centers, edges=edges, begin=begin
         )
-        self._stored, self.owner = dict(rows.stored), object()
+        self._stored = dict(rows.stored)
         self._measure("codes", *([] if rows.classes is not None else ["labels"]))
 
     @property
@@ -701,9 +752,6 @@ class PreparedRows:
         costs, magnitude = fixed_costs_by(kernel, largest_own, largest, total, len(centers), is_weighted)
         if len(centers) > 1 and magnitude < ENOUGH_BITS:
             self._cap(costs.scale)
-        if all_rows.engine is None:
-            nodes = self._stored["nodes"] = Column(all_rows.folder / f"nodes-{all_rows.n_passes}")
-            nodes.renamed = np.arange(MOST_NODES, dtype=np.int32)
 
     def priced_by(self, centers: Float64) -> PreparedRows:
         """The same rows and labels with costs by other centers."""
@@ -746,22 +794,43 @@ class PreparedRows:
         )
         return float(found.values[0])
 
+    @property
+    def most_bytes(self) -> int:
+        """Of the sums that one asks a pass for."""
+        return (MOST_BYTES if self.rows.engine is None else SENT_BYTES) // self.rows.n_asking
+
     def go_over(
-        self, what: str, owner: object, sums: T, add: Callable[[T, Rows], object], columns: Sequence[int] | None = None
+        self,
+        what: str,
+        nodes: RowNodes,
+        sums: T,
+        add: Callable[[T, Rows], object],
+        columns: Sequence[int] | None = None,
     ) -> T:
         """See :class:`cutwise.passes.provider.Source`."""
         if self.rows.engine is not None:
-            return self.rows.go_over(what, sums, add, recipe=self.recipe)
-        is_known, self.owner = self.owner is owner, owner
-        for rows in self.rows.slices(what, **self.where, columns=columns):
-            if not is_known:
-                rows.known["nodes"] = np.zeros(rows.n, dtype=np.int32)
+            return self.rows.go_over(what, sums, partial(_add_anew, add), recipe=self.recipe)
+        column = nodes.kept_in(self.rows.folder)
+        is_known, fits = nodes.is_known, True
+
+        def add_in_nodes(sums: T, rows: Slice) -> None:
+            nonlocal fits
+            before = column.read(rows.first, rows.n) if is_known else np.zeros(rows.n, dtype=np.uint16)
+            now = rows.known["nodes"] = before.astype(np.int32)
             add(sums, rows)
-            if rows.read("nodes").max() < MOST_NODES:
-                self._stored["nodes"].write(rows.first, rows.read("nodes").astype(np.uint16))
-            else:
-                self.owner = object()  # forgotten
+            fits = fits and int(now.max()) < MOST_NODES
+            if not is_known or (now != before).any():
+                column.write(rows.first, now.astype(np.uint16))
+
+        sums = self.rows.go_over(what, sums, add_in_nodes, **self.where, columns=columns)
+        nodes.is_known = fits
         return sums
+
+
+def _add_anew(add: Callable[[T, Rows], object], sums: T, rows: Slice) -> None:
+    """Add rows that nobody remembers the nodes of."""
+    rows.known.pop("nodes", None)
+    add(sums, rows)
 
 
 def _label_costs(objective: Objective, centers: Any, rows: Slice) -> list[Float64]:

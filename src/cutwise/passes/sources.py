@@ -398,12 +398,16 @@ class Part(NamedTuple):
     left_weights: Int64
     classes: npt.NDArray[np.generic]
     labels: Int32
+    order: npt.NDArray[np.uint32] | None = None
 
     @classmethod
-    def read(cls, batch: Any, weights: str | None, y: str | None, columns: Columns | None = None) -> Part:
+    def read(
+        cls, batch: Any, weights: str | None, y: str | None, columns: Columns | None = None, first: int = 0
+    ) -> Part:
         """Errors as of tables in memory.
 
-        ``weights``, ``y``: columns. ``columns``: the others, where not all are of complete numbers.
+        ``weights``, ``y``: columns. ``columns``: the others, where not all are of complete numbers. ``first``: the
+        number of the first row, for what says of every column in which order its values come.
         """
         classes: npt.NDArray[np.generic] = np.empty(0)
         batch, own, given = _apart(batch, weights, y)
@@ -416,7 +420,8 @@ class Part(NamedTuple):
             classes, codes[taken] = read.classes, read.codes
             taken &= codes >= 0
         if taken.all():
-            return cls(table, x if x.flags.c_contiguous else in_rows(x)[0], counts, x[:0], counts[:0], classes, codes)
+            values, order = (x, None) if x.flags.c_contiguous else in_rows(x, first)
+            return cls(table, values, counts, x[:0], counts[:0], classes, codes, order)
         return cls(
             table, np.ascontiguousarray(x[taken]), counts[taken], x[~taken], counts[~taken], classes, codes[taken]
         )
@@ -425,28 +430,30 @@ class Part(NamedTuple):
 def in_rows(values: npt.NDArray[Any], first: int = 0) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32]]:
     """A table row by row, and a sum of each column that says whether rows come in this order again."""
     rows = np.empty(values.shape, dtype=values.dtype)
-    return rows, core.interleave(np.ascontiguousarray(values.T), np.arange(values.shape[1]), first & _WORD, rows)
+    columns = [np.ascontiguousarray(column) for column in values.T]
+    return rows, core.interleave(columns, np.arange(values.shape[1]), first & _WORD, rows)
 
 
 class Again:
     """Rows that their source reads again: of their values nothing is kept but what says whether these are the same.
 
-    ``open``: see ``LazyTable.again``.
+    ``open``: see ``LazyTable.again``. ``n``: the rows of the first pass so far.
     """
 
     def __init__(self, open: Callable[[list[str]], Iterable[Any]]) -> None:  # noqa: A002
         self._open = open
-        self._n = 0
+        self.n = 0
         self._names: list[str] = []
         self._seen = np.zeros(0, dtype=np.uint32)
 
-    def see(self, table: Table) -> None:
-        """A batch of the first pass."""
-        if not self._n:
+    def see(self, part: Part) -> None:
+        """A batch of the first pass, read with its number of the first row."""
+        table = part.table
+        if not self.n:
             self._names, self._dtype = list(table.names), table.values.dtype
             self._seen = np.zeros(len(table.names), dtype=np.uint32)
-        self._seen += in_rows(table.values, self._n)[1]
-        self._n += len(table.values)
+        self._seen += in_rows(table.values, self.n)[1] if part.order is None else part.order
+        self.n += len(table.values)
 
     def read(self, columns: Sequence[int] | None = None) -> Iterator[tuple[int, npt.NDArray[Any]]]:
         """All batches: number of the first row and values, as wide as ever, of which some columns may be asked for.
@@ -457,27 +464,28 @@ class Again:
         asked = np.arange(d) if columns is None else np.unique(columns)
         seen = np.zeros(len(asked), dtype=np.uint32)
         for batch in self._opened([self._names[i] for i in asked]):
-            of_columns = np.empty((len(asked), len(batch)), dtype=self._dtype)
-            for own, column in zip(of_columns, batch.columns, strict=True):
-                own[:] = column.to_numpy(zero_copy_only=False)
+            of_columns = [
+                np.ascontiguousarray(column.to_numpy(zero_copy_only=False), dtype=self._dtype)
+                for column in batch.columns
+            ]
             if len(room) < len(batch):
                 room = np.empty((len(batch), d), dtype=self._dtype)
             values = room[: len(batch)]
             seen += core.interleave(of_columns, asked, n & _WORD, values)
-            if n + len(batch) > self._n:
+            if n + len(batch) > self.n:
                 break
             if len(batch):
                 yield n, values
             n += len(batch)
-        if n != self._n or (seen != self._seen[asked]).any():
-            raise ChangedDataError.between(self._n, n)
+        if n != self.n or (seen != self._seen[asked]).any():
+            raise ChangedDataError.between(self.n, n)
 
     def _opened(self, names: list[str]) -> Iterator[Any]:
         try:
             yield from self._open(names)
         except (OSError, ValueError) as error:  # of files that are not those whose footers were read
             raise ChangedDataError(
-                f"X had {self._n:,} rows in the first pass over it, and another could not read them: {error} Keep its "
+                f"X had {self.n:,} rows in the first pass over it, and another could not read them: {error} Keep its "
                 "files as they are meanwhile."
             ) from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import mmap
 import os
@@ -99,3 +100,21 @@ class Column:
             start = first * of_row - into_page
             pages = mmap.mmap(file.fileno(), into_page + n * of_row, access=mmap.ACCESS_READ, offset=start)
         return np.frombuffer(pages, self.dtype, offset=into_page).reshape(n, *self.width)
+
+
+class RowNodes:
+    """The node of a growing tree that every row was in when it was last seen, if that is known."""
+
+    def __init__(self) -> None:
+        self.is_known = False
+        self._column: Column | None = None
+
+    def kept_in(self, folder: Path) -> Column:
+        """Where that is read and written, as long as somebody wants to know it."""
+        if self._column is None:
+            self._column = Column(folder / f"nodes-{next(_NUMBERS)}")
+            weakref.finalize(self, self._column.path.unlink, missing_ok=True)
+        return self._column
+
+
+_NUMBERS = itertools.count()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import operator
+import pickle
+import threading
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from importlib.metadata import version
+from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
+from zlib import compress, decompress
 
 import numpy as np
 import numpy.typing as npt
@@ -341,21 +345,22 @@ def total_by(engine: Callable[..., Any], sums: T, add: Callable[[T, Any], object
 
     ``add``, ``read``: a batch to the sums, as it is read; they are sent to the workers, and so are the sums.
     """
-    found: T | CutwiseError = engine(partial(_of_part, version("cutwise"), sums, add, read), merged)
+    start = compress(pickle.dumps(sums), 1)  # zeros, for the most part
+    found: T | CutwiseError = engine(partial(_of_part, version("cutwise"), start, add, read), merged)
     if isinstance(found, CutwiseError):
         raise found
     return found
 
 
 def _of_part(
-    release: str, sums: T, add: Callable[[T, Any], object], read: Callable[[Any], Any], batches: Iterable[Any]
+    release: str, start: bytes, add: Callable[[T, Any], object], read: Callable[[Any], Any], batches: Iterable[Any]
 ) -> T | CutwiseError:
     """The sums of one worker, or what is wrong with its rows."""
     if release != version("cutwise"):
         return UnsupportedInputError(
             f"A worker has cutwise {version('cutwise')}, and {release} is here. Install the same release there."
         )
-    sums = deepcopy(sums)
+    sums: T = pickle.loads(decompress(start))
     try:
         for batch in batches:
             add(sums, read(batch))
@@ -365,6 +370,67 @@ def _of_part(
 
 
 T = TypeVar("T")
+
+
+def run_together(
+    calls: Sequence[Callable[[], T]],
+    serve: Callable[[list[Any]], list[Any]],
+    askers: dict[int, Callable[[Any], Any]],
+) -> list[T]:
+    """What some functions give that ask for passes: side by side, so that one pass serves all that wait for one.
+
+    ``serve``: answers some questions at once, in this thread; ``askers``: by thread, how a function asks one. Of errors
+    the first function's is raised. Which functions are asked together changes nothing in what each is told.
+    """
+    heard: SimpleQueue[tuple[int, bool, Any]] = SimpleQueue()
+    told: list[SimpleQueue[Any]] = [SimpleQueue() for _ in calls]
+    found: dict[int, Any] = {}
+    failed: dict[int, BaseException] = {}
+
+    def ask(i: int, question: Any) -> Any:
+        heard.put((i, False, question))
+        answer = told[i].get()
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def run(i: int, call: Callable[[], T]) -> None:
+        askers[threading.get_ident()] = partial(ask, i)
+        try:
+            found[i] = call()
+        except BaseException as error:
+            failed[i] = error
+        del askers[threading.get_ident()]
+        heard.put((i, True, None))
+
+    threads = [
+        threading.Thread(target=copy_context().run, args=(run, i, call), daemon=True) for i, call in enumerate(calls)
+    ]
+    running, waiting = set(range(len(calls))), dict[int, Any]()
+    try:
+        for thread in threads:
+            thread.start()
+        while running:
+            while len(waiting) < len(running):
+                i, is_done, question = heard.get()
+                if is_done:
+                    running.remove(i)
+                else:
+                    waiting[i] = question
+            answers = serve([waiting[i] for i in sorted(waiting)]) if waiting else []
+            for i, answer in zip(sorted(waiting), answers, strict=True):
+                told[i].put(answer)
+            waiting = {}
+    except BaseException as error:  # of a pass, or whoever stops it: nobody is to wait on
+        for i in running:
+            told[i].put(error)
+        raise
+    finally:
+        for thread in threads:
+            thread.join()
+    if failed:
+        raise failed[min(failed)]
+    return [found[i] for i in range(len(calls))]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 // Sums of a batch of rows by node, column and bin: what trees that grow by passes are grown from.
 //
 // A batch adds integers to cells that earlier batches have added to. Which batch a row comes in, and when, changes nothing.
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -271,11 +273,12 @@ edges: sorted, column after column; begin (d + 1,): the first bin of each column
     using Value = decltype(zero);
     m.def(
         "interleave",
-        [](In2<Value> of_columns, In1<int64_t> columns, uint32_t first, Out2<Value> rows) {
+        [](const std::vector<In1<Value>> &of_columns, In1<int64_t> columns, uint32_t first, Out2<Value> rows) {
           const auto d = static_cast<int64_t>(columns.size()), n = static_cast<int64_t>(rows.shape(0));
           const auto width = static_cast<int64_t>(rows.shape(1));
-          require(has_shape(of_columns, d, n), "there is one value for each row and column");
-          for (int64_t c = 0; c < d; ++c) require(columns(c) >= 0 && columns(c) < width, "columns are of the rows");
+          require(of_columns.size() == columns.size(), "every column has a number");
+          for (int64_t c = 0; c < d; ++c)
+            require(has_shape(of_columns[c], n) && columns(c) >= 0 && columns(c) < width, "columns are of the rows");
           NewArray<uint32_t, 1> sums(d);
           {
             nb::gil_scoped_release release;
@@ -283,7 +286,7 @@ edges: sorted, column after column; begin (d + 1,): the first bin of each column
             for (int64_t tile = 0; tile < n; tile += kInterleaved) {
               const int64_t n_here = std::min(kInterleaved, n - tile);
               for (int64_t c = 0; c < d; ++c) {
-                const Value *from = of_columns.data() + c * n + tile;
+                const Value *from = of_columns[c].data() + tile;
                 Value *to = rows.data() + tile * width + columns(c);
                 for (int64_t i = 0; i < n_here; ++i) to[i * width] = from[i];
                 sums.data()[c] += sum_in_order(from, n_here, first + static_cast<uint32_t>(tile));
@@ -294,7 +297,7 @@ edges: sorted, column after column; begin (d + 1,): the first bin of each column
         },
         "of_columns"_a, "columns"_a, "first"_a, "rows"_a.noconvert(), doc);
   };
-  for_values(float{}, R"(Write some columns of a table, (n_columns, n_rows), into its rows, (n_rows, d).
+  for_values(float{}, R"(Write some columns of a table, each (n_rows,), into its rows, (n_rows, d).
 
 columns: their numbers. Returns of each column a sum modulo 2^32 that another order of the rows changes too; first: the number of the first
 row. Sums of batches add up.)");
