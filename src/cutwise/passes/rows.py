@@ -54,7 +54,7 @@ from .sources import (
     fingerprint_of,
 )
 from .spill import Column, Copies, RowNodes
-from .sums import Bins, Gathered, Scale, T, Total, add_powers, place_of, run_together, total_by, value_at
+from .sums import Bins, Gathered, Scale, T, Total, add_powers, place_of, plan_bins, run_together, total_by, value_at
 
 Int32 = npt.NDArray[np.int32]
 
@@ -63,8 +63,6 @@ Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 
 Sums = tuple[Int64, Int64, Int64]
-
-MOST_BINS = 256
 
 _LIKELY = 1 << 13
 """Rows whose costs say how large those of all rows are likely to be."""
@@ -700,7 +698,7 @@ class PreparedRows:
     def __init__(self, rows: BatchedRows, centers: Float64, coordinates: Float64, objective: Objective) -> None:
         self.rows, self.centers, self.coordinates, self.objective = rows, centers, coordinates, objective
         self.kinds, self.searched, self.n_clusters = rows.columns.kinds, rows.searched, len(centers)
-        edges, begin = _plan_bins(rows.sample, coordinates, rows.searched)
+        edges, begin = plan_bins(rows.sample, coordinates, rows.searched)
         self.bins = Bins.of(begin, rows.searched)
         self.recipe = replace(
             rows.recipe, objective=objective, nearest=centers, centers=centers, edges=edges, begin=begin
@@ -846,25 +844,3 @@ def _add_cost_sums(of_label: Scale, found: Total, rows: Slice) -> None:
 
 def _nothing(found: object, rows: Slice) -> None:
     """Rows are only kept."""
-
-
-def _plan_bins(sample: Float64, centers: Float64, searched: SearchedColumns | None) -> tuple[Float64, Int64]:
-    """Edges of bins, column after column, and the first bin of each: which ones there are changes no tree.
-
-    A level of a category has one, and so have missing values.
-    """
-    edges = []
-    for j, x in enumerate(sample.T):
-        column = j if searched is None else int(searched.of(j)[0])
-        if searched is not None and searched.level[column] >= 0:
-            edges.append(np.arange(max(searched.kinds[j].n_levels, 1) - 1.0))
-            continue
-        has_gaps = searched is not None and bool(searched.missing[column])
-        most, x, center = MOST_BINS - has_gaps, x[~np.isnan(x)], centers[:, column]
-        values = np.unique(x)
-        if len(values) >= most:
-            own = np.unique(center[np.isfinite(center)])[: most // 2]
-            values = np.sort(x)[np.linspace(0, len(x) - 1, most - len(own)).astype(int)]
-            values = np.unique(np.concatenate([values[:-1], own]))
-        edges.append(np.append(values[: most - 1], [np.finfo(np.float64).max] * has_gaps))
-    return np.concatenate(edges), np.cumsum([0, *(len(own) + 1 for own in edges)]).astype(np.int64)

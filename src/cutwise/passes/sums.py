@@ -32,6 +32,8 @@ Weights = npt.NDArray[np.int64] | Float64 | None
 
 TERM_BITS = 61
 
+MOST_BINS = 256
+
 _TOGETHER = 4096
 """Rows whose squares stay in the caches."""
 
@@ -139,6 +141,28 @@ class Bins:
             place[own] = np.arange(len(own))
             found[:, j] = place[coded[:, source]]
         return found
+
+
+def plan_bins(sample: Float64, centers: Float64, searched: SearchedColumns | None) -> tuple[Float64, Int64]:
+    """Edges of bins, column after column, and the first bin of each: which ones there are changes no tree.
+
+    A level of a category has one, and so have missing values.
+    """
+    edges = []
+    for j, x in enumerate(sample.T):
+        column = j if searched is None else int(searched.of(j)[0])
+        if searched is not None and searched.level[column] >= 0:
+            edges.append(np.arange(max(searched.kinds[j].n_levels, 1) - 1.0))
+            continue
+        has_gaps = searched is not None and bool(searched.missing[column])
+        most, x, center = MOST_BINS - has_gaps, x[~np.isnan(x)], centers[:, column]
+        values = np.unique(x)
+        if len(values) >= most:
+            own = np.unique(center[np.isfinite(center)])[: most // 2]
+            values = np.sort(x)[np.linspace(0, len(x) - 1, most - len(own)).astype(int)]
+            values = np.unique(np.concatenate([values[:-1], own]))
+        edges.append(np.append(values[: most - 1], [np.finfo(np.float64).max] * has_gaps))
+    return np.concatenate(edges), np.cumsum([0, *(len(own) + 1 for own in edges)]).astype(np.int64)
 
 
 @dataclass(eq=False)
