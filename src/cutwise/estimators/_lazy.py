@@ -48,7 +48,6 @@ from .training import (
     TrainingRows,
     TreeCosts,
     cost_around_mean,
-    costs_by_column,
     is_clusterer,
     read_centers,
     transform_rows,
@@ -194,7 +193,7 @@ class LazyContext(FitContext):
         def add(found: Total, rows: Slice) -> None:
             weights = np.ones(rows.n) if rows.weights is None else rows.weights
             values = core.gather_rows(rows.metric.matrix, np.arange(rows.n))
-            found.see([costs_by_column(objective, values, rows.labels, centers, weights)])
+            found.see([objective.column_costs(values, rows.labels, centers, weights)])
 
         recipe = replace(self.batches.recipe, objective=objective, nearest=centers)
         found: Float64 = self.batches.go_over("costs of columns", Total(), add, recipe=recipe).values[0]

@@ -22,7 +22,6 @@ from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
 from cutwise.reference.fitted import copying_clone, from_estimator, unshared
 from cutwise.reference.objective import (
     KMEANS,
-    KMEDIANS,
     Objective,
     Reference,
     Sums,
@@ -684,9 +683,8 @@ class FitContext:
         for start in range(0, rows.n_rows, _BLOCK):
             block = slice(start, start + _BLOCK)
             values = core.gather_rows(rows.metric.matrix, np.arange(start, min(block.stop, rows.n_rows)))
-            costs += costs_by_column(
-                self.objective, values, self.reference.labels[block], self.reference.centers, weights[block]
-            )
+            labels = self.reference.labels[block]
+            costs += self.objective.column_costs(values, labels, self.reference.centers, weights[block])
         return costs
 
     @cached_property
@@ -699,16 +697,6 @@ class FitContext:
         costs = rows.costs(self.objective, rows.centers(self.objective, one, 1)[0], one)
         # Clusters far apart may have finite costs where the distance between them is beyond float64.
         return rows.sum(costs) if np.isfinite(costs.max(initial=0.0)) else np.inf
-
-
-def costs_by_column(
-    objective: Objective, values: npt.NDArray[Any], labels: Int32, centers: Float64, weights: npt.NDArray[Any]
-) -> Float64:
-    """What some rows cost by the centers of their labels, by column."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        apart = np.abs(values - centers[labels])
-        found: Float64 = weights @ (apart if objective is KMEDIANS else apart**2)
-    return found
 
 
 def dominant_column(context: FitContext, scaler: TableScaler | None) -> tuple[int, float] | None:

@@ -81,6 +81,15 @@ class Objective:
         """Cost of every row by the center it is labeled with, shape (n_rows,); 0 where the label is negative."""
         return core.label_costs(matrix, centers, labels, self.name, n_jobs)
 
+    def column_costs(
+        self, values: npt.NDArray[Any], labels: Int32, centers: Float64, weights: npt.NDArray[Any]
+    ) -> Float64:
+        """The same of some dense rows together, by column."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = np.abs(values - centers[labels])
+            found: Float64 = weights @ (apart if self.name == "kmedians" else apart**2)
+        return found
+
 
 def _roots(costs: Float64) -> Float64:
     return np.sqrt(costs, out=costs)
