@@ -27,7 +27,7 @@ from cutwise.reference.objective import OBJECTIVES
 from cutwise.table.intake import check_integer, check_max_leaves, check_n_clusters, check_number, pop_column
 from cutwise.table.labels import read_labels
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.subtree import sizes_of_growth, truncate_growth
+from cutwise.tree.subtree import SizedTree, sizes_of_growth
 
 Float64 = npt.NDArray[np.float64]
 ModelOfSize = Callable[[int], TreeEstimator]
@@ -234,20 +234,20 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
     context, grown = growths[-1]
     # What is chosen among several growths by the finished tree may be another growth at another size.
     chosen = "auto" in (getattr(probe, "algorithm", None), getattr(probe, "surrogate_features", None))
-    by_size: dict[int, Callable[[], GrownTree]] = {}
+    by_size: dict[int, SizedTree] = {}
     if grown.split_order is None or chosen:
         sizes = _shared_sizes(k, most, model, 2) if chosen else list(range(k, most + 1))
     elif probe._takes_cheapest:
         lowest = math.inf
-        for cost, size, tree in context.trees_by_size(grown):
-            if cost < lowest:
-                lowest, by_size[size] = cost, tree
+        for tree in context.trees_by_size(grown):
+            if tree.cost < lowest:
+                lowest, by_size[tree.size] = tree.cost, tree
     else:
-        by_size = {size: partial(truncate_growth, grown, size) for size in sizes_of_growth(grown, k)}
+        by_size = {size: SizedTree(math.nan, size, grown) for size in sizes_of_growth(grown, k)}
 
     def of_tree(size: int) -> TreeEstimator:
         point: TreeEstimator = copy(probe).set_params(max_leaves=max(size, k))
-        point._take_tree(context, by_size[size]())
+        point._take_tree(context, by_size[size].get())
         if isinstance(point, ClusterExplainer):
             point.candidates_ = {point.growth_: point.agreement_}
         return point
@@ -256,7 +256,7 @@ def cost_curve(model: TreeEstimator, X: Any, y: Any = None, *, max_leaves: int |
         for wanted in by_size or sizes:
             tell(f"sizes: {wanted} leaves", 0.7 + 0.3 * wanted / most)
             if by_size:
-                yield _Point.on_the_way(context, by_size[wanted](), partial(of_tree, wanted))
+                yield _Point.on_the_way(context, by_size[wanted], partial(of_tree, wanted))
             else:
                 yield _Point.of(clone(probe).set_params(max_leaves=wanted).fit(X, **fit))
 
@@ -288,13 +288,13 @@ class _Point(NamedTuple):
         )  # fmt: skip
 
     @classmethod
-    def on_the_way(cls, context: FitContext, grown: GrownTree, model: Callable[[], TreeEstimator]) -> _Point:
+    def on_the_way(cls, context: FitContext, tree: SizedTree, model: Callable[[], TreeEstimator]) -> _Point:
         """The same of a tree of a growth, whose model nobody may ever want."""
-        own, codes = context.of(grown), grown.codes
+        own, codes = context.of(tree.growth), tree.codes
         costs, reference, weights = own.cost_of_labels(codes), own.reference, own.rows.sample_weight
         total, agrees = own.total_cost(costs), codes == reference.labels
         return cls(
-            grown.tree.n_leaves, costs.cost, costs.surrogate_cost,
+            min(tree.size, tree.growth.tree.n_leaves), costs.cost, costs.surrogate_cost,
             costs.cost / reference.cost if reference.cost > 0 else math.nan,
             share_explained(costs.cost, reference.cost, total), float(np.average(agrees, weights=weights)),
             total, reference.cost, model,

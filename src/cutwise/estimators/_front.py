@@ -146,9 +146,10 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
     context, grown = growths[-1]
     found = [Found(*tree.judgement[1:], tree.judgement.cost, partial(getattr, tree, "grown")) for tree in judged]
     # What ends with more leaves; without a search (of one cluster, say) all there is.
-    for cost, size, get in context.trees_by_size(grown, every=True):
-        if size > k or not judged:
-            found.append(Found(*(tree := get()).size(context.of(tree).rows.weights), cost, get))
+    for sized in context.trees_by_size(grown, every=True):
+        if sized.size > k or not judged:
+            size = (tree := sized.get()).size(context.of(tree).rows.weights)
+            found.append(Found(*size, sized.cost, sized.get))
     front: list[Found] = []
     for one in sorted(found, key=lambda one: (one.waes, one.cost, one.wad)):
         if not front or one.cost < front[-1].cost:

@@ -36,7 +36,7 @@ from cutwise.table.convert import as_dense, bare_matrix
 from cutwise.table.intake import Seed, read_table, take_rows
 from cutwise.table.table import NUMBER, EncodedTable, SearchedColumns, Table, are_plain, encode_table
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
+from cutwise.tree.subtree import SizedTree, clusters_by_size, sizes_of_growth, truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .table_scaler import EXACT_SCALERS, TableScaler, standardize_table
@@ -404,8 +404,6 @@ Int64 = npt.NDArray[np.int64]
 
 _MOST_IMPROVED = 2
 """Trees of a size that a search for a cheaper one with several leaves a cluster starts from: the cheapest."""
-_SizedTree = tuple[float, int, Callable[[], GrownTree]]
-"""Cost and leaves of a tree, and how to get it."""
 _ROUNDING = 1e-9
 """Costs that differ by less, relative to those of the reference, are compared exactly."""
 
@@ -439,7 +437,7 @@ class FitContext:
     sample_weight: Float64 | None  # (n,), as given
     objective: Objective = KMEANS
     given_costs: Float64 | None = None  # (m, k), of each row by each cluster, in place of the objective's
-    _improved_by_size: dict[int, list[_SizedTree]] = field(default_factory=dict, repr=False)
+    _improved_by_size: dict[int, list[SizedTree]] = field(default_factory=dict, repr=False)
     _measured: list[MeasuredLabels] = field(default_factory=list, repr=False)  # at most one: the last
 
     @property
@@ -592,10 +590,10 @@ class FitContext:
             for size in self._searched_sizes(growths):
                 starts = self._trees([(growth, [size]) for growth, sizes in growths if size in sizes])
                 trees += self._improved(grown, starts)
-        return min(trees, key=lambda tree: tree[:2])[2]()
+        return min(trees, key=lambda tree: tree[:2]).get()
 
-    def trees_by_size(self, grown: GrownTree, *, every: bool = False) -> list[_SizedTree]:
-        """The cost and size of every tree of all growths of a fit, by size, and how to get it.
+    def trees_by_size(self, grown: GrownTree, *, every: bool = False) -> list[SizedTree]:
+        """Every tree of all growths of a fit, by size.
 
         A search goes on from those of the sizes of ``cheapest_tree``; of all sizes where that is ``every`` one.
         """
@@ -615,18 +613,17 @@ class FitContext:
         steps = {-(-self.n_clusters * half * 2**octave // 2) for octave in octaves for half in (3, 4)}
         return sorted(known & steps)
 
-    def _improved(self, grown: GrownTree, trees: list[_SizedTree]) -> list[_SizedTree]:
+    def _improved(self, grown: GrownTree, trees: list[SizedTree]) -> list[SizedTree]:
         """What a search makes of trees of one size, where that is more than the number of clusters."""
         size = trees[0][1]
         if grown.improve is None or size <= self.n_clusters:
             return []
         if size not in self._improved_by_size:
-            starts = [tree[2]() for tree in sorted(trees, key=lambda tree: tree[0])[:_MOST_IMPROVED]]
+            starts = [tree.get() for tree in sorted(trees, key=lambda tree: tree[0])[:_MOST_IMPROVED]]
             improved = grown.improve(starts)
             costs = self.together(partial(self.of(found).cost_of_each, [found.codes]) for found in improved)
             self._improved_by_size[size] = [
-                (cost, size, partial(truncate_growth, found, size))
-                for (cost,), found in zip(costs, improved, strict=True)
+                SizedTree(cost, size, found) for (cost,), found in zip(costs, improved, strict=True)
             ]
         return self._improved_by_size[size]
 
@@ -639,13 +636,13 @@ class FitContext:
         ]
         return [(growth, sizes) for growth, sizes in growths if sizes]  # some may have ended early
 
-    def _trees(self, growths: list[tuple[GrownTree, list[int]]]) -> list[_SizedTree]:
-        """The cost and size of trees of several growths, and how to get them."""
+    def _trees(self, growths: list[tuple[GrownTree, list[int]]]) -> list[SizedTree]:
+        """Trees of several growths."""
         costs = self.together(
             partial(self.of(growth).cost_of_each, clusters_by_size(growth, sizes)) for growth, sizes in growths
         )
         return [
-            (cost, size, partial(truncate_growth, growth, size))
+            SizedTree(cost, size, growth)
             for (growth, sizes), of_growth in zip(growths, costs, strict=True)
             for cost, size in zip(of_growth, sizes, strict=True)
         ]

@@ -22,6 +22,15 @@ Int64 = npt.NDArray[np.int64]
 N_BINS = 24
 """Bins of a column of many values; one of few whole numbers has a bin for each."""
 
+_TAILS = np.array([0.005, 0.995])
+"""Quantiles at which bins begin and end."""
+
+_N_TOGETHER = 8
+"""Columns that are read together: values of a row lie side by side."""
+
+_N_FINE = 512
+"""Bins in which values are counted before any are put in order."""
+
 
 @dataclass(frozen=True, eq=False)
 class Profile:
@@ -75,60 +84,112 @@ def profile_clusters(
     if table.n_rows == 0:
         raise InvalidInputError("A table without rows has no profile. Give at least one row.")
     looked_at = np.arange(table.n_columns) if columns is None else np.asarray(columns, dtype=np.int64)
-    m, order = len(looked_at), np.argsort(codes, kind="stable")
-    ordered = codes[order]
-    size = np.bincount(codes, minlength=n_clusters)
-    first = np.concatenate([[0], np.cumsum(size)])
+    m, size = len(looked_at), np.bincount(codes, minlength=n_clusters)
+    order = np.argsort(codes.astype(np.min_scalar_type(n_clusters)), kind="stable")
     mean, median, difference = (np.full((n_clusters, m), np.nan) for _ in range(3))
     whole_mean, whole_median, whole_std = np.empty(m), np.empty(m), np.empty(m)
     edges, counts = [], []
-    level = np.full(m, -1, dtype=np.int64)
-    all_ordered, all_first = ordered, first
+    level, all_ordered = np.full(m, -1, dtype=np.int64), codes[order]
     by_column: Any = table.values
     by_column = by_column.tocsc() if table.is_sparse else by_column
     for j, column in enumerate(looked_at.tolist()):
-        values = as_dense(by_column[:, [column]])[order, 0].astype(np.float64, copy=False)
-        ordered, first = all_ordered, all_first
+        if j % _N_TOGETHER == 0:
+            some = as_dense(by_column[:, looked_at[j : j + _N_TOGETHER]])[order].T.astype(np.float64, order="C")
+        values, ordered = some[j % _N_TOGETHER], all_ordered
         if table.kinds[column].name == "category":
             cells = np.zeros((n_clusters, int(values.max()) + 1), dtype=np.int64)
             np.add.at(cells, (ordered, values.astype(np.intp)), 1)
             level[j] = _telling_level(cells, size)
             values = (values == level[j]).astype(np.float64)
-        elif not (known := ~np.isnan(values)).all() and known.any():
+        elif np.isnan(least := float(values.min())) and (known := ~np.isnan(values)).any():
             values, ordered = values[known], ordered[known]
-            first = np.concatenate([[0], np.cumsum(np.bincount(ordered, minlength=n_clusters))])
+        least, most = float(values.min()), float(values.max())
         # Sums and differences near the ends of float64 would overflow or vanish: such columns are described in units
         # of a power of two, which loses nothing.
-        largest = float(np.abs(values).max())
+        largest = max(-least, most)
         unit = 1.0 if 1e-150 < largest < 1e150 or largest == 0 else math.ldexp(0.5, math.frexp(largest)[1])
-        values = values / unit
-        whole_mean[j], whole_median[j] = values.mean() * unit, np.median(values) * unit
-        std = float(values.std()) if values.min() < values.max() else 0.0
-        whole_std[j] = std * unit
-        for code in np.flatnonzero(size).tolist():
-            own = values[first[code] : first[code + 1]]
-            if len(own) == 0:  # no value of the cluster is known
-                continue
-            mean[code, j], median[code, j] = own.mean() * unit, np.median(own) * unit
-            difference[code, j] = (own.mean() - values.mean()) / std if std > 0 else 0.0
-        whole = bool(table.is_integer[column])
-        low, high = np.quantile(values, [0.005, 0.995]).tolist()
-        limits = _edges(low, high, values.min(), values.max(), whole=whole)
+        if unit != 1.0:
+            values, least, most = values / unit, least / unit, most / unit
+        counted = _CountedValues(values, ordered, n_clusters)
+        present = np.flatnonzero(counted.size[:-1])
+        own = np.add.reduceat(values, np.cumsum(counted.size)[present] - counted.size[present]) / counted.size[present]
+        center, std = float(values.mean()), float(values.std()) if least < most else 0.0
+        medians, (low, high) = _medians_and_tails(counted.at(_ranks(counted.size)), counted.size)
+        mean[present, j], median[present, j] = own * unit, medians[present] * unit
+        difference[present, j] = (own - center) / std if std > 0 else 0.0
+        whole_mean[j], whole_median[j], whole_std[j] = center * unit, medians[-1] * unit, std * unit
+        limits = _edges(low, high, least, most, whole=bool(table.is_integer[column]))
         edges.append(limits * unit)
-        counts.append(_cells(limits, values, ordered, n_clusters))
+        counts.append(counted.between(limits))
     return Profile(
-        np.asarray(looked_at, dtype=np.int64),
-        size,
-        mean,
-        median,
-        whole_mean,
-        whole_median,
-        whole_std,
-        difference,
-        tuple(edges),
-        tuple(counts),
-        level,
-    )
+        np.asarray(looked_at, dtype=np.int64), size, mean, median, whole_mean, whole_median, whole_std, difference,
+        tuple(edges), tuple(counts), level,
+    )  # fmt: skip
+
+
+class _CountedValues:
+    """Values of a column by cluster, counted in so many bins that only those of a few bins have to be put in order.
+
+    ``size`` (k + 1,) int64: values of every cluster, and of all.
+    """
+
+    def __init__(self, values: Float64, codes: npt.NDArray[np.integer], n_clusters: int) -> None:
+        sample = np.sort(values[:: max(len(values) // _N_FINE, 1)])
+        tail = len(sample) // 100
+        self._low, width = float(sample[tail]), float(sample[-1 - tail]) - float(sample[tail])
+        self._scale = _N_FINE / width if width > 1e-200 else 0.0
+        self._values, self._codes, self._bin = values, codes, self._bins(values)
+        cell = codes.astype(np.intp) * _N_FINE + self._bin
+        cells = np.bincount(cell, minlength=n_clusters * _N_FINE).reshape(n_clusters, _N_FINE)
+        self._counts = np.vstack([cells, cells.sum(axis=0)])
+        self.size = self._counts.sum(axis=1)
+
+    def _bins(self, values: Float64) -> npt.NDArray[np.intp]:
+        return np.clip((values - self._low) * self._scale, 0, _N_FINE - 1).astype(np.intp)
+
+    def at(self, ranks: Int64) -> Float64:
+        """The values of ranks, from 0, of every cluster and of all; (k + 1, n), anything where there are none."""
+        upto = np.cumsum(self._counts, axis=1)
+        bins = np.minimum((upto[:, np.newaxis] <= ranks[:, :, np.newaxis]).sum(axis=2), _N_FINE - 1)
+        is_near = np.zeros(_N_FINE, dtype=np.bool_)
+        is_near[bins] = True
+        near = is_near[self._bin]
+        upto_near = np.cumsum(np.where(is_near, self._counts, 0), axis=1)
+        end = np.cumsum(upto_near[:, -1])
+        first = end - upto_near[:, -1]
+        in_order = np.tile(self._values[near], 2)
+        for begin, stop in zip(first.tolist(), end.tolist(), strict=True):
+            in_order[begin:stop].sort()
+        group = np.arange(len(upto))[:, np.newaxis]
+        place = first[:, np.newaxis] + ranks - (upto - upto_near)[group, bins]
+        found: Float64 = in_order[np.minimum(place, len(in_order) - 1)]
+        return found
+
+    def between(self, edges: Float64) -> Int64:
+        """Rows of every cluster between neighboring edges, those beyond the ends with the outermost."""
+        bins, is_near = self._bins(edges), np.zeros(_N_FINE, dtype=np.bool_)
+        is_near[bins] = True
+        near = is_near[self._bin]
+        counts = _cells(edges, self._values[near], self._codes[near], len(self.size) - 1)
+        cell = np.clip(np.searchsorted(bins, np.arange(_N_FINE)) - 1, 0, len(edges) - 2)
+        cells, first = np.unique(cell, return_index=True)
+        counts[:, cells] += np.add.reduceat(np.where(is_near, 0, self._counts[:-1]), first, axis=1)
+        return counts
+
+
+def _ranks(sizes: Int64) -> Int64:
+    """Ranks of the medians, and of the ends of the bins around theirs; (..., k + 1, 6) of sizes (..., k + 1)."""
+    ranks = np.zeros((*sizes.shape, 6), dtype=np.int64)
+    ranks[..., 0], ranks[..., 1] = (sizes - 1) // 2, sizes // 2
+    tails = _TAILS * (sizes[..., -1:] - 1)
+    ranks[..., -1, 2:] = np.concatenate([np.floor(tails), np.ceil(tails)], axis=-1)
+    return np.maximum(ranks, 0)
+
+
+def _medians_and_tails(found: Float64, sizes: Int64) -> tuple[Float64, Float64]:
+    """The medians (..., k + 1) and the ends of the bins (..., 2) from the values of these ranks."""
+    low, high = found[..., -1, 2:4], found[..., -1, 4:]
+    return found[..., :2].mean(axis=-1), low + (high - low) * (_TAILS * (sizes[..., -1:] - 1) % 1.0)
 
 
 def profile_batches(rows: BatchedRows, codes_of: Callable[[Slice], npt.NDArray[np.int32]], n_clusters: int) -> Profile:
@@ -164,20 +225,15 @@ def profile_batches(rows: BatchedRows, codes_of: Callable[[Slice], npt.NDArray[n
         whole_mean[j] = cells[j][:, level[j]].sum() / size.sum()
         variance[j] = whole_mean[j] * (1.0 - whole_mean[j])
         least[j], most[j] = float(whole_mean[j] == 1.0), float(whole_mean[j] > 0.0)
-    ranks = np.zeros((d, k + 1, 6), dtype=np.int64)
-    ranks[:, :, 0], ranks[:, :, 1] = (sizes - 1) // 2, sizes // 2
-    share = np.array([0.005, 0.995]) * (sizes[:, -1:] - 1)
-    ranks[:, -1, 2:] = np.concatenate([np.floor(share), np.ceil(share)], axis=1)
-    found = rows.order_statistics(codes_of, np.maximum(ranks, 0), values_of)
-    median = found[:, :, :2].mean(axis=2).T
+    medians, tails = _medians_and_tails(rows.order_statistics(codes_of, _ranks(sizes), values_of), sizes)
+    median = medians.T
     median[:-1][own_sizes.T == 0] = np.nan
     whole_std = np.where(least < most, np.sqrt(variance), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         difference = np.where(whole_std > 0, (mean - whole_mean) / whole_std, np.where(np.isnan(mean), np.nan, 0.0))
     edges = []
     for j in range(d):
-        low, high = found[j, -1, 2:4] + (found[j, -1, 4:] - found[j, -1, 2:4]) * (share[j] % 1.0)
-        edges.append(_edges(low, high, least[j], most[j], whole=kinds[j].is_integer))
+        edges.append(_edges(tails[j, 0], tails[j, 1], least[j], most[j], whole=kinds[j].is_integer))
     counts = [np.zeros((k, len(own) - 1), dtype=np.int64) for own in edges]
     for part in rows.slices("bins of clusters"):
         clusters, values = codes_of(part), values_of(part).astype(np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -108,3 +109,21 @@ def truncate_growth(grown: GrownTree, n_leaves: int) -> GrownTree:
     is_leaf = (tree.feature < 0) | (grown.split_order[tree.children_left] >= n_nodes)
     smaller = cut_back(grown, is_leaf, kept, grown.leaf_clusters)
     return replace(smaller, split_order=grown.split_order[kept], leaf_clusters=grown.leaf_clusters[kept])
+
+
+class SizedTree(NamedTuple):
+    """A tree of a growth: what it costs, how many leaves it may have, and the growth."""
+
+    cost: float
+    size: int
+    growth: GrownTree
+
+    def get(self) -> GrownTree:
+        """The tree itself."""
+        return truncate_growth(self.growth, self.size)
+
+    @property
+    def codes(self) -> npt.NDArray[np.int32]:
+        """Its cluster of every row."""
+        is_all = self.size >= self.growth.tree.n_leaves
+        return self.growth.codes if is_all else next(clusters_by_size(self.growth, [self.size]))
