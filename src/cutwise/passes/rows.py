@@ -70,7 +70,7 @@ _LIKELY = 1 << 13
 _DIGIT = 13
 """Bits of a value that a pass for order statistics looks at."""
 
-COPIED_BYTES, SENT_BYTES = 1 << 23, 1 << 22
+COPIED_BYTES = SENT_BYTES = 1 << 23
 """Values of a table that an engine's workers send whole, and sums that they send in one pass beside the table's own."""
 
 MOST_NODES = 1 << 16
