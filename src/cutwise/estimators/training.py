@@ -525,9 +525,11 @@ class FitContext:
         if self.objective is not KMEANS:
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            apart, size = np.abs(apart := means - self.reference.centers, out=apart), np.abs(means)
-            between = float((weight[:, np.newaxis] * apart**2).sum())
-            rounding = float((weight[:, np.newaxis] * apart * np.spacing(size, out=size)).sum())
+            apart, of_each = means - self.reference.centers, weight[:, np.newaxis]
+            terms = np.square(apart)  # one array for all that is added up: on wide tables each takes much memory
+            between = float(np.multiply(terms, of_each, out=terms).sum())
+            np.multiply(np.spacing(np.abs(means, out=terms), out=terms), np.abs(apart, out=apart), out=terms)
+            rounding = float(np.multiply(terms, of_each, out=terms).sum())
         return surrogate - between if max(between, rounding * 1e12) <= surrogate / 2 else None
 
     def total_cost(self, costs: TreeCosts) -> float:

@@ -576,8 +576,9 @@ class _Search:
         short, long = Stop(tolerance, min(self.max_iter, MAX_FULL_ITER)), Stop(0.0, self.max_iter)
         if self._is_searched_whole:
             best, sample = self._best_of_sample([far], [])
-            stop = short if self.brief and sample.whole is not None else long
-            return rows.iterate(sample.whole_centers(best.centers, n_jobs), stop, n_jobs)
+            stop, centers = short if self.brief and sample.whole else long, sample.whole_centers(best.centers, n_jobs)
+            self.axes = None  # as large as the centers: no more samples are drawn
+            return rows.iterate(centers, stop, n_jobs)
 
         stop = short if self.brief else long
         # The first sample is for finding what matters.

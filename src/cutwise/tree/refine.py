@@ -237,9 +237,10 @@ class SearchCheaper:
         n_runs, n_further = max(0, effort.n_starts - len(starts)), FURTHER_STARTS * effort.n_further
         n_grown = n_sampled if rows.share > 0.5 else max(GROWN_ROWS, GROWN_ROWS_A_CLUSTER * n_leaves)
         grown_rows = rows.first(n_grown)
-        runs = [self.centers, *_cluster_sample(grown_rows, self.centers, n_runs + n_further, self.objective, n_jobs)]
+        centers = np.ascontiguousarray(self.centers[:, rows.metric_columns])
+        runs = [centers, *_cluster_sample(grown_rows, len(centers), n_runs + n_further, self.objective, n_jobs)]
         total_weight = self._total_weight()
-        sample, cuts = encode_sample(rows, runs[: 1 + n_runs], trees, total_weight, n_jobs)
+        sample, cuts = encode_sample(rows, self.centers, runs[: 1 + n_runs], trees, total_weight, n_jobs)
         first = 1 if len(given) == len(starts) else 0  # trees with sets of levels start anew, with single ones
         further = list[Cuts | None]()
         if len(runs) > first:
@@ -486,9 +487,9 @@ def _search(
 
 
 def _cluster_sample(
-    rows: SampledRows, centers: Float64, n_runs: int, objective: Objective, n_jobs: int
+    rows: SampledRows, n_clusters: int, n_runs: int, objective: Objective, n_jobs: int
 ) -> list[Float64]:
-    """Centers of so many clusterings of the sample; zeros in columns that are not searched."""
+    """Centers of so many clusterings of the sample, in its columns of the metric."""
     if n_runs == 0:
         return []
     # In an order that an offset of the table leaves as it is; rows that are equal here stay in that of their hashes.
@@ -497,11 +498,9 @@ def _cluster_sample(
     runs = list[Float64]()
     while len(runs) < n_runs:
         seeds = range(2 * len(runs), 2 * (len(runs) + RUNS_AT_A_TIME))
-        rows_of = [costly_rows(points, len(centers), np.random.default_rng(seed)) for seed in seeds]
+        rows_of = [costly_rows(points, n_clusters, np.random.default_rng(seed)) for seed in seeds]
         found = [points.iterate(each, Stop(COARSE, MOST_ITERATIONS), n_jobs) for each in rows_of]
-        for run in sorted(found, key=attrgetter("cost"))[:RUNS_AT_A_TIME]:
-            runs.append(np.zeros_like(centers))
-            runs[-1][:, rows.metric_columns] = run.centers
+        runs += [run.centers for run in sorted(found, key=attrgetter("cost"))[:RUNS_AT_A_TIME]]
     return runs[:n_runs]
 
 
@@ -517,8 +516,7 @@ def _grow_on_sample(
     """The cuts of "exshallow" on the bins of the sample, by the centers of clusterings; None for one seen before."""
     trees = list[Cuts | None]()
     seen: list[Int32] = []
-    for run in runs:
-        centers = np.ascontiguousarray(run[:, rows.metric_columns])
+    for centers in runs:
         labels = objective.assign(rows.metric, centers, n_jobs)[0]
         if any(np.array_equal(labels, others) for others in seen):
             trees.append(None)
@@ -551,7 +549,7 @@ def _polish(
     searched, _, right = cuts
     rows, grid, directions = sample.rows, sample.grid, None
     if sample.directions is not None and len(rows.metric_columns) < len(grid.origin):
-        directions = np.ascontiguousarray(sample.directions[:, rows.metric_columns])
+        directions = sample.directions
     is_whole = rows.share == 1.0
     thresholds = core.polish(
         matrix,

@@ -324,10 +324,9 @@ def bin_rows(
 class SearchSample:
     """Sampled rows, in few bins a column and few numbers a row.
 
-    ``payload`` (m, w) float64: weight and coordinates along the main
-    directions, on the grid. ``directions`` (w - 1, n_columns) float64: in all columns, zero where they are not looked
-    at; None where the payload has all coordinates. ``weight``, ``cost``: of the sampled rows, in the weights of the
-    table; the cost is the reference's. ``scatter``: squared distances of the sampled rows to the origin.
+    ``payload`` (m, w) float64: weight and coordinates along the main directions, on the grid. ``directions`` (w - 1, p)
+    float64: None where the payload has all coordinates. ``weight``, ``cost``: of the sampled rows, in the weights of
+    the table; the cost is the reference's. ``scatter``: squared distances of the sampled rows to the origin.
     """
 
     rows: SampledRows
@@ -364,23 +363,29 @@ class SearchSample:
 
 
 def encode_sample(
-    rows: SampledRows, runs: Sequence[Float64], trees: Sequence[Tests], total_weight: int, n_jobs: int
+    rows: SampledRows,
+    centers: Float64,
+    runs: Sequence[Float64],
+    trees: Sequence[Tests],
+    total_weight: int,
+    n_jobs: int,
 ) -> tuple[SearchSample, list[Cuts]]:
     """Make what a search reads of sampled rows, and the trees that it starts from.
 
-    ``runs`` (k, p) float64: the centers of the reference, then of other clusterings. ``trees``: all their cuts lie
-    between bins; the most important tree first. ``total_weight``: of all rows of the table.
+    ``centers`` (k, p) float64: of the reference. ``runs``: in the sample's columns of the metric, these and those of
+    other clusterings. ``trees``: all their cuts lie between bins; the most important tree first. ``total_weight``: of
+    all rows of the table.
     """
-    centers = runs[0][:, rows.metric_columns]
-    labels, own_costs = KMEANS.assign(rows.metric, centers, n_jobs)[:2]
+    labels, own_costs = KMEANS.assign(rows.metric, runs[0], n_jobs)[:2]
     cost = core.exact_sum(own_costs, rows.weights)
     # Near most rows: far ones shall not cost them their digits.
-    origin = runs[0][np.bincount(labels, weights=rows.weights, minlength=len(centers)).argmax()]
-    from_origin = rows.coordinates - origin[rows.metric_columns]
+    origin = centers[np.bincount(labels, weights=rows.weights, minlength=len(centers)).argmax()]
+    near = origin[rows.metric_columns]
+    from_origin = rows.coordinates - near
     farthest = float(max(from_origin.max(initial=0.0), -from_origin.min(initial=0.0)))
     grid = choose_grid(origin, farthest, cost / int(rows.weights.sum()), total_weight)
     np.clip(from_origin, -grid.reach, grid.reach, out=from_origin)
-    directions = _directions(from_origin, rows, origin, runs)
+    directions = _directions(from_origin, rows, near, runs)
     width = 4 * -(-(1 + (len(rows.metric_columns) if directions is None else len(directions))) // 4)
     n_bins = TABLE_BYTES // (8 * width * rows.values.shape[1] * len(centers))
     n_bins = min(max(n_bins, FEWEST_BINS), MOST_BINS)
@@ -391,11 +396,11 @@ def encode_sample(
         payload=core.grid_rows(
             rows.metric,
             rows.weights,
-            origin[rows.metric_columns],
+            near,
             grid.reach,
             grid.scale,
             grid.weigh_first,
-            None if directions is None else np.ascontiguousarray(directions[:, rows.metric_columns]),
+            directions,
         ),
         grid=grid,
         directions=directions,
@@ -422,16 +427,13 @@ def _power_of_two(largest: float) -> float:
 
 def _directions(from_origin: Float64, rows: SampledRows, origin: Float64, runs: Sequence[Float64]) -> Float64 | None:
     """Main directions of the centers of all runs, and a little of the rows' own; None where few columns need none."""
-    columns = rows.metric_columns
     n_directions = MORE_DIRECTIONS if len(runs[0]) > MANY_CLUSTERS else FEW_DIRECTIONS
-    if len(columns) <= FEW_COLUMNS:
+    if len(origin) <= FEW_COLUMNS:
         n_directions = DIRECTIONS_OF_FEW_COLUMNS
-    if len(columns) <= n_directions:
+    if len(origin) <= n_directions:
         return None
-    centers = np.concatenate([run[:, columns] - origin[columns] for run in runs])
+    centers = np.concatenate([run - origin for run in runs])
     some = rows.weights[:COVARIANCE_ROWS]
     points = np.concatenate([centers, from_origin[:COVARIANCE_ROWS]])
     shares = np.concatenate([np.full(len(centers), 1 / len(centers)), COVARIANCE_SHARE * some / some.sum()])
-    directions = np.zeros((n_directions, len(origin)))
-    directions[:, columns] = core.main_directions(points, shares, n_directions)
-    return directions
+    return core.main_directions(points, shares, n_directions)
