@@ -595,7 +595,8 @@ class PassProvider:
     def _levels(self, node: Node, kind: str, limits: Limits | None) -> Iterator[LevelSums]:
         """The categories that may be cut, with what rows add by level."""
         for category in self._categories:
-            if limits is not None and limits.columns is not None and not limits.columns[category.columns[0]]:
+            is_allowed = limits is None or limits.columns is None or limits.columns[category.columns[0]]
+            if category.n_levels == 2 or not is_allowed:
                 continue
             sums, allowed, counts = self._level_sums(node, kind, category), None, None
             if limits is not None:
@@ -634,6 +635,7 @@ class PassProvider:
             for own in dict.fromkeys([node, *self._open()])
             if own.survivors is not None and SIDES in own.pieces and not own.shares
             for category in self._categories
+            if category.n_levels > 2
         ]
         asked = [each for each in asked if len(np.unique(each[2])) > 1]
         survivors: list[Any] = [own.survivors for own, _, _ in asked]

@@ -47,10 +47,7 @@ class Category:
 
     def modes(self, coordinates: Float64) -> Int32:
         """The level most frequent in every cluster, the first of equals, from the searched coordinates (k, D)."""
-        shares = coordinates[:, self.columns]
-        if self.n_levels > len(self.columns):
-            shares = np.column_stack([1.0 - shares, shares])
-        modes: Int32 = np.argmax(shares, axis=1).astype(np.int32)
+        modes: Int32 = np.argmax(coordinates[:, self.columns], axis=1).astype(np.int32)
         return modes
 
 
@@ -77,7 +74,7 @@ class CodedCategory(Category):
         if self.is_partial:
             own[self.slots < 0] = 0
             own[self.has_rest] = totals - own[self.has_rest]
-        return own if self.n_levels == len(self.columns) else np.stack([totals - own[0], own[0]])
+        return own
 
     def of_rows(self, rows: Int32, excess: npt.NDArray[Any]) -> Int64:
         """What the given rows cost by level and cluster, (n_levels, k), of the costs of all rows, (m, k)."""
@@ -115,12 +112,14 @@ def find_levels(searched: SearchedColumns) -> list[Category]:
 
 
 def find_categories(table: EncodedTable) -> list[CodedCategory]:
-    """The same with the levels of the rows of a table."""
+    """Those with sets beside single levels, which two levels do not have, and the levels of the rows of a table."""
     searched, values, encoded = table.searched, table.values, table.encoded
     if searched is None or values is None:
         return []
     found = []
     for category in find_levels(searched):
+        if category.n_levels == 2:
+            continue
         source, columns = category.source, category.columns
         begin, default, n_bins = (
             a[columns].astype(np.int64) for a in (encoded.slot_begin, encoded.default_bin, encoded.n_bins)
