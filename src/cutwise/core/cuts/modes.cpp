@@ -245,6 +245,7 @@ struct InducedModes {
   };
   std::vector<Share> shares{};
   int64_t held_by[kMostGroups] = {};  // weight of every group's levels
+  mutable std::optional<DepthBounds> depths{};
   // Of a partition, by the mask of its groups on the left: what it costs beyond the node, the weight of its levels on the left,
   // and of those that cost as much on either side.
   std::vector<int64_t> lost{}, on_left{}, tied{};
@@ -273,12 +274,16 @@ struct InducedModes {
           level[some] = static_cast<size_t>(codes[rows[i]]) - begin;
           if (level[some] >= at_once) continue;
           const Cost *cost = excess + static_cast<int64_t>(rows[i]) * k;
+          Cost nearest = std::numeric_limits<Cost>::max();
           for (size_t g = 0; g < q; ++g) {
             Cost least = std::numeric_limits<Cost>::max();
             for (const int32_t c : centers[g]) least = std::min(least, cost[c]);
             order->cost[g][some] = least;
+            nearest = std::min(nearest, least);
           }
-          ++some;
+          // Its level is always on the side of that group: it loses nothing.
+          const int32_t own = modes.group_of_level[codes[rows[i]]];
+          some += own < 0 || order->cost[own][some] > nearest;
         }
         find_order(*order, q);
         for (size_t g = 0; g < q; ++g)
@@ -342,8 +347,8 @@ struct InducedModes {
         (modes.is_left(of.mask, g) ? low : high) += modes.is_left(of.mask, g) ? held_by[g] : -held_by[g];
     }
     const int64_t m = static_cast<int64_t>(modes.survivors.size()), c = static_cast<int64_t>(modes.centers_left(of.mask));
-    return depth.score(of.induced, std::min(depth.depth_of(low, high, c, 0),
-                                            depth.depth_of(depth.points - high, depth.points - low, m - c, 0)));
+    return depth.score(
+        of.induced, std::min(depths->least(low, high, c, 0), depths->least(depth.points - high, depth.points - low, m - c, 0)));
   }
 
   bool is_valid(const std::vector<uint8_t> &side, size_t n_left, size_t n_right) const {
@@ -395,6 +400,7 @@ struct InducedModes {
   }
 
   void run() {
+    depths.emplace(depth, 16);
     const auto wins = [&](const Candidate &of) { return may_win(of); };
     if (sums) {
       const std::vector<Candidate> found = candidates();
