@@ -125,15 +125,7 @@ class SummedRows(TrainingRows):
         self, objective: Objective, labels: Int32, n_clusters: int, *, raw: bool = False
     ) -> tuple[Float64, Float64]:
         """See :class:`TrainingRows`; ``labels`` are the same for all labels of a leaf."""
-        of_tree = self._of_tree
-        if of_tree.sums is None:
-            number = np.full(of_tree.tree.n_nodes, -1, dtype=np.int32)
-            number[of_tree.leaves] = np.arange(len(of_tree.leaves), dtype=np.int32)
-            tree, n_leaves = of_tree.tree, len(of_tree.leaves)
-            of_tree.sums = self._rows.grouped_sums(
-                "sums of leaves", lambda rows: [(number[tree.apply(rows.table.matrix)], n_leaves)]
-            )[0]
-        total = []
+        of_tree, total = self._of_tree, []
         for sums in of_tree.sums:
             total.append(np.zeros((n_clusters, *sums.shape[1:]), dtype=np.int64))
             np.add.at(total[-1], labels[:: of_tree.weights.shape[1]], sums)

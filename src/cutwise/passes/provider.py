@@ -114,6 +114,11 @@ class Source(Protocol):
         """
         ...
 
+    @property
+    def value_sums(self) -> Callable[[Any, Int32, int], Sequence[Int64]]:
+        """Of some of the rows: what their values add up to by group; it may be pickled."""
+        ...
+
 
 @dataclass(eq=False)
 class Pieces:
@@ -174,15 +179,14 @@ class Node:
 class LeafRows:
     """All rows of a grown tree, as one for each leaf and label.
 
-    ``source``: has them. ``leaves``: of the tree, in the order in which ``weights`` (n_leaves, k) has them: what their
-    rows weigh by label. ``sums``: of the values of their rows, once these are known.
+    ``leaves``: of the tree, in the order in which ``weights`` (n_leaves, k) has them: what their rows weigh by label;
+    and ``sums``: what the values of their rows add up to, as the source has it.
     """
 
-    source: Any
     tree: ThresholdTree
     leaves: Int32
     weights: Int64
-    sums: Sequence[Int64] | None = None
+    sums: Sequence[Int64]
 
     @property
     def by_label(self) -> tuple[Int32, Int64]:
@@ -204,6 +208,7 @@ class PassProvider:
         self._categories = [] if self.searched is None else find_levels(self.searched)
         self._no_rows = core.as_matrix(np.empty((0, self.n_columns)))
         self._made: list[Node] = []
+        self._seen_leaves: tuple[list[Node], Int64, list[Int64]] = [], np.empty(0, dtype=np.int64), []
         self._root = self._new_node()
         self._nodes: list[Node] = [self._root]
 
@@ -277,7 +282,7 @@ class PassProvider:
         if own.test is not None and own.test.levels is not None:
             return (math.nan, math.nan), (math.nan, math.nan)
         if own.gap is None:
-            self._add_up("gaps of the tree", (), None, LABELS)
+            self._see_leaves()
         assert own.gap is not None
         return own.gap, (math.nan, math.nan)
 
@@ -287,8 +292,8 @@ class PassProvider:
 
     def leaf_rows(self, tree: ThresholdTree, leaf_of_row: Int32) -> LeafRows:
         """See :class:`Provider`."""
-        weights = np.array([self._total(node, LABELS)[2:] for node in self._nodes if not node.is_split])
-        return LeafRows(self._source, tree, leaf_of_row[:: self._k].copy(), weights)
+        weights, sums = self._see_leaves()
+        return LeafRows(tree, leaf_of_row[:: self._k].copy(), weights, sums)
 
     def anew(self) -> PassProvider:
         """See :class:`Provider`."""
@@ -448,6 +453,21 @@ class PassProvider:
             for child in node.children or ():
                 above[child.number] = i
         return [layer for layer in (own, above) if (layer >= 0).any()]
+
+    def _see_leaves(self) -> tuple[Int64, list[Int64]]:
+        """What the rows of every leaf weigh by label, and what their values add up to; gaps come along."""
+        leaves, k, source_sums = [node for node in self._nodes if not node.is_split], self._k, self._source.value_sums
+        if self._seen_leaves[0] != leaves:
+            layers = self._layers(leaves)
+
+            def add(found: Total, rows: Rows, numbers: Int32) -> None:
+                leaf = np.maximum.reduce([layer[numbers] for layer in layers])
+                labels = np.bincount(leaf * k + rows.read("labels"), rows.read("weights"), len(leaves) * k)
+                found.see([labels.astype(np.int64), *source_sums(rows, leaf, len(leaves))])
+
+            weights, *sums = self._go_over("leaves of the tree", Total(), add, None).values
+            self._seen_leaves = leaves, weights.reshape(-1, k), sums
+        return self._seen_leaves[1:]
 
     def _add_up(self, what: str, nodes: Sequence[Node], by_bin: str | None, in_all: str | None) -> None:
         """Sums of nodes: one kind by column and bin, another over all rows of each that is open."""

@@ -797,6 +797,11 @@ class PreparedRows:
         """Of the sums that one asks a pass for."""
         return (MOST_BYTES if self.rows.engine is None else SENT_BYTES) // self.rows.n_asking
 
+    @property
+    def value_sums(self) -> Callable[[Slice, Int32, int], Sums]:
+        """See :class:`cutwise.passes.provider.Source`: where distances are measured, as ``BatchedRows.means`` wants."""
+        return partial(_value_sums, self.rows.metric_sizes, float(self.rows.total_weight))
+
     def go_over(
         self,
         what: str,
@@ -823,6 +828,10 @@ class PreparedRows:
         sums = self.rows.go_over(what, sums, add_in_nodes, **self.where, columns=columns)
         nodes.is_known = fits
         return sums
+
+
+def _value_sums(sizes: Float64, total: float, rows: Slice, groups: Int32, n_groups: int) -> Sums:
+    return core.cluster_sums(rows.metric.matrix, groups, n_groups, rows.weights, sizes, total)
 
 
 def _add_anew(add: Callable[[T, Rows], object], sums: T, rows: Slice) -> None:
