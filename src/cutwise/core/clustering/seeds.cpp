@@ -242,6 +242,7 @@ Owned<double, 2> swap_centers(const Matrix &x, const In2<double> &centers, const
 }
 
 constexpr int64_t kAxes = 16;      // worked on together
+constexpr int64_t kAxesAhead = 8;  // columns of a sparse row lie anywhere in memory: their axes are asked for ahead of use
 constexpr int64_t kAxisRows = 16;  // of a dense table, which each axis is read and written once for
 
 // Some rows of n values each, one after the other; of a sparse table one row, and the columns of its values.
@@ -277,6 +278,8 @@ CUTWISE_CLONES void along_axes(const AxisRows &rows, const double *axes, int64_t
       double sums[kAxes] = {};
       for (int64_t p = 0; p < rows.n; ++p) {
         const double *axis = axes + (rows.columns ? rows.columns[p] : p) * m + first;
+        if (rows.columns && p + kAxesAhead < rows.n)
+          prefetch(axes + rows.columns[p + kAxesAhead] * m + first, kAxes * sizeof(double));
         for (int64_t j = 0; j < kAxes; ++j) sums[j] += values[p] * axis[j];
       }
       std::copy_n(sums, kAxes, out + r * m + first);
@@ -288,6 +291,8 @@ CUTWISE_CLONES void add_to_axes(const AxisRows &rows, const double *factors, int
   for (int64_t p = 0; p < rows.n; ++p)
     for (int64_t first = 0; first < m; first += kAxes) {
       double *axis = axes + (rows.columns ? rows.columns[p] : p) * m + first;
+      if (rows.columns && p + kAxesAhead < rows.n)
+        prefetch(axes + rows.columns[p + kAxesAhead] * m + first, kAxes * sizeof(double));
       double sums[kAxes];
       std::copy_n(axis, kAxes, sums);
       for (int64_t r = 0; r < rows.n_rows; ++r)

@@ -3,9 +3,9 @@
 // Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1. Exact on coarse columns by branch and bound: a bin is opened
 // only where its bound can still meet the best cut known.
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -17,18 +17,22 @@
 namespace cutwise {
 namespace {
 
+// The fewest mistakes that are known of: what has more is of no interest, in any column.
+using Fewest = std::atomic<int64_t>;
+
 // The best cuts of one column so far.
 struct ColumnBest {
   int64_t mistakes = kNone;
   std::vector<double> thresholds;
 
-  void offer(int64_t candidate, double threshold) {
-    if (candidate > mistakes) return;
+  void offer(int64_t candidate, double threshold, Fewest &known) {
+    if (candidate > mistakes || candidate > known) return;
     if (candidate < mistakes) {
       mistakes = candidate;
       thresholds.clear();
     }
     thresholds.push_back(threshold);
+    for (int64_t before = known; candidate < before && !known.compare_exchange_weak(before, candidate);) continue;
   }
 };
 
@@ -39,6 +43,7 @@ struct MistakeSearch {
   std::vector<int32_t> already_mistaken;  // rows of the node that no surviving cluster holds: they still tell cuts apart
   std::vector<ColumnBest> best{};         // of every column
   std::vector<std::vector<ClosedBin>> closed{};
+  Fewest fewest{kNone};
 
   // Which cuts differ when rows that no cluster holds lie between them is looked up only where cuts tie: `exact`.
   void look(int32_t feature, bool exact) {
@@ -53,25 +58,28 @@ struct MistakeSearch {
       const std::vector<PlacedRow> placed = place_all(node, feature);
       Sweep sweep(node, line);
       walk_rows(sweep, placed, std::numeric_limits<double>::infinity(), [&](double threshold, const auto &at) {
-        if (at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold);
+        if (at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold, fewest);
       });
       return;
     }
-    std::vector<uint8_t> has(column.n_bins, node.encoded.asked || (!exact && !already_mistaken.empty()));
+    const bool may_have = node.encoded.asked || (!exact && !already_mistaken.empty());
+    std::vector<uint8_t> has;
     if (exact) {
+      has.assign(column.n_bins, 0);
       const BinReader bin_of(node.encoded, column);
       for (int32_t row : already_mistaken) has[bin_of(row)] = 1;
     }
     walk_bins(
-        node, feature, line, [&](int32_t bin) { return has[bin] != 0; },
+        node, feature, line, [&](int32_t bin) { return may_have || (exact && has[bin] != 0); },
         [&](double threshold, const auto &at, bool passed) {
-          if (passed && at.separates_centers() && allowed.holds(threshold, at.n_left())) mine.offer(at.loss(), threshold);
+          if (passed && at.separates_centers() && allowed.holds(threshold, at.n_left()))
+            mine.offer(at.loss(), threshold, fewest);
         },
         [&](int32_t bin, const std::vector<int64_t> &bounds, const int64_t *, const auto &at) {
           int64_t bound = kNone;
           for (size_t i = at.n_left() == 0; i < bounds.size() && at.n_left() + i < line.size(); ++i)
             if (allowed.reaches(low[bin], high[bin], at.n_left() + i)) bound = std::min(bound, bounds[i]);
-          if (bound < kNone) closed[feature].push_back({bin, bound});
+          if (bound < kNone && bound <= fewest) closed[feature].push_back({bin, bound});
         });
   }
 
@@ -83,36 +91,20 @@ struct MistakeSearch {
       const double high = node.encoded.high[node.encoded.columns[feature].value_begin + opened.bins[j]];
       Sweep sweep = sweep_before(node, feature, line, opened.bins[j]);
       walk_rows(sweep, opened.placed[j], high, [&](double threshold, const auto &at) {
-        if (at.separates_centers() && allowed.holds(threshold, at.n_left())) best[feature].offer(at.loss(), threshold);
+        if (at.separates_centers() && allowed.holds(threshold, at.n_left())) best[feature].offer(at.loss(), threshold, fewest);
       });
     }
   }
 
-  // Opens the bins that may hold cuts of at most `limit` mistakes, which falls as better ones are found.
-  void open_all(int64_t &limit, int n_jobs) {
-    std::mutex limit_mutex;
-    const auto known = [&] {
-      std::lock_guard<std::mutex> lock(limit_mutex);
-      return limit;
-    };
-    open_bins(node, closed, n_jobs, known, [&](const OpenedBins &opened) {
-      open(opened);
-      std::lock_guard<std::mutex> lock(limit_mutex);
-      limit = std::min(limit, best[opened.feature].mistakes);
-    });
-  }
-
-  int64_t minimum() const {
-    int64_t least = kNone;
-    for (const ColumnBest &column : best) least = std::min(least, column.mistakes);
-    return least;
+  // Opens the bins that may hold cuts of as few mistakes as are known, or fewer.
+  void open_all(int n_jobs) {
+    open_bins(node, closed, n_jobs, [&] { return fewest.load(); }, [&](const OpenedBins &opened) { open(opened); });
   }
 
   size_t n_tied() const {
-    const int64_t least = minimum();
     size_t n = 0;
     for (const ColumnBest &column : best)
-      if (column.mistakes == least) n += column.thresholds.size();
+      if (column.mistakes == fewest) n += column.thresholds.size();
     return n;
   }
 
@@ -121,19 +113,18 @@ struct MistakeSearch {
     best.resize(d);
     closed.resize(d);
     parallel_for(n_jobs, d, [&](int64_t f) { look(static_cast<int32_t>(f), false); });
-    int64_t limit = minimum();
-    open_all(limit, n_jobs);
+    open_all(n_jobs);
     if (already_mistaken.empty() || n_tied() < 2) return;
     std::vector<int32_t> tied;
     for (int32_t f = 0; f < d; ++f) {
       closed[f].clear();
-      if (best[f].mistakes == limit) tied.push_back(f);
+      if (best[f].mistakes == fewest) tied.push_back(f);
     }
     parallel_for(n_jobs, static_cast<int64_t>(tied.size()), [&](int64_t i) {
       best[tied[i]] = {};
       look(tied[i], true);
     });
-    open_all(limit, n_jobs);
+    open_all(n_jobs);
   }
 };
 
@@ -197,7 +188,7 @@ cluster (n_rows,): -1 for rows that were separated before.)");
           MistakeSearch search{
               node, std::vector<int32_t>(already_mistaken.data(), already_mistaken.data() + already_mistaken.size())};
           search.run(n_jobs);
-          mistakes = search.minimum();
+          mistakes = search.fewest;
           if (mistakes == kNone) mistakes = -1;
           for (int32_t f = 0; f < encoded.n_cols(); ++f) {
             ColumnBest &column = search.best[f];

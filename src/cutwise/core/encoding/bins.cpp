@@ -1,9 +1,12 @@
 #include "encoding/bins.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <type_traits>
+
+#include "base/simd.hpp"
 
 namespace cutwise {
 
@@ -53,6 +56,22 @@ void sort_keys(std::vector<K> &keys) {
     keys.swap(other);
   }
 }
+
+// Few keys are put where the number of lesser ones says: no branch depends on them.
+constexpr int64_t kFew = 128;
+
+template <class K>
+CUTWISE_INLINE void place_few(const K *keys, K n, K *sorted) {
+  for (K i = 0; i < n; ++i) {
+    const K key = keys[i];
+    K rank = 0;
+    for (K j = 0; j < i; ++j) rank += keys[j] <= key;
+    for (K j = i + 1; j < n; ++j) rank += keys[j] < key;
+    sorted[rank] = key;
+  }
+}
+CUTWISE_CLONES void place(const uint32_t *keys, uint32_t n, uint32_t *sorted) { place_few(keys, n, sorted); }
+CUTWISE_CLONES void place(const uint64_t *keys, uint64_t n, uint64_t *sorted) { place_few(keys, n, sorted); }
 
 // Values that are whole numbers in a short range are counted instead of sorted.
 constexpr int64_t kMaxCounted = 8192;
@@ -115,8 +134,13 @@ void tally_values(V *values, int64_t n, Tally &tally) {
   if (n == 0 || count_whole(values, n, tally)) return;
   std::vector<Bits<V>> keys(n);
   for (int64_t i = 0; i < n; ++i) keys[i] = key_of(values[i]);
-  if (n < 256) std::sort(keys.begin(), keys.end());
-  else sort_keys(keys);
+  if (n <= kFew) {
+    std::vector<Bits<V>> sorted(n);
+    place(keys.data(), static_cast<Bits<V>>(n), sorted.data());
+    keys.swap(sorted);
+  } else {
+    sort_keys(keys);
+  }
   for (int64_t i = 0; i < n;) {
     int64_t end = i + 1;
     while (end < n && keys[end] == keys[i]) ++end;
@@ -137,8 +161,17 @@ std::vector<int64_t> divide(const std::vector<int32_t> &counts, int max_bins, in
     return last;
   }
   const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
+  const auto n = static_cast<int64_t>(counts.size());
+  const bool has_alone = alone >= 0, is_each_once = total == static_cast<double>(has_alone ? n - 1 + counts[alone] : n);
+  // Of entries that each occurred once, which most are, it is known how many bins there will be.
+  auto too_many = [&](double fill) {
+    const auto a_bin = std::max<int64_t>(static_cast<int64_t>(std::ceil(fill)), 1);
+    auto bins_of = [&](int64_t n_entries) { return (n_entries + a_bin - 1) / a_bin; };
+    return (has_alone ? bins_of(alone) + 1 + bins_of(n - 1 - alone) : bins_of(n)) > max_bins;
+  };
   // Entries that exceed their share leave more of the bins than of the counts to the rest, so begin below the mean.
   for (double fill = 0.8 * total / max_bins;; fill *= 1.04) {
+    if (is_each_once && too_many(fill)) continue;
     cut_at(counts, fill, alone, last);
     if (static_cast<int64_t>(last.size()) <= max_bins) return last;
     if (fill <= 0) fill = 1;
