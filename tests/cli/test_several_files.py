@@ -1,5 +1,6 @@
 """Several files, and tables read in batches: the same tree as in memory, and clusters in a file each."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -203,6 +204,29 @@ def test_predict_writes_a_file_of_clusters_for_each(cutwise, table, tmp_path, en
     assert found["cluster"][known].astype(int).tolist() == expected.tolist()
     assert found["cluster"][~known].isna().all()
     assert (found["name"].fillna("") == np.where(found["cluster"] == 2, "old", "")).all()
+
+
+def test_several_files_are_read_as_one_that_holds_all_their_lines(cutwise, tmp_path):
+    rng = np.random.default_rng(3)
+    of_part = {
+        "code": (["007", "815"], ["815", "90210"], ["90210"]),
+        "pay": (["?", "7"], ["1000", '"3,000"'], ["$5", "4"]),
+        "smoker": (["yes", "no"], ["yes", "maybe"], ["no"]),
+        "agrees": (["True", "False"], ["True"], ["n"]),
+        "day": (["2020-01-31", "2021-02-28"], ["2020-01-31", "soon"], [""]),
+        "amount": (["1", "2"], ["1.5"], ["NA", "3"]),
+    }
+    parts = ["".join(",".join(rng.choice(of_part[c][i]) for c in of_part) + "\n" for _ in range(60)) for i in range(3)]
+    names = ",".join(of_part) + "\n"
+    (tmp_path / "all.csv").write_text(names + "".join(parts))
+    for i, lines in enumerate(parts):
+        content = (names + lines).encode()
+        (tmp_path / f"part-{i}.csv").write_bytes(gzip.compress(content) if i == 1 else content)
+    one = cutwise("fit", tmp_path / "all.csv", "-k", 3, "--out", tmp_path / "one.json")
+    several = cutwise("fit", tmp_path / "part-*.csv", "-k", 3, "--out", tmp_path / "several.json")
+    assert (one.code, several.code) == (0, 0), several.err
+    assert several.err.splitlines()[:-1] == one.err.splitlines()[:-1]
+    assert (tmp_path / "several.json").read_bytes() == (tmp_path / "one.json").read_bytes()
 
 
 @pytest.mark.parametrize(

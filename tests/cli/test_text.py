@@ -4,6 +4,7 @@ import io
 
 import pytest
 
+from cutwise.cli.cells import read_columns
 from cutwise.cli.text import find_layout, read_text
 from cutwise.exceptions import InvalidInputError
 
@@ -11,7 +12,8 @@ from cutwise.exceptions import InvalidInputError
 def read(content, *, separator=None, header=None):
     content = content if isinstance(content, bytes) else content.encode()
     text = read_text(io.BytesIO(content), "data.csv", separator=separator, header=header)
-    return text.frame, text.first_line, text.has_names
+    frame, _ = read_columns(text.frame, text.layout.decimal)
+    return frame, text.layout.first_line, text.layout.has_names
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])

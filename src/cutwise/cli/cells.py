@@ -93,6 +93,21 @@ def holds_codes(cells: Sequence[Any]) -> bool:
     return any(isinstance(cell, str) and _CODE.fullmatch(cell.strip()) for cell in cells)
 
 
+def read_columns(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, dict[str, Reading]]:
+    """A table with its columns of text read by the rules above, and what was decided about which."""
+    from pandas.api import types
+
+    read, readings = {}, {}
+    for column in frame.columns:
+        if not types.is_numeric_dtype(frame[column]):
+            read[column], reading = read_cells(frame[column], decimal)
+            if str(reading):
+                readings[column] = reading
+        elif frame[column].dtype == bool:
+            readings[column] = Reading()
+    return with_columns(frame, read), readings
+
+
 def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
     """A column of text, NaN where nothing stands, by the rules above: numbers where all cells allow it, else words."""
     import numpy as np

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import psutil
 
-from cutwise.cli.cells import MISSING, Reading, with_columns
+from cutwise.cli.cells import MISSING, Reading, read_columns, with_columns
 from cutwise.cli.screen import note, working
 from cutwise.cli.text import check_names_differ, find_layout, first_lines, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
@@ -58,6 +58,8 @@ class Source:
     first_row: int = 0  # the number of row 0 in a file that is read in parts
     lazy: pl.LazyFrame | None = None  # a table to be read in batches; ``frame`` has its columns and no rows
     has_types: bool = False  # files say what columns of such a table hold
+    decimal: str = ""  # of text whose cells are still to be read
+    cells: Callable[[Sequence[str]], pd.DataFrame] | None = None  # columns as they stand in the file
 
     def row(self, number: int) -> str:
         """A row in words: ``row 3 (line 5 of data.csv; rows are counted from 0)``."""
@@ -117,7 +119,15 @@ def read_source(*given: str, separator: str | None = None, header: bool | None =
     source = sources[0] if len(sources) == 1 else _joined(sources, name_of(given, len(sources)))
     if source.frame.empty:
         raise InvalidInputError(f"{source.name} holds no rows.")
-    return source
+    return _with_readings(source)
+
+
+def _with_readings(source: Source) -> Source:
+    """A table with what its columns of text stand for."""
+    if not source.decimal:
+        return source
+    frame, readings = read_columns(source.frame, source.decimal)
+    return replace(source, frame=frame, readings=readings, decimal="", cells=None)
 
 
 def name_of(given: Sequence[str], n_files: int) -> str:
@@ -133,13 +143,22 @@ def _joined(sources: Sequence[Source], name: str) -> Source:
     for source in sources[1:]:
         check_same_columns(first.name, list(first.frame.columns), source.name, list(source.frame.columns))
     filled = [source for source in sources if len(source.frame)] or sources[:1]
-    frame = pd.concat([source.frame[first.frame.columns] for source in filled], ignore_index=True)
-    readings = {column: own for source in reversed(sources) for column, own in source.readings.items()}
-    for column, own in readings.items():
-        if any(column in source.readings and source.readings[column].words is not None for source in sources):
-            words = pd.concat([source.labels(column) for source in sources], ignore_index=True)
-            readings[column] = replace(own, words=words)
-    return Source(frame, name, has_names=first.has_names, readings=readings)
+    # What is text in one file is text in all: they are read as one would be.
+    kinds = [{_kind(source.frame[column]) for source in filled} for column in first.frame.columns]
+    torn = [column for column, own in zip(first.frame.columns, kinds, strict=True) if len(own - {"nothing"}) > 1]
+    frames = [
+        with_columns(source.frame, dict(source.cells(torn))) if torn and source.cells else source.frame
+        for source in filled
+    ]
+    frame = pd.concat([own[first.frame.columns] for own in frames], ignore_index=True)
+    decimal = min((source.decimal for source in sources if source.decimal), default="")  # a comma, where one has it
+    return Source(frame, name, has_names=first.has_names, decimal=decimal)
+
+
+def _kind(column: pd.Series) -> str:
+    """What a column of a file holds."""
+    kind = "truth values" if column.dtype.kind == "b" else "numbers" if column.dtype.kind in "iuf" else "texts"
+    return kind if column.notna().any() else "nothing"
 
 
 def check_same_columns(first: str, columns: Sequence[str], other: str, found: Sequence[str]) -> None:
@@ -229,7 +248,7 @@ def _named(names: Sequence[str], _: list[str]) -> list[str]:
 def read_in_parts(path: str, rows: int, *, separator: str | None, header: bool | None) -> Iterator[Source]:
     """The rows of a file, so many at a time where it is a Parquet file; text is read at once."""
     if not (os.path.isfile(path) and is_parquet(path)):
-        yield _read_file(path, separator=separator, header=header)
+        yield _with_readings(_read_file(path, separator=separator, header=header))
         return
     _need("pyarrow", "Reading Parquet files")
     from pyarrow import parquet
@@ -266,6 +285,11 @@ def _read_file(path: str, *, separator: str | None, header: bool | None) -> Sour
             f"{name} is empty. It must hold a table: a line of column names, then one line per row."
         )
     unpack = next((unpack for magic, unpack in _COMPRESSED.items() if start.startswith(magic)), None)
+
+    def cells(columns: Sequence[str]) -> pd.DataFrame:
+        with opened() as packed:
+            return text.cells(unpack(packed) if unpack else packed, columns)
+
     try:
         with opened() as packed:
             file = unpack(packed) if unpack else packed
@@ -275,7 +299,10 @@ def _read_file(path: str, *, separator: str | None, header: bool | None) -> Sour
             if start.startswith(_PARQUET):
                 return _read_parquet(file, name)
             text = read_text(file, name, separator=separator, header=header)
-            return Source(text.frame, name, text.first_line, text.has_names, text.removed, text.readings)
+        return Source(
+            text.frame, name, text.layout.first_line, text.layout.has_names, text.removed,
+            decimal=text.layout.decimal, cells=cells,
+        )  # fmt: skip
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise InvalidInputError(f"{name} is compressed and damaged or cut short: {error}. Copy it again.") from error
 

@@ -7,12 +7,12 @@ import csv
 import re
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
-from cutwise.cli.cells import Reading, find_decimal, holds_codes, is_number, read_cells, with_columns
+from cutwise.cli.cells import find_decimal, holds_codes, is_number, with_columns
 from cutwise.cli.screen import note
 from cutwise.exceptions import InvalidInputError, listed
 
@@ -48,11 +48,16 @@ class Layout:
 class Text:
     """A table that was read from text."""
 
-    frame: pd.DataFrame
-    first_line: int  # on which the data start
-    has_names: bool
-    removed: tuple[int, ...] = ()  # lines below it that are no rows: comments, totals, lines without a value
-    readings: Mapping[str, Reading] = field(default_factory=dict)
+    frame: pd.DataFrame  # columns of numbers, truth values, and cells as they stand in the file
+    layout: Layout
+    encoding: str
+    no_rows: Sequence[int]  # of the lines that pandas counts: comments, totals, lines without a value
+    removed: tuple[int, ...]  # lines from the first one of the data on that are no rows, blank ones too
+
+    def cells(self, file: IO[bytes], columns: Sequence[str]) -> pd.DataFrame:
+        """Some of its columns as they stand in the file."""
+        cells = _read_cells(file, columns, self.layout, self.encoding)
+        return cells.drop(index=self.no_rows).reset_index(drop=True)
 
 
 def read_text(file: IO[bytes], name: str, *, separator: str | None, header: bool | None) -> Text:
@@ -196,17 +201,8 @@ def _read_as(
     frame = _with_codes(file, frame, layout, encoding)
     if no_rows:
         frame = whole_again(frame.drop(index=no_rows).reset_index(drop=True))
-    readings = {}
-    for column in frame.columns:
-        if not pd.api.types.is_numeric_dtype(frame[column]):
-            values, reading = read_cells(frame[column], layout.decimal)
-            frame = with_columns(frame, {column: values})
-            if str(reading):
-                readings[column] = reading
-        elif frame[column].dtype == bool:
-            readings[column] = Reading()
     removed = () if encoding == "utf-16" else _with_blank_lines(file, layout.first_line, no_rows)
-    return Text(frame, layout.first_line, layout.has_names, removed, readings)
+    return Text(frame, layout, encoding, no_rows, removed)
 
 
 def _options(layout: Layout, encoding: str) -> dict[str, Any]:
@@ -277,15 +273,19 @@ def _with_blank_lines(file: IO[bytes], first_line: int, no_rows: Sequence[int]) 
 
 def _with_codes(file: IO[bytes], frame: pd.DataFrame, layout: Layout, encoding: str) -> pd.DataFrame:
     """Columns of codes with leading zeros as they stand in the file: pandas made numbers of them."""
-    import pandas as pd
-
     numbers = [column for column in frame.columns if frame[column].dtype.kind in "iuf"]
     file.seek(0)
     if not numbers or not (encoding == "utf-16" or _may_hold_codes(file)):
         return frame
-    file.seek(0)
-    cells = pd.read_csv(file, dtype=str, usecols=numbers, **_options(layout, encoding))
+    cells = _read_cells(file, numbers, layout, encoding)
     return with_columns(frame, {column: cells[column] for column in numbers if holds_codes(cells[column])})
+
+
+def _read_cells(file: IO[bytes], columns: Sequence[str], layout: Layout, encoding: str) -> pd.DataFrame:
+    import pandas as pd
+
+    file.seek(0)
+    return pd.read_csv(file, dtype=str, usecols=list(columns), **_options(layout, encoding))
 
 
 def _may_hold_codes(file: IO[bytes]) -> bool:
