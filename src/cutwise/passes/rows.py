@@ -718,8 +718,9 @@ class PreparedRows:
         def look(found: tuple[Total, Total], rows: Slice) -> None:
             labels, own, excess, _ = objective.assign(rows.metric.matrix, centers)
             if "labels" in keep:
-                rows.known["labels"] = labels
-            of_label = objective.label_costs(rows.metric.matrix, centers, rows.labels)
+                rows.known["labels"], of_label = labels, own
+            else:
+                of_label = objective.label_costs(rows.metric.matrix, centers, rows.labels)
             found[0].see([np.float64(excess), own.max(), of_label.max()])
             if "codes" in keep:
                 low, high = np.full((2, begin[-1]), [[math.inf], [-math.inf]])
