@@ -11,6 +11,10 @@ import pyarrow.dataset as ds
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, RobustScaler, StandardScaler
 
 from cutwise import Batches, ClusterExplainer, ExplainableKMeans, TableScaler, export_json, report
 from cutwise.exceptions import (
@@ -33,6 +37,44 @@ def rows_stay_with_workers(monkeypatch):
     monkeypatch.setattr("cutwise.passes.rows.COPIED_BYTES", -1)
     for module in ("_base", "cluster_explainer"):
         monkeypatch.setattr(f"cutwise.estimators.{module}.as_lazy", lazy_by_workers)
+
+
+def test_a_fitted_transformer_is_given_columns_by_name_as_they_were():
+    rng, n = np.random.default_rng(0), 900
+    z = rng.integers(0, 3, n)
+    X = pd.DataFrame(
+        {
+            "age": rng.normal(size=n) + 3 * z,
+            "town": np.array(["a", "b", "c", "d"])[(rng.integers(0, 2, n) + z) % 4],
+            "visits": np.where(rng.random(n) < 0.2, np.nan, rng.integers(0, 50, n) + 20.0 * z),
+            "size": pd.Categorical(np.array(["s", "m", "l"])[z], categories=["s", "m", "l"], ordered=True),
+            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 500, n) + 100 * z, "D"),
+            "stay": pd.to_timedelta(rng.integers(1, 90, n), "min"),
+            "member": rng.random(n) < 0.3,
+        }
+    )
+    X.loc[rng.random(n) < 0.1, "town"] = None
+    X.loc[rng.random(n) < 0.1, "since"] = pd.NaT
+    since = FunctionTransformer(lambda X: (X - pd.Timestamp("2020-01-01")) / pd.Timedelta(days=100))
+    fitted = ColumnTransformer(
+        [
+            ("numbers", make_pipeline(SimpleImputer(), RobustScaler()), ["visits", "age"]),
+            ("texts", OneHotEncoder(sparse_output=False), ["town"]),
+            ("order", OrdinalEncoder(categories=[["s", "m", "l"]]), ["size"]),
+            ("dates", make_pipeline(since, SimpleImputer()), ["since"]),
+            ("lengths", FunctionTransformer(lambda X: X / pd.Timedelta(hours=1)), ["stay"]),
+            ("rest", "passthrough", ["member"]),
+        ]
+    ).fit(X)
+    shuffled = X.iloc[rng.permutation(n)]
+    parts = [shuffled[:400], shuffled[400:410], shuffled[410:]]
+    for names in (list(X), ["age", "member"]):
+        own = fitted
+        if names != list(X):
+            own = ColumnTransformer([("a", StandardScaler(), ["age"])], remainder="passthrough").fit(X[names])
+        model = ExplainableKMeans(3, algorithm="imm", preprocessor=own, random_state=0)
+        in_memory = export_json(model.fit(X[names]))
+        assert export_json(model.fit(Batches([part[names] for part in parts]))) == in_memory
 
 
 KINDS = (

@@ -26,6 +26,7 @@ from cutwise.passes.sums import Least, T, Total, nearer
 from cutwise.reference.fitted import copying_clone
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs
+from cutwise.table.mixed import frame_of
 from cutwise.table.table import Table, are_plain
 from cutwise.tree.growing import GrowingTree, GrownTree, tree_size
 from cutwise.tree.limits import Limits, NoAllowedCutError
@@ -519,10 +520,13 @@ def measure_by_passes(preprocessor: Any, rows: BatchedRows, stages: Stages) -> A
     with stages.stage("preprocessor"), np.errstate(all="ignore"):  # what is not finite is said of the output
         if type(preprocessor) is TableScaler and preprocessor.numbers != "robust":
             fitted = _fit_table_scaler(preprocessor, rows)
-        elif not are_plain(first.kinds):
+        elif not are_plain(first.kinds) and (
+            not hasattr(preprocessor, "feature_names_in_") or any(kind.has_other for kind in first.kinds)
+        ):
             raise UnsupportedInputError(
-                f"preprocessor={shown(preprocessor)} takes tables with categories, dates or missing values in memory "
-                'alone. Use TableScaler(), which "auto" stands for, or fit a sample.'
+                f"preprocessor={shown(preprocessor)} takes this table with categories, dates or missing values in "
+                "memory alone: in batches a transformer must be fitted, to a data frame of the same columns, and "
+                'categories have at most 255 levels. Use TableScaler(), which "auto" stands for, or fit a sample.'
             )
         elif type(preprocessor) in EXACT_SCALERS:
             fitted = copying_clone(preprocessor).fit(rows.extents_with_noise.astype(first.values.dtype))
@@ -541,7 +545,12 @@ def measure_by_passes(preprocessor: Any, rows: BatchedRows, stages: Stages) -> A
                     "MinMaxScaler, MaxAbsScaler and TableScaler are fitted to all rows, and others are taken fitted: "
                     "preprocessor=transformer.fit(sample)."
                 ) from error
-        rows.measure_in(lambda table: transform_rows(fitted, table.values, table)[1])
+        by_name = (
+            first.has_names
+            and hasattr(fitted, "feature_names_in_")
+            and type(fitted) not in (*EXACT_SCALERS, TableScaler)
+        )
+        rows.measure_in(lambda table: transform_rows(fitted, frame_of(table) if by_name else table.values, table)[1])
     return fitted
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import heapq
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import narwhals as nw
@@ -16,9 +18,9 @@ import numpy.typing as npt
 from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, listed, shown, warn
 
 from .convert import NonNumericValue, find_non_numeric, to_numbers
-from .instants import to_ticks
+from .instants import instant_of, to_ticks
 from .levels import code_levels, distinct_items, levels_by_weight
-from .table import ColumnKind, KindName
+from .table import ColumnKind, KindName, Table
 
 Float64 = npt.NDArray[np.float64]
 Items = npt.NDArray[np.generic] | nw.Series[Any]
@@ -394,3 +396,26 @@ _WORDS = {
     "date": "dates",
     "duration": "durations",
 }
+
+
+def frame_of(table: Table) -> Any:
+    """Rows as a data frame with the values that people wrote: for transformers that ask for columns by name.
+
+    It is one of pandas where that is installed. Columns that take no part are empty, and none may have levels that are
+    known together as others.
+    """
+    columns = {name: _items(x, kind) for name, x, kind in zip(table.names, table.values.T, table.kinds, strict=True)}
+    return nw.from_dict(columns, backend="pandas" if find_spec("pandas") else "polars").to_native()
+
+
+def _items(x: npt.NDArray[Any], kind: ColumnKind) -> npt.NDArray[Any] | list[Any]:
+    """The values of a column as their own type has them, None or NaN where they are missing."""
+    if kind.left_out is not None:
+        return [None] * len(x)
+    if kind.levels is not None:
+        return [None if math.isnan(value) else kind.levels[int(value)] for value in x.tolist()]
+    if kind.name == "date":
+        return [None if math.isnan(value) else instant_of(value, kind) for value in x.tolist()]
+    if kind.name == "duration":
+        return x.astype("timedelta64[us]")
+    return x if kind.name == "number" or np.isnan(x).any() else x.astype(bool if kind.name == "bool" else np.int64)
