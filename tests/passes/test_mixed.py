@@ -39,6 +39,23 @@ def rows_stay_with_workers(monkeypatch):
         monkeypatch.setattr(f"cutwise.estimators.{module}.as_lazy", lazy_by_workers)
 
 
+@pytest.mark.parametrize("has_text", [False, True])
+@pytest.mark.filterwarnings("default::cutwise.exceptions.IdentifierWarning")
+def test_row_numbers_are_warned_of_as_in_memory(has_text):
+    rng, n = np.random.default_rng(0), 500
+    X = pd.DataFrame({"id": rng.permutation(n) + 7, "age": rng.integers(0, n, n), "x": rng.normal(size=n)})
+    if has_text:
+        X["town"] = rng.choice(["a", "b"], n)
+    said = []
+    for table in (X, Batches([X[:100], X[100:]])):
+        with pytest.warns(IdentifierWarning) as caught:
+            ExplainableKMeans(3, algorithm="imm", random_state=0).fit(table)
+        said.append([str(each.message) for each in caught if each.category is IdentifierWarning])
+    assert said[0] == said[1]
+    assert "id numbers the rows" in said[0][0]
+    assert "age" not in said[0][0]
+
+
 def test_a_fitted_transformer_is_given_columns_by_name_as_they_were():
     rng, n = np.random.default_rng(0), 900
     z = rng.integers(0, 3, n)

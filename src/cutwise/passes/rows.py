@@ -29,7 +29,8 @@ from cutwise.reference.objective import (
     fixed_costs_by,
     second_excess,
 )
-from cutwise.table.intake import MixedOptions, TableSums
+from cutwise.table.intake import MixedOptions, TableSums, row_numbers, warn_of_identifiers
+from cutwise.table.mixed import FEWEST_NUMBERED
 from cutwise.table.table import (
     BOOL,
     INTEGER,
@@ -54,7 +55,7 @@ from .sources import (
     fingerprint_of,
 )
 from .spill import Column, Copies, RowNodes
-from .sums import Bins, Gathered, Scale, T, Total, add_powers, place_of, plan_bins, run_together, total_by, value_at
+from .sums import Bins, Gathered, Scale, T, Total, add_powers, plan_bins, run_together, total_by
 
 Int32 = npt.NDArray[np.int32]
 
@@ -66,9 +67,6 @@ Sums = tuple[Int64, Int64, Int64]
 
 _LIKELY = 1 << 13
 """Rows whose costs say how large those of all rows are likely to be."""
-
-_DIGIT = 13
-"""Bits of a value that a pass for order statistics looks at."""
 
 COPIED_BYTES = SENT_BYTES = 1 << 23
 """Values of a table that an engine's workers send whole, and sums that they send in one pass beside the table's own."""
@@ -239,6 +237,22 @@ class BatchedRows:
 
         ``mixed``: columns may be of any kind, which a pass of its own finds where they are not of complete numbers.
         """
+        rows = cls._read_any(lazy, copies, weights, say, y, n_clusters, mixed)
+        if mixed is not None and rows.columns.has_names:
+            warn_of_identifiers(row_numbers(rows.columns, rows._counts_rows))
+        return rows
+
+    @classmethod
+    def _read_any(
+        cls,
+        lazy: LazyTable,
+        copies: Copies,
+        weights: str | None,
+        say: Callable[[str], None],
+        y: str | None,
+        n_clusters: int,
+        mixed: MixedOptions | None,
+    ) -> BatchedRows:
         source = lazy, copies, weights, say, y, n_clusters
         if mixed is None or not mixed.names_categories:
             try:
@@ -312,6 +326,12 @@ class BatchedRows:
         if y is not None:
             rows.classes, stored["labels"].renamed = known.in_order()
         return rows
+
+    def _counts_rows(self, column: int) -> bool:
+        """Whether whole numbers seem to number the rows: of as many as there are, and all different in the sample."""
+        (least, most), own = self.extents_with_noise[:, column], self.sample[:, column]
+        is_span = most - least == self.n_rows + self.seen.n_left - 1
+        return bool(is_span and len(np.unique(own)) == len(own) >= FEWEST_NUMBERED)
 
     def measure_in(self, transform: Callable[[Table], Table]) -> None:
         """Measure distances in what a transformer makes of rows."""
@@ -420,50 +440,6 @@ class BatchedRows:
             n = min(BATCH_ROWS, self.left_out.n - first)
             add(sums, self.left_out.read(first, n), self.left_weights.read(first, n))
         return sums
-
-    def order_statistics(
-        self,
-        groups_of: Callable[[Slice], Int32],
-        ranks: Int64,
-        values_of: Callable[[Slice], npt.NDArray[Any]],
-    ) -> Float64:
-        """The values of some ranks, from 0, in groups of rows and in all of them, the last; (d, n_groups + 1, n).
-
-        ``ranks`` (d, n_groups + 1, n); ``groups_of``: of every row. ``values_of``: (n, d), what is missing being the
-        last. Five passes, each for 13 bits of the values, for as many columns as there is room for.
-        """
-        d = self.extents.shape[1]
-        step = max(1, MOST_BYTES // (ranks[0].size << _DIGIT + 3))
-        found = [self._in_order(range(i, min(i + step, d)), groups_of, ranks, values_of) for i in range(0, d, step)]
-        return value_at(np.concatenate(found))
-
-    def _in_order(
-        self,
-        columns: range,
-        groups_of: Callable[[Slice], Int32],
-        ranks: Int64,
-        values_of: Callable[[Slice], npt.NDArray[Any]],
-    ) -> npt.NDArray[np.uint64]:
-        """The same for some columns, as places in the order of float64."""
-        left = ranks[columns.start : columns.stop].copy()
-        place = np.zeros(left.shape, dtype=np.uint64)
-        for shift in range(64 - 64 % _DIGIT, -1, -_DIGIT):
-            counts = {(at[:2], int(place[at])): np.zeros(1 << _DIGIT, dtype=np.int64) for at in np.ndindex(left.shape)}
-            for rows in self.slices("order of values", columns=columns):
-                groups, values = groups_of(rows), values_of(rows)
-                places = [place_of(values[:, column].astype(np.float64)) for column in columns]
-                for ((column, group), start), count in counts.items():
-                    own = places[column] if group == left.shape[1] - 1 else places[column][groups == group]
-                    if shift + _DIGIT < 64:
-                        own = own[own >> np.uint64(shift + _DIGIT) == start]
-                    digits = (own >> np.uint64(shift)) & np.uint64((1 << _DIGIT) - 1)
-                    count += np.bincount(digits.astype(np.intp), minlength=1 << _DIGIT)
-            for at in np.ndindex(left.shape):
-                upto = np.cumsum(counts[at[:2], int(place[at])])
-                digit = min(int(np.searchsorted(upto, left[at], side="right")), (1 << _DIGIT) - 1)
-                left[at] -= upto[digit - 1] if digit else 0
-                place[at] = place[at] << np.uint64(_DIGIT) | np.uint64(digit)
-        return place
 
     def label_means(self) -> Float64:
         """The means of the rows of every label, where distances are measured."""

@@ -12,7 +12,9 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise.exceptions import InvalidInputError
+from cutwise.passes.provider import MOST_BYTES
 from cutwise.passes.rows import BatchedRows, Slice
+from cutwise.passes.sums import place_of, value_at
 from cutwise.table.convert import as_dense
 from cutwise.table.table import Table
 
@@ -27,6 +29,9 @@ _TAILS = np.array([0.005, 0.995])
 
 _N_TOGETHER = 8
 """Columns that are read together: values of a row lie side by side."""
+
+_DIGIT = 13
+"""Bits of a value that a pass over batches looks at to find those of some ranks."""
 
 _N_FINE = 512
 """Bins in which values are counted before any are put in order."""
@@ -225,7 +230,7 @@ def profile_batches(rows: BatchedRows, codes_of: Callable[[Slice], npt.NDArray[n
         whole_mean[j] = cells[j][:, level[j]].sum() / size.sum()
         variance[j] = whole_mean[j] * (1.0 - whole_mean[j])
         least[j], most[j] = float(whole_mean[j] == 1.0), float(whole_mean[j] > 0.0)
-    medians, tails = _medians_and_tails(rows.order_statistics(codes_of, _ranks(sizes), values_of), sizes)
+    medians, tails = _medians_and_tails(order_statistics(rows, codes_of, _ranks(sizes), values_of), sizes)
     median = medians.T
     median[:-1][own_sizes.T == 0] = np.nan
     whole_std = np.where(least < most, np.sqrt(variance), 0.0)
@@ -317,3 +322,49 @@ def _edges(low: float, high: float, least: float, most: float, *, whole: bool) -
         near = max(abs(float(low)) * 1e-6, 0.5)
         return np.array([low - near, low + near])
     return steps
+
+
+def order_statistics(
+    rows: BatchedRows,
+    groups_of: Callable[[Slice], npt.NDArray[np.int32]],
+    ranks: Int64,
+    values_of: Callable[[Slice], npt.NDArray[Any]],
+) -> Float64:
+    """The values of some ranks, from 0, in groups of rows and in all of them, the last; (d, n_groups + 1, n).
+
+    ``ranks`` (d, n_groups + 1, n); ``groups_of``: of every row. ``values_of``: (n, d), what is missing being the last.
+    Five passes, each for 13 bits of the values, for as many columns as there is room for.
+    """
+    d = len(ranks)
+    step = max(1, MOST_BYTES // (ranks[0].size << _DIGIT + 3))
+    found = [_in_order(rows, range(i, min(i + step, d)), groups_of, ranks, values_of) for i in range(0, d, step)]
+    return value_at(np.concatenate(found))
+
+
+def _in_order(
+    rows: BatchedRows,
+    columns: range,
+    groups_of: Callable[[Slice], npt.NDArray[np.int32]],
+    ranks: Int64,
+    values_of: Callable[[Slice], npt.NDArray[Any]],
+) -> npt.NDArray[np.uint64]:
+    """The same for some columns, as places in the order of float64."""
+    left = ranks[columns.start : columns.stop].copy()
+    place = np.zeros(left.shape, dtype=np.uint64)
+    for shift in range(64 - 64 % _DIGIT, -1, -_DIGIT):
+        counts = {(at[:2], int(place[at])): np.zeros(1 << _DIGIT, dtype=np.int64) for at in np.ndindex(left.shape)}
+        for part in rows.slices("order of values", columns=columns):
+            groups, values = groups_of(part), values_of(part)
+            places = [place_of(values[:, column].astype(np.float64)) for column in columns]
+            for ((column, group), start), count in counts.items():
+                own = places[column] if group == left.shape[1] - 1 else places[column][groups == group]
+                if shift + _DIGIT < 64:
+                    own = own[own >> np.uint64(shift + _DIGIT) == start]
+                digits = (own >> np.uint64(shift)) & np.uint64((1 << _DIGIT) - 1)
+                count += np.bincount(digits.astype(np.intp), minlength=1 << _DIGIT)
+        for at in np.ndindex(left.shape):
+            upto = np.cumsum(counts[at[:2], int(place[at])])
+            digit = min(int(np.searchsorted(upto, left[at], side="right")), (1 << _DIGIT) - 1)
+            left[at] -= upto[digit - 1] if digit else 0
+            place[at] = place[at] << np.uint64(_DIGIT) | np.uint64(digit)
+    return place

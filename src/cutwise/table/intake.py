@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Real
@@ -547,9 +547,8 @@ class TableSums:
         assert self.columns is not None
         names, kinds = self.columns.names, tuple(sums.kind() for sums in self.of_columns)
         _check_any_cut(names, kinds, "X")
-        _warn_of(
-            [f"{name} is left out: {kind.left_out}" for name, kind in zip(names, kinds, strict=True) if kind.left_out],
-            "X",
+        warn_of_identifiers(
+            [f"{name} is left out: {kind.left_out}" for name, kind in zip(names, kinds, strict=True) if kind.left_out]
         )
         return Columns(names, self.columns.has_names, kinds)
 
@@ -612,16 +611,23 @@ def _warned(table: Table, what: str) -> Table:
     columns = list(zip(table.names, table.kinds, strict=True))
     lines = [f"{name} is left out: {kind.left_out}" for name, kind in columns if kind.left_out]
     if table.has_names and not table.is_sparse:
-        lines += [
-            f"{name} numbers the rows"
-            for i, (name, kind) in enumerate(columns)
-            if kind.name == "integer" and not kind.has_gaps and counts_rows(table.values[:, i])
-        ]
-    _warn_of(lines, what)
+        lines += row_numbers(table.columns, lambda i: counts_rows(table.values[:, i]))
+    warn_of_identifiers(lines, what)
     return table
 
 
-def _warn_of(lines: list[str], what: str) -> None:
+def row_numbers(columns: Columns, counts: Callable[[int], bool]) -> list[str]:
+    """What is to be said of whole numbers that number the rows; ``counts``: whether those of a column do."""
+    kinds = zip(columns.names, columns.kinds, strict=True)
+    return [
+        f"{name} numbers the rows"
+        for i, (name, kind) in enumerate(kinds)
+        if kind.name == "integer" and not kind.has_gaps and counts(i)
+    ]
+
+
+def warn_of_identifiers(lines: list[str], what: str = "X") -> None:
+    """Warn of columns that only name or number rows."""
     if lines:
         warn(IdentifierWarning.of(lines, what))
 

@@ -27,7 +27,7 @@ Items = npt.NDArray[np.generic] | nw.Series[Any]
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D|$)")
 _LARGEST = 2.0**53
-_MANY = 20
+FEWEST_NUMBERED = 20
 """Rows from which on a number that counts them is no coincidence."""
 MOST_ITEMS = 1 << 17
 """Different texts of a column that are remembered of a table in batches."""
@@ -206,7 +206,7 @@ class ColumnSums:
         self.n_missing += int(gaps.sum())
         if raw.name == "number" and self.is_whole:
             known = raw.values[~gaps]
-            self.is_whole = raw.are_floats and _are_whole(known[:_MANY]) and _are_whole(known)
+            self.is_whole = raw.are_floats and _are_whole(known[:FEWEST_NUMBERED]) and _are_whole(known)
 
     def merge(self, other: ColumnSums) -> ColumnSums:
         """Those of both."""
@@ -382,7 +382,7 @@ def are_dates(items: Sequence[object]) -> bool:
 def counts_rows(values: npt.NDArray[Any]) -> bool:
     """Whether whole numbers number the rows: as many different consecutive ones as there are rows."""
     n = len(values)
-    if n < _MANY or int(values.max()) - int(values.min()) != n - 1:
+    if n < FEWEST_NUMBERED or int(values.max()) - int(values.min()) != n - 1:
         return False
     return len(np.unique(values)) == n
 
