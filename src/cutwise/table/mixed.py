@@ -19,7 +19,7 @@ from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, listed, 
 
 from .convert import NonNumericValue, find_non_numeric, to_numbers
 from .instants import instant_of, to_ticks
-from .levels import code_levels, distinct_items, levels_by_weight
+from .levels import code_levels, distinct_items, levels_by_weight, plain_level
 from .table import ColumnKind, KindName, Table
 
 Float64 = npt.NDArray[np.float64]
@@ -249,7 +249,7 @@ class ColumnSums:
         ((name, unit, zone),) = self.types
         order = next(iter(self.orders)) if len(self.orders) == 1 else None  # in memory other dictionaries are text
         if name == "ordered":
-            return ColumnKind("ordered", levels=order or (), has_gaps=has_gaps)
+            return ColumnKind("ordered", levels=tuple(map(plain_level, order or ())), has_gaps=has_gaps)
         if name != "category":
             return ColumnKind(name, unit=unit, zone=zone, has_gaps=has_gaps)  # type: ignore[arg-type]
         if 2 * int((self.seen == 1).sum()) > self.n_rows and not self.is_asked_for:
@@ -333,7 +333,8 @@ def _level_values(raw: RawColumn, kind: ColumnKind, describe: str, unknown: str 
     assert kind.levels is not None
     codes, items = (raw.codes, raw.items) if raw.values is None else distinct_items(raw.values.tolist())
     text_at_fit = {isinstance(level, str) for level in kind.levels if level is not None}
-    wrong = next((item for item in items if item is not None and isinstance(item, str) not in text_at_fit), None)
+    plain = [plain_level(item) for item in items if item is not None]
+    wrong = next((item for item in plain if isinstance(item, str) not in text_at_fit), None)
     if wrong is not None:
         then, now = ("texts", "numbers") if True in text_at_fit else ("numbers", "texts")
         raise InvalidInputError(
