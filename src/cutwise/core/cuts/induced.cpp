@@ -120,6 +120,7 @@ struct InducedSearch {
     const CenterLine line = node.survivors.along(feature);
     if (line.coordinate.front() == line.coordinate.back() || !node.allows_column(feature)) return;
     std::vector<int32_t> span_of(line.size(), -1);
+    spans.reserve(line.size() - 1);
     for (size_t n_left = 1; n_left < line.size(); ++n_left) {
       if (line.coordinate[n_left] == line.coordinate[n_left - 1]) continue;
       if (node.limits && !node.limits->allow_centers(n_left, line.size() - n_left)) continue;
@@ -411,7 +412,8 @@ struct InducedSearch {
     std::vector<std::vector<Span>> of_column(d);
     std::vector<Open> heap(d);
     parallel_for(n_jobs, d, [&](int64_t f) {
-      std::vector<Span> found;
+      thread_local std::vector<Span> found;  // there are as many columns as words
+      found.clear();
       look(static_cast<int32_t>(f), found);
       heap[f].feature = found.empty() ? -1 : static_cast<int32_t>(f);
       heap[f].n_left = 0;
