@@ -1,6 +1,4 @@
 // The extension module: one bind_* function per stage, each in the stage's own file.
-#include <nanobind/nanobind.h>
-
 #include "base/matrix.hpp"
 
 namespace nb = nanobind;

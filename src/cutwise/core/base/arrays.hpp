@@ -1,23 +1,6 @@
 // Arrays at the boundary with Python: declared dtype and contiguity on the way in, owned by NumPy on the way out.
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/tuple.h>
-
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <tuple>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "base/simd.hpp"
 
 namespace cutwise {

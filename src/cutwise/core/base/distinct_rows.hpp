@@ -1,12 +1,6 @@
 // Distinct rows, compared by their values as float64: -0.0 equals 0.0, and a missing value (NaN) another one.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <utility>
-#include <vector>
-
 #include "base/matrix.hpp"
 #include "base/simd.hpp"
 

@@ -6,12 +6,6 @@
 // term to the bit. What OpenMP or BLAS sums change with the number of threads, these do not.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <stdexcept>
-
 #include "base/simd.hpp"
 
 namespace cutwise {

@@ -2,12 +2,6 @@
 // another table as they are read. Never copied, never written.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <stdexcept>
-#include <utility>
-
 #include "base/arrays.hpp"
 
 namespace cutwise {

@@ -5,13 +5,7 @@
 // partial sums are integers, or the pieces have a fixed size and are summed in a fixed order.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
-#include <exception>
-#include <mutex>
-#include <thread>
-#include <vector>
+#include "base/standard.hpp"
 
 namespace cutwise {
 

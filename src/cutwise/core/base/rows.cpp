@@ -1,9 +1,6 @@
 // Reading rows of every dtype and layout as float64.
 #include "base/rows.hpp"
 
-#include <cmath>
-#include <type_traits>
-
 #include "base/simd.hpp"
 
 namespace cutwise {

@@ -4,12 +4,6 @@
 // sparse row, costs nothing beside the work on it.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <stdexcept>
-#include <vector>
-
 #include "base/matrix.hpp"
 
 namespace cutwise {

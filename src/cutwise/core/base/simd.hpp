@@ -6,11 +6,7 @@
 #include <sys/mman.h>
 #endif
 
-#include <cmath>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <new>
+#include "base/standard.hpp"
 
 // CUTWISE_CLONES before a hot function: compiled twice, for the baseline and for x86-64-v3 (AVX2), the fit one chosen when the
 // module is loaded. Both give the same bits: nothing is reassociated, and multiply-add is never fused (-ffp-contract=off).

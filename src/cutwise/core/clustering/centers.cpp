@@ -1,11 +1,6 @@
 // Costs of rows by centers: the inner loops. The conventions are in centers.hpp.
 #include "clustering/centers.hpp"
 
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <vector>
-
 #include "base/simd.hpp"
 
 namespace cutwise {

@@ -9,15 +9,6 @@
 // summed directly. Where a cost comes out small beside what was corrected all the same, it is summed anew over all columns.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <numeric>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
 #include "base/simd.hpp"

@@ -1,18 +1,4 @@
 // Nearest centers, and costs in fixed point for the searches; from centers, or from costs that are given.
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <memory>
-#include <mutex>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/exact_sums.hpp"
 #include "base/matrix.hpp"

@@ -9,17 +9,6 @@
 // depend neither on the order of the rows nor on the number of threads.
 //
 // Greg Hamerly (2010), "Making k-means even faster".
-#include <nanobind/stl/string.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/exact_sums.hpp"
 #include "base/matrix.hpp"

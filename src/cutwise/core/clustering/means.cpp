@@ -1,14 +1,4 @@
 // Means of clusters, independent of the order of the rows and of threads: exact sums, divided once.
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <variant>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/exact_sums.hpp"
 #include "base/matrix.hpp"

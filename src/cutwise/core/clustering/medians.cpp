@@ -5,16 +5,7 @@
 // of rounding, and the result is a function of the values and their weights alone: neither rows' order nor threads play a part.
 #include "clustering/centers.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
 #include <functional>
-#include <limits>
-#include <memory>
-#include <stdexcept>
-#include <type_traits>
-#include <variant>
-#include <vector>
 
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"

@@ -3,17 +3,6 @@
 //
 // David Arthur, Sergei Vassilvitskii (2007), "k-means++: the advantages of careful seeding"; their Section 5 treats other
 // powers of the distance. Silvio Lattanzi, Christian Sohler (2019), "A better k-means++ algorithm via local search".
-#include <nanobind/stl/string.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/distinct_rows.hpp"
 #include "base/matrix.hpp"

@@ -1,18 +1,11 @@
 // Sums over rows, independent of their order and of threads; exact_sums.hpp says how.
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <stdexcept>
-#include <variant>
-#include <vector>
-
+#include "clustering/sums.hpp"
 #include "base/arrays.hpp"
 #include "base/exact_sums.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
 #include "base/simd.hpp"
-#include "clustering/sums.hpp"
 
 namespace cutwise {
 

@@ -1,14 +1,6 @@
 // Weights of rows that may be fractions, and what other stages use of sums.cpp.
 #pragma once
 
-#include <nanobind/stl/variant.h>
-
-#include <cmath>
-#include <cstdint>
-#include <stdexcept>
-#include <variant>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/rows.hpp"
 

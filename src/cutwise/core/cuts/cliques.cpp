@@ -3,14 +3,6 @@
 //
 // SpEx: A Spectral Approach to Explainable Clustering (2025), clique graph. Scores are ratios of integers: floating point
 // leaves a handful of candidates, and their integers decide elsewhere.
-#include <nanobind/stl/vector.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <tuple>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "nodes/node.hpp"

@@ -3,13 +3,7 @@
 // Laber, Murtinho, Oliveira (2023), Algorithms 2 and 3, with the ceilings taken exactly.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <cmath>
-#include <cstdint>
-#include <cstdlib>
-#include <limits>
-#include <vector>
+#include "base/standard.hpp"
 
 namespace cutwise {
 

@@ -3,13 +3,6 @@
 // Fleissner, Vankadara, Ghoshdastidar (2024), Algorithm 1. A feature is a function of one column; its cut at a level parts
 // the column's values into those above and those below. A cut counts where one of the two sides is an interval of the
 // node's values, so that a tree can test it on the column itself: always for monotone and unimodal features.
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <tuple>
-#include <utility>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "cuts/feature_walk.hpp"

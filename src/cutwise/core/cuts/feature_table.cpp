@@ -1,9 +1,5 @@
 #include "cuts/feature_walk.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 

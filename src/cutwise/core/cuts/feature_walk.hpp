@@ -4,13 +4,6 @@
 // it and those at or below it. A cut is reported where one of the two sides is an interval of places.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <tuple>
-#include <utility>
-#include <vector>
-
 #include "nodes/ranks.hpp"
 
 namespace cutwise {

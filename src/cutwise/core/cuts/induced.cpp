@@ -3,17 +3,8 @@
 // Laber and Murtinho (2021); Laber, Murtinho, Oliveira (2023), Algorithm 1. Minima over the centers of a side are dear, so
 // they are taken only for *spans* (all cuts of a column between two neighboring centers) that a bound cannot rule out:
 // a row separated from its nearest center loses at least the distance to its second nearest.
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
 #include <map>
-#include <mutex>
-#include <numeric>
-#include <optional>
 #include <set>
-#include <utility>
-#include <vector>
 
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"

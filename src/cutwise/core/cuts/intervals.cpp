@@ -3,12 +3,6 @@
 // Fleissner, Vankadara, Ghoshdastidar (2024), Section 5: Kernel ExKMC and Kernel Expand with two-sided cuts. A column's
 // prefix sums over its values give the cost of every pair of ends, so the search is quadratic in the number of values
 // and does not see the rows again. Pairs are looked at in blocks, and a block only where its bound can beat the best.
-#include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <tuple>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "base/simd.hpp"

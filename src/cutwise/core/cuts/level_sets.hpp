@@ -1,9 +1,7 @@
 // A set of levels as people say it: the side of a cut with fewer levels is named, all others are outside.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <vector>
+#include "base/standard.hpp"
 
 namespace cutwise {
 

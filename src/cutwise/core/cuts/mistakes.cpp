@@ -2,14 +2,6 @@
 //
 // Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 1. Exact on coarse columns by branch and bound: a bin is opened
 // only where its bound can still meet the best cut known.
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <utility>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "nodes/separation.hpp"

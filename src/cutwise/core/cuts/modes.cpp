@@ -3,18 +3,6 @@
 //
 // The partitions of the modes are enumerated. What one costs is a sum over levels: of what is separated for mistakes, and for
 // induced cost of what rows lose without a set of modes, added up over its subsets.
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <numeric>
-#include <optional>
-#include <tuple>
-#include <type_traits>
-#include <vector>
-
-#include <nanobind/stl/vector.h>
-
 #include "base/arrays.hpp"
 #include "base/distinct_rows.hpp"
 #include "base/matrix.hpp"

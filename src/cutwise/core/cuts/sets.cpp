@@ -2,17 +2,6 @@
 //
 // For a fixed pair of clusters every level goes to the one that serves it at less cost, so the best set is that of the pair
 // whose sums of lesser costs are least: exact, after the sums by level.
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <limits>
-#include <numeric>
-#include <optional>
-#include <tuple>
-#include <vector>
-
-#include <nanobind/stl/vector.h>
-
 #include "base/arrays.hpp"
 #include "cuts/level_sets.hpp"
 #include "cuts/surrogate_sums.hpp"

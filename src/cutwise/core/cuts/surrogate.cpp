@@ -3,13 +3,6 @@
 // Frost, Moshkovitz, Rashtchian (2020), Algorithm 2. The same walk serves costs given as numbers (surrogate cost, kernel
 // distances) and 0/1 disagreement with labels (Expand), whose sums are counts per label. Exact on coarse columns: a bin
 // is opened only where its bound can beat the best cut known.
-#include <algorithm>
-#include <cstdint>
-#include <mutex>
-#include <optional>
-#include <utility>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "base/simd.hpp"

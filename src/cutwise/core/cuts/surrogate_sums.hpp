@@ -4,11 +4,6 @@
 // labels, and the sums are counts per label. A search takes either.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <vector>
-
 #include "base/simd.hpp"
 #include "nodes/node.hpp"
 

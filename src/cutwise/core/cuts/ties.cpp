@@ -4,12 +4,6 @@
 // rows and centers repeat a pattern nearly every cut ties, at every node of a tree that may be as deep as it has leaves:
 // so what all rows cost is handed from node to node, only the smaller side of a cut is ever added up, and
 // bounds leave out many columns before that.
-#include <algorithm>
-#include <cstdint>
-#include <numeric>
-#include <utility>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/simd.hpp"
 #include "nodes/node.hpp"

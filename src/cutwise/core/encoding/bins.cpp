@@ -1,11 +1,5 @@
 #include "encoding/bins.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <numeric>
-#include <type_traits>
-
 #include "base/simd.hpp"
 
 namespace cutwise {

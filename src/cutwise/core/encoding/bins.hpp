@@ -1,9 +1,7 @@
 // The bins of one column, chosen from (a sample of) its values.
 #pragma once
 
-#include <cstdint>
-#include <type_traits>
-#include <vector>
+#include "base/standard.hpp"
 
 namespace cutwise {
 

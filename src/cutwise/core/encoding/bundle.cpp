@@ -1,7 +1,5 @@
 #include "encoding/codes.hpp"
 
-#include <algorithm>
-
 namespace cutwise {
 
 namespace {

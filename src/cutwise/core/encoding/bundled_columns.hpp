@@ -2,12 +2,6 @@
 // no more than a comparison.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <type_traits>
-#include <vector>
-
 #include "base/matrix.hpp"
 #include "base/simd.hpp"
 #include "encoding/bins.hpp"

@@ -1,12 +1,6 @@
 #include "encoding/codes.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
-#include <numeric>
-#include <stdexcept>
-#include <tuple>
 
 #include "base/parallel.hpp"
 

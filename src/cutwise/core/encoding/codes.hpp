@@ -1,9 +1,6 @@
 // The layout of slots and codes: which columns share a group, the codes of each, and what is recoded once all rows were read.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "encoding/bins.hpp"
 #include "encoding/encoded.hpp"
 

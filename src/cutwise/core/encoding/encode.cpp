@@ -1,11 +1,4 @@
 // Encoding as Python sees it.
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "encoding/encoded.hpp"

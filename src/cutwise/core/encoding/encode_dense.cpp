@@ -1,14 +1,6 @@
 // Dense tables: bins and bundles are planned on a sample of the rows, then every row is read once, in tiles. What the plan
 // has no code for is noted and recoded afterwards; only a column with too many of them is planned anew, and
 // the pass repeated.
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <limits>
-#include <memory>
-#include <mutex>
-
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
 #include "encoding/bins.hpp"

@@ -2,10 +2,6 @@
 // they are chosen and looked up; zero is a bin of its own wherever a row leaves the column out.
 #include "encoding/encoded.hpp"
 
-#include <algorithm>
-#include <limits>
-#include <vector>
-
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
 #include "encoding/bins.hpp"

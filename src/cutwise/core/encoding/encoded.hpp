@@ -13,13 +13,6 @@
 // total less the rest; default_bin[f] is -1 where every bin has its slot.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "base/matrix.hpp"
 #include "base/simd.hpp"
 

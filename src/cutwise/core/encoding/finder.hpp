@@ -6,15 +6,6 @@
 // is unseen. Bins of a coarse column are runs of cells. Where cells fail, a binary search of fixed length finds the bin.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <type_traits>
-#include <variant>
-#include <vector>
-
 #include "encoding/bins.hpp"
 
 namespace cutwise {

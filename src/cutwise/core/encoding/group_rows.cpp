@@ -1,13 +1,4 @@
 // Equal rows as groups, where that pays; which rows are distinct, and how many.
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <tuple>
-#include <utility>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/distinct_rows.hpp"
 #include "base/matrix.hpp"

@@ -3,14 +3,11 @@
 // Two shapes. A *cluster histogram* adds one or two numbers per row into the cell (slot, cluster of the row): counts of
 // rows (mistakes, purity) or what a row would lose if separated from its nearest center (induced cost). A *cost histogram*
 // adds the row's whole vector of excess costs (surrogate cost). All sums are integers, so no order of adding matters.
-#include <algorithm>
-#include <optional>
-
+#include "nodes/histogram.hpp"
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
 #include "encoding/encoded.hpp"
-#include "nodes/histogram.hpp"
 
 namespace cutwise {
 namespace {

@@ -1,9 +1,6 @@
 // Histograms of a node's rows over their codes, some of them packed several to a byte.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "encoding/encoded.hpp"
 
 namespace cutwise {

@@ -1,14 +1,6 @@
 // What a search is given: the table, one node's rows, and the reference clusters' coordinates in every column.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"

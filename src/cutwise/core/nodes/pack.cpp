@@ -1,7 +1,5 @@
 #include "nodes/histogram.hpp"
 
-#include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "base/arrays.hpp"

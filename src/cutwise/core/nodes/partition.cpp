@@ -1,15 +1,4 @@
 // Rows on their way down: splitting those of a node at a cut and the gap the cut lies in, and the leaf of every row of a tree.
-#include <nanobind/stl/vector.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"

@@ -1,9 +1,6 @@
 // Rows in the order of a column: those of a node, and of every column once.
 #include "nodes/ranks.hpp"
 
-#include <algorithm>
-#include <limits>
-
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "nodes/node.hpp"

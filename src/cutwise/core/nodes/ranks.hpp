@@ -4,9 +4,6 @@
 // Units do not depend on the order of the rows, on weights, or on whether equal rows were merged. Two bytes a value.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "base/matrix.hpp"
 
 namespace cutwise {

@@ -5,14 +5,6 @@
 // of a cut is the sum over separated rows. One sweep along a column serves both criteria.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <type_traits>
-#include <vector>
-
 #include "base/matrix.hpp"
 #include "encoding/encoded.hpp"
 #include "nodes/histogram.hpp"

@@ -1,15 +1,6 @@
 // Sums of a batch of rows by node, column and bin: what trees that grow by passes are grown from.
 //
 // A batch adds integers to cells that earlier batches have added to. Which batch a row comes in, and when, changes nothing.
-#include <nanobind/stl/vector.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <limits>
-#include <type_traits>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "base/simd.hpp"

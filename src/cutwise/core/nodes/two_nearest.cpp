@@ -1,13 +1,4 @@
 // Follows rows down a tree that parts centers: nearest clusters, losses, and the histogram of losses.
-#include <nanobind/stl/vector.h>
-
-#include <algorithm>
-#include <limits>
-#include <mutex>
-#include <optional>
-#include <utility>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "nodes/histogram.hpp"

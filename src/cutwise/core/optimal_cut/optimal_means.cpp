@@ -3,12 +3,6 @@
 // Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithm 2: with s the sum of the left side's rows about the mean of all
 // rows, a cut lowers the cost by B = |s|^2 W / (W_left W_right), W being total weights. The pass is in float64, with a bound on
 // the error of every B; where the bounds leave several cuts, the caller compares these in integers.
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <vector>
-
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
 #include "optimal_cut/ordered.hpp"

@@ -13,11 +13,6 @@
 //
 // All sums are integers: each value is rounded to one, with a bound on what that does to a cost, which is 0 for integers and
 // most decimals in few digits of binary. Where the bound leaves several cuts, the caller compares these with every bit.
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <vector>
-
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
 #include "optimal_cut/ordered.hpp"

@@ -1,7 +1,5 @@
 #include "refine/cut_tree.hpp"
 
-#include <algorithm>
-
 namespace cutwise {
 
 CutTree::CutTree(const Sample &sample, const TreeCuts &cuts) : sample_(&sample) {

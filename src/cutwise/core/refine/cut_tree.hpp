@@ -1,10 +1,6 @@
 // A tree whose tests compare bins, with its rows in the order of its leaves.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "refine/sample.hpp"
 
 namespace cutwise {

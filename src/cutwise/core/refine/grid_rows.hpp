@@ -1,11 +1,6 @@
 // Rows as whole numbers, whose sums are exact.
 #pragma once
 
-#include <algorithm>
-#include <memory>
-#include <optional>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/exact_sums.hpp"
 #include "base/rows.hpp"

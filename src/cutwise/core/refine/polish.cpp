@@ -3,13 +3,6 @@
 // A node keeps its column and its subtrees. Of its rows only those in a window around the threshold may change sides (the
 // sample that the search had told the threshold up to a bin), so that one pass adds up all rows, and the rest is small.
 // Coordinates are rounded to whole numbers of a unit, so sums are exact and no order of rows or threads shows.
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
-
-#include <nanobind/stl/pair.h>
-
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"

@@ -4,8 +4,6 @@
 // begins with all rows on the right and moves bin after bin to the left; what a bin moves to each leaf is its table. Of a
 // leaf these are the leaf's own table and that of the other side's rows that would come to it. Most rows of a leaf come to
 // the same one: then that gets the leaf's own table, and only the others are added row by row.
-#include <algorithm>
-
 #include "refine/cut_tree.hpp"
 
 namespace cutwise {

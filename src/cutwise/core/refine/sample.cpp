@@ -1,8 +1,4 @@
 // What prepares the sample of a search: bins, main directions, and a number a row to draw it by.
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
 #include "base/arrays.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"

@@ -1,14 +1,6 @@
 // The rows that a search reads, and what the rows of a leaf cost.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <mutex>
-#include <utility>
-#include <vector>
-
 #include "base/simd.hpp"
 
 namespace cutwise {

@@ -1,19 +1,6 @@
 // Which changes a search makes, and in which order: see README.md for the pieces.
-#include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <cmath>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <tuple>
 #include <unordered_map>
-
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"

@@ -1,8 +1,4 @@
 // A leaf more or less: the best new leaf above a node, and what it costs to do without one.
-#include <algorithm>
-#include <optional>
-#include <utility>
-
 #include "refine/cut_tree.hpp"
 
 namespace cutwise {
