@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from cutwise import core
-from tests.core.encoding_twin import check, encode, same
+from tests.core.encoding_twin import check, decode, encode, same
 
 DTYPES = [np.float32, np.float64, np.int32, np.int64, np.uint8]
 
@@ -38,11 +38,23 @@ def mixed(n, seed=0, dtype=np.float32):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [1, 2, 150, 5000, 20000])
+@pytest.mark.parametrize("n", [1, 2, 150, 700, 3000, 5000, 20000])
 def test_dense_codes_decode_to_their_values(dtype, n):
     X = mixed(n, dtype=dtype)
     check(X, encode(X))
     check(X, encode(X, bundle=False))
+
+
+@pytest.mark.parametrize("n", [300, 601, 1023])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_that_occur_once_share_bins_of_one_size(dtype, n):
+    values = (np.random.default_rng(n).permutation(n) / 7).astype(dtype)[:, None]
+    encoded, most, fill = encode(values, bundle=False), 32, 0.8 * n / 32
+    while -(-n // int(np.ceil(fill))) > most:
+        fill *= 1.04
+    *full, last = np.bincount(decode(encoded, values)[:, 0]).tolist()
+    assert set(full) == {int(np.ceil(fill))}
+    assert last <= full[0]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

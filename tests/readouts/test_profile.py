@@ -36,6 +36,22 @@ def test_figures_are_those_of_the_definition(rows):
     np.testing.assert_allclose(found.whole_std, values.std(axis=0), atol=1e-15)
 
 
+def test_medians_and_bins_of_many_rows_are_those_of_the_definition():
+    rng = np.random.default_rng(1)
+    n, codes = 6_000, np.minimum(rng.geometric(0.4, 6_000), 6) - 1
+    shapes = [rng.normal(size=n), np.exp(4 * rng.normal(size=n)), rng.integers(0, 90, n), rng.normal(size=n).round(1)]
+    values = np.column_stack([*shapes, rng.random(n) < 0.02, np.where(rng.random(n) < 0.9, 0, rng.normal(size=n))])
+    found = profile_clusters(read_table(values), codes, 6)
+    np.testing.assert_array_equal(found.whole_median, np.median(values, axis=0))
+    for code in range(6):
+        np.testing.assert_array_equal(found.median[code], np.median(values[codes == code], axis=0))
+        for j, (edges, counts) in enumerate(zip(found.edges, found.counts, strict=True)):
+            own = np.searchsorted(edges[1:-1], values[codes == code, j], side="right")
+            assert counts[code].tolist() == np.bincount(own, minlength=len(edges) - 1).tolist()
+    tails = np.quantile(values, [0.005, 0.995], axis=0)
+    np.testing.assert_allclose([[e[0], e[-1]] for e in found.edges[:2]], tails.T[:2], rtol=1e-12)
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_clusters_take_turns_in_naming_the_columns_that_tell_them_apart_best(rows, form):
     values, codes = rows
