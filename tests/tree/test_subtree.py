@@ -7,8 +7,11 @@ from cutwise.reference.objective import fixed_costs
 from cutwise.table.intake import read_table
 from cutwise.table.table import encode_table
 from cutwise.tree.cart import cart_trees
+from cutwise.tree.growing import GrowingTree
+from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.recipes import RECIPES, grow_tree
 from cutwise.tree.subtree import clusters_by_size, sizes_of_growth, truncate_growth
+from cutwise.tree.threshold_tree import NodeTest
 
 
 def same(a, b):
@@ -70,3 +73,24 @@ def test_a_size_from_before_the_base_tree_was_complete_is_refused():
     grown = grow_tree(table, labels, centers, None, algorithm="imm", max_leaves=4)
     with pytest.raises(ValueError, match="4 leaves when it was first complete, not 3"):
         truncate_growth(grown, 3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_tests_of_a_growing_tree_are_those_of_the_finished_one(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(60, 3)).round(1)
+    growing = GrowingTree(MemoryProvider(encode_table(read_table(values), merge=False)))
+    leaves = [0]
+    for _ in range(7):
+        node = max(leaves, key=growing.provider.size)
+        column = int(rng.integers(3))
+        here = np.unique(values[growing.provider.rows(node), column])
+        leaves.remove(node)
+        leaves += growing.split(node, NodeTest(column, float(here[len(here) // 2 - 1])))
+    for leaf in leaves:
+        growing.label(leaf, 0)
+    column, threshold, right = growing.tests()
+    tree = growing.finish().tree
+    assert np.array_equal(column, tree.feature)
+    assert np.array_equal(threshold, tree.threshold, equal_nan=True)
+    assert np.array_equal(right, tree.children_right)

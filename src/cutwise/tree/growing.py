@@ -318,15 +318,29 @@ class GrowingTree:
         """Numbers of the leaves, in the order they were made."""
         return [node for node, (left, _) in enumerate(self._children) if left < 0]
 
+    def _ordered(self) -> tuple[Int32, npt.NDArray[np.intp], Int32]:
+        """Children, the nodes in preorder and their numbers there, with -1 for no node at the end; tests are placed."""
+        n_nodes = len(self._test)
+        for node in range(n_nodes):
+            self._place(node)
+        children = np.array(self._children, dtype=np.int32)
+        order = preorder(children[:, 0], children[:, 1])
+        number = np.full(n_nodes + 1, -1, dtype=np.int32)
+        number[order] = np.arange(n_nodes, dtype=np.int32)
+        return children, order, number
+
+    def tests(self) -> tuple[Int32, npt.NDArray[np.float64], Int32]:
+        """Columns, thresholds and right children of the finished tree, of one-sided tests: all that is read of some."""
+        children, order, number = self._ordered()
+        tests = [self._test[node] for node in order]
+        column = np.array([-1 if test is None else test.feature for test in tests], dtype=np.int32)
+        threshold = np.array([math.nan if test is None else test.threshold for test in tests])
+        return column, threshold, number[children[order, 1]]
+
     def finish(self, inseparable: list[tuple[int, ...]] | None = None) -> GrownTree:
         """The finished tree, nodes in preorder."""
         n_nodes = len(self._test)
-        children = np.array(self._children, dtype=np.int32)
-        order = preorder(children[:, 0], children[:, 1])
-        number = np.empty(n_nodes, dtype=np.int32)
-        number[order] = np.arange(n_nodes, dtype=np.int32)
-        for node in range(n_nodes):
-            self._place(node)
+        children, order, number = self._ordered()
         samples = np.zeros(n_nodes, dtype=np.int64)
         for leaf in self.leaves():
             samples[leaf] = self.provider.n_samples(leaf)

@@ -530,9 +530,8 @@ def _grow_on_sample(
         growing = GrowingTree(MemoryProvider(table, labels, costs, n_jobs))
         problem = GrowthProblem(growing.provider, bins.bins_of(coordinates), depth_penalty=depth_penalty)
         separate(growing, ShallowCriterion(problem))
-        tree = growing.finish().tree
-        last_bin = np.floor(np.nan_to_num(tree.threshold, nan=-1.0)).astype(np.int32)
-        trees.append((tree.feature, last_bin, tree.children_right))
+        column, threshold, right = growing.tests()
+        trees.append((column, np.floor(np.nan_to_num(threshold, nan=-1.0)).astype(np.int32), right))
     return trees
 
 
