@@ -11,15 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise._progress import Stages
+from cutwise.core import Float64, Int64
 from cutwise.estimators import FitContext, MetricSpace, TrainingRows, TreeClusterer
 from cutwise.reference.objective import Reference, fixed_costs
 from cutwise.table.convert import as_dense
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.threshold_tree import NodeTest
-
-Float64 = npt.NDArray[np.float64]
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

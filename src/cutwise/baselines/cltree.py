@@ -10,6 +10,7 @@ from scipy.special import xlogy
 
 from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Sketch, Task, finish_tree, label_by_surrogate_cost
+from cutwise.core import Float64, Int64
 from cutwise.table.intake import check_integer, check_number
 from cutwise.tree.growing import GrownTree
 
@@ -91,9 +92,6 @@ class CLTree(Baseline):
         label_by_surrogate_cost(tree, task)
         return finish_tree(tree)
 
-
-Float64 = npt.NDArray[np.float64]
-Int64 = npt.NDArray[np.int64]
 
 # Gains in nats below this share of a point are rounding.
 _NOTHING = 1e-9

@@ -14,6 +14,7 @@ from scipy.spatial.distance import cdist
 
 from cutwise._docs import fill_doc
 from cutwise.baselines.base import Baseline, Sketch, Task, finish_tree
+from cutwise.core import Float64, Int64
 from cutwise.table.intake import check_integer, check_number
 from cutwise.tree.growing import GrownTree
 
@@ -102,8 +103,6 @@ class CUBT(Baseline):
         return finish_tree(tree)
 
 
-Float64 = npt.NDArray[np.float64]
-Int64 = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.intp]
 
 # A tree index gains nothing over comparing all pairs where points are few or dimensions many.

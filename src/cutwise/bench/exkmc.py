@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.model_selection import ParameterGrid
 
 from cutwise import ExplainableKMeans, datasets
@@ -22,6 +21,7 @@ from cutwise.baselines.cltree import cut_back, grow_with_virtual_points, prune_s
 from cutwise.baselines.cubt import grow_by_deviance, join_nearest, nearest_distances, prune_nearest
 from cutwise.bench.measures import BenchReference, Sample, figures_of, fit_quietly, kmeans_reference_of
 from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
+from cutwise.core import Float64, Int32
 from cutwise.datasets import CATALOG
 from cutwise.estimators import encode_rows
 from cutwise.exceptions import EmptyClusterWarning
@@ -249,8 +249,6 @@ EXKMC = Experiment(
 
 # ---- the grid searches
 
-Float64 = npt.NDArray[np.float64]
-
 
 class CubtSearch:
     """CUBT's grid on one table: no step of it looks at the reference, so one search serves all seeds.
@@ -350,7 +348,7 @@ class CltreeSearch:
         return best[1]
 
 
-def _own_cost(X: Float64, codes: npt.NDArray[np.int32]) -> float:
+def _own_cost(X: Float64, codes: Int32) -> float:
     """k-means cost of a partition, each cluster with its own mean."""
     centered = X - X.mean(axis=0)
     present = np.unique(codes)

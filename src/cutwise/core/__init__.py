@@ -23,6 +23,11 @@ from ._core import Matrix
 MATRIX_DTYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.int32, np.int64, np.uint8))
 """The dtypes that the core reads as they are; every other one is converted at intake."""
 
+Flags: TypeAlias = npt.NDArray[np.uint8]
+Int32: TypeAlias = npt.NDArray[np.int32]
+Int64: TypeAlias = npt.NDArray[np.int64]
+Float64: TypeAlias = npt.NDArray[np.float64]
+
 ObjectiveName = Literal["kmeans", "kmedians"]
 """Squared Euclidean distance to the center, or l1 distance."""
 
@@ -34,12 +39,12 @@ class DerivedRows:
     ``values`` (n, d) float64. ``source``, ``level`` (D,) int32, ``shift``, ``scale``, ``missing`` (D,) float64.
     """
 
-    values: npt.NDArray[np.float64]
-    source: npt.NDArray[np.int32]
-    level: npt.NDArray[np.int32]
-    shift: npt.NDArray[np.float64]
-    scale: npt.NDArray[np.float64]
-    missing: npt.NDArray[np.float64]
+    values: Float64
+    source: Int32
+    level: Int32
+    shift: Float64
+    scale: Float64
+    missing: Float64
 
     dtype = np.dtype(np.float64)
 

@@ -10,13 +10,12 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.core import Float64, Int32
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference.memory import check_fits
 from cutwise.table.intake import Seed, check_integer, check_number, check_option, read_random_state
 from cutwise.tree.threshold_tree import ThresholdTree
 
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
 Objective = Literal["kmeans", "kmedians"]
 OBJECTIVES = get_args(Objective)
 

@@ -11,11 +11,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
 from cutwise._docs import table_html
 from cutwise._progress import tell
+from cutwise.core import Float64, Int64
 from cutwise.estimators._base import TreeEstimator, reference_share_explained, share_explained
 from cutwise.estimators._entries import UnserializableParam
 from cutwise.estimators.cluster_explainer import ClusterExplainer
@@ -29,7 +29,6 @@ from cutwise.table.labels import read_labels
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import SizedTree, sizes_of_growth
 
-Float64 = npt.NDArray[np.float64]
 ModelOfSize = Callable[[int], TreeEstimator]
 
 
@@ -54,7 +53,7 @@ class CostCurve:
         The number of leaves that growth was allowed.
     """
 
-    n_leaves: npt.NDArray[np.int64]
+    n_leaves: Int64
     cost: Float64
     surrogate_cost: Float64
     cost_ratio: Float64

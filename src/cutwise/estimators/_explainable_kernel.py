@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cutwise import core
 from cutwise._progress import Stages
+from cutwise.core import Float64, Int32
 from cutwise.estimators.kernel_kmeans import KERNEL_PARAMETERS, KernelKMeans, KernelRecipe
 from cutwise.estimators.training import (
     FitContext,
@@ -39,9 +40,6 @@ from cutwise.tree.recipes import RECIPES, grow_tree
 from cutwise.tree.refine import Effort, SearchCheaper, expand_tree
 from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.surrogate_features import SurrogateFeatures, surrogate_features
-
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
 
 MAIN_COORDINATES = 32
 """Of feature space, in which trees are searched."""

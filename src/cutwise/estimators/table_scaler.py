@@ -15,13 +15,12 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from cutwise import core
 from cutwise._docs import fill_doc
+from cutwise.core import Float64
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.reference.objective import sum_weights
 from cutwise.table.intake import MixedOptions, check_option, read_table, read_weights
 from cutwise.table.table import ColumnKind, Table
-
-Float64 = npt.NDArray[np.float64]
 
 NUMBERS = ("standard", "robust", "minmax", "none")
 DISTANCES = ("squared", "absolute")

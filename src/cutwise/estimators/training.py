@@ -18,6 +18,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from cutwise import core
 from cutwise._progress import Stages, tell
+from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import InvalidInputError, NotFiniteError, shown
 from cutwise.reference.fitted import copying_clone, from_estimator, unshared
 from cutwise.reference.objective import (
@@ -65,7 +66,7 @@ class TrainingRows:
     table: Table  # all n rows, in the input's columns and units
     encoded: EncodedTable  # the m rows that take part, as codes
     metric: Table  # the same m rows where distances are measured
-    sample_weight: npt.NDArray[np.float64] | None  # (m,), as given; None where each counts once
+    sample_weight: Float64 | None  # (m,), as given; None where each counts once
     weight_scale: float  # what weight 1 in ``sample_weight`` is in ``encoded.weights``
     n_jobs: int
     same_columns: bool  # whether distances are measured in the input's own columns
@@ -76,7 +77,7 @@ class TrainingRows:
         return self.metric.n_rows
 
     @property
-    def weights(self) -> npt.NDArray[np.int64] | None:
+    def weights(self) -> Int64 | None:
         """Weights in integers, in proportion to the given ones; None where every row counts once."""
         return self.encoded.weights
 
@@ -97,28 +98,28 @@ class TrainingRows:
         """
         return values if self.encoded.position is None else values[self.encoded.position]
 
-    def leaves_of_all(self, tree: ThresholdTree, leaf_of_row: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    def leaves_of_all(self, tree: ThresholdTree, leaf_of_row: Int32) -> Int32:
         """The leaf of each of the n rows from that of each of the m rows; those left out are routed down the tree."""
         leaf = self.spread(leaf_of_row)
         if len(self.left_out):
             leaf[self.left_out] = tree.apply(core.as_matrix(self.table.values[self.left_out]), n_jobs=self.n_jobs)
         return leaf
 
-    def gaps_of_all(self, tree: ThresholdTree, gaps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def gaps_of_all(self, tree: ThresholdTree, gaps: Float64) -> Float64:
         """The gaps of every test among the n rows, from those among the m rows; shape (n_nodes, 4), see ``GrownTree``.
 
         Rows that take no part in a fit may lie between the values that a cut was chosen between.
         """
         return with_values(tree, gaps, self.table.values[self.left_out]) if len(self.left_out) else gaps
 
-    def raw_row(self, row: int) -> npt.NDArray[np.float64]:
+    def raw_row(self, row: int) -> Float64:
         """One of the m rows in the columns that are searched."""
         if self.encoded.searched is not None:
             return core.gather_rows(self.encoded.matrix, np.array([row], dtype=np.int64)).ravel()
         number = row if self.encoded.row_of is None else self.encoded.row_of[row]
         return as_dense(self.table.values[[number]]).astype(np.float64).ravel()
 
-    def sum(self, values: npt.NDArray[np.float64]) -> float:
+    def sum(self, values: Float64) -> float:
         """The weighted sum of one cost a row; an ``InvalidInputError`` where one is beyond float64."""
         return sum_costs(values, self._summing_weights)
 
@@ -128,7 +129,7 @@ class TrainingRows:
         values = values if self.encoded.row_of is None else values[self.encoded.row_of]
         return float(np.nanmin(values)), float(np.nanmax(values))
 
-    def deviations(self, columns: Sequence[int]) -> npt.NDArray[np.float64]:
+    def deviations(self, columns: Sequence[int]) -> Float64:
         """Weighted standard deviations of some of the input's columns, shape (n_columns,); nan for the others.
 
         They are rounded to six digits, so that the order of the rows does not show; nan where squares are beyond
@@ -143,7 +144,7 @@ class TrainingRows:
         deviations[columns] = self._deviations[columns]
         return deviations
 
-    def _variances(self, columns: Sequence[int]) -> npt.NDArray[np.float64]:
+    def _variances(self, columns: Sequence[int]) -> Float64:
         """Weighted variances, by one pass over blocks of rows (Chan, Golub, LeVeque 1983)."""
         total, mean, squares = 0.0, np.zeros(len(columns)), np.zeros(len(columns))
         for start in range(0, self.n_rows, _BLOCK):
@@ -167,14 +168,14 @@ class TrainingRows:
             mean += apart * (weight / total)
         return np.asarray(squares / total, dtype=np.float64)
 
-    def weight_of(self, codes: npt.NDArray[np.signedinteger[Any]], n_codes: int) -> npt.NDArray[np.int64]:
+    def weight_of(self, codes: npt.NDArray[np.signedinteger[Any]], n_codes: int) -> Int64:
         """Integer weight of the rows of each code, 0 .. n_codes - 1."""
         # Weights add up to no more than 2**53, so float64 sums are exact.
         return np.bincount(codes, weights=self.weights, minlength=n_codes).astype(np.int64)
 
     def centers(
-        self, objective: Objective, labels: npt.NDArray[np.int32], n_clusters: int, *, raw: bool = False
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        self, objective: Objective, labels: Int32, n_clusters: int, *, raw: bool = False
+    ) -> tuple[Float64, Float64]:
         """Best center of each cluster's rows where distances are measured, or in the columns searched, and its weight.
 
         The center of a cluster without weight is not a number.
@@ -186,8 +187,8 @@ class TrainingRows:
         return objective.centers(matrix, labels, n_clusters, self._summing_weights, self.n_jobs, sizes)
 
     def _searched_centers(
-        self, searched: SearchedColumns, objective: Objective, labels: npt.NDArray[np.int32], n_clusters: int
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        self, searched: SearchedColumns, objective: Objective, labels: Int32, n_clusters: int
+    ) -> tuple[Float64, Float64]:
         """A center's coordinates are those of its known values, and the share of each level.
 
         A cluster without a known value goes where what is missing goes.
@@ -220,19 +221,17 @@ class TrainingRows:
         coordinates[np.isnan(own)] = np.nan
         return coordinates, np.nan_to_num(own)
 
-    def costs(
-        self, objective: Objective, centers: npt.NDArray[np.float64], labels: npt.NDArray[np.int32]
-    ) -> npt.NDArray[np.float64]:
+    def costs(self, objective: Objective, centers: Float64, labels: Int32) -> Float64:
         """Cost of each row by the center that it is labeled with."""
         return objective.label_costs(self.metric.matrix, centers, labels, self.n_jobs)
 
     @cached_property
-    def _deviations(self) -> npt.NDArray[np.float64]:
+    def _deviations(self) -> Float64:
         """Those that were asked for already: one fit may make many trees of the same rows."""
         return np.full(self.table.n_columns, np.nan)
 
     @cached_property
-    def _summing_weights(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64] | None:
+    def _summing_weights(self) -> Int64 | Float64 | None:
         return sum_weights(self.sample_weight)
 
 
@@ -260,7 +259,7 @@ def with_values(tree: ThresholdTree, gaps: Float64, rows: Any) -> Float64:
 def encode_rows(
     table: Table,
     metric: Table,
-    sample_weight: npt.NDArray[np.float64] | None,
+    sample_weight: Float64 | None,
     *,
     keep: npt.NDArray[np.bool_] | None = None,
     shared: npt.NDArray[Any] | None = None,
@@ -290,23 +289,19 @@ def _differs_within(encoded: EncodedTable, values: npt.NDArray[Any]) -> bool:
     return bool((values[encoded.row_of][encoded.position[kept]] != values[kept]).any())
 
 
-def _merged_weights(
-    encoded: EncodedTable, sample_weight: npt.NDArray[np.float64] | None
-) -> npt.NDArray[np.float64] | None:
+def _merged_weights(encoded: EncodedTable, sample_weight: Float64 | None) -> Float64 | None:
     """The given weights of the rows that each row stands for, added up."""
     if sample_weight is None:
         return None if encoded.copies is None else encoded.copies.astype(np.float64)
     assert encoded.position is not None
     kept = encoded.position >= 0
-    merged: npt.NDArray[np.float64] = np.bincount(
-        encoded.position[kept], weights=sample_weight[kept], minlength=encoded.n_rows
-    ).astype(np.float64, copy=False)
+    merged: Float64 = np.bincount(encoded.position[kept], weights=sample_weight[kept], minlength=encoded.n_rows).astype(
+        np.float64, copy=False
+    )
     return merged
 
 
-def fit_metric_space(
-    preprocessor: Any, X: Any, table: Table, sample_weight: npt.NDArray[np.float64] | None
-) -> MetricSpace:
+def fit_metric_space(preprocessor: Any, X: Any, table: Table, sample_weight: Float64 | None) -> MetricSpace:
     """Fit a copy of the preprocessor and transform the rows with it; it does not write into ``X`` (see ``unshared``).
 
     Weights are passed on where its ``fit`` takes them, so that a weight is a repeated row here too; where it takes none
@@ -397,10 +392,7 @@ def _read_metric(Z: Any, n_rows: int) -> Table:
     return metric
 
 
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
 T = TypeVar("T")
-Int64 = npt.NDArray[np.int64]
 
 _MOST_IMPROVED = 2
 """Trees of a size that a search for a cheaper one with several leaves a cluster starts from: the cheapest."""
@@ -736,7 +728,7 @@ def make_reference(
     recipe: ReferenceRecipe,
     table: Table,
     space: MetricSpace,
-    sample_weight: npt.NDArray[np.float64] | None,
+    sample_weight: Float64 | None,
     stages: Stages,
 ) -> FitContext:
     """Find the reference, and encode those of the n rows that take part."""
@@ -788,9 +780,7 @@ def make_reference(
     return FitContext(rows, reference, labels, sample_weight, objective)
 
 
-def cut_coordinates(
-    rows: TrainingRows, reference: Reference, space: MetricSpace, objective: Objective
-) -> npt.NDArray[np.float64]:
+def cut_coordinates(rows: TrainingRows, reference: Reference, space: MetricSpace, objective: Objective) -> Float64:
     """The clusters' coordinates in the columns that may be cut, shape (k, d).
 
     With a preprocessor these are the centers of the clusters' raw rows; a cluster without rows is put at the row that
@@ -815,7 +805,7 @@ def is_clusterer(given: Any) -> bool:
 
 def read_centers(
     centers: Any, n_clusters: int, n_columns: int, *, what: str = "centers", order: str = "the sorted labels"
-) -> npt.NDArray[np.float64]:
+) -> Float64:
     """Check centers of clusters, shape (n_clusters, n_columns); ``order`` tells messages how they are sorted."""
     given = _dense(centers, what)
     if given.shape != (n_clusters, n_columns):
@@ -826,7 +816,7 @@ def read_centers(
     return given
 
 
-def read_costs(costs: Any, n_rows: int, n_clusters: int) -> npt.NDArray[np.float64]:
+def read_costs(costs: Any, n_rows: int, n_clusters: int) -> Float64:
     """The cost of each row by each cluster as float64, shape (n_rows, n_clusters), checked."""
     given = _dense(costs, "costs")
     if given.shape != (n_rows, n_clusters):
@@ -844,5 +834,5 @@ def read_costs(costs: Any, n_rows: int, n_clusters: int) -> npt.NDArray[np.float
     return given
 
 
-def _dense(values: Any, what: str) -> npt.NDArray[np.float64]:
+def _dense(values: Any, what: str) -> Float64:
     return np.ascontiguousarray(as_dense(read_table(values, what=what).values), dtype=np.float64)

@@ -15,12 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Float64, Int32
 from cutwise.reference.kernel_centers import cost_or_zero
 from cutwise.reference.objective import Objective
 from cutwise.table.table import Table
-
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
 
 # Values held as float64 at once.
 _BLOCK = 1 << 21

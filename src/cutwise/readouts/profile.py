@@ -11,15 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import InvalidInputError
 from cutwise.passes.provider import MOST_BYTES
 from cutwise.passes.rows import BatchedRows, Slice
 from cutwise.passes.sums import place_of, value_at
 from cutwise.table.convert import as_dense
 from cutwise.table.table import Table
-
-Float64 = npt.NDArray[np.float64]
-Int64 = npt.NDArray[np.int64]
 
 N_BINS = 24
 """Bins of a column of many values; one of few whole numbers has a bin for each."""
@@ -197,7 +195,7 @@ def _medians_and_tails(found: Float64, sizes: Int64) -> tuple[Float64, Float64]:
     return found[..., :2].mean(axis=-1), low + (high - low) * (_TAILS * (sizes[..., -1:] - 1) % 1.0)
 
 
-def profile_batches(rows: BatchedRows, codes_of: Callable[[Slice], npt.NDArray[np.int32]], n_clusters: int) -> Profile:
+def profile_batches(rows: BatchedRows, codes_of: Callable[[Slice], Int32], n_clusters: int) -> Profile:
     """The same of rows that come in batches; ``codes_of``: the cluster of every row of some."""
     kinds, d, k = rows.columns.kinds, rows.extents.shape[1], n_clusters
     codes = [max(kind.n_levels, 1) if kind.name == "category" else 0 for kind in kinds]
@@ -326,7 +324,7 @@ def _edges(low: float, high: float, least: float, most: float, *, whole: bool) -
 
 def order_statistics(
     rows: BatchedRows,
-    groups_of: Callable[[Slice], npt.NDArray[np.int32]],
+    groups_of: Callable[[Slice], Int32],
     ranks: Int64,
     values_of: Callable[[Slice], npt.NDArray[Any]],
 ) -> Float64:
@@ -344,7 +342,7 @@ def order_statistics(
 def _in_order(
     rows: BatchedRows,
     columns: range,
-    groups_of: Callable[[Slice], npt.NDArray[np.int32]],
+    groups_of: Callable[[Slice], Int32],
     ranks: Int64,
     values_of: Callable[[Slice], npt.NDArray[Any]],
 ) -> npt.NDArray[np.uint64]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 
+from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import InvalidInputError
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import read_table
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 MAX_NODES = 1_000_000
 """A tree that would come out larger is refused: what lies outside of an interval is needed twice, below and above."""
 
-Float64 = npt.NDArray[np.float64]
 Bounds = Mapping[int, tuple[float, float]]
 
 
@@ -329,9 +329,7 @@ def without_intervals(tree: ThresholdTree, gaps: Float64 | None = None) -> tuple
     return flat, np.where(lower_end[:, np.newaxis], gaps[origin, 2:], gaps[origin, :2])[order]
 
 
-def _shared_out(
-    samples: npt.NDArray[np.int64], origin: npt.NDArray[np.int64], links: npt.NDArray[np.int32]
-) -> npt.NDArray[np.int64]:
+def _shared_out(samples: Int64, origin: Int64, links: Int32) -> Int64:
     """Rows of every new node: those of a leaf in equal parts to its copies, those of the others summed up."""
     is_leaf = links[:, 0] < 0
     copies = np.bincount(origin[is_leaf], minlength=len(samples))

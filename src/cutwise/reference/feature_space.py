@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cutwise.core import Float64, Int32
 from cutwise.exceptions import InvalidInputError
 from cutwise.table.table import Table
 
@@ -20,8 +21,6 @@ from .kernels import PRECOMPUTED, Kernel
 from .nystroem import NystroemMap, nystroem_gram, nystroem_map
 from .threads import one_thread
 
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
 Intp = npt.NDArray[np.intp]
 
 SUBSPACE_ITERATIONS, SPARE_DIRECTIONS = 8, 8

@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from cutwise.core import Float64, Int32
 from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError
 from cutwise.table.convert import as_dense
 from cutwise.table.labels import read_labels
@@ -22,9 +23,6 @@ from cutwise.table.table import Table
 
 from .objective import KMEANS, Objective, Reference, from_centers, from_labels, wrong_number
 from .threads import one_thread
-
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
 
 _MOST_MISTAKEN = 0.05
 """Share of rows whose label may differ from what the clusterer says of them now; ties and float32 make far fewer."""
@@ -45,7 +43,7 @@ def from_estimator(
     *,
     X: Any = None,
     objective: Objective = KMEANS,
-    sample_weight: npt.NDArray[np.float64] | None = None,
+    sample_weight: Float64 | None = None,
     n_jobs: int = 1,
     preprocessor: Any = None,
 ) -> Reference:
@@ -216,7 +214,7 @@ def _is_fitted(estimator: Any) -> bool:
     return True
 
 
-def _fit(estimator: Any, rows: Any, n_clusters: int, sample_weight: npt.NDArray[np.float64] | None) -> Any:
+def _fit(estimator: Any, rows: Any, n_clusters: int, sample_weight: Float64 | None) -> Any:
     name = type(estimator).__name__
     if is_classifier(estimator) or is_regressor(estimator):
         raise InvalidInputError(

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from cutwise.core import Float64
 from cutwise.exceptions import InvalidInputError
 
 from .kernels import Kernel
 from .memory import check_fits
 from .threads import row_blocks
 
-Float64 = npt.NDArray[np.float64]
 Int = npt.NDArray[np.intp]
 
 _ASYMMETRY = {8: 1e-8, 4: 1e-5, 2: 1e-2}

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.core import Float64, Int32
 from cutwise.exceptions import InvalidInputError, NotPositiveDefiniteWarning, warn
 from cutwise.table.convert import as_dense
 
 from .gram import matrix_gram
 from .kernels import PRECOMPUTED, Kernel
 from .threads import each_block
-
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
 
 TIE = 1e-12
 """Differences of squared distances that are rounding, as a share of the largest kernel of a row with itself."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from cutwise.core import Float64
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
 from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_number
@@ -16,8 +16,6 @@ from cutwise.table.table import Columns, Table
 
 from .kernels import KERNELS, Kernel, KernelFunction
 from .pairwise import FORMULAS, Constants
-
-Float64 = npt.NDArray[np.float64]
 
 
 def read_kernel(

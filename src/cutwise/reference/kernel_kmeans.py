@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import as_matrix, count_distinct_rows
+from cutwise.core import Float64, Int32, as_matrix, count_distinct_rows
 from cutwise.table.intake import read_table
 
 from .feature_space import FeatureSpace
@@ -17,9 +17,6 @@ from .gram import FeatureGram
 from .kernel_centers import TIE, nearest_centers
 from .search import each, find_reference
 from .threads import one_thread
-
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
 
 INITS = ("k-means++", "random")
 

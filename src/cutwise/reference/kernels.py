@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from cutwise.core import Float64
 from cutwise.exceptions import InvalidInputError
 from cutwise.table.convert import as_dense
 
 from .pairwise import FORMULAS, Constants, Formula
 from .threads import each_block
 
-Float64 = npt.NDArray[np.float64]
 KernelFunction = Callable[[Any, Any], Any]
 
 PRECOMPUTED = "precomputed"

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.core import Float64
+
 from .gram import FeatureGram
 from .kernels import Kernel
 from .memory import check_fits
 from .threads import each_block, one_thread
-
-Float64 = npt.NDArray[np.float64]
 
 _SMALLEST = 1e-12
 """Eigenvalues below this share of the largest are rounding, and their directions noise."""

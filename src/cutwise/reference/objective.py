@@ -20,17 +20,13 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise._docs import table_html
-from cutwise.core import Matrix, ObjectiveName, exact_sum
+from cutwise.core import Float64, Int32, Int64, Matrix, ObjectiveName, exact_sum
 from cutwise.exceptions import InvalidInputError, shown
 from cutwise.table.table import Table
 
-Float64 = npt.NDArray[np.float64]
+SumWeights = Int64 | Float64 | None
 
-Int32 = npt.NDArray[np.int32]
-
-SumWeights = npt.NDArray[np.int64] | npt.NDArray[np.float64] | None
-
-Sums = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+Sums = tuple[Int64, Int64, Int64]
 
 
 @dataclass(frozen=True)
@@ -123,12 +119,12 @@ class RowCosts:
     them, where the largest values of the columns were known.
     """
 
-    own: npt.NDArray[np.float64]
+    own: Float64
     largest_excess: float
-    every: npt.NDArray[np.float64] | None
+    every: Float64 | None
     sums: Sums | None = None
 
-    def take_every(self) -> npt.NDArray[np.float64] | None:
+    def take_every(self) -> Float64 | None:
         """Costs by every center, for one reader: the largest array of a fit is not kept longer than it is needed."""
         every, self.every = self.every, None
         return every
@@ -146,8 +142,8 @@ class Reference:
     ``row_costs``: where every row is labeled with its nearest center, and its costs are at hand.
     """
 
-    labels: npt.NDArray[np.int32]
-    centers: npt.NDArray[np.float64]
+    labels: Int32
+    centers: Float64
     cost: float
     objective: str = "kmeans"
     row_costs: RowCosts | None = field(default=None, repr=False)
@@ -162,7 +158,7 @@ class Reference:
         sizes = np.bincount(self.labels[self.labels >= 0], minlength=self.n_clusters)
         return table_html(("cluster", "rows"), enumerate(sizes.tolist()))
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> npt.NDArray[np.float64]:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Float64:
         """Its centers, so that the reference of one fit may be given to another."""
         return np.array(self.centers, dtype=dtype)
 
@@ -179,7 +175,7 @@ MAX_TOTAL = 2**31
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 
-def integer_weights(sample_weight: npt.NDArray[np.float64] | None) -> tuple[npt.NDArray[np.int64] | None, float]:
+def integer_weights(sample_weight: Float64 | None) -> tuple[Int64 | None, float]:
     """Integer weights in proportion to the given ones.
 
     ``sample_weight`` (n_rows,) float64: finite, not negative, not all zero. Returns ``weights`` (n_rows,) int64: none
@@ -215,7 +211,7 @@ def integer_weights(sample_weight: npt.NDArray[np.float64] | None) -> tuple[npt.
     return np.maximum(rounded, positive.astype(np.int64)), scale
 
 
-def _dyadic_unit(weights: npt.NDArray[np.float64]) -> float:
+def _dyadic_unit(weights: Float64) -> float:
     """The largest power of two that divides every one of some positive numbers."""
     mantissa, exponent = np.frexp(weights)
     integers = (mantissa * 2.0**53).astype(np.int64)
@@ -223,8 +219,8 @@ def _dyadic_unit(weights: npt.NDArray[np.float64]) -> float:
 
 
 def sum_weights(
-    sample_weight: npt.NDArray[np.float64] | None,
-) -> npt.NDArray[np.int64] | npt.NDArray[np.float64] | None:
+    sample_weight: Float64 | None,
+) -> Int64 | Float64 | None:
     """The given weights, never rounded, as int64 where they are whole numbers: what means and costs are weighted with.
 
     Whole weights multiply exactly, so that means and costs equal those of repeated rows to the bit.
@@ -250,7 +246,7 @@ def from_centers(
     n_clusters: int | None = None,
     *,
     objective: Objective = KMEANS,
-    sample_weight: npt.NDArray[np.float64] | None = None,
+    sample_weight: Float64 | None = None,
     n_jobs: int = 1,
     what: str = "reference",
     column_sizes: Float64 | None = None,
@@ -288,12 +284,12 @@ def from_centers(
 
 def from_labels(
     table: Table,
-    labels: npt.NDArray[np.int32],
+    labels: Int32,
     n_clusters: int,
     *,
     objective: Objective = KMEANS,
-    centers: npt.NDArray[np.float64] | None = None,
-    sample_weight: npt.NDArray[np.float64] | None = None,
+    centers: Float64 | None = None,
+    sample_weight: Float64 | None = None,
     n_jobs: int = 1,
 ) -> Reference:
     """The given labels, with the best centers of their rows: weighted means, or coordinate-wise medians.
@@ -368,7 +364,7 @@ def _check_distance(largest: float) -> None:
         )
 
 
-def sum_costs(costs: npt.NDArray[np.float64], weights: npt.NDArray[np.int64] | npt.NDArray[np.float64] | None) -> float:
+def sum_costs(costs: Float64, weights: Int64 | Float64 | None) -> float:
     """The weighted sum of one cost a row, whatever their order.
 
     ``costs`` (n_rows,) float64. ``weights`` (n_rows,): as ``sum_weights`` gives them. Raises ``InvalidInputError``: a
@@ -406,7 +402,7 @@ def wrong_number(what: str, found: int, n_clusters: int) -> InvalidInputError:
     )
 
 
-def _read_centers(centers: Any, what: str) -> npt.NDArray[np.float64]:
+def _read_centers(centers: Any, what: str) -> Float64:
     try:
         array = np.array(centers, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
@@ -426,9 +422,9 @@ def _read_centers(centers: Any, what: str) -> npt.NDArray[np.float64]:
     return array
 
 
-Units = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+Units = Int32 | Int64
 
-Weights = npt.NDArray[np.int64] | None
+Weights = Int64 | None
 
 SMALL = 2**20
 """Total weight times number of centers up to which memory does not matter and costs get all the bits there are."""
@@ -484,12 +480,12 @@ class LazyCosts:
     """
 
     matrix: Matrix
-    centers: npt.NDArray[np.float64] | None
+    centers: Float64 | None
     objective: Objective = KMEANS
     weights: Weights = None
     n_jobs: int = 1
     row_costs: RowCosts | None = None
-    given: npt.NDArray[np.float64] | None = None
+    given: Float64 | None = None
 
     @cached_property
     def fixed(self) -> FixedCosts:
@@ -512,12 +508,12 @@ class FixedCostsKernel(Protocol):
 
     def __call__(  # noqa: D102
         self, *, scale: float, wide: bool, wide_base: bool
-    ) -> tuple[Units, Units, npt.NDArray[np.int64], int]: ...
+    ) -> tuple[Units, Units, Int64, int]: ...
 
 
 def fixed_costs(
     matrix: Matrix,
-    centers: npt.NDArray[np.float64],
+    centers: Float64,
     objective: Objective = KMEANS,
     *,
     weights: Weights = None,
@@ -644,7 +640,7 @@ def _total(n_rows: int, weights: Weights) -> int:
     return n_rows if weights is None else int(weights.sum())
 
 
-def _median_of_positive(values: npt.NDArray[np.float64], weights: Weights) -> float:
+def _median_of_positive(values: Float64, weights: Weights) -> float:
     """The lower weighted median of the positive values, 0 where there is none: a weight is a repeated value."""
     w = (values > 0.0).astype(np.int64) if weights is None else np.where(values > 0.0, weights, 0)
     order = np.argsort(values, kind="stable")
@@ -652,7 +648,7 @@ def _median_of_positive(values: npt.NDArray[np.float64], weights: Weights) -> fl
     return float(values[order[np.searchsorted(reached, (reached[-1] + 1) // 2)]]) if reached[-1] else 0.0
 
 
-def _largest_size(values: npt.NDArray[np.float64]) -> float:
+def _largest_size(values: Float64) -> float:
     """The largest absolute value; not a number where one is none."""
     return float(np.maximum(values.max(initial=0.0), -values.min(initial=0.0)))
 

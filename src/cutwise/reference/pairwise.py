@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.metrics import pairwise as sk
 
+from cutwise.core import Float64
 from cutwise.table.convert import as_dense
 
-Float64 = npt.NDArray[np.float64]
 Rows = Any
 """float64 rows: an ndarray, or a csr_array where the table is sparse."""
 

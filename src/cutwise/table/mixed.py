@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.core import Float64, Int64
 from cutwise.exceptions import InvalidInputError, UnknownLevelsWarning, listed, shown, warn
 
 from .convert import NonNumericValue, find_non_numeric, to_numbers
@@ -22,7 +23,6 @@ from .instants import instant_of, to_ticks
 from .levels import code_levels, distinct_items, levels_by_weight, plain_level
 from .table import ColumnKind, KindName, Table
 
-Float64 = npt.NDArray[np.float64]
 Items = npt.NDArray[np.generic] | nw.Series[Any]
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(\D|$)")
@@ -186,7 +186,7 @@ class ColumnSums:
     orders: set[tuple[Any, ...] | None] = field(default_factory=set)
     is_whole: bool = True
     items: list[Any] = field(default_factory=list)
-    seen: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    seen: Int64 = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     mass: Float64 = field(default_factory=lambda: np.empty(0))
 
     def see(self, raw: RawColumn, weights: Float64 | None) -> None:
@@ -217,7 +217,7 @@ class ColumnSums:
         self._add(other.items, other.seen, other.mass)
         return self
 
-    def _add(self, items: Sequence[Any], seen: npt.NDArray[np.int64], mass: Float64) -> None:
+    def _add(self, items: Sequence[Any], seen: Int64, mass: Float64) -> None:
         if not self.items:
             self.items, self.seen, self.mass = list(items), seen, mass
             return

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from cutwise import core
-from cutwise.core import DerivedRows, Matrix, Ranks, as_matrix, rank_columns
+from cutwise.core import DerivedRows, Float64, Int32, Int64, Matrix, Ranks, as_matrix, rank_columns
 from cutwise.exceptions import (
     ColumnMismatchError,
     ColumnNamesWarning,
@@ -123,11 +123,6 @@ def are_plain(kinds: Iterable[ColumnKind]) -> bool:
 def _unlike(kinds: Iterable[ColumnKind]) -> Iterable[ColumnKind]:
     """Each once: wide tables have one kind for tens of thousands of columns."""
     return {id(kind): kind for kind in kinds}.values()
-
-
-Float64 = npt.NDArray[np.float64]
-
-Int32 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,9 +332,6 @@ class Table:
         return as_matrix(self.values)
 
 
-Int64 = npt.NDArray[np.int64]
-
-
 @dataclass(frozen=True, eq=False)
 class EncodedTable:
     """The m rows that grow a tree, from the caller's n rows."""
@@ -352,7 +344,7 @@ class EncodedTable:
     row_of: Int32 | None  # (m,), the first of the caller's rows that each stands for; None: the same number
     position: Int32 | None  # (n,), the row that stands for each of the caller's, -1: none; None: the same number
     searched: SearchedColumns | None = None  # what is searched instead of the table's columns
-    values: npt.NDArray[np.float64] | None = None  # (m, d), those of the table, where that is something else
+    values: Float64 | None = None  # (m, d), those of the table, where that is something else
     _ranks: Ranks | None = field(default=None, init=False, repr=False)
     _packed: core.PackedCodes | None = field(default=None, init=False, repr=False)
 
@@ -373,11 +365,11 @@ class EncodedTable:
         return as_matrix(self.values)
 
     @property
-    def column_sizes(self) -> npt.NDArray[np.float64]:
+    def column_sizes(self) -> Float64:
         """The largest absolute value of each column among the m rows, shape (d,): that of a bin's end."""
         first = self.encoded.value_begin
         last = first + self.encoded.n_bins - 1
-        sizes: npt.NDArray[np.float64] = np.maximum(np.abs(self.encoded.low[first]), np.abs(self.encoded.high[last]))
+        sizes: Float64 = np.maximum(np.abs(self.encoded.low[first]), np.abs(self.encoded.high[last]))
         return sizes
 
     def packed(self, n_jobs: int = 1) -> core.PackedCodes:
@@ -416,7 +408,7 @@ def encode_table(
         row_of = np.flatnonzero(keep).astype(np.int32)
         values = values[row_of]
         weights = None if weights is None else weights[row_of]
-    own: npt.NDArray[np.float64] | None = None
+    own: Float64 | None = None
     searched = searched_columns(table.kinds)
     if searched is not None:
         own = np.asarray(values, dtype=np.float64)

@@ -6,13 +6,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cutwise.core import Float64, Int64
 from cutwise.table.table import SearchedColumns
 
 from .threshold_tree import NodeTest
-
-Float64 = npt.NDArray[np.float64]
 
 
 class Asked(NamedTuple):
@@ -32,7 +30,7 @@ def ask(
     searched: SearchedColumns,
     cut: NodeTest,
     values: Float64,
-    weights: npt.NDArray[np.int64] | None,
+    weights: Int64 | None,
     along: Float64 | None,
 ) -> Asked:
     """Say a cut in the table's columns.
@@ -70,7 +68,7 @@ def _ask_levels(
     source: int,
     levels: frozenset[int],
     values: Float64,
-    weights: npt.NDArray[np.int64] | None,
+    weights: Int64 | None,
     *,
     is_left: bool,
 ) -> Asked:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Float64, Int32
 from cutwise.reference.objective import Objective, fixed_costs
 
 from .refine_sample import MOST_BINS, BinnedRows, Cuts, SampledRows, Tests, bin_rows
-
-Int32 = npt.NDArray[np.int32]
 
 N_SWAPPED, MOST_ROUNDS = 1, 4
 """So many of the cheapest trees have leaves moved, so often with centers that follow."""
@@ -66,7 +64,7 @@ class _Priced:
     cluster: Int32
     own: bool  # whether every leaf is a cluster of its own
     cost: int | float
-    payload: npt.NDArray[np.float64]
+    payload: Float64
     unit: float  # the cost of the rows by their nearest centers, in units of the payload
 
 

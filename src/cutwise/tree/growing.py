@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.core import Flags, Float64, Int32, Int64
 from cutwise.table.instants import choose_boundary, choose_length
 from cutwise.table.table import ColumnKind, SearchedColumns
 
@@ -24,7 +25,6 @@ from .asked import ask
 from .limits import Limits, NoAllowedCutError
 from .provider import (
     ExpansionCriterion,
-    Flags,
     Gap,
     GrowthProblem,
     LeafCut,
@@ -160,8 +160,6 @@ def _last_integer(b: float) -> Decimal:
     return Decimal(math.ceil(b) - 1) if abs(b) <= _WHOLE_FROM else _EXACT.subtract(_printed(b), _ONE)
 
 
-Int32 = npt.NDArray[np.int32]
-
 _NO_GAP = (math.nan, math.nan)
 
 
@@ -182,7 +180,7 @@ class GrownTree:
     tree: ThresholdTree
     leaf_of_row: Int32
     inseparable: list[tuple[int, ...]]
-    gaps: npt.NDArray[np.float64]
+    gaps: Float64
     split_order: Int32 | None = None
     leaf_clusters: Int32 | None = None
     others: tuple[GrownTree, ...] = ()
@@ -199,14 +197,12 @@ class GrownTree:
         """Cluster of every encoded row, shape (m,), int32."""
         return self.tree.cluster[self.leaf_of_row]
 
-    def size(self, weights: npt.NDArray[np.int64] | None) -> tuple[float, float]:
+    def size(self, weights: Int64 | None) -> tuple[float, float]:
         """See ``tree_size``."""
         return tree_size(self.tree.feature, self.tree.children_right, self.leaf_of_row, weights)
 
 
-def tree_size(
-    column: Int32, right: Int32, leaf_of_row: Int32, weights: npt.NDArray[np.int64] | None
-) -> tuple[float, float]:
+def tree_size(column: Int32, right: Int32, leaf_of_row: Int32, weights: Int64 | None) -> tuple[float, float]:
     """Conditions in the rule of a row, one a column and direction, and tests on its way: both in the mean.
 
     ``column``, ``right`` (n_nodes,): of a tree in preorder, -1 at leaves. ``leaf_of_row`` (m,): node numbers.
@@ -234,7 +230,7 @@ class GrowingTree:
         self._children: list[tuple[int, int]] = [(-1, -1)]
         self._test: list[NodeTest | None] = [None]
         self._gaps: list[tuple[Gap, Gap]] = [(_NO_GAP, _NO_GAP)]
-        self._centers: dict[int, npt.NDArray[np.float64] | None] = {}  # of nodes whose thresholds are not placed yet
+        self._centers: dict[int, Float64 | None] = {}  # of nodes whose thresholds are not placed yet
         self._cluster: list[int] = [-1]
         self._mistakes: list[int] = [0]
         self._parent: list[int] = [-1]
@@ -265,9 +261,7 @@ class GrowingTree:
         """Give a leaf its cluster."""
         self._cluster[node] = cluster
 
-    def split(
-        self, node: int, test: NodeTest, *, centers: npt.NDArray[np.float64] | None = None, mistakes: int = 0
-    ) -> tuple[int, int]:
+    def split(self, node: int, test: NodeTest, *, centers: Float64 | None = None, mistakes: int = 0) -> tuple[int, int]:
         """Split a leaf in two.
 
         ``test``: of a searched column; its ends are any values of the left sides of their gaps. ``centers``:
@@ -374,8 +368,6 @@ class GrowingTree:
         )
 
 
-Int64 = npt.NDArray[np.int64]
-
 Progress = Callable[[int], None]
 
 
@@ -384,7 +376,7 @@ def separate(
     criterion: SeparationCriterion,
     progress: Progress | None = None,
     limits: Limits | None = None,
-    coordinates: npt.NDArray[np.float64] | None = None,
+    coordinates: Float64 | None = None,
 ) -> list[tuple[int, ...]]:
     """Split until every leaf holds one center, even where no row is.
 
@@ -532,7 +524,7 @@ class PlannedCriterion:
         return sorted(found, key=lambda cut: cut[:3])
 
 
-def _differ(points: npt.NDArray[np.float64]) -> bool:
+def _differ(points: Float64) -> bool:
     return bool((points != points[0]).any())
 
 

@@ -9,10 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.core import ObjectiveName
-
-Float64 = npt.NDArray[np.float64]
-Int64 = npt.NDArray[np.int64]
+from cutwise.core import Float64, Int64, ObjectiveName
 
 
 def optimal_cut(

@@ -19,18 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Flags, Float64, Int32, Int64
 from cutwise.reference.objective import FixedCosts, LazyCosts
 from cutwise.table.table import ColumnKind, EncodedTable, SearchedColumns
 
 from .limits import Limits
 from .surrogate_features import SurrogateFeatures
 from .threshold_tree import NodeTest, ThresholdTree
-
-Int32 = npt.NDArray[np.int32]
-
-Int64 = npt.NDArray[np.int64]
-
-Float64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -566,8 +561,6 @@ class MemoryProvider:
     def leaf_rows(self, tree: ThresholdTree, leaf_of_row: Int32) -> None:
         """See :class:`Provider`."""
 
-
-Flags = npt.NDArray[np.uint8]
 
 Features = SurrogateFeatures | Sequence[SurrogateFeatures]
 

@@ -7,19 +7,18 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.core import Int32, Int64
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import cut_back
 from cutwise.tree.threshold_tree import ThresholdTree
 
-Int64 = npt.NDArray[np.int64]
-
 
 def prune_to_agreement(
     grown: GrownTree,
-    labels: npt.NDArray[np.int32],
+    labels: Int32,
     n_clusters: int,
     max_leaves: int,
-    weights: npt.NDArray[np.int64] | None = None,
+    weights: Int64 | None = None,
 ) -> GrownTree:
     """Of all subtrees with at most ``max_leaves`` leaves, one whose leaves agree with the labels on most rows.
 
@@ -38,9 +37,7 @@ def prune_to_agreement(
     return replace(cut_back(grown, is_leaf, kept, by_node.argmax(axis=1)), inseparable=[])
 
 
-def _label_weights(
-    grown: GrownTree, labels: npt.NDArray[np.int32], n_clusters: int, weights: npt.NDArray[np.int64] | None
-) -> Int64:
+def _label_weights(grown: GrownTree, labels: Int32, n_clusters: int, weights: Int64 | None) -> Int64:
     """Weight of each cluster in each node, of shape (n_nodes, n_clusters)."""
     n_nodes = grown.tree.n_nodes
     cell = grown.leaf_of_row.astype(np.int64) * n_clusters + labels

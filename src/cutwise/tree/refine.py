@@ -21,6 +21,7 @@ from scipy.optimize import linear_sum_assignment
 
 from cutwise import core
 from cutwise._docs import table_html
+from cutwise.core import Float64, Int32, Int64
 from cutwise.reference.objective import KMEANS, Objective, fixed_costs
 from cutwise.reference.search import COARSE, Points, Stop, costly_rows
 from cutwise.table.table import EncodedTable
@@ -54,8 +55,6 @@ from .refine_sample import (
 )
 from .threshold_tree import NodeTest
 
-Int32 = npt.NDArray[np.int32]
-Float64 = npt.NDArray[np.float64]
 Step = tuple[int, float, Cuts]
 SizePrice = tuple[tuple[float, float], tuple[float, float]]
 """What a condition and a test of the mean rule cost, as shares of the reference's cost, and how many are free."""
@@ -538,7 +537,7 @@ def _grow_on_sample(
 def _polish(
     matrix: core.Matrix,
     metric: core.Matrix,
-    weights: npt.NDArray[np.int64] | None,
+    weights: Int64 | None,
     sample: SearchSample,
     cuts: Cuts,
     size_price: SizePrice,
@@ -573,7 +572,7 @@ def _polish(
 
 
 def _names(
-    leaf_of_row: npt.NDArray[np.intp], n_leaves: int, labels: Int32, weights: npt.NDArray[np.int64] | None
+    leaf_of_row: npt.NDArray[np.intp], n_leaves: int, labels: Int32, weights: Int64 | None
 ) -> npt.NDArray[np.intp]:
     """A cluster of its own for every leaf, so that most weight keeps its name: leaves have left the reference."""
     n_clusters = max(int(labels.max()) + 1, n_leaves)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Float64, Int32
 from cutwise.table.table import EncodedTable
 
 from .growing import GrownTree
@@ -16,9 +16,6 @@ from .provider import MemoryProvider
 from .prune import prune_to_agreement
 from .refine import replay
 from .refine_sample import Cuts, bin_rows, distinct_rows, place_tests, room, searched_columns
-
-Int32 = npt.NDArray[np.int32]
-Float64 = npt.NDArray[np.float64]
 
 SEARCHED_ROWS = 10_000
 MOST_BINS, FEWEST_BINS = 160, 16

@@ -11,15 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Float64, Int32, Int64
 from cutwise.reference.objective import KMEANS
 from cutwise.table.table import EncodedTable, SearchedColumns, number_kind
 
 from .limits import Limits
 from .threshold_tree import NodeTest, ThresholdTree
 
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
-Float64 = npt.NDArray[np.float64]
 Cuts = tuple[Int32, Int32, Int32]
 """A tree on codes, nodes in preorder: column (-1: leaf), the last bin that goes left, and the right child's number."""
 Tests = tuple[Int32, Float64, Int32]

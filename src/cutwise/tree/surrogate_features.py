@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from cutwise.core import Float64
 from cutwise.exceptions import InvalidInputError
-
-Float64 = npt.NDArray[np.float64]
 
 MAX_ANCHORS = 256
 """Anchors of a column whose values were grouped, being more than 1,000."""

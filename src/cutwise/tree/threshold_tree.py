@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, shown
 from cutwise.table.intake import read_table
 from cutwise.table.table import Table
@@ -46,13 +47,6 @@ class NodeTest:
             inside |= np.isnan(x)
         found: npt.NDArray[np.bool_] = inside
         return found
-
-
-Int32 = npt.NDArray[np.int32]
-
-Int64 = npt.NDArray[np.int64]
-
-Float64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

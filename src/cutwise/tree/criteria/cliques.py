@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Int32, Int64
 from cutwise.tree.limits import Limits
 from cutwise.tree.provider import GrowthProblem, LabelPayload, LeafCut, MemoryProvider, NodeSums
 from cutwise.tree.threshold_tree import NodeTest
-
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 
 class CliqueCriterion:

@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Flags, Int32
 from cutwise.tree.provider import Features, GrowthProblem, LabelPayload, MemoryProvider, SeparatingCut, SeparationNode
 from cutwise.tree.threshold_tree import NodeTest
 
 from .mistakes import mistaken_rows
-
-Int32 = npt.NDArray[np.int32]
-Flags = npt.NDArray[np.uint8]
 
 _FEATURE_BYTES = 256 * 2**20
 """Features of all columns are kept up to this size; those of wider tables are formed again for every node."""

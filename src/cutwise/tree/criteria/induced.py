@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Flags, Float64, Int32, Int64
 from cutwise.table.table import SearchedColumns
 from cutwise.tree.provider import (
     CodedCategory,
@@ -22,11 +23,6 @@ from cutwise.tree.provider import (
     allowed_categories,
 )
 from cutwise.tree.threshold_tree import NodeTest
-
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
-Float64 = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.uint8]
 
 
 class InducedCriterion:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Int32, Int64
 from cutwise.table.table import SearchedColumns
 from cutwise.tree.limits import Limits
 from cutwise.tree.provider import (
@@ -23,9 +23,6 @@ from cutwise.tree.provider import (
     allowed_categories,
 )
 from cutwise.tree.threshold_tree import NodeTest
-
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 
 class SurrogateCriterion:
