@@ -6,6 +6,7 @@
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
+#include "cuts/surrogate_sums.hpp"
 #include "nodes/node.hpp"
 #include "nodes/ranks.hpp"
 
@@ -106,27 +107,9 @@ double IntervalCosts::impurity(const Prefixes &low, const Prefixes &high, int32_
 // Lower bound over all intervals whose ends lie in two blocks. Inside and outside under one label cost what the uncut
 // node does, which no interval beats with: without a second score only different labels count.
 int64_t IntervalCosts::bound(const Prefixes &sums, int32_t a0, int32_t a1, int32_t b0, int32_t b1) const {
-  int64_t in_first = kNone, in_second = kNone, out_first = kNone, out_second = kNone, in_at = -1, out_at = -1;
-  for (int64_t j = 0; j < k; ++j) {
-    const int64_t in = b0 > a1 ? sums.inside(j, a1, b0) : 0, out = total[j] - sums.inside(j, a0, b1);
-    if (in < in_first) {
-      in_second = in_first;
-      in_first = in;
-      in_at = j;
-    } else {
-      in_second = std::min(in_second, in);
-    }
-    if (out < out_first) {
-      out_second = out_first;
-      out_first = out;
-      out_at = j;
-    } else {
-      out_second = std::min(out_second, out);
-    }
-  }
-  if (gini || in_at != out_at) return in_first + out_first;
-  if (k == 1) return kNone;
-  return std::min(in_first + out_second, in_second + out_first);
+  LeastApart apart;
+  for (int64_t j = 0; j < k; ++j) apart.add(j, b0 > a1 ? sums.inside(j, a1, b0) : 0, total[j] - sums.inside(j, a0, b1));
+  return gini ? apart.least() : apart.value();
 }
 
 void IntervalCosts::search_pairs(const Prefixes &sums, CutPair &best) const {
@@ -163,22 +146,12 @@ void IntervalCosts::search_pairs(const Prefixes &sums, CutPair &best) const {
   }
 }
 
-template <class Cost>
-struct RowCosts {
-  const Cost *costs;
-  int64_t k;
-  void add(int64_t *sums, int32_t row) const {
-    const Cost *cost = costs + static_cast<int64_t>(row) * k;
-    for (int64_t j = 0; j < k; ++j) sums[j] += cost[j];
-  }
-};
-
 // 0/1 disagreement: every cluster but the row's own costs its weight.
 struct RowLabels {
   const int32_t *labels;
   const int64_t *weights;
   int64_t k;
-  void add(int64_t *sums, int32_t row) const {
+  void add_row(int64_t *sums, int32_t row) const {
     const int64_t weight = weights ? weights[row] : 1;
     for (int64_t j = 0; j < k; ++j) sums[j] += weight;
     sums[labels[row]] -= weight;
@@ -245,7 +218,7 @@ struct IntervalSearch {
     std::vector<int64_t> cells(static_cast<size_t>(n_groups) * sides.k, 0);
     for (int64_t i = 0; i < n; ++i) {
       const int32_t group = group_of[node.place[i]];
-      if (group >= 0) costs.add(cells.data() + group * sides.k, rows[i]);
+      if (group >= 0) costs.add_row(cells.data() + group * sides.k, rows[i]);
     }
     Prefixes result;
     result.n_ends = n_groups + 1;
@@ -259,20 +232,15 @@ struct IntervalSearch {
   }
 
   Found labeled(int32_t feature, const CutPair &pair, const Prefixes &low, const Prefixes &high, int32_t a, int32_t b) const {
-    Found found{pair.score, pair.second, feature};
-    int64_t in_least = kNone, out_least = kNone;
+    std::vector<int64_t> in(sides.k), out(sides.k);
     for (int64_t j = 0; j < sides.k; ++j) {
-      const int64_t in = high.at(j, b) - low.at(j, a), out = sides.total[j] - in;
-      if (in < in_least) {
-        in_least = in;
-        found.inside_label = static_cast<int32_t>(j);
-      }
-      if (out < out_least) {
-        out_least = out;
-        found.outside_label = static_cast<int32_t>(j);
-      }
+      in[j] = high.at(j, b) - low.at(j, a);
+      out[j] = sides.total[j] - in[j];
     }
-    return found;
+    const auto cheapest = [](const auto &sums) {
+      return static_cast<int32_t>(std::min_element(sums.begin(), sums.end()) - sums.begin());
+    };
+    return {pair.score, pair.second, feature, 0.0, 0.0, cheapest(in), cheapest(out)};
   }
 
   // Moves the ends of the best pair of groups to the best single values next to them, one end and then the other until
@@ -401,7 +369,7 @@ void bind_intervals(nb::module_ &m) {
           const int64_t k = costs.shape(1);
           require(has_shape(costs, ranks.n_rows), "costs has one line per row");
           require(has_shape(totals, k), "totals has one entry per cluster");
-          const IntervalSearch<RowCosts<Cost>> search{ranks,
+          const IntervalSearch<CostSums<Cost>> search{ranks,
                                                       rows.data(),
                                                       static_cast<int64_t>(rows.size()),
                                                       checked(weights, ranks.n_rows),

@@ -20,6 +20,8 @@ class LeastApart {
     left_.add(j, left);
     right_.add(j, right);
   }
+  // The same wherever the two stand.
+  int64_t least() const { return left_.first + right_.first; }
   int64_t value() const {
     if (left_.second == kNone) return kNone;
     if (left_.where != right_.where) return left_.first + right_.first;

@@ -44,15 +44,4 @@ void add_cluster_histogram(const Encoded &encoded, const PackedCodes *packed, co
                            PerRow<Cluster> cluster, PerRow<First> first, PerRow<int64_t> second, int64_t k, int64_t width,
                            int64_t sign, int64_t *histogram, int64_t *totals, int n_jobs);
 
-// Compiled for these.
-extern template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
-                                           PerRow<int64_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *,
-                                           int);
-extern template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int32_t>,
-                                           PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *,
-                                           int);
-extern template void add_cluster_histogram(const Encoded &, const PackedCodes *, const int32_t *, int64_t, PerRow<int16_t>,
-                                           PerRow<int32_t>, PerRow<int64_t>, int64_t, int64_t, int64_t, int64_t *, int64_t *,
-                                           int);
-
 }  // namespace cutwise
