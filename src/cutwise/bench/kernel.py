@@ -138,11 +138,7 @@ def _table_2(by_set: dict[str, list[Record]], best: dict[str, Record]) -> str:
 
 def _figure_4(by_set: dict[str, list[Record]], best: dict[str, Record]) -> str:
     prices = [
-        [
-            CATALOG[name].title,
-            str(SETTINGS[name].leaves),
-            *(f"{result['cost_ratio'][tree]:.4f}" for tree in TREES),
-        ]
+        [CATALOG[name].title, str(SETTINGS[name].leaves), *(f"{result['cost_ratio'][tree]:.4f}" for tree in TREES)]
         for name, result in best.items()
     ]
     columns = {**OTHERS, **TREES}

@@ -12,15 +12,7 @@ import typer
 
 from cutwise._whole import whole_folder
 from cutwise.cli.columns import columns_of_numbers, columns_without_gaps, complete_rows, numeric_columns
-from cutwise.cli.models import (
-    as_fitted,
-    label_header,
-    label_lines,
-    labels_csv,
-    labels_path,
-    read_model,
-    tested_columns,
-)
+from cutwise.cli.models import as_fitted, label_header, label_lines, labels_csv, labels_path, read_model, tested_columns
 from cutwise.cli.options import FILE_HELP, Header, ModelFile, Separator
 from cutwise.cli.screen import Outputs, file_or_stdout, note, working
 from cutwise.cli.tables import find_files, is_parquet, read_in_parts

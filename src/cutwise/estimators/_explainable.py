@@ -17,10 +17,7 @@ from cutwise._progress import Stages
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
 from cutwise.passes.sources import LazyTable
 from cutwise.reference.objective import LazyCosts
-from cutwise.table.intake import (
-    check_number,
-    check_option,
-)
+from cutwise.table.intake import check_number, check_option
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.optimal import optimal_cut

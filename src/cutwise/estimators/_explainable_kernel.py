@@ -15,14 +15,7 @@ from cutwise import core
 from cutwise._progress import Stages
 from cutwise.core import Float64, Int32
 from cutwise.estimators.kernel_kmeans import KERNEL_PARAMETERS, KernelKMeans, KernelRecipe
-from cutwise.estimators.training import (
-    FitContext,
-    MetricSpace,
-    TrainingRows,
-    TreeCosts,
-    encode_rows,
-    is_clusterer,
-)
+from cutwise.estimators.training import FitContext, MetricSpace, TrainingRows, TreeCosts, encode_rows, is_clusterer
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.reference.feature_space import FeatureSpace
 from cutwise.reference.fitted import fitted_labels, from_estimator
@@ -111,10 +104,7 @@ def make_kernel_context(
         if _is_fitted(given):
             with stages.stage("reference clustering"):
                 labels = fitted_labels(
-                    given,
-                    metric.rows if matrix is None else matrix,
-                    table.n_rows,
-                    preprocessor=metric.preprocessor,
+                    given, metric.rows if matrix is None else matrix, table.n_rows, preprocessor=metric.preprocessor
                 )
     elif given is not None:
         with stages.stage("reference clustering"):

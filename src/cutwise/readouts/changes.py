@@ -123,14 +123,7 @@ class _Best:
         self.leaf = np.full(shape, -1, dtype=np.int32)
         self.target, self.lower, self.upper = (np.full(shape, np.nan) for _ in range(3))
 
-    def offer(
-        self,
-        rows: npt.NDArray[np.intp],
-        code: int,
-        leaf: int,
-        feature: int,
-        move: _Move,
-    ) -> None:
+    def offer(self, rows: npt.NDArray[np.intp], code: int, leaf: int, feature: int, move: _Move) -> None:
         """Change a column's values to the nearest that a leaf lets through; kept where that is smaller."""
         target, size = move.target, move.size
         known, column = self.size[rows, code], self.feature[rows, code]
@@ -181,10 +174,7 @@ def _moves(values: npt.NDArray[np.float64], region: Region | Levels, kind: Colum
 
 
 def _as_changes(
-    best: _Best,
-    own: npt.NDArray[np.int32],
-    labeled: LabeledTree,
-    columns: Mapping[int, npt.NDArray[np.float64]],
+    best: _Best, own: npt.NDArray[np.int32], labeled: LabeledTree, columns: Mapping[int, npt.NDArray[np.float64]]
 ) -> list[dict[Any, Change | None]]:
     found: list[dict[Any, Change | None]] = []
     for row, code in enumerate(own.tolist()):

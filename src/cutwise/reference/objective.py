@@ -218,9 +218,7 @@ def _dyadic_unit(weights: Float64) -> float:
     return float(np.ldexp((integers & -integers).astype(np.float64), exponent - 53).min())
 
 
-def sum_weights(
-    sample_weight: Float64 | None,
-) -> Int64 | Float64 | None:
+def sum_weights(sample_weight: Float64 | None) -> Int64 | Float64 | None:
     """The given weights, never rounded, as int64 where they are whole numbers: what means and costs are weighted with.
 
     Whole weights multiply exactly, so that means and costs equal those of repeated rows to the bit.

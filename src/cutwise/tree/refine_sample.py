@@ -361,12 +361,7 @@ class SearchSample:
 
 
 def encode_sample(
-    rows: SampledRows,
-    centers: Float64,
-    runs: Sequence[Float64],
-    trees: Sequence[Tests],
-    total_weight: int,
-    n_jobs: int,
+    rows: SampledRows, centers: Float64, runs: Sequence[Float64], trees: Sequence[Tests], total_weight: int, n_jobs: int
 ) -> tuple[SearchSample, list[Cuts]]:
     """Make what a search reads of sampled rows, and the trees that it starts from.
 
@@ -391,15 +386,7 @@ def encode_sample(
     sample = SearchSample(
         rows=rows,
         bins=bins,
-        payload=core.grid_rows(
-            rows.metric,
-            rows.weights,
-            near,
-            grid.reach,
-            grid.scale,
-            grid.weigh_first,
-            directions,
-        ),
+        payload=core.grid_rows(rows.metric, rows.weights, near, grid.reach, grid.scale, grid.weigh_first, directions),
         grid=grid,
         directions=directions,
         weight=float(rows.weights.sum()),
