@@ -100,9 +100,7 @@ def read_columns(frame: pd.DataFrame, decimal: str) -> tuple[pd.DataFrame, dict[
     read, readings = {}, {}
     for column in frame.columns:
         if not types.is_numeric_dtype(frame[column]):
-            read[column], reading = read_cells(frame[column], decimal)
-            if str(reading):
-                readings[column] = reading
+            read[column], readings[column] = read_cells(frame[column], decimal)
         elif frame[column].dtype == bool:
             readings[column] = Reading()
     return with_columns(frame, read), readings
@@ -123,7 +121,7 @@ def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
     words = None
     if values is None and (pair := _pair({cells[i].casefold() for i in others})):
         values, words = [cells[i].casefold() == pair[0] for i in others], column
-        how = (f"{pair[0]} is true, {pair[1]} is false",)
+        how = (f"{pair[0]} is true, {pair[1]} is false",) if pair[0] != "true" else ()
     if values is None and (dates := _as_dates([cells[i] for i in others])) is not None:
         instants = np.full(len(cells) + 1, np.datetime64("NaT", "us"))
         instants[others] = dates.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
