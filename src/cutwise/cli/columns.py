@@ -475,7 +475,8 @@ def _prepare_batches(
         raise in_memory_alone(source, "--category" if asked["--category"] else "--number")
     apart = [name for name in (weights, labels_from) if name is not None]
     columns = list(choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart).columns)
-    rows = source.lazy.select(list(dict.fromkeys([*columns, *apart]))).with_columns(
+    rows = source.lazy.select(list(dict.fromkeys([*columns, *apart])))
+    rows = rows.with_columns([own for name, own in source.values.items() if name in columns]).with_columns(
         pl.selectors.decimal().cast(pl.Float64),
         pl.selectors.float().fill_nan(None),
         pl.selectors.categorical().cast(pl.String),
@@ -506,7 +507,7 @@ def _prepare_batches(
                 and _all_differ(rows.select(name), n)
             ):
                 left_out[name] = "it numbers the rows"
-            elif source.has_types and name in texts and (why := _why_words_are_left_out(rows.select(name), n)):
+            elif name in texts and (why := _why_words_are_left_out(rows.select(name), n)):
                 left_out[name] = why
             elif types[name].is_integer() and not gaps and low == 1 and high <= 12 and n >= 10 * high:
                 n_values = rows.select(pl.col(name).n_unique()).collect(engine="streaming").item()
@@ -515,16 +516,19 @@ def _prepare_batches(
         raise InvalidInputError(f"{source.name} holds no rows.")
     _refuse_all_left_out(source, left_out, len(columns))
     columns = [name for name in columns if name not in left_out]
-    odd = [name for name in columns if name in nested or (name in texts and not source.has_types)]
+    odd = [name for name in columns if name in nested]
     if odd:
         also = f", nor do {listed(odd[1:])}" if odd[1:] else ""
         raise InvalidInputError(
-            f"Column {odd[0]!r} holds no numbers ({types[odd[0]]}){also}, and text that is read in batches needs them. "
-            f"Leave out what is not measured ({_drop_option(odd)}), write Parquet, or raise --max-memory."
+            f"Column {odd[0]!r} holds no numbers, texts or dates ({types[odd[0]]}){also}. Leave out what is not "
+            f"measured ({_drop_option(odd)})."
         )
     rows = rows.select(list(dict.fromkeys([*columns, *apart])))
     if table.drop_missing:
         (rows, n), has_gaps = complete_batches(rows, n), False
+    for name in columns:
+        if words := str(source.readings.get(name, "")):
+            note(f"{name}: {words}")
     if left_out:
         note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
     _hint_at_codes(codes)

@@ -12,6 +12,7 @@ import re
 import sys
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,13 +22,14 @@ from typing import IO, TYPE_CHECKING, Any
 
 import psutil
 
-from cutwise.cli.cells import MISSING, Reading, read_columns, with_columns
+from cutwise.cli.cells import MISSING, MISSING_AMONG_NUMBERS, Reading, read_cells, read_columns, with_columns
 from cutwise.cli.screen import note, working
-from cutwise.cli.text import check_names_differ, find_layout, first_lines, read_text
+from cutwise.cli.text import check_names_differ, find_layout, first_lines, may_hold_codes, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
 from cutwise.passes.sources import polars_table
 from cutwise.reference.memory import in_words
 from cutwise.table.intake import check_option
+from cutwise.table.mixed import MOST_ITEMS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +44,7 @@ _COMPRESSED: dict[bytes, Callable[..., Any]] = {
     b"\xfd7zXZ\x00": lzma.open,
 }
 _PARQUET = b"PAR1"
+_CODE_CELL = r"^\s*0\d\d+\s*$"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the latter without any member
 
 
@@ -57,7 +60,7 @@ class Source:
     readings: Mapping[str, Reading] = field(default_factory=dict)  # what was decided about columns of text
     first_row: int = 0  # the number of row 0 in a file that is read in parts
     lazy: pl.LazyFrame | None = None  # a table to be read in batches; ``frame`` has its columns and no rows
-    has_types: bool = False  # files say what columns of such a table hold
+    values: Mapping[str, pl.Expr] = field(default_factory=dict)  # of columns of text in such a table
     decimal: str = ""  # of text whose cells are still to be read
     cells: Callable[[Sequence[str]], pd.DataFrame] | None = None  # columns as they stand in the file
 
@@ -214,31 +217,104 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
 
     polars_table(pl.LazyFrame())  # where this release has batches
     name = name_of(given, len(files)) if len(files) > 1 else files[0]
-    parts = []
+    parts, decimal = [], "."
     for path in files:
         if is_parquet(path):
             parts.append(pl.scan_parquet(path, glob=False))
             continue
         with open(path, "rb") as file:
             layout = find_layout(first_lines(file).decode(), path, separator=separator, header=header)
-        parts.append(
-            pl.scan_csv(
-                path, separator=layout.separator, decimal_comma=layout.decimal == ",", has_header=layout.has_names,
-                skip_rows=layout.skipped, with_column_names=partial(_named, layout.names), glob=False,
-                infer_schema_length=None, null_values=sorted(MISSING | {word.upper() for word in MISSING} | {"NaN"}),
-            )
+            has_codes = may_hold_codes(file)
+        decimal = min(decimal, layout.decimal)
+        scan = partial(
+            pl.scan_csv, path, separator=layout.separator, decimal_comma=layout.decimal == ",",
+            has_header=layout.has_names, skip_rows=layout.skipped, with_column_names=partial(_named, layout.names),
+            glob=False, null_values=sorted(MISSING | {word.upper() for word in MISSING} | {"NaN"}),
         )  # fmt: skip
+        part = scan(infer_schema_length=None)
+        with _in_words(name):
+            parts.append(_with_words(part, scan(infer_schema_length=0), layout.decimal, has_codes))
+        parts[-1] = parts[-1].with_columns(pl.col(pl.String).str.strip_chars_start(" "))
         if len(layout.names) > 1:  # lines without a value are no rows
             parts[-1] = parts[-1].filter(~pl.all_horizontal(pl.all().is_null()))
-    try:
+    with _in_words(name):
         schemas = [part.collect_schema() for part in parts]
+        for path, schema in zip(files, schemas, strict=True):
+            check_same_columns(files[0], schemas[0].names(), path, schema.names())
+        table = pl.concat([part.select(schemas[0].names()) for part in parts], how="vertical_relaxed")
+        frame = pl.DataFrame(schema=table.collect_schema()).to_pandas()
+        source = Source(frame, name, lazy=table)
+        return source if all(map(is_parquet, files)) else _with_values(source, table, decimal)
+
+
+@contextmanager
+def _in_words(name: str) -> Iterator[None]:
+    import polars as pl
+
+    try:
+        yield
     except pl.exceptions.PolarsError as error:
         raise InvalidInputError(f"{name} cannot be read in batches: {error}") from error
-    for path, schema in zip(files, schemas, strict=True):
-        check_same_columns(files[0], schemas[0].names(), path, schema.names())
-    table = pl.concat([part.select(schemas[0].names()) for part in parts], how="vertical_relaxed")
-    frame = pl.DataFrame(schema=table.collect_schema()).to_pandas()
-    return Source(frame, name, lazy=table, has_types=all(map(is_parquet, files)))
+
+
+def _numbers(x: pl.Expr, decimal: str) -> pl.Expr:
+    """Cells as numbers, null for what is none."""
+    import polars as pl
+
+    return (
+        (x.str.replace(",", ".", literal=True) if decimal == "," else x)
+        .str.strip_chars(" ")
+        .cast(pl.Float64, strict=False)
+    )
+
+
+def _with_words(table: pl.LazyFrame, cells: pl.LazyFrame, decimal: str, has_codes: bool) -> pl.LazyFrame:
+    """A table with codes and truth values as they stand in the file: another may have words in such a column."""
+    import polars as pl
+
+    schema = table.collect_schema()
+    if not has_codes and pl.Boolean not in schema.dtypes():
+        return table
+    types = {name: own for name, own in schema.items() if own.is_numeric()}
+    is_code = pl.col(list(types)).str.contains(_CODE_CELL).any()
+    found = cells.select(pl.len(), is_code).collect(engine="streaming").row(0, named=True)
+    numbers = [_numbers(pl.col(name), decimal).cast(own) for name, own in types.items() if not found[name]]
+    return cells.with_columns(numbers)
+
+
+def _with_values(source: Source, table: pl.LazyFrame, decimal: str) -> Source:
+    """What columns of text stand for: by their different cells, where these are many by those that are no numbers."""
+    import polars as pl
+
+    values, types = {}, table.collect_schema()
+    readings = {name: Reading() for name, own in types.items() if own == pl.Boolean}
+    for name in [name for name, own in types.items() if own == pl.String]:
+        x = pl.col(name)
+        number, rows = _numbers(x, decimal), table.select(name).drop_nulls()
+        are_many, has_codes = (
+            rows.select(x.approx_n_unique() > MOST_ITEMS, x.str.contains(_CODE_CELL).any().alias("codes"))
+            .collect(engine="streaming").row(0)
+        )  # fmt: skip
+        if are_many:
+            rows = rows.filter(number.is_null())
+            if has_codes or rows.select(x.approx_n_unique()).collect(engine="streaming").item() > len(
+                MISSING_AMONG_NUMBERS
+            ):
+                continue
+        cells = rows.group_by(name).len().sort(name).collect(engine="streaming")
+        column, reading = read_cells(cells[name].to_pandas(), decimal)
+        counts = Counter[str]()
+        for mark, n in zip(cells[name].str.strip_chars().to_list(), cells["len"].to_list(), strict=True):
+            counts[mark] += n
+        readings[name] = replace(reading, markers={mark: counts[mark] for mark in reading.markers})
+        if column.dtype.kind in "mMiufb":
+            own: Any = pl.from_pandas(column)
+            values[name] = (
+                number if are_many or own.is_empty() else x.replace_strict(cells[name], own, return_dtype=own.dtype)
+            )
+        elif column.isna().any():
+            values[name] = x.replace(cells[name].filter(column.isna().to_numpy()), None)
+    return replace(source, values=values, readings=readings)
 
 
 def _named(names: Sequence[str], _: list[str]) -> list[str]:

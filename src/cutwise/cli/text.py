@@ -274,8 +274,7 @@ def _with_blank_lines(file: IO[bytes], first_line: int, no_rows: Sequence[int]) 
 def _with_codes(file: IO[bytes], frame: pd.DataFrame, layout: Layout, encoding: str) -> pd.DataFrame:
     """Columns of codes with leading zeros as they stand in the file: pandas made numbers of them."""
     numbers = [column for column in frame.columns if frame[column].dtype.kind in "iuf"]
-    file.seek(0)
-    if not numbers or not (encoding == "utf-16" or _may_hold_codes(file)):
+    if not numbers or not (encoding == "utf-16" or may_hold_codes(file)):
         return frame
     cells = _read_cells(file, numbers, layout, encoding)
     return with_columns(frame, {column: cells[column] for column in numbers if holds_codes(cells[column])})
@@ -288,11 +287,12 @@ def _read_cells(file: IO[bytes], columns: Sequence[str], layout: Layout, encodin
     return pd.read_csv(file, dtype=str, usecols=list(columns), **_options(layout, encoding))
 
 
-def _may_hold_codes(file: IO[bytes]) -> bool:
+def may_hold_codes(file: IO[bytes]) -> bool:
     """Whether a cell may start with three digits of which the first is 0; a pass over the bytes is cheap."""
     import numpy as np
 
     before = b"\n"
+    file.seek(0)
     while block := file.read(_BLOCK_BYTES):
         text = before + block
         before = text[-3:]
