@@ -591,9 +591,9 @@ def _add_to_each(
     asked: Sequence[tuple[Callable[[Any, Slice], object], Recipe, Mapping[str, Column]]], sums: list[Any], rows: Slice
 ) -> None:
     """Add rows to the sums of all who ask: what follows from them by one recipe is worked out once."""
-    given, by_recipe = dict(rows.known), dict[int, Slice]()
+    given, by_recipe = dict(rows.known), dict[tuple[int, int], Slice]()
     for (add, recipe, stored), own in zip(asked, sums, strict=True):
-        add(own, by_recipe.setdefault(id(recipe), Slice(recipe, rows.n, dict(given), stored, rows.first)))
+        add(own, by_recipe.setdefault((id(recipe), id(stored)), Slice(recipe, rows.n, dict(given), stored, rows.first)))
 
 
 def _add_and_keep(add: Callable[[Any, Slice], object], kept: Mapping[str, Column], sums: Any, rows: Slice) -> None:
