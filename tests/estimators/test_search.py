@@ -8,6 +8,7 @@ import time
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits, load_iris, load_wine
@@ -219,3 +220,22 @@ def test_more_leaves_never_cost_more():
         X = rng.normal(size=(150, 3)) + 2 * rng.integers(0, 3, (150, 1))
         costs = [ExplainableKMeans(4, max_leaves=m, n_init=1, random_state=0).fit(X).cost_ for m in range(4, 18)]
         assert all(more <= fewer * (1 + 1e-12) for fewer, more in itertools.pairwise(costs))
+
+
+def test_fronts_count_all_that_is_asked_of_a_category_as_one_condition():
+    rng, n = np.random.default_rng(0), 900
+    z = rng.integers(0, 4, n)
+    X = pd.DataFrame(
+        {
+            "town": np.array(list("abcdefgh"))[(2 * z + rng.integers(0, 3, n)) % 8],
+            "visits": np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n) + 2 * z),
+            "age": rng.normal(size=n) + z,
+        }
+    )
+    front = ExplainableKMeans(4, random_state=0).fit(X).front(X)
+    models = [front.model(i) for i in range(len(front))]
+    assert len(models) > 2
+    assert front.waes == pytest.approx([weighted_average_explanation_size(m, X) for m in models], rel=1e-12)
+    assert front.wad == pytest.approx([weighted_average_depth(m, X) for m in models], rel=1e-12)
+    assert (np.diff(front.waes) > 0).all()
+    assert (np.diff(front.cost) < 0).all()

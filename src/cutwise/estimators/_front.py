@@ -21,6 +21,7 @@ from cutwise.tree.growing import GrownTree
 from cutwise.tree.refine import Judged
 
 from ._curve import unfitted
+from ._tuning import size_of_explanations
 from .training import FitContext
 
 NO_BOUND = (1e300, 1e300)
@@ -144,12 +145,19 @@ def tree_front(model: Any, X: Any, max_leaves: int | None, fit: dict[str, Any]) 
     finally:
         del probe._after_growth, probe._after_search
     context, grown = growths[-1]
-    found = [Found(*tree.judgement[1:], tree.judgement.cost, partial(getattr, tree, "grown")) for tree in judged]
+
+    def measured(get: Callable[[], GrownTree], cost: float) -> Found:
+        rows = context.of(tree := get()).rows
+        return Found(size_of_explanations(rows, tree), tree.size(rows.weights)[1], cost, get)
+
+    ways = [(partial(getattr, tree, "grown"), tree.judgement) for tree in judged]
+    if any(kind.places_missing for kind in context.table.kinds):  # a search counts what is asked of one level alone
+        found = [measured(get, judgement.cost) for get, judgement in ways]
+    else:
+        found = [Found(*judgement[1:], judgement.cost, get) for get, judgement in ways]
     # What ends with more leaves; without a search (of one cluster, say) all there is.
-    for sized in context.trees_by_size(grown, every=True):
-        if sized.size > k or not judged:
-            size = (tree := sized.get()).size(context.of(tree).rows.weights)
-            found.append(Found(*size, sized.cost, sized.get))
+    longer = context.trees_by_size(grown, every=True)
+    found += [measured(own.get, own.cost) for own in longer if own.size > k or not judged]
     front: list[Found] = []
     for one in sorted(found, key=lambda one: (one.waes, one.cost, one.wad)):
         if not front or one.cost < front[-1].cost:

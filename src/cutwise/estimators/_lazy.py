@@ -28,7 +28,7 @@ from cutwise.reference.objective import KMEANS, Objective, Reference, from_cente
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs
 from cutwise.table.mixed import frame_of
 from cutwise.table.table import Table, are_plain
-from cutwise.tree.growing import GrowingTree, GrownTree, tree_size
+from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.provider import GrowthProblem
 from cutwise.tree.recipes import fewest_empty, grow
@@ -265,12 +265,9 @@ class SearchByPasses(SearchCheaper):
             found = zip(leaves_of(rows), centers, strict=True)
             return [objective.label_costs(rows.metric.matrix, own, leaf) for (leaf, _), own in found]
 
-        sizes = (
-            tree_size(column, right, own, weight)
-            for (column, _, right), own, (_, _, weight) in zip(trees, leaves, sums, strict=True)
-        )
         costs, _ = rows.exact_sums("costs of trees", costs_of, ())
-        return [Judgement(cost, *size) for cost, size in zip(costs, sizes, strict=True)]
+        weights = (weight for _, _, weight in sums)
+        return self._judgements(costs, starts, trees, list(zip(leaves, weights, strict=True)))
 
     def _replay(self, tests: Tests, cluster: Int32 | None = None) -> GrowingTree:
         assert self.prepared is not None

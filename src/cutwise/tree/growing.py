@@ -199,19 +199,31 @@ class GrownTree:
 
     def size(self, weights: Int64 | None) -> tuple[float, float]:
         """See ``tree_size``."""
-        return tree_size(self.tree.feature, self.tree.children_right, self.leaf_of_row, weights)
+        return self.size_of(self.leaf_of_row, weights)
+
+    def size_of(self, leaf_of_row: Int32, weights: Int64 | None) -> tuple[float, float]:
+        """The same by some rows."""
+        tree = self.tree
+        return tree_size(tree.feature, tree.children_right, leaf_of_row, weights, [bool(own) for own in tree.levels])
 
 
-def tree_size(column: Int32, right: Int32, leaf_of_row: Int32, weights: Int64 | None) -> tuple[float, float]:
+def tree_size(
+    column: Int32,
+    right: Int32,
+    leaf_of_row: Int32,
+    weights: Int64 | None,
+    is_set: Sequence[bool] | npt.NDArray[np.bool_] = (),
+) -> tuple[float, float]:
     """Conditions in the rule of a row, one a column and direction, and tests on its way: both in the mean.
 
     ``column``, ``right`` (n_nodes,): of a tree in preorder, -1 at leaves. ``leaf_of_row`` (m,): node numbers.
+    ``is_set`` (n_nodes,): whether a test is of levels, all of which in a column are one condition; none if left out.
     """
-    kinds: list[frozenset[tuple[int, bool]]] = [frozenset()] * len(column)
+    kinds: list[frozenset[tuple[int, bool | None]]] = [frozenset()] * len(column)
     depth = np.zeros(len(column))
     for node in np.flatnonzero(column >= 0).tolist():
         for child, is_left in ((node + 1, True), (int(right[node]), False)):
-            kinds[child] = kinds[node] | {(int(column[node]), is_left)}
+            kinds[child] = kinds[node] | {(int(column[node]), None if len(is_set) and is_set[node] else is_left)}
             depth[child] = depth[node] + 1
     conditions = np.array([len(kind) for kind in kinds])
     count = np.bincount(leaf_of_row, weights=weights, minlength=len(column))

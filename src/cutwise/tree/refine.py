@@ -358,10 +358,24 @@ class SearchCheaper:
         if self.max_size is not None or self.size_penalty > 0.0:  # then others than the cheapest may be taken
             groups = [range(i, i + 1) for i in range(len(trees))]
         costs = self.judge([partial(parts, i) for i in range(len(trees))], [group for group in groups if group])
-        return [
-            Judgement(cost, *tree_size(column, right, leaf, self.table.weights))
-            for cost, (column, _, right), leaf in zip(costs, trees, leaves, strict=True)
-        ]
+        return self._judgements(costs, starts, trees, [(leaf, self.table.weights) for leaf in leaves])
+
+    def _judgements(
+        self,
+        costs: Sequence[float],
+        starts: Sequence[GrownTree],
+        trees: Sequence[Tests],
+        rows: Sequence[tuple[Int32, Int64 | None]],
+    ) -> list[Judgement]:
+        """Costs and sizes of trees, of which starts are the first; ``rows``: leaves of some, and what they weigh."""
+        sizes, searched = [start.size_of(*own) for start, own in zip(starts, rows, strict=False)], self.table.searched
+        for (column, _, right), own in zip(trees[len(starts) :], rows[len(starts) :], strict=True):
+            if searched is None:
+                sizes.append(tree_size(column, right, *own))
+            else:
+                source = np.where(column < 0, column, searched.source[column])
+                sizes.append(tree_size(source, right, *own, searched.level[column] >= 0))
+        return [Judgement(cost, *size) for cost, size in zip(costs, sizes, strict=True)]
 
     def _grow_again(self, tests: Tests) -> GrownTree:
         """The tree with these cuts, as if it had been grown: thresholds in their gaps, leaves named after clusters."""
