@@ -298,6 +298,8 @@ def test_what_is_fitted_answers_as_ever_but_for_its_rows(frame, tmp_path):
     assert model.predict(frame.lazy()).collect().to_series().to_list() == in_memory.labels_.tolist()
     assert model.score(frame.lazy()) == pytest.approx(-model.cost_, rel=1e-12)
     assert model.inertia_ == model.cost_
+    again = ExplainableKMeans(4, algorithm="imm", random_state=0).fit_predict(frame.lazy())
+    assert again.collect().to_series().to_list() == in_memory.labels_.tolist()
     with pytest.raises(AttributeError, match=r"predict\(X\) gives the labels"):
         model.labels_  # noqa: B018
     model.save(tmp_path / "model.json")

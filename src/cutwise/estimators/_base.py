@@ -798,7 +798,8 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
         -------
         labels : ndarray of shape (n_samples,)
         """
-        labels: npt.NDArray[Any] = self.fit(X, sample_weight=sample_weight).labels_
+        self.fit(X, sample_weight=sample_weight)
+        labels: npt.NDArray[Any] = self.predict(X) if "n_passes_" in self.__dict__ else self.labels_
         return labels
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -19,6 +19,7 @@ from cutwise.readouts.profile import Profile, profile_batches, profile_clusters,
 from cutwise.readouts.rules import ClusterRules, build_rules
 from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on
 from cutwise.readouts.words import finite, level_text, percent, rows, value_text
+from cutwise.table.instants import MICROSECONDS
 from cutwise.table.table import ColumnKind, Table
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -282,6 +283,8 @@ def _mean_text(kind: ColumnKind, value: float) -> str:
     """A mean as people write it; of a category and of truth values it is a share."""
     if math.isnan(value):
         return short_number(value)
+    if kind.name == "date" and kind.unit == "microsecond":  # nobody reads a mean by the second
+        return value_text(kind, round(value / MICROSECONDS["min"]) * MICROSECONDS["min"])
     if kind.name in ("date", "duration"):
         return value_text(kind, round(value))
     return percent(value) if kind.name in ("category", "bool") else short_number(value)
