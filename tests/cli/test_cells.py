@@ -130,6 +130,8 @@ def test_groups_of_three_digits_are_thousands_where_commas_part_cells_or_amounts
         ("# made by hand\n# in May, 2020\na,b\n1,2\n3,4\n", 4, "2 lines above the table of"),
         ("Sales, all of 2020\n\na;b\n1;2\n3;4\n", 4, "1 line above the table of"),
         ("Sales 2020,\nin May,\na,b\n1,2\n3,4\n", 4, "2 lines above"),
+        ("Sales 2020,\n,\na,b\n1,2\n3,4\n", 4, "2 lines above the table of"),
+        (",\na,b\n1,2\n3,4\n", 3, "blank cells"),
         ("#a,b\n1,2\n3,4\n", 2, ""),
         ("# a,b\n1,2\n3,4\n", 2, ""),
         ("a,b\n1,2\n3,4\n# the end\n", 2, "1 line of comments"),
@@ -249,3 +251,14 @@ def test_labels_keep_the_words_that_stand_in_the_file(cutwise, tmp_path):
     out = cutwise("fit", path, "--labels-from", "kind", "--drop-missing").out
     assert "\n0 " in out
     assert "\n1 " in out
+
+
+def test_many_columns_that_are_read_alike_are_one_line(cutwise, tmp_path):
+    rng = np.random.default_rng(0)
+    cells = [[f"{x:.2f}" if rng.random() < 0.9 else "NA" for x in row] for row in rng.normal(size=(60, 12))]
+    names = [f"g{j}" for j in range(12)]
+    (tmp_path / "genes.csv").write_text("\n".join(map(",".join, [names, *cells])))
+    told = cutwise("fit", tmp_path / "genes.csv", "-k", 2).err
+    n = sum(cell == "NA" for row in cells for cell in row)
+    assert f"g0, g1, g2, g3, g4 and 7 more columns: 'NA' in {n} cells is read as missing" in told
+    assert told.count("is read as missing") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -438,9 +439,7 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     checked = used if table.drop_missing or not mixed else used[apart]
     complete = complete_rows(source, checked, drop_missing=table.drop_missing, needed=apart)
     taken = used if complete.all() else whole_again(used[complete])
-    for column in frame.columns:
-        if words := str(source.readings.get(column, "")):
-            note(f"{column}: {words}")
+    _say_readings(source, frame.columns)
     if left_out:
         note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
     if mixed and (partly := ",".join(name for name, reason in left_out.items() if reason.startswith("numbers, but"))):
@@ -526,15 +525,33 @@ def _prepare_batches(
     rows = rows.select(list(dict.fromkeys([*columns, *apart])))
     if table.drop_missing:
         (rows, n), has_gaps = complete_batches(rows, n), False
-    for name in columns:
-        if words := str(source.readings.get(name, "")):
-            note(f"{name}: {words}")
+    _say_readings(source, columns)
     if left_out:
         note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
     _hint_at_codes(codes)
     is_mixed = has_gaps or not all(types[name].is_numeric() for name in columns)
     categories = [name for name in texts if name in columns] if is_mixed else None
     return Task(source.name, batches_of(rows), columns, n, None, weights, labels_from, left_out, categories)
+
+
+def _say_readings(source: Source, columns: Iterable[str]) -> None:
+    """Say what was decided about columns of text: a line a column, and one line for many that are read alike."""
+    alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for name in columns:
+        if reading := source.readings.get(name):
+            alike.setdefault((tuple(sorted(reading.markers)), reading.how), []).append(name)
+    for names in alike.values():
+        readings = [source.readings[name] for name in names]
+        if len(names) > _MANY_ALIKE:
+            markers: Counter[str] = sum((Counter(reading.markers) for reading in readings), Counter())
+            readings = [replace(readings[0], markers=markers)]
+            names = [f"{', '.join(names[:_MANY_ALIKE])} and {len(names) - _MANY_ALIKE:,} more columns"]
+        for name, words in zip(names, map(str, readings), strict=True):
+            if words:
+                note(f"{name}: {words}")
+
+
+_MANY_ALIKE = 5
 
 
 def _why_words_are_left_out(column: pl.LazyFrame, n: int) -> str | None:

@@ -100,8 +100,9 @@ def find_layout(sample: str, name: str, *, separator: str | None = None, header:
         )
     above = _lines_above(rows)
     if above:
-        texts = listed([" ".join(cell for cell in cells if cell.strip()) for _, cells in rows[:above]], most=2)
-        note(f"{above} line{'s' if above > 1 else ''} above the table of {name} left out: {texts}")
+        texts = [" ".join(cell for cell in cells if cell.strip()) for _, cells in rows[:above]]
+        said = listed([text for text in texts if text], most=2) or "blank cells"
+        note(f"{above} line{'s' if above > 1 else ''} above the table of {name} left out: {said}")
         rows = rows[above:]
     first_line, first = rows[0]
     cells = [cell.strip() for cell in first]
@@ -142,8 +143,8 @@ def _lines_above(rows: Sequence[tuple[int, list[str]]]) -> int:
             return first  # a line of names that starts like a comment
         first += 1
     titles = first
-    while titles + 2 < len(lines) and sum(map(bool, lines[titles])) == 1 and not is_number(lines[titles][0]):
-        titles += 1
+    while titles + 2 < len(lines) and sum(map(bool, lines[titles])) < 2 and not is_number(lines[titles][0]):
+        titles += 1  # blank cells alone are a blank line as spreadsheets write it
     names_follow = width > 1 and sum(map(bool, lines[titles])) > 1 and not any(map(is_number, lines[titles]))
     return titles if titles > first and names_follow and holds_number(titles + 1) else first
 
