@@ -39,6 +39,21 @@ def rows_stay_with_workers(monkeypatch):
         monkeypatch.setattr(f"cutwise.estimators.{module}.as_lazy", lazy_by_workers)
 
 
+@pytest.mark.parametrize("value", ["new", None])
+def test_levels_that_come_with_a_later_pass_are_an_error(value):
+    X = pd.DataFrame({"town": ["a", "b", "c"] * 30, "x": np.arange(90.0)})
+    other = X.copy()
+    other.loc[3, "town"] = value
+    calls = []
+
+    def parts():
+        calls.append(len(calls))
+        return iter([X[:40], X[40:]] if len(calls) < 3 else [other[:40], other[40:]])
+
+    with pytest.raises(ChangedDataError, match=r"column 'town'.*same rows every time"):
+        ExplainableKMeans(3, random_state=0).fit(Batches(parts))
+
+
 @pytest.mark.parametrize("has_text", [False, True])
 @pytest.mark.filterwarnings("default::cutwise.exceptions.IdentifierWarning")
 def test_row_numbers_are_warned_of_as_in_memory(has_text):

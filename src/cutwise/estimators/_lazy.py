@@ -423,10 +423,16 @@ def fit_lazily(
         with stages.stage("reading the table"):
             rows = BatchedRows.read(lazy, copies, weights, stages.say, n_clusters=k, mixed=model._mixed_options)
             model._say_columns(rows.example, stages)
-            check_n_clusters(k, rows.example)
+            check_n_clusters(k, rows.example, n_samples=rows.n_rows)
         fitted = measure_by_passes(model._preprocessor_for(rows.example), rows, stages)
         if rows.measured is not None:
-            check_n_clusters(k, rows.measured, what=MEASURED, instead="a preprocessor that keeps more rows apart")
+            check_n_clusters(
+                k,
+                rows.measured,
+                n_samples=rows.n_rows,
+                what=MEASURED,
+                instead="a preprocessor that keeps more rows apart",
+            )
         with stages.stage("reference clustering"):
             centers = _reference_centers(model, rows)
             coordinates = centers if fitted is None else _cut_coordinates(rows, centers, objective)

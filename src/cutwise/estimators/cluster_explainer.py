@@ -240,7 +240,7 @@ class ClusterExplainer(TreeEstimator):
             if costs is not None:
                 raise InvalidInputError("costs are one line a row, and X comes in batches. Leave them out.")
             explain_lazily(self, lazy, y, centers, sample_weight, depth_penalty, _MAY_LEAVE_OUT, stages)
-            stages.say(self._summary())
+            self._say_result(stages)
             return None, [self]
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         X, y = pop_column(X, y, "y")
@@ -309,10 +309,13 @@ class ClusterExplainer(TreeEstimator):
             with stages.stage("the same without limits"):
                 best = best_candidate(self._grow(free)).grown
                 self.limits_price_ = self._price_over(context.cost_of_labels(best.codes).cost)
+        self._say_result(stages)
+        return context, [self]
+
+    def _say_result(self, stages: Stages) -> None:
         for name, agreement in self.candidates_.items():
             stages.say(f"  grown by {name}: agreement {percent(agreement)}")
         stages.say(self._summary())
-        return context, [self]
 
     def _grow(self, problem: LabelProblem) -> dict[str, Candidate]:
         """The trees to choose from, by the algorithm that grew them."""

@@ -270,6 +270,12 @@ class BatchedRows:
         rows = cls._read(*source, columns)
         if rows.seen.n_rows + rows.seen.n_left != sums.n_rows:
             raise ChangedDataError.between(sums.n_rows, rows.seen.n_rows + rows.seen.n_left)
+        for j, (kind, most) in enumerate(zip(rows.columns.kinds, rows.extents_with_noise[1].tolist(), strict=True)):
+            if kind.name == "category" and kind.left_out is None and most >= kind.n_levels:
+                raise ChangedDataError(
+                    f"X changed between two passes over its {sums.n_rows:,} rows: {rows.columns.describe(j)} had no "
+                    "value in the first that it has in the next. Give the same rows every time."
+                )
         rows.n_passes = 2
         return rows
 

@@ -595,7 +595,7 @@ class Seen:
             (first, own), (other, another) = self.like[:2], like[:2]
             raise InvalidInputError(
                 f"The batches of X differ: the first has columns {first.names} of {own}, another {other.names} of "
-                f"{another}. Give all the same names and types."
+                f"{another}. Give all the same names, in the same order, and types."
             )
 
     def merge(self, other: Seen) -> Seen:
@@ -619,6 +619,10 @@ class Seen:
                 "cluster. Give at least one row another label."
             )
         if not self.n_rows:
+            if self.weights is None or not self.n_left:
+                raise InvalidInputError(
+                    "X gave no rows. Give at least one; Batches takes a function that gives them anew each time."
+                )
             raise InvalidInputError("X has no rows of positive weight. Give at least one.")
         if self.total > MAX_WEIGHT:
             raise InvalidInputError(f"The weights add up to {self.total}, and tables in batches take 2**31 at most.")

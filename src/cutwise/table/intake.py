@@ -139,10 +139,11 @@ def check_n_clusters(
     *,
     what: str = "X",
     instead: str = "give more rows",
+    n_samples: int | None = None,
 ) -> int:
     """The number of clusters: at least 1, and at most the distinct rows of positive weight, where a table is given.
 
-    ``instead`` tells the message what else than fewer clusters would help.
+    ``instead`` tells the message what else than fewer clusters would help. ``n_samples``: rows that the table is of.
     """
     number = check_integer("n_clusters", n_clusters, minimum=1)
     if table is not None:
@@ -154,7 +155,7 @@ def check_n_clusters(
             weighted = "" if weights is None else " of positive weight"
             raise InvalidInputError(
                 f"n_clusters={number} is more than the {distinct} distinct {rows} of {what}{weighted} "
-                f"(n_samples={table.n_rows}), and every cluster needs a row that no other has.\n"
+                f"(n_samples={n_samples or table.n_rows}), and every cluster needs a row that no other has.\n"
                 f"Use n_clusters <= {distinct}, or {instead}."
             )
     return number
