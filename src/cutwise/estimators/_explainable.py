@@ -22,7 +22,7 @@ from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.optimal import optimal_cut
 from cutwise.tree.provider import MemoryProvider, Provider
-from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for
+from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for, unless_refused
 from cutwise.tree.refine import Effort, SearchCheaper, SearchRecord, expand_tree
 from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.threshold_tree import NodeTest
@@ -30,7 +30,6 @@ from cutwise.tree.threshold_tree import NodeTest
 from ._base import TreeClusterer, unlimited
 from ._entries import Entries, pack_float
 from ._front import TreeFront, tree_front
-from ._growth import unless_refused
 from ._lazy import fit_lazily
 from ._tuning import FIRST_PENALTY, search_penalty, size_of_explanations
 from .training import FitContext, MetricSpace, cut_coordinates

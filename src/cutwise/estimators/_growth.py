@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators.training import TrainingRows
-from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
+from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference.objective import LazyCosts
 from cutwise.table.table import are_plain
@@ -19,7 +19,7 @@ from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits
 from cutwise.tree.prune import prune_to_agreement
-from cutwise.tree.recipes import grow_tree
+from cutwise.tree.recipes import grow_tree, unless_refused
 from cutwise.tree.refine_labels import refine_agreement
 from cutwise.tree.subtree import truncate_growth
 
@@ -108,18 +108,6 @@ def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
             )
         return _judge(problem, algorithm, _carts(problem, [problem.max_leaves])[0])
     return _judge(problem, algorithm, problem.grow(algorithm, problem.max_leaves, problem.expansion))
-
-
-def unless_refused(grow: Callable[[], GrownTree]) -> Callable[[], GrownTree | InfeasibleLimitsError]:
-    """A growth that gives the error where limits leave this algorithm no tree: others may find a way."""
-
-    def tried() -> GrownTree | InfeasibleLimitsError:
-        try:
-            return grow()
-        except InfeasibleLimitsError as error:
-            return error
-
-    return tried
 
 
 def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from cutwise.exceptions import InfeasibleLimitsError
 from cutwise.reference.objective import FixedCosts, LazyCosts
 from cutwise.table.table import EncodedTable
 
@@ -151,6 +152,18 @@ def fewest_empty(grown: Callable[[float], GrownTree], algorithm: str, depth_pena
         deeper = grown(0.0)
         tree = deeper if deeper.n_empty < tree.n_empty else tree
     return tree
+
+
+def unless_refused(grow: Callable[[], GrownTree]) -> Callable[[], GrownTree | InfeasibleLimitsError]:
+    """A growth that gives the error where limits leave this algorithm no tree: others may find a way."""
+
+    def tried() -> GrownTree | InfeasibleLimitsError:
+        try:
+            return grow()
+        except InfeasibleLimitsError as error:
+            return error
+
+    return tried
 
 
 def grow(
