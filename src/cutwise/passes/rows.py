@@ -237,47 +237,33 @@ class BatchedRows:
 
         ``mixed``: columns may be of any kind, which a pass of its own finds where they are not of complete numbers.
         """
-        rows = cls._read_any(lazy, copies, weights, say, y, n_clusters, mixed)
+        source = lazy, copies, weights, say, y, n_clusters
+        rows: BatchedRows | None = None
+        if mixed is None or not mixed.names_categories:
+            try:
+                rows = cls._read(*source)
+            except (NotFiniteError, NotNumericError):
+                if mixed is None:
+                    raise
+        if rows is None:
+            sums = _kinds_of(lazy, TableSums("from_dtype" if mixed is None else mixed.categorical), weights, y)
+            rows = cls._read(*source, None if sums.columns is None else sums.found())
+            rows._check_kinds_held(sums.n_rows)
+            rows.n_passes = 2
         if mixed is not None and rows.columns.has_names:
             warn_of_identifiers(row_numbers(rows.columns, rows._counts_rows))
         return rows
 
-    @classmethod
-    def _read_any(
-        cls,
-        lazy: LazyTable,
-        copies: Copies,
-        weights: str | None,
-        say: Callable[[str], None],
-        y: str | None,
-        n_clusters: int,
-        mixed: MixedOptions | None,
-    ) -> BatchedRows:
-        source = lazy, copies, weights, say, y, n_clusters
-        if mixed is None or not mixed.names_categories:
-            try:
-                return cls._read(*source)
-            except (NotFiniteError, NotNumericError):
-                if mixed is None:
-                    raise
-        sums, see = TableSums(mixed.categorical), partial(add_kinds, weights=weights, y=y)
-        if lazy.engine is not None:
-            sums = total_by(lazy.engine, sums, see, _itself)
-        for batch in lazy.batches() if lazy.engine is None else ():
-            tell(f"kinds of columns: {sums.n_rows:,} rows")
-            see(sums, batch)
-        columns = None if sums.columns is None else sums.found()
-        rows = cls._read(*source, columns)
-        if rows.seen.n_rows + rows.seen.n_left != sums.n_rows:
-            raise ChangedDataError.between(sums.n_rows, rows.seen.n_rows + rows.seen.n_left)
-        for j, (kind, most) in enumerate(zip(rows.columns.kinds, rows.extents_with_noise[1].tolist(), strict=True)):
+    def _check_kinds_held(self, n_rows: int) -> None:
+        """Refuse rows that are others than those whose kinds were found."""
+        if self.n_rows + self.seen.n_left != n_rows:
+            raise ChangedDataError.between(n_rows, self.n_rows + self.seen.n_left)
+        for j, (kind, most) in enumerate(zip(self.columns.kinds, self.extents_with_noise[1].tolist(), strict=True)):
             if kind.name == "category" and kind.left_out is None and most >= kind.n_levels:
                 raise ChangedDataError(
-                    f"X changed between two passes over its {sums.n_rows:,} rows: {rows.columns.describe(j)} had no "
-                    "value in the first that it has in the next. Give the same rows every time."
+                    f"X changed between two passes over its {n_rows:,} rows: {self.columns.describe(j)} had no value "
+                    "in the first that it has in the next. Give the same rows every time."
                 )
-        rows.n_passes = 2
-        return rows
 
     @classmethod
     def _read(
@@ -636,6 +622,17 @@ def _see_sizes(found: Total, rows: Slice) -> None:
     for first in range(0, rows.n, _DENSE_ROWS):
         dense = core.gather_rows(matrix, np.arange(first, min(first + _DENSE_ROWS, rows.n)))
         found.see([np.abs(dense).max(axis=0)])
+
+
+def _kinds_of(lazy: LazyTable, sums: TableSums, weights: str | None, y: str | None) -> TableSums:
+    """What the columns of a table hold, but for those of weights and labels, by one pass."""
+    see = partial(add_kinds, weights=weights, y=y)
+    if lazy.engine is not None:
+        return total_by(lazy.engine, sums, see, _itself)
+    for batch in lazy.batches():
+        tell(f"kinds of columns: {sums.n_rows:,} rows")
+        see(sums, batch)
+    return sums
 
 
 def _itself(batch: Any) -> Any:
