@@ -207,6 +207,7 @@ def test_a_table_of_many_batches_gives_the_bytes_of_memory(frame, door, monkeypa
 def test_parquet_files_give_the_bytes_of_memory(frame, tmp_path):
     for i in range(3):
         frame[i * 1000 : (i + 1) * 1000].write_parquet(tmp_path / f"{i}.parquet", row_group_size=300)
+    frame[:0].write_parquet(tmp_path / "none.parquet")
     in_memory = ExplainableKMeans(4, algorithm="exkmc", random_state=0).fit(frame)
     in_batches = ExplainableKMeans(4, algorithm="exkmc", random_state=0).fit(ds.dataset(tmp_path))
     assert export_json(in_batches) == export_json(in_memory)

@@ -23,7 +23,7 @@ from cutwise.cli.screen import note, working
 from cutwise.cli.tables import Source, clusters_of_example, open_source, read_example
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
-from cutwise.passes.sources import Batches, polars_table
+from cutwise.passes.sources import Batches, LazyTable, as_lazy, polars_table
 from cutwise.table.intake import check_option
 from cutwise.table.mixed import MOST_ITEMS, are_dates
 from cutwise.table.table import NUMBER, Columns
@@ -110,6 +110,11 @@ def complete_rows(
     )
 
 
+def _infinite(column: str, where: str = "", *, may_drop: bool = True) -> InvalidInputError:
+    or_drop = f", or leave the column out with {_drop_option([column])}" if may_drop else ""
+    return InvalidInputError(f"Column {column!r} holds infinity{where}. Replace it by a finite number{or_drop}.")
+
+
 def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = True) -> None:
     """Check that every column holds finite numbers; ``may_drop`` says whether the command has ``--drop``."""
     import numpy as np
@@ -119,11 +124,7 @@ def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = Tru
         if column not in wrong and frame[column].dtype.kind == "f":
             infinite = np.isinf(frame[column].to_numpy(dtype=float, na_value=math.nan))
             if infinite.any():
-                or_drop = f", or leave the column out with {_drop_option([column])}" if may_drop else ""
-                raise InvalidInputError(
-                    f"Column {column!r} holds infinity, first in {source.row(int(infinite.argmax()))}. "
-                    f"Replace it by a finite number{or_drop}."
-                )
+                raise _infinite(column, f", first in {source.row(int(infinite.argmax()))}", may_drop=may_drop)
     for column in wrong:
         words = _words_among_numbers(source, frame[column])
         if words:
@@ -156,6 +157,8 @@ def _why_left_out(source: Source, column: str, *, mixed: bool = False) -> str | 
     known = values.dropna()
     if known.empty:
         return "no value"
+    if _is_nested(values):
+        return _NESTED
     if not (_is_numeric(values) or _is_code(source, column)) and (words := _words_among_numbers(source, values)):
         return words
     if mixed and not _is_numeric(values):
@@ -169,6 +172,17 @@ def _why_left_out(source: Source, column: str, *, mixed: bool = False) -> str | 
     if len(known) == len(values) > 1 and known.nunique() == 1:
         return "the same value in every row"
     return "it numbers the rows" if _numbers_rows(values) else None
+
+
+_NESTED = "neither numbers, texts nor dates"
+
+
+def _is_nested(values: pd.Series) -> bool:
+    """Whether a column, of a file that has types, is of lists or the like."""
+    import pandas as pd
+
+    known = values.dropna()
+    return len(known) > 0 and not pd.api.types.is_hashable(known.iloc[0])
 
 
 def _holds_text(values: pd.Series) -> bool:
@@ -280,7 +294,7 @@ class Task:
     """The part of a table to work on."""
 
     source: str  # what messages call the whole table
-    table: pd.DataFrame | Batches  # with weights and labels as columns where it is read in batches
+    table: pd.DataFrame | Batches | LazyTable  # with weights and labels as columns where it is read in batches
     columns: list[str]  # those to cluster on
     n_rows: int
     rows: npt.NDArray[np.int64] | None  # (n,), the numbers of these rows in the source, where they are in memory
@@ -300,13 +314,18 @@ class Task:
         return {"source": self.source, "n_rows": self.n_rows, "n_columns": len(self.columns)}
 
     @property
+    def in_batches(self) -> bool:
+        """Whether its rows are read in batches."""
+        return self.rows is None
+
+    @property
     def is_mixed(self) -> bool:
         """Whether there is more than complete numbers."""
         return self.categories is not None
 
     def measured(self, scale: str, objective: str) -> tuple[str, dict[str, Any]]:
         """What ``--scale`` comes to for this table, and the parameters that tell it to an estimator."""
-        if scale == "robust" and isinstance(self.table, Batches):
+        if scale == "robust" and self.in_batches:
             raise InvalidInputError(
                 f"{self.source} is read in batches, and --scale robust takes tables in memory. Say --scale standard, "
                 "minmax or none, or raise --max-memory."
@@ -481,7 +500,12 @@ def _prepare_batches(
         pl.selectors.categorical().cast(pl.String),
     )
     types = rows.collect_schema()
-    nested = [name for name in columns if types[name].is_nested()]
+    flat = (
+        pl.selectors.numeric()
+        | pl.selectors.temporal()
+        | pl.selectors.by_dtype(pl.String, pl.Enum, pl.Boolean, pl.Null, pl.Binary)
+    )
+    nested = set(columns).difference(pl.selectors.expand_selector(rows, flat))
     texts = [name for name in columns if types[name] in (pl.String, pl.Enum)]
     figures = {"n": pl.len()}
     for i, name in enumerate(columns):
@@ -489,15 +513,20 @@ def _prepare_batches(
         figures |= {f"gaps {i}": pl.col(name).null_count(), f"min {i}": x.min(), f"max {i}": x.max()}
     with working(f"looking at the columns of {source.name}"):
         found = rows.select(**figures).collect(engine="streaming").row(0, named=True)
-        n, left_out, codes, has_gaps = int(found["n"]), {}, [], False
+        n, left_out, codes, with_gaps, infinite = int(found["n"]), {}, [], set(), set()
         for i, name in enumerate(columns):
             gaps, low, high = (found[f"{what} {i}"] for what in ("gaps", "min", "max"))
-            has_gaps |= 0 < gaps < n
+            if gaps:
+                with_gaps.add(name)
+            if types[name].is_float() and gaps < n and math.inf in (high, -low):
+                infinite.add(name)
             if name in asked["--only"]:
                 continue
-            if gaps == n:
+            if name in nested:
+                left_out[name] = _NESTED
+            elif gaps == n:
                 left_out[name] = "no value"
-            elif low == high and not gaps and n > 1 and name not in nested:
+            elif low == high and not gaps and n > 1:
                 left_out[name] = "the same value in every row"
             elif (
                 types[name].is_integer()
@@ -515,8 +544,10 @@ def _prepare_batches(
         raise InvalidInputError(f"{source.name} holds no rows.")
     _refuse_all_left_out(source, left_out, len(columns))
     columns = [name for name in columns if name not in left_out]
-    odd = [name for name in columns if name in nested]
-    if odd:
+    for name in columns:
+        if name in infinite:
+            raise _infinite(name)
+    if odd := [name for name in columns if name in nested]:
         also = f", nor do {listed(odd[1:])}" if odd[1:] else ""
         raise InvalidInputError(
             f"Column {odd[0]!r} holds no numbers, texts or dates ({types[odd[0]]}){also}. Leave out what is not "
@@ -524,14 +555,28 @@ def _prepare_batches(
         )
     rows = rows.select(list(dict.fromkeys([*columns, *apart])))
     if table.drop_missing:
-        (rows, n), has_gaps = complete_batches(rows, n), False
+        (rows, n), with_gaps = complete_batches(rows, n), set()
     _say_readings(source, columns)
     if left_out:
         note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
     _hint_at_codes(codes)
-    is_mixed = has_gaps or not all(types[name].is_numeric() for name in columns)
+    is_plain = all(types[name].is_numeric() or types[name] == pl.Boolean for name in columns)
+    is_mixed = not (is_plain and with_gaps.isdisjoint(columns))
     categories = [name for name in texts if name in columns] if is_mixed else None
-    return Task(source.name, batches_of(rows), columns, n, None, weights, labels_from, left_out, categories)
+    as_they_are = source.parquet and not is_mixed and not table.drop_missing
+    batches = _of_files(source.parquet, rows.collect_schema().names()) if as_they_are else batches_of(rows)
+    return Task(source.name, batches, columns, n, None, weights, labels_from, left_out, categories)
+
+
+def _of_files(files: Sequence[str], names: Sequence[str]) -> LazyTable:
+    """Columns of Parquet files, of which a fit reads in each pass those that it asks about: nothing is copied."""
+    import pyarrow as pa
+    from pyarrow import dataset, parquet
+
+    own = parquet.read_schema(files[0])
+    rows = as_lazy(dataset.dataset(list(files), pa.schema([own.field(name) for name in names]), format="parquet"))
+    assert rows is not None
+    return replace(rows, mapped=lambda work: (work(batch.to_pandas()) for batch in rows.batches()))
 
 
 def _say_readings(source: Source, columns: Iterable[str]) -> None:

@@ -28,7 +28,6 @@ from cutwise.cli.screen import Outputs, note, noted, print_json, working
 from cutwise.cli.tables import find_files
 from cutwise.estimators import model_document
 from cutwise.exceptions import InvalidInputError
-from cutwise.passes.sources import Batches
 from cutwise.table.intake import check_option
 from cutwise.tree.recipes import recipes_for
 
@@ -156,7 +155,7 @@ def _fitted(
     if kernel.kernel is not None:
         return kernel.estimator(n_clusters, params).fit(task.table, sample_weight=task.weights)
     # "auto" does nothing to complete numbers either, and says so where one column outweighs all others.
-    as_is = params.get("preprocessor", "auto") is None and not isinstance(task.table, Batches)
+    as_is = params.get("preprocessor", "auto") is None and not task.in_batches
     params |= {"preprocessor": "auto"} if as_is else {}
     model = estimator_of(objective)(n_clusters, **params).fit(task.table, sample_weight=task.weights)
     if as_is:

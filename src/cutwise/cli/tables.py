@@ -26,7 +26,7 @@ from cutwise.cli.cells import MISSING, MISSING_AMONG_NUMBERS, Reading, read_cell
 from cutwise.cli.screen import note, working
 from cutwise.cli.text import check_names_differ, find_layout, first_lines, may_hold_codes, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
-from cutwise.passes.sources import polars_table
+from cutwise.passes.sources import polars_table, scan_dataset
 from cutwise.reference.memory import in_words
 from cutwise.table.intake import check_option
 from cutwise.table.mixed import MOST_ITEMS
@@ -60,6 +60,7 @@ class Source:
     readings: Mapping[str, Reading] = field(default_factory=dict)  # what was decided about columns of text
     first_row: int = 0  # the number of row 0 in a file that is read in parts
     lazy: pl.LazyFrame | None = None  # a table to be read in batches; ``frame`` has its columns and no rows
+    parquet: Sequence[str] = ()  # its files, where all are of one schema
     values: Mapping[str, pl.Expr] = field(default_factory=dict)  # of columns of text in such a table
     decimal: str = ""  # of text whose cells are still to be read
     cells: Callable[[Sequence[str]], pd.DataFrame] | None = None  # columns as they stand in the file
@@ -220,7 +221,8 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
     parts, decimal = [], "."
     for path in files:
         if is_parquet(path):
-            parts.append(pl.scan_parquet(path, glob=False))
+            with _in_words(name):
+                parts.append(_scan_parquet(path))
             continue
         with open(path, "rb") as file:
             layout = find_layout(first_lines(file).decode(), path, separator=separator, header=header)
@@ -243,8 +245,30 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
             check_same_columns(files[0], schemas[0].names(), path, schema.names())
         table = pl.concat([part.select(schemas[0].names()) for part in parts], how="vertical_relaxed")
         frame = pl.DataFrame(schema=table.collect_schema()).to_pandas()
-        source = Source(frame, name, lazy=table)
-        return source if all(map(is_parquet, files)) else _with_values(source, table, decimal)
+        if not all(map(is_parquet, files)):
+            return _with_values(Source(frame, name, lazy=table), table, decimal)
+        return Source(frame, name, lazy=table, parquet=files if schemas.count(schemas[0]) == len(schemas) else ())
+
+
+def _scan_parquet(path: str) -> pl.LazyFrame:
+    """The rows of a file, of which pyarrow keeps less in memory than polars does."""
+    import polars as pl
+    from polars.io.plugins import register_io_source
+    from pyarrow import dataset
+
+    with _readable_parquet(path):
+        rows = dataset.dataset(path, format="parquet")
+    schema = pl.DataFrame(rows.schema.empty_table()).schema
+
+    def read(columns: list[str] | None, where: pl.Expr | None, n: int | None, _: int | None) -> Iterator[pl.DataFrame]:
+        with _readable_parquet(path):
+            for batch in scan_dataset(rows, columns):
+                frame = pl.DataFrame(batch) if where is None else pl.DataFrame(batch).filter(where)
+                yield frame if n is None else frame.head(n)
+                if n is not None and (n := n - len(frame)) <= 0:
+                    return
+
+    return register_io_source(read, schema=schema)
 
 
 @contextmanager

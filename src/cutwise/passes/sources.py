@@ -165,6 +165,8 @@ COLUMN = "cluster"
 
 def as_lazy(X: Any) -> LazyTable | None:
     """The source behind anything that is read in batches; None for whatever else."""
+    if isinstance(X, LazyTable):
+        return X
     if isinstance(X, Batches):
         return LazyTable(
             X,
@@ -183,9 +185,9 @@ def as_lazy(X: Any) -> LazyTable | None:
         return LazyTable(
             X,
             tuple(X.schema.names),
-            lambda work: (work(batch) for batch in _scan(X) if batch.num_rows),
+            lambda work: map(work, scan_dataset(X)),
             lambda column: _scanned(X, column),
-            again=partial(_scan, X) if _has_numbers_alone(X.schema) else None,
+            again=partial(scan_dataset, X) if _has_numbers_alone(X.schema) else None,
         )
     if library == "pyspark" and kind == "DataFrame" and hasattr(X, "mapInArrow"):
         return LazyTable(
@@ -354,7 +356,7 @@ def _predicted(part: Any, predict: Callable[[Any], Any]) -> Any:
     return pd.Series(predict(part) if len(part) else [], index=part.index, name=COLUMN)
 
 
-def _scan(X: Any, names: list[str] | None = None) -> Any:
+def scan_dataset(X: Any, names: list[str] | None = None) -> Iterator[Any]:
     """The batches of a dataset, of which little is in memory: files at hand are read through a buffer, one by one."""
     from pyarrow.dataset import FileSystemDataset, ParquetFileFormat, ParquetFragmentScanOptions
 
@@ -365,7 +367,10 @@ def _scan(X: Any, names: list[str] | None = None) -> Any:
         and X.filesystem.type_name == "local"
     ):
         options["fragment_scan_options"] = ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
-    return X.to_batches(columns=names, batch_size=BATCH_ROWS, **options)
+    for batch in X.to_batches(columns=names, batch_size=BATCH_ROWS, **options):
+        if batch.num_rows:
+            yield batch
+    _pyarrow("A dataset").default_memory_pool().release_unused()
 
 
 def _has_numbers_alone(schema: Any) -> bool:
@@ -382,8 +387,7 @@ def _scanned(X: Any, column: TreeColumn) -> Any:
     names = [name for name in column.of.columns.names if name in X.schema.names]
     batches = (
         pa.record_batch([pa.array(column.predict(batch).tolist(), schema.types[0])], schema=schema)
-        for batch in _scan(X, names)
-        if batch.num_rows
+        for batch in scan_dataset(X, names)
     )
     return pa.RecordBatchReader.from_batches(schema, batches)
 
