@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cutwise.cli.cells import holds_codes, with_columns
 from cutwise.cli.options import (
@@ -23,7 +24,7 @@ from cutwise.cli.screen import note, working
 from cutwise.cli.tables import Source, clusters_of_example, open_source, read_example
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
-from cutwise.passes.sources import Batches, LazyTable, as_lazy, polars_table
+from cutwise.passes.sources import Batches, LazyTable, as_lazy, polars_table, scan_dataset
 from cutwise.table.intake import check_option
 from cutwise.table.mixed import MOST_ITEMS, are_dates
 from cutwise.table.table import NUMBER, Columns
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
     from cutwise.estimators import ExplainableClusterer, TreeEstimator
 
+
+Rows = TypeVar("Rows", "pl.DataFrame", "pl.LazyFrame")
 
 _IDENTIFIER = re.compile(r"Unnamed: 0|(?i:index|row|(row[ _.-]?)?(id|no|nr|number)|uuid|.*[ _.-]id)|.*[a-z]I[dD]")
 
@@ -294,7 +297,7 @@ class Task:
     """The part of a table to work on."""
 
     source: str  # what messages call the whole table
-    table: pd.DataFrame | Batches | LazyTable  # with weights and labels as columns where it is read in batches
+    table: pd.DataFrame | LazyTable  # with weights and labels as columns where it is read in batches
     columns: list[str]  # those to cluster on
     n_rows: int
     rows: npt.NDArray[np.int64] | None  # (n,), the numbers of these rows in the source, where they are in memory
@@ -493,12 +496,16 @@ def _prepare_batches(
         raise in_memory_alone(source, "--category" if asked["--category"] else "--number")
     apart = [name for name in (weights, labels_from) if name is not None]
     columns = list(choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart).columns)
-    rows = source.lazy.select(list(dict.fromkeys([*columns, *apart])))
-    rows = rows.with_columns([own for name, own in source.values.items() if name in columns]).with_columns(
-        pl.selectors.decimal().cast(pl.Float64),
-        pl.selectors.float().fill_nan(None),
-        pl.selectors.categorical().cast(pl.String),
-    )
+
+    def read(rows: Rows) -> Rows:
+        names = rows.collect_schema().names()
+        return rows.with_columns([own for name, own in source.values.items() if name in names]).with_columns(
+            pl.selectors.decimal().cast(pl.Float64),
+            pl.selectors.float().fill_nan(None),
+            pl.selectors.categorical().cast(pl.String),
+        )
+
+    rows = read(source.lazy.select(list(dict.fromkeys([*columns, *apart]))))
     types = rows.collect_schema()
     flat = (
         pl.selectors.numeric()
@@ -553,9 +560,9 @@ def _prepare_batches(
             f"Column {odd[0]!r} holds no numbers, texts or dates ({types[odd[0]]}){also}. Leave out what is not "
             f"measured ({_drop_option(odd)})."
         )
-    rows = rows.select(list(dict.fromkeys([*columns, *apart])))
+    used = list(dict.fromkeys([*columns, *apart]))
     if table.drop_missing:
-        (rows, n), with_gaps = complete_batches(rows, n), set()
+        n, with_gaps = count_complete(rows.select(used), n), set()
     _say_readings(source, columns)
     if left_out:
         note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
@@ -563,20 +570,10 @@ def _prepare_batches(
     is_plain = all(types[name].is_numeric() or types[name] == pl.Boolean for name in columns)
     is_mixed = not (is_plain and with_gaps.isdisjoint(columns))
     categories = [name for name in texts if name in columns] if is_mixed else None
-    as_they_are = source.parquet and not is_mixed and not table.drop_missing
-    batches = _of_files(source.parquet, rows.collect_schema().names()) if as_they_are else batches_of(rows)
+    batches = batches_of(source, used, lambda rows: complete(read(rows)) if table.drop_missing else read(rows))
+    if source.parquet is not None and not is_mixed and not table.drop_missing:
+        batches = replace(batches, again=partial(scan_dataset, source.parquet))
     return Task(source.name, batches, columns, n, None, weights, labels_from, left_out, categories)
-
-
-def _of_files(files: Sequence[str], names: Sequence[str]) -> LazyTable:
-    """Columns of Parquet files, of which a fit reads in each pass those that it asks about: nothing is copied."""
-    import pyarrow as pa
-    from pyarrow import dataset, parquet
-
-    own = parquet.read_schema(files[0])
-    rows = as_lazy(dataset.dataset(list(files), pa.schema([own.field(name) for name in names]), format="parquet"))
-    assert rows is not None
-    return replace(rows, mapped=lambda work: (work(batch.to_pandas()) for batch in rows.batches()))
 
 
 def _say_readings(source: Source, columns: Iterable[str]) -> None:
@@ -615,15 +612,19 @@ def _why_words_are_left_out(column: pl.LazyFrame, n: int) -> str | None:
     return f"free text: {len(times):,} different texts in {times.sum():,} rows"
 
 
-def complete_batches(rows: pl.LazyFrame, n: int) -> tuple[pl.LazyFrame, int]:
-    """Of ``n`` rows those that have a value in every column, and how many these are."""
+def complete(rows: Rows) -> Rows:
+    """Those that have a value in every column."""
     import polars as pl
 
-    kept = rows.drop_nulls().filter(pl.all_horizontal(pl.selectors.float().is_not_nan(), True))
-    n_kept = count_rows(kept)
+    return rows.drop_nulls().filter(pl.all_horizontal(pl.selectors.float().is_not_nan(), True))
+
+
+def count_complete(rows: pl.LazyFrame, n: int) -> int:
+    """How many of ``n`` rows have a value in every column."""
+    n_kept = count_rows(complete(rows))
     if n_kept < n:
         note(f"{n - n_kept} of {n} rows have missing values and are left out")
-    return kept, n_kept
+    return n_kept
 
 
 def count_rows(rows: pl.LazyFrame) -> int:
@@ -633,9 +634,24 @@ def count_rows(rows: pl.LazyFrame) -> int:
     return int(rows.select(pl.len()).collect(engine="streaming").item())
 
 
-def batches_of(rows: pl.LazyFrame, as_given: Callable[[pd.DataFrame], Any] = lambda frame: frame) -> Batches:
-    """Rows in batches, as pandas has them: models say of what kind the frame was."""
-    return Batches(lambda: (as_given(batch.to_pandas()) for batch in polars_table(rows).batches()))
+def batches_of(source: Source, names: list[str], read: Callable[[Any], Any]) -> LazyTable:
+    """Columns of a table as a function reads them, in batches as pandas has them: models say of what kind these were.
+
+    Those of Parquet files are read one by one, since the engine would read ahead.
+    """
+    import polars as pl
+
+    def batches() -> Iterator[Any]:
+        assert source.lazy is not None
+        if source.parquet is None:
+            found = polars_table(read(source.lazy.select(names))).batches()
+        else:
+            found = (read(pl.DataFrame(batch)) for batch in scan_dataset(source.parquet, names))
+        return (batch.to_pandas() for batch in found)
+
+    lazy = as_lazy(Batches(batches))
+    assert lazy is not None
+    return lazy
 
 
 def _all_differ(column: pl.LazyFrame, n: int) -> bool:

@@ -12,8 +12,9 @@ from cutwise.cli.columns import (
     batches_of,
     columns_of_numbers,
     columns_without_gaps,
-    complete_batches,
+    complete,
     complete_rows,
+    count_complete,
     count_rows,
     need_column,
     numeric_columns,
@@ -132,16 +133,18 @@ def _in_batches(
 ) -> tuple[Any, int, dict[str, Any]]:
     """The same of a table that is read in batches, which has the further columns among its own."""
     assert source.lazy is not None
-    rows = source.lazy.select(list(dict.fromkeys([*columns, *beside.values()])))
+    used = list(dict.fromkeys([*columns, *beside.values()]))
+    rows = source.lazy.select(used)
     n = count_rows(rows)
     if drop_missing:
-        rows, n = complete_batches(rows, n)
+        n = count_complete(rows, n)
 
     def as_given(frame: pd.DataFrame) -> Any:
         own: Any = as_fitted(model, source, frame[columns])
         return own.assign(**{name: frame[name] for name in beside.values()}) if beside else own
 
-    return batches_of(rows, as_given), n, dict(beside)
+    batches = batches_of(source, used, complete if drop_missing else lambda rows: rows)
+    return batches.read_by(as_given), n, dict(beside)
 
 
 def _said(options: Mapping[str, Any]) -> list[str]:

@@ -34,6 +34,7 @@ from cutwise.table.mixed import MOST_ITEMS
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+    from pyarrow.dataset import Dataset
 
 
 STANDARD_INPUT = "-"
@@ -60,7 +61,7 @@ class Source:
     readings: Mapping[str, Reading] = field(default_factory=dict)  # what was decided about columns of text
     first_row: int = 0  # the number of row 0 in a file that is read in parts
     lazy: pl.LazyFrame | None = None  # a table to be read in batches; ``frame`` has its columns and no rows
-    parquet: Sequence[str] = ()  # its files, where all are of one schema
+    parquet: Dataset | None = None  # the same rows, where all files are Parquet of the same columns and types
     values: Mapping[str, pl.Expr] = field(default_factory=dict)  # of columns of text in such a table
     decimal: str = ""  # of text whose cells are still to be read
     cells: Callable[[Sequence[str]], pd.DataFrame] | None = None  # columns as they stand in the file
@@ -247,17 +248,23 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
         frame = pl.DataFrame(schema=table.collect_schema()).to_pandas()
         if not all(map(is_parquet, files)):
             return _with_values(Source(frame, name, lazy=table), table, decimal)
-        return Source(frame, name, lazy=table, parquet=files if schemas.count(schemas[0]) == len(schemas) else ())
+        are_alike = schemas.count(schemas[0]) == len(schemas)
+        return Source(frame, name, lazy=table, parquet=_dataset_of(files) if are_alike else None)
+
+
+def _dataset_of(files: Sequence[str]) -> Dataset:
+    from pyarrow import dataset
+
+    return dataset.dataset(list(files), format="parquet")
 
 
 def _scan_parquet(path: str) -> pl.LazyFrame:
     """The rows of a file, of which pyarrow keeps less in memory than polars does."""
     import polars as pl
     from polars.io.plugins import register_io_source
-    from pyarrow import dataset
 
     with _readable_parquet(path):
-        rows = dataset.dataset(path, format="parquet")
+        rows = _dataset_of([path])
     schema = pl.DataFrame(rows.schema.empty_table()).schema
 
     def read(columns: list[str] | None, where: pl.Expr | None, n: int | None, _: int | None) -> Iterator[pl.DataFrame]:
