@@ -13,6 +13,8 @@ from cutwise.cli.tables import read_source
 from cutwise.exceptions import InvalidInputError
 
 NAN = np.nan
+EITHER = "dates that may have day or month first (write them like 2024-12-31)"
+OTHERWISE = "dates that are not all written like 2024-12-31 are taken as texts"
 
 
 @pytest.fixture
@@ -39,8 +41,8 @@ def read(tmp_path, capsys):
         (["#DIV/0!", "2", "null", "3"], [NAN, 2, NAN, 3], "'#DIV/0!' in 1 cell, 'null' in 1 cell is read as missing"),
         (["1.5", "", "2"], [1.5, NAN, 2], ""),
         (["?", "a", "b"], ["?", "a", "b"], ""),
-        (["NA", "a", "b"], [NAN, "a", "b"], ""),
-        (["None", "a", "null"], [NAN, "a", NAN], ""),
+        (["NA", "a", "b"], [NAN, "a", "b"], "'NA' in 1 cell is read as missing"),
+        (["None", "a", "null"], [NAN, "a", NAN], "'None' in 1 cell, 'null' in 1 cell is read as missing"),
         (["1,234", "56", "7,890,123.5"], [1234, 56, 7890123.5], "',' separates thousands"),
         (["1'234", "5"], [1234, 5], '"\'" separates thousands'),
         (["$1,200", "$5", "-$3"], [1200, 5, -3], "',' separates thousands; '$' is left out"),
@@ -68,7 +70,41 @@ def read(tmp_path, capsys):
             [datetime(2020, 1, 2, 3, 4, tzinfo=UTC), datetime(2020, 1, 2, 2, 4, tzinfo=UTC)],
             "read as instants, in UTC",
         ),
-        (["2020-01-02T03:04Z", "2020-01-02T03:04"], ["2020-01-02T03:04Z", "2020-01-02T03:04"], ""),
+        (
+            ["21.10.2017", "3.4.2017", "2017-05-06", "?"],
+            [datetime(2017, 10, 21), datetime(2017, 4, 3), datetime(2017, 5, 6), NAN],
+            "'?' in 1 cell is read as missing; read as dates, the day first",
+        ),
+        (
+            ["10/21/2017 8:05 PM", "3/4/2017 12:30:01 am", "3/4/2017, 12:00 p.m."],
+            [datetime(2017, 10, 21, 20, 5), datetime(2017, 3, 4, 0, 30, 1), datetime(2017, 3, 4, 12)],
+            "read as dates, the month first",
+        ),
+        (
+            ["21-10-2017T08:00+02:00", "01-02-2017 08:00z"],
+            [datetime(2017, 10, 21, 6, tzinfo=UTC), datetime(2017, 2, 1, 8, tzinfo=UTC)],
+            "read as instants, in UTC, the day first",
+        ),
+        *(
+            (cells, [NAN if cell == "NA" else cell for cell in cells], said)
+            for cells, said in (
+                (["1/2/2017", "12/12/2017"], f"{EITHER} are taken as texts"),
+                (["1/2/2017", "NA", "NA"], f"'NA' in 2 cells is read as missing; {EITHER} are taken as texts"),
+                (
+                    ["13/2/2017", "2/13/2017"],
+                    "dates that have the day first in some cells, in others the month (write them like 2024-12-31) are "
+                    "taken as texts",
+                ),
+                (["30.1.2017", "30.2.2017"], "dates, of which '30.2.2017' is none, are taken as texts"),
+                (
+                    ["10/21/2017 8:05 AM", "1/2/2017 13:05 PM"],
+                    "dates, of which '1/2/2017 13:05 PM' is none, are taken as texts",
+                ),
+                (["21.10.17", "3.4.17"], OTHERWISE),
+                (["2020-01-02T03:04Z", "2020-01-02T03:04"], OTHERWISE),
+                (["21.10.2017", "soon"], ""),
+            )
+        ),
         (["-", "-"], [NAN, NAN], "'-' in 2 cells is read as missing"),
     ],
 )

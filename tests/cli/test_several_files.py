@@ -167,6 +167,45 @@ def test_texts_in_batches_are_left_out_where_they_identify_rows(cutwise, tmp_pat
 
 
 @pytest.mark.usefixtures("in_batches")
+def test_numbers_among_texts_are_left_out_in_batches_as_in_memory(cutwise, tmp_path):
+    rng = np.random.default_rng(0)
+    x, few = rng.integers(0, 5, (2, 200)).astype(str), rng.random(200) < 0.1
+    pl.DataFrame(
+        {
+            "size": rng.normal(size=200),
+            "blank": np.where(few, "", x[0]),
+            "word": np.where(few, "many", x[1]),
+            "most": np.where(few, x[1], "many"),
+            "codes": np.where(few, "007", x[1]),
+            "all": x[0],
+            "day": [f"{i % 28 + 1}.{i % 12 + 1}.{1990 + i // 28}" for i in range(200)],
+        }
+    ).write_parquet(tmp_path / "t.parquet")
+    for options in ([], ["--drop", "blank"], ["--only", "size,word"]):
+        memory = cutwise("fit", tmp_path / "t.parquet", "-k", 2, *options)
+        batches = cutwise("fit", tmp_path / "t.parquet", "-k", 2, *options, "--max-memory", "1kB")
+        assert (batches.code, batches.out) == (memory.code, memory.out)
+        assert [line for line in memory.err.splitlines() if "--number takes" not in line] == batches.err.splitlines()[
+            1:
+        ]
+        assert "numbers, but 'many' in row " in memory.err
+        assert memory.code == (2 if options[:1] == ["--only"] else 0)
+        assert ("day (dates written as text)" in memory.err) == (memory.code == 0)
+
+
+def test_dates_that_were_known_at_fit_and_cannot_be_read_now_are_refused(cutwise, tmp_path):
+    rows, model = tmp_path / "rows.csv", tmp_path / "model.json"
+    rows.write_text("day\n" + "".join(f"{i % 28 + 1}.{1 + 6 * (i % 2)}.2017\n" for i in range(60)))
+    assert cutwise("fit", rows, "-k", 2, "--out", model).code == 0
+    assert cutwise("predict", model, rows).code == 0
+    rows.write_text("day\n1.2.2017\n3.4.2017\n")
+    refused = cutwise("predict", model, rows)
+    assert refused.code == 2
+    told = f"Column 'day' of {rows} holds dates that may have day or month first (write them like 2024-12-31)."
+    assert told in refused.err
+
+
+@pytest.mark.usefixtures("in_batches")
 @pytest.mark.parametrize("labels", [None, "segment"])
 def test_report_curve_and_front_of_a_table_that_is_read_in_batches_are_those_of_memory(
     cutwise, table, tmp_path, monkeypatch, labels
@@ -238,6 +277,9 @@ def test_several_files_are_read_as_one_that_holds_all_their_lines(cutwise, tmp_p
         "pay": (["?", "7"], ["1000", '"3,000"'], ["$5", "4"]),
         "smoker": (["yes", "no"], ["yes", "maybe"], ["no"]),
         "agrees": (["True", "False"], ["True"], ["n"]),
+        "met": (["21.10.2017", "3.4.2018"], ["5.6.2017 8:30"], ["30.1.2018", "NA"]),
+        "due": (["3/4/2017", "1/2/2018 9:00 PM"], ["10/21/2017", "Null"], ["n/a"]),
+        "born": (["1/2/2003"], ["3/4/2003"], ["1/2/2003", "#N/A"]),
         "day": (["2020-01-31", "2021-02-28"], ["2020-01-31", "soon"], [""]),
         "amount": (["1", "2"], ["1.5"], ["", "3"]),
         "kind": ([" a", "?"], ["b", "n/a"], ["a", "-"]),
@@ -253,6 +295,10 @@ def test_several_files_are_read_as_one_that_holds_all_their_lines(cutwise, tmp_p
     assert (one.code, several.code) == (0, 0), several.err
     assert several.err.splitlines()[bool(options) : -1] == one.err.splitlines()[:-1]
     assert (tmp_path / "several.json").read_bytes() == (tmp_path / "one.json").read_bytes()
+    assert "met: 'NA' in " in one.err
+    assert "; read as dates, the day first" in one.err
+    assert "; read as dates, the month first" in one.err
+    assert "is read as missing; dates that may have day or month first (write them like 2024-12-31)" in one.err
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ a cell such as                         is read, where all cells of its column ar
 ``(63)``                               -63, as in accounts
 ``2024-03-01``, ``2024/03/01 08:00``   a date, or an instant
 ``2024-03-01T08:00+01:00``             an instant, in UTC from here on
+``31.12.2024``, ``12/31/2024 8:00 PM`` the same, where some day of the column is past 12 and so tells the order
 ``yes``, ``no``                        True and False; also ``y`` and ``n``, ``true`` and ``false``, ``t`` and ``f``
 ``NA``, ``null``, blank, ...           a missing value, whatever the column holds
 ``?``, ``-``, ``#DIV/0!``, ...         a missing value among numbers, and a word among words
@@ -23,6 +24,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from cutwise.table.mixed import are_dates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +42,13 @@ MISSING_AMONG_NUMBERS = MISSING | {
 PAIRS = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"))
 THOUSANDS = {".": ",'’ \u00a0\u202f", ",": ".'’ \u00a0\u202f"}
 CURRENCY = "[$€£¥₹₽₩]|(?:US|CA|AU)?[$]|(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL|Fr[.]|kr[.]?|zł)"
-_DATE = re.compile(r"\d{4}([-/])\d\d\1\d\d([ T]\d\d:\d\d(:\d\d([.]\d+)?)?(?P<zone>Z|[-+]\d\d:?\d\d)?)?")
+_DATE = re.compile(
+    r"(?:(?P<year>\d{4})([-/])(?P<month>\d\d)\2(?P<day>\d\d)"
+    r"|(?P<first>\d\d?)([-/.])(?P<second>\d\d?)\6(?P<last>\d{4}))"
+    r"(?:(?:[ T]|, )(?P<hour>\d\d?)(?P<time>:\d\d(?::\d\d(?:[.]\d+)?)?)(?: ?(?P<half>[AP])[.]?M[.]?)?"
+    r"(?P<zone>Z|[-+]\d\d:?\d\d)?)?",
+    re.IGNORECASE,
+)
 _CODE = re.compile(r"0\d\d+")
 
 
@@ -65,6 +74,7 @@ class Reading:
     markers: Mapping[str, int] = field(default_factory=dict)  # what was read as missing, and in how many cells
     how: tuple[str, ...] = ()  # what else was decided, in words
     words: pd.Series | None = None  # the cells as they stand in the file, where two words became True and False
+    unread: str = ""  # the dates that stay texts, in words
 
     @property
     def marks(self) -> str:
@@ -72,7 +82,8 @@ class Reading:
         return ", ".join(f"{mark!r} in {n:,} cell{'s' if n > 1 else ''}" for mark, n in self.markers.items())
 
     def __str__(self) -> str:
-        return "; ".join([*([f"{self.marks} is read as missing"] if self.markers else []), *self.how])
+        said = [f"{self.marks} is read as missing"] if self.markers else []
+        return "; ".join([*said, *self.how, *([f"{self.unread} are taken as texts"] if self.unread else [])])
 
 
 @dataclass(frozen=True)
@@ -117,22 +128,23 @@ def read_cells(column: pd.Series, decimal: str) -> tuple[pd.Series, Reading]:
     marks = {i: cell for i, cell in enumerate(cells) if cell.casefold() in MISSING_AMONG_NUMBERS}
     others = [i for i in range(len(cells)) if i not in marks]
     values, how = _as_numbers([cells[i] for i in others], decimal)
-    markers = {mark: sum(counts[i] for i, m in marks.items() if m == mark) for mark in marks.values() if mark}
     words = None
     if values is None and (pair := _pair({cells[i].casefold() for i in others})):
         values, words = [cells[i].casefold() == pair[0] for i in others], column
         how = (f"{pair[0]} is true, {pair[1]} is false",) if pair[0] != "true" else ()
-    if values is None and (dates := _as_dates([cells[i] for i in others])) is not None:
+    dates, said = (None, "") if values is not None else _as_dates([cells[i] for i in others])
+    if values is None and dates is None:
+        marks = {i: mark for i, mark in marks.items() if mark.casefold() in MISSING}
+        how = ("codes with leading zeros are kept as they are",) if holds_codes(cells) else ()
+    markers = {mark: sum(counts[i] for i, m in marks.items() if m == mark) for mark in marks.values() if mark}
+    if dates is not None:
         instants = np.full(len(cells) + 1, np.datetime64("NaT", "us"))
         instants[others] = dates.dt.tz_localize(None).to_numpy().astype("datetime64[us]")
         read = pd.Series(instants[codes], index=column.index, name=column.name)
-        if dates.dt.tz is not None:
-            return read.dt.tz_localize("UTC"), Reading(markers, ("read as instants, in UTC",))
-        return read, Reading(markers, ("read as dates",))
+        return read if dates.dt.tz is None else read.dt.tz_localize("UTC"), Reading(markers, (said,))
     if values is None:
-        gone = [i for i, cell in enumerate(cells) if cell.casefold() in MISSING]
-        code = ("codes with leading zeros are kept as they are",) if holds_codes(cells) else ()
-        return column.where(~np.isin(codes, gone), np.nan) if gone else column, Reading(how=code)
+        known = column.where(~np.isin(codes, list(marks)), np.nan) if marks else column
+        return known, Reading(markers, how, unread=said)
     whole = not marks and not (codes < 0).any()
     lookup: Any = np.full(len(cells) + 1, np.nan)  # the last answers for -1
     if whole and all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in values):
@@ -164,17 +176,44 @@ def _as_numbers(cells: Sequence[str], decimal: str) -> tuple[list[int | float] |
     return [number.value for number in numbers], tuple(how)
 
 
-def _as_dates(cells: Sequence[str]) -> pd.Series | None:
-    """The instants that cells stand for, all of them with a time zone (UTC then) or none; None unless all do."""
+def _as_dates(cells: Sequence[str]) -> tuple[pd.Series | None, str]:
+    """The instants that cells stand for, all of them with a time zone (UTC then) or none; None unless all do.
+
+    Then how they are read, else what dates they are that are not read.
+    """
     import pandas as pd
 
-    found = [_DATE.fullmatch(cell) for cell in cells]
-    zoned = {match is not None and match["zone"] is not None for match in found}
-    if not cells or None in found or len(zoned) > 1:
-        return None
-    texts = pd.Series([cell.replace("/", "-") for cell in cells])
+    if not are_dates(cells):
+        return None, ""
+    found = [match for match in map(_DATE.fullmatch, cells) if match is not None]
+    zoned = {match["zone"] is not None for match in found}
+    if len(found) < len(cells) or len(zoned) > 1:
+        return None, "dates that are not all written like 2024-12-31"
+    pairs = [(int(match["first"]), int(match["second"])) for match in found if match["year"] is None]
+    day_first, month_first = (any(pair[i] > 12 for pair in pairs) for i in (0, 1))
+    if pairs and day_first == month_first:
+        which = "have the day first in some cells, in others the month" if day_first else "may have day or month first"
+        return None, f"dates that {which} (write them like 2024-12-31)"
+    texts = pd.Series([_in_order(match, "first" if day_first else "second") for match in found])
     dates = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=zoned == {True})
-    return dates if dates.dtype.kind == "M" and dates.notna().all() else None
+    if dates.dtype.kind != "M" or dates.isna().any():
+        return None, f"dates, of which {cells[int(dates.isna().to_numpy().argmax())]!r} is none,"
+    order = f", the {'day' if day_first else 'month'} first" if pairs else ""
+    return dates, f"read as {'instants, in UTC' if True in zoned else 'dates'}{order}"
+
+
+def _in_order(date: re.Match[str], day: str) -> str:
+    """A date as ISO 8601 has it, from the largest unit to the smallest; ``day`` is the group that holds the day."""
+    year, month = date["year"], date["month"]
+    if year is None:
+        year, month = date["last"], date["second" if day == "first" else "first"]
+    text = f"{year}-{month:>02}-{date['day'] or date[day]:>02}"
+    if date["hour"] is None:
+        return text
+    hour = int(date["hour"])
+    if date["half"]:
+        hour = hour % 12 + 12 * (date["half"] in "Pp") if 0 < hour <= 12 else 24  # which is none
+    return f"{text}T{hour:02}{date['time']}{(date['zone'] or '').upper()}"
 
 
 def _number(cell: str, decimal: str) -> _Number | None:

@@ -21,7 +21,7 @@ from cutwise.cli.options import (
     scaler_of,
 )
 from cutwise.cli.screen import note, working
-from cutwise.cli.tables import Source, clusters_of_example, open_source, read_example
+from cutwise.cli.tables import CODE_CELL, Source, clusters_of_example, is_word, open_source, read_example
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
 from cutwise.passes.sources import Batches, LazyTable, as_lazy, polars_table, scan_dataset
@@ -131,11 +131,7 @@ def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = Tru
     for column in wrong:
         words = _words_among_numbers(source, frame[column])
         if words:
-            or_drop = f", or leave the column out with {_drop_option([column])}" if may_drop else ""
-            raise InvalidInputError(
-                f"Column {column!r} holds {words}. "
-                f"Write numbers there, or nothing where the value is not known{or_drop}."
-            )
+            raise _no_numbers_alone(column, words, may_drop=may_drop)
     if wrong:
         row = int(frame[wrong[0]].notna().to_numpy().argmax())
         also = f", and so {'does' if len(wrong) == 2 else 'do'} {listed(wrong[1:])}" if len(wrong) > 1 else ""
@@ -144,6 +140,13 @@ def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = Tru
             f"Column {wrong[0]!r} holds {_text_kind(source, wrong[0])}, such as {_short(frame[wrong[0]].iloc[row])!r} "
             f"in {source.row(row)}{also}. {needed}."
         )
+
+
+def _no_numbers_alone(column: str, words: str, *, may_drop: bool = True) -> InvalidInputError:
+    or_drop = f", or leave the column out with {_drop_option([column])}" if may_drop else ""
+    return InvalidInputError(
+        f"Column {column!r} holds {words}. Write numbers there, or nothing where the value is not known{or_drop}."
+    )
 
 
 def columns_to_leave_out(source: Source, columns: Sequence[str], *, mixed: bool = False) -> dict[str, str]:
@@ -167,8 +170,7 @@ def _why_left_out(source: Source, column: str, *, mixed: bool = False) -> str | 
     if mixed and not _is_numeric(values):
         of_their_own = (values.astype(str).value_counts() == 1).sum() if _holds_text(values) else 0
         if 2 * of_their_own > len(values):
-            kind = _text_kind(source, column)
-            return "dates that are not written like 2024-12-31" if kind == "dates" else kind
+            return _unread(source, column) or _text_kind(source, column)
         return "the same value in every row" if len(known) == len(values) > 1 and known.nunique() == 1 else None
     if not _is_numeric(values):
         return _text_kind(source, column)
@@ -217,7 +219,7 @@ def _text_kind(source: Source, column: str) -> str:
     texts = values.dropna().astype(str)
     distinct = texts.unique()
     if are_dates(distinct.tolist()):
-        return "dates"
+        return "dates written as text"
     if len(distinct) == len(texts) > 2:
         return "a different text in every row"
     if _is_code(source, column):
@@ -226,6 +228,11 @@ def _text_kind(source: Source, column: str) -> str:
         return f"free text: {len(distinct):,} different texts in {len(texts):,} rows"
     gaps = "" if len(texts) == len(values) else f", and {len(values) - len(texts):,} gaps"
     return f"text: {len(distinct):,} different value{'s' if len(distinct) > 1 else ''}{gaps}"
+
+
+def _unread(source: Source, column: str) -> str:
+    """What dates a column holds that stay texts; nothing where it holds none."""
+    return source.readings[column].unread if column in source.readings else ""
 
 
 def _is_numeric(values: pd.Series) -> bool:
@@ -252,8 +259,12 @@ def _words_among_numbers(source: Source, values: pd.Series) -> str:
     rows = _rows_of_text(values)
     if values.dtype.kind in "mM" or len(rows) == 0 or 2 * len(rows) > values.notna().sum():
         return ""
-    more = f" and {len(rows) - 1:,} more cell{'s' if len(rows) > 2 else ''}" if len(rows) > 1 else ""
-    return f"numbers, but {_short(values.iloc[rows[0]])!r} in {source.row(int(rows[0]))}{more}"
+    return _numbers_but(source, int(rows[0]), values.iloc[rows[0]], len(rows))
+
+
+def _numbers_but(source: Source, row: int, word: object, n_words: int) -> str:
+    more = f" and {n_words - 1:,} more cell{'s' if n_words > 2 else ''}" if n_words > 1 else ""
+    return f"numbers, but {_short(word)!r} in {source.row(row)}{more}"
 
 
 def _short(value: object) -> str:
@@ -514,23 +525,34 @@ def _prepare_batches(
     )
     nested = set(columns).difference(pl.selectors.expand_selector(rows, flat))
     texts = [name for name in columns if types[name] in (pl.String, pl.Enum)]
+    text = {name: pl.col(name).cast(pl.String) for name in texts}
     figures = {"n": pl.len()}
     for i, name in enumerate(columns):
         x = pl.col(name) if name not in nested else pl.lit(None)
         figures |= {f"gaps {i}": pl.col(name).null_count(), f"min {i}": x.min(), f"max {i}": x.max()}
+        if name in texts:
+            figures |= {
+                f"words {i}": is_word(text[name]).sum(),
+                f"codes {i}": text[name].str.contains(CODE_CELL).any(),
+            }
     with working(f"looking at the columns of {source.name}"):
         found = rows.select(**figures).collect(engine="streaming").row(0, named=True)
         n, left_out, codes, with_gaps, infinite = int(found["n"]), {}, [], set(), set()
+        partly = dict[str, str]()
         for i, name in enumerate(columns):
             gaps, low, high = (found[f"{what} {i}"] for what in ("gaps", "min", "max"))
             if gaps:
                 with_gaps.add(name)
             if types[name].is_float() and gaps < n and math.inf in (high, -low):
                 infinite.add(name)
+            if name in texts and not found[f"codes {i}"] and 0 < 2 * found[f"words {i}"] <= n - gaps:
+                words = rows.with_row_index("row").filter(is_word(text[name]))
+                row, word = words.select("row", name).head(1).collect().row(0)
+                partly[name] = _numbers_but(source, row, word, found[f"words {i}"])
             if name in asked["--only"]:
                 continue
-            if name in nested:
-                left_out[name] = _NESTED
+            if name in nested or name in partly:
+                left_out[name] = partly.get(name, _NESTED)
             elif gaps == n:
                 left_out[name] = "no value"
             elif low == high and not gaps and n > 1:
@@ -543,7 +565,7 @@ def _prepare_batches(
             ):
                 left_out[name] = "it numbers the rows"
             elif name in texts and (why := _why_words_are_left_out(rows.select(name), n)):
-                left_out[name] = why
+                left_out[name] = _unread(source, name) or why
             elif types[name].is_integer() and not gaps and low == 1 and high <= 12 and n >= 10 * high:
                 n_values = rows.select(pl.col(name).n_unique()).collect(engine="streaming").item()
                 codes += [name] if n_values == high else []
@@ -554,6 +576,8 @@ def _prepare_batches(
     for name in columns:
         if name in infinite:
             raise _infinite(name)
+        if name in partly:
+            raise _no_numbers_alone(name, partly[name])
     if odd := [name for name in columns if name in nested]:
         also = f", nor do {listed(odd[1:])}" if odd[1:] else ""
         raise InvalidInputError(
@@ -604,9 +628,12 @@ def _why_words_are_left_out(column: pl.LazyFrame, n: int) -> str | None:
     about = int(column.select(x.approx_n_unique()).collect(engine="streaming").item())
     if about > MOST_ITEMS:
         return f"free text: about {about:,} different texts in {n:,} rows"
-    times = column.select(x.alias("text")).drop_nulls().group_by("text").len().collect(engine="streaming")["len"]
+    counted = column.select(x.alias("text")).drop_nulls().group_by("text").len().collect(engine="streaming")
+    times = counted["len"]
     if 2 * int((times == 1).sum()) <= n:
         return None
+    if are_dates(counted["text"].to_list()[:100]):
+        return "dates written as text"
     if len(times) == times.sum() > 2:
         return "a different text in every row"
     return f"free text: {len(times):,} different texts in {times.sum():,} rows"
@@ -698,10 +725,14 @@ def _may_be_codes(values: pd.Series) -> bool:
     return values.min() == 1 and 2 <= n_values <= 12 and len(values) >= 10 * n_values == 10 * values.nunique()
 
 
-def columns_of_numbers(model: TreeEstimator, columns: Iterable[str]) -> list[str]:
-    """Those of a file's columns that held numbers when a model was fitted."""
-    kinds = model._kinds_by_name
-    return [c for c in columns if kinds.get(c, NUMBER).name in ("number", "integer", "bool")]
+def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -> None:
+    """Check that columns of a file hold finite numbers, or dates, where they did when a model was fitted."""
+    kinds = {column: model._kinds_by_name.get(column, NUMBER).name for column in frame.columns}
+    numbers = [column for column, kind in kinds.items() if kind in ("number", "integer", "bool")]
+    numeric_columns(source, frame[numbers], may_drop=False)
+    for column, kind in kinds.items():
+        if kind == "date" and (unread := _unread(source, column)):
+            raise InvalidInputError(f"Column {column!r} of {source.name} holds {unread}.")
 
 
 def columns_without_gaps(model: TreeEstimator, columns: Iterable[str]) -> list[str]:

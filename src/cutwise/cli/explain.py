@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cutwise.cli.columns import columns_of_numbers, columns_without_gaps, numeric_columns
+from cutwise.cli.columns import check_as_fitted, columns_without_gaps
 from cutwise.cli.models import as_fitted, model_and_table, name_clusters
 from cutwise.cli.options import AsJson, Header, ModelFile, Names, Separator, TableFile
 from cutwise.cli.screen import print_json, print_line
@@ -50,7 +50,7 @@ def command(
     fitted, source, table = model_and_table(model, file, separator=separator, header=header)
     name_clusters(fitted, name or [])
     rows = _rows(source, row)
-    numeric_columns(source, table[columns_of_numbers(fitted, table)], may_drop=False)
+    check_as_fitted(fitted, source, table)
     _check_complete(source, table[columns_without_gaps(fitted, table)], rows)
     explained = _explain(fitted, source, table, rows)
     if as_json:

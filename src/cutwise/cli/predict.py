@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cutwise._whole import whole_folder
-from cutwise.cli.columns import columns_of_numbers, columns_without_gaps, complete_rows, numeric_columns
+from cutwise.cli.columns import check_as_fitted, columns_without_gaps, complete_rows
 from cutwise.cli.models import as_fitted, label_header, label_lines, labels_csv, labels_path, read_model, tested_columns
 from cutwise.cli.options import FILE_HELP, Header, ModelFile, Separator
 from cutwise.cli.screen import Outputs, file_or_stdout, note, working
@@ -89,7 +89,7 @@ def _predict(
     n_rows = n_left_out = 0
     for source in read_in_parts(path, _ROWS, separator=separator, header=header):
         table = tested_columns(fitted, source)
-        numeric_columns(source, table[columns_of_numbers(fitted, table)], may_drop=False)
+        check_as_fitted(fitted, source, table)
         needed = columns_without_gaps(fitted, table)
         complete = table[needed].notna().all(axis=1).to_numpy()
         if not drop_missing:

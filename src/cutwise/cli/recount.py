@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cutwise.cli.columns import chosen_names, columns_of_numbers, numeric_columns
+from cutwise.cli.columns import check_as_fitted, chosen_names
 from cutwise.cli.models import as_fitted, model_and_table, other_columns, print_rules
 from cutwise.cli.options import Header, ModelFile, Separator, TableFile
 from cutwise.cli.screen import Outputs, note
@@ -39,7 +39,7 @@ def command(
         fitted, source, tested = model_and_table(model, file, separator=separator, header=header)
         others = [name for name in other_columns(fitted, source) if name not in tested.columns]
         table = tested if labels_from is not None else source.frame[[*tested.columns, *others]]
-        numeric_columns(source, table[columns_of_numbers(fitted, table)], may_drop=False)
+        check_as_fitted(fitted, source, table)
         y = None
         if labels_from is not None:
             (column,) = chosen_names(source, [labels_from], "--labels-from")

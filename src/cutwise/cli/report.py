@@ -10,14 +10,13 @@ import typer
 
 from cutwise.cli.columns import (
     batches_of,
-    columns_of_numbers,
+    check_as_fitted,
     columns_without_gaps,
     complete,
     complete_rows,
     count_complete,
     count_rows,
     need_column,
-    numeric_columns,
 )
 from cutwise.cli.models import as_fitted, model_and_table, name_clusters, other_columns, tested_columns
 from cutwise.cli.options import (
@@ -118,7 +117,7 @@ def _in_memory(
 ) -> tuple[Any, int, dict[str, Any]]:
     """The model's columns of a table, how many rows it has, and the further columns that were asked for."""
     tested = tested_columns(model, source)
-    numeric_columns(source, tested[columns_of_numbers(model, tested)], may_drop=False)
+    check_as_fitted(model, source, tested)
     # Rules place rows with gaps elsewhere; who left them out when fitting leaves them out here, too.
     needed = [*(columns if drop_missing else columns_without_gaps(model, tested)), *beside.values()]
     used = source.frame[list(dict.fromkeys(needed))]

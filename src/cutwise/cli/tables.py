@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import psutil
 
-from cutwise.cli.cells import MISSING, MISSING_AMONG_NUMBERS, Reading, read_cells, read_columns, with_columns
+from cutwise.cli.cells import MISSING_AMONG_NUMBERS, Reading, read_cells, read_columns, with_columns
 from cutwise.cli.screen import note, working
 from cutwise.cli.text import check_names_differ, find_layout, first_lines, may_hold_codes, read_text
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
@@ -45,7 +45,7 @@ _COMPRESSED: dict[bytes, Callable[..., Any]] = {
     b"\xfd7zXZ\x00": lzma.open,
 }
 _PARQUET = b"PAR1"
-_CODE_CELL = r"^\s*0\d\d+\s*$"
+CODE_CELL = r"^\s*0\d\d+\s*$"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the latter without any member
 
 
@@ -232,7 +232,7 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
         scan = partial(
             pl.scan_csv, path, separator=layout.separator, decimal_comma=layout.decimal == ",",
             has_header=layout.has_names, skip_rows=layout.skipped, with_column_names=partial(_named, layout.names),
-            glob=False, null_values=sorted(MISSING | {word.upper() for word in MISSING} | {"NaN"}),
+            glob=False,
         )  # fmt: skip
         part = scan(infer_schema_length=None)
         with _in_words(name):
@@ -299,6 +299,11 @@ def _numbers(x: pl.Expr, decimal: str) -> pl.Expr:
     )
 
 
+def is_word(x: pl.Expr, decimal: str = ".") -> pl.Expr:
+    """Whether cells are there and no numbers."""
+    return x.is_not_null() & _numbers(x, decimal).fill_nan(None).is_null()
+
+
 def _with_words(table: pl.LazyFrame, cells: pl.LazyFrame, decimal: str, has_codes: bool) -> pl.LazyFrame:
     """A table with codes and truth values as they stand in the file: another may have words in such a column."""
     import polars as pl
@@ -307,7 +312,7 @@ def _with_words(table: pl.LazyFrame, cells: pl.LazyFrame, decimal: str, has_code
     if not has_codes and pl.Boolean not in schema.dtypes():
         return table
     types = {name: own for name, own in schema.items() if own.is_numeric()}
-    is_code = pl.col(list(types)).str.contains(_CODE_CELL).any()
+    is_code = pl.col(list(types)).str.contains(CODE_CELL).any()
     found = cells.select(pl.len(), is_code).collect(engine="streaming").row(0, named=True)
     numbers = [_numbers(pl.col(name), decimal).cast(own) for name, own in types.items() if not found[name]]
     return cells.with_columns(numbers)
@@ -323,11 +328,11 @@ def _with_values(source: Source, table: pl.LazyFrame, decimal: str) -> Source:
         x = pl.col(name)
         number, rows = _numbers(x, decimal), table.select(name).drop_nulls()
         are_many, has_codes = (
-            rows.select(x.approx_n_unique() > MOST_ITEMS, x.str.contains(_CODE_CELL).any().alias("codes"))
+            rows.select(x.approx_n_unique() > MOST_ITEMS, x.str.contains(CODE_CELL).any().alias("codes"))
             .collect(engine="streaming").row(0)
         )  # fmt: skip
         if are_many:
-            rows = rows.filter(number.is_null())
+            rows = rows.filter(is_word(x, decimal))
             if has_codes or rows.select(x.approx_n_unique()).collect(engine="streaming").item() > len(
                 MISSING_AMONG_NUMBERS
             ):
