@@ -108,13 +108,13 @@ class BundledColumns {
     }
   }
 
-  // Writes into zeros the codes of the values that are not their column's default, in n rows from `first` on, whose values
-  // begin at `tile`. Calls note(column, row, value) for what has no code, or comes where another column's code stands.
+  // Writes into zeros the codes of the values that are not their column's default, in n rows whose values begin at `tile`.
+  // Calls note(column, value, is_conflict) for what has no code, or comes where another column's code stands.
   template <class Note>
-  void encode(const Dense<T> &x, int64_t first, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes, Note &&note) const {
+  void encode(const Dense<T> &x, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes, Note &&note) const {
     const Placer<Note> place{value_.data(), code_.data(), note};
-    if (by_row_) encode_rows(x.row_stride, first, tile, n, n_groups, codes, place);
-    else encode_columns(x, first, tile, n, n_groups, codes, place);
+    if (by_row_) encode_rows(x.row_stride, tile, n, n_groups, codes, place);
+    else encode_columns(x, tile, n, n_groups, codes, place);
   }
 
  private:
@@ -131,7 +131,7 @@ class BundledColumns {
     const uint8_t *code;
     Note &note;
 
-    CUTWISE_INLINE void operator()(const Member &member, int64_t row, T x, uint8_t *codes) const {
+    CUTWISE_INLINE void operator()(const Member &member, T x, uint8_t *codes) const {
       const V v = static_cast<V>(x);
       uint8_t &held = codes[member.group];
       if (held == 0) {
@@ -141,28 +141,26 @@ class BundledColumns {
           return;
         }
       }
-      note(member.column, row, v);
+      note(member.column, v, held != 0);
     }
   };
 
   template <class Place>
-  void encode_columns(const Dense<T> &x, int64_t first, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes,
-                      const Place &place) const {
+  void encode_columns(const Dense<T> &x, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes, const Place &place) const {
     const int64_t stride = x.row_stride;
     for (const Member &member : members_) {
       const T *values = tile + member.column * x.col_stride;
       const T default_value = member.default_value;
       for (int64_t i = 0; i < n; ++i) {
         const T v = values[i * stride];
-        if (v != default_value) place(member, first + i, v, codes + i * n_groups);
+        if (v != default_value) place(member, v, codes + i * n_groups);
       }
     }
   }
 
   // Where rows are contiguous, whole stretches of them are compared with the defaults at once.
   template <class Place>
-  void encode_rows(int64_t stride, int64_t first, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes,
-                   const Place &place) const {
+  void encode_rows(int64_t stride, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes, const Place &place) const {
     const int64_t width = static_cast<int64_t>(row_default_.size()), n_words = (width + 63) / 64;
     const int64_t rows_at_once = std::max<int64_t>(1, 1024 / n_words);
     const int32_t *member_at = member_at_.data();
@@ -178,7 +176,7 @@ class BundledColumns {
         for (int64_t w = 0; w < n_words; ++w) {
           for (uint64_t word = words[w]; word != 0; word &= word - 1) {
             const int64_t at = 64 * w + lowest_bit(word);
-            place(members[member_at[at]], first + i, row[at], codes + i * n_groups);
+            place(members[member_at[at]], row[at], codes + i * n_groups);
           }
         }
       }
