@@ -144,6 +144,28 @@ def test_parquet_of_any_columns_gives_the_model_file_of_memory_in_batches(cutwis
 
 
 @pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize("words", [[], ["none", "too much", "a little", "n.d.", "lost", "-", "see below"]])
+def test_categories_and_numbers_that_were_asked_for_are_those_of_memory_in_batches(
+    cutwise, table, tmp_path, ending, words
+):
+    rng = np.random.default_rng(2)
+    own = table[["age", "income"]].assign(grade=table["age"] // 20, rank=pd.array(table["age"] % 3, dtype="Int64"))
+    own.loc[::9, "rank"] = pd.NA
+    own["dose"] = rng.integers(0, 5, 900).astype(str)
+    own.loc[:79, "dose"] = rng.choice(words or ["7"], 80)
+    own["dose"] = own["dose"].astype("string")
+    folder, memory, batches = written(own, tmp_path / "in", ending), tmp_path / "memory.json", tmp_path / "batches.json"
+    common = [f"{folder}/part-*.{ending}", "-k", 4, "--category", "grade,rank", "--number", "dose", "--out"]
+    first, second = cutwise("fit", *common, memory), cutwise("fit", *common, batches, "--max-memory", "1kB")
+    assert (first.code, second.code) == (0, 0), second.err
+    assert first.out == second.out
+    assert ("dose: 80 cells that are no numbers" in second.err) == ("dose: 80 cells that are no numbers" in first.err)
+    assert batches.read_bytes() == memory.read_bytes()
+    kinds = load_model(batches).column_kinds_
+    assert [kinds[name] for name in ("grade", "rank", "dose")] == ["category", "category", "integer"]
+
+
+@pytest.mark.usefixtures("in_batches")
 def test_gaps_of_csv_in_batches_are_those_of_memory(cutwise, table, tmp_path):
     table = table[["age", "income"]].astype(float)
     table.loc[::7, "income"] = np.nan
@@ -312,7 +334,6 @@ def test_several_files_are_read_as_one_that_holds_all_their_lines(cutwise, tmp_p
         (["fit", "[at].csv", "-k", 2, "--max-memory", 9], "lacks 'x'"),
         (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "robust"], "--scale standard"),
         (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--labels", "l.csv"], "cutwise predict"),
-        (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--category", "x"], "--category"),
         (["fit", "a.csv", "-k", 2, "--max-memory", 9, "--scale", "none", "--objective", "kmedians"], "medians"),
         (["compare", "a.csv", "-k", 2, "--max-memory", 9], "Give a sample"),
         (["fit", "damaged.parquet", "-k", 2], "can be read"),

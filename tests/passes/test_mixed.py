@@ -318,6 +318,12 @@ def test_what_is_asked_for_as_a_category(customers):
         assert_same(ExplainableKMeans(3, **options).fit(frame.lazy()), ExplainableKMeans(3, **options).fit(frame))
     with pytest.raises(CutwiseError, match="text"):
         ExplainableKMeans(3, categorical_features=[]).fit(frame.lazy())
+    codes = frame.select(
+        "income", zip=pl.Series([None if i % 5 else 8000.0 + i % 7 for i in range(len(frame))])
+    ).to_pandas()
+    options = {"random_state": 0, "categorical_features": ["zip"]}
+    in_parts = ExplainableKMeans(3, **options).fit(Batches([codes[:200], codes[200:]]))
+    assert_same(in_parts, ExplainableKMeans(3, **options).fit(codes))
 
 
 def test_levels_never_seen_are_named_once_they_are_predicted(customers):

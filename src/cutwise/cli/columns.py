@@ -503,20 +503,24 @@ def _prepare_batches(
     import polars as pl
 
     assert source.lazy is not None
-    if asked["--category"] or asked["--number"]:
-        raise in_memory_alone(source, "--category" if asked["--category"] else "--number")
     apart = [name for name in (weights, labels_from) if name is not None]
     columns = list(choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart).columns)
 
+    numbers = dict[str, pl.Expr]()
+
     def read(rows: Rows) -> Rows:
         names = rows.collect_schema().names()
-        return rows.with_columns([own for name, own in source.values.items() if name in names]).with_columns(
+        rows = rows.with_columns([own for name, own in source.values.items() if name in names]).with_columns(
             pl.selectors.decimal().cast(pl.Float64),
             pl.selectors.float().fill_nan(None),
             pl.selectors.categorical().cast(pl.String),
         )
+        return rows.with_columns([own for name, own in numbers.items() if name in names])
 
-    rows = read(source.lazy.select(list(dict.fromkeys([*columns, *apart]))))
+    rows = source.lazy.select(list(dict.fromkeys([*columns, *apart])))
+    numbers |= _numbers_of_texts(read(rows), asked["--number"])
+    rows = read(rows)
+    by_name = {name for names in asked.values() for name in names}
     types = rows.collect_schema()
     flat = (
         pl.selectors.numeric()
@@ -545,11 +549,12 @@ def _prepare_batches(
                 with_gaps.add(name)
             if types[name].is_float() and gaps < n and math.inf in (high, -low):
                 infinite.add(name)
-            if name in texts and not found[f"codes {i}"] and 0 < 2 * found[f"words {i}"] <= n - gaps:
+            n_words = found[f"words {i}"] if name in texts and name not in asked["--category"] else 0
+            if 0 < 2 * n_words <= n - gaps and not found[f"codes {i}"]:
                 words = rows.with_row_index("row").filter(is_word(text[name]))
                 row, word = words.select("row", name).head(1).collect().row(0)
-                partly[name] = _numbers_but(source, row, word, found[f"words {i}"])
-            if name in asked["--only"]:
+                partly[name] = _numbers_but(source, row, word, n_words)
+            if name in by_name:
                 continue
             if name in nested or name in partly:
                 left_out[name] = partly.get(name, _NESTED)
@@ -593,11 +598,14 @@ def _prepare_batches(
     _hint_at_codes(codes)
     is_plain = all(types[name].is_numeric() or types[name] == pl.Boolean for name in columns)
     is_mixed = not (is_plain and with_gaps.isdisjoint(columns))
-    categories = [name for name in texts if name in columns] if is_mixed else None
+    categories = [name for name in columns if name in texts or name in asked["--category"]]
+    is_mixed |= bool(categories)
     batches = batches_of(source, used, lambda rows: complete(read(rows)) if table.drop_missing else read(rows))
     if source.parquet is not None and not is_mixed and not table.drop_missing:
         batches = replace(batches, again=partial(scan_dataset, source.parquet))
-    return Task(source.name, batches, columns, n, None, weights, labels_from, left_out, categories)
+    return Task(
+        source.name, batches, columns, n, None, weights, labels_from, left_out, categories if is_mixed else None
+    )
 
 
 def _say_readings(source: Source, columns: Iterable[str]) -> None:
@@ -703,10 +711,29 @@ def _with_numbers(source: Source, names: Sequence[str]) -> Source:
         return source
     numbers = {name: pd.to_numeric(source.frame[name], errors="coerce") for name in names}
     for name, values in numbers.items():
-        lost = int((values.isna() & source.frame[name].notna()).sum())
-        if lost:
-            note(f"{name}: {lost:,} cells that are no numbers are taken as missing")
+        _say_lost(name, int((values.isna() & source.frame[name].notna()).sum()))
     return replace(source, frame=with_columns(source.frame, numbers))
+
+
+def _numbers_of_texts(rows: pl.LazyFrame, names: Sequence[str]) -> dict[str, pl.Expr]:
+    """The same of rows in batches: columns of text as numbers, whole ones where all are."""
+    import polars as pl
+
+    types, numbers = rows.collect_schema(), dict[str, pl.Expr]()
+    for name in names:
+        if types[name] == pl.String:
+            x = pl.col(name).str.strip_chars()
+            number, whole = x.cast(pl.Float64, strict=False).fill_nan(None), x.cast(pl.Int64, strict=False)
+            lost = (x.is_not_null() & number.is_null()).sum().alias("lost")
+            n_lost, is_whole = rows.select(lost, whole.is_not_null().all()).collect(engine="streaming").row(0)
+            _say_lost(name, n_lost)
+            numbers[name] = whole if is_whole else number
+    return numbers
+
+
+def _say_lost(name: str, n: int) -> None:
+    if n:
+        note(f"{name}: {n:,} cells that are no numbers are taken as missing")
 
 
 def _hint_at_codes(columns: Sequence[str]) -> None:

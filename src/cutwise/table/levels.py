@@ -16,10 +16,10 @@ MOST_LEVELS = 254
 
 def distinct_items(items: Sequence[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
     """The position of every item among the distinct ones, shape (len(items),), and these: None for what is missing."""
-    distinct = list(dict.fromkeys(items))
-    number = {item: i for i, item in enumerate(distinct)}
-    codes = np.fromiter(map(number.__getitem__, items), dtype=np.intp, count=len(items))
-    return codes, [None if is_missing(item) else item for item in distinct]
+    known = {item: None if is_missing(item) else item for item in dict.fromkeys(items)}  # NaN need not be one
+    place = {item: i for i, item in enumerate(dict.fromkeys(known.values()))}
+    number = {item: place[own] for item, own in known.items()}
+    return np.fromiter(map(number.__getitem__, items), dtype=np.intp, count=len(items)), list(place)
 
 
 def plain_level(item: Any) -> Any:
