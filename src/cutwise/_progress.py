@@ -53,6 +53,9 @@ _USUALLY_DONE = {
 """Of a fit, when a stage begins."""
 
 
+SECONDS_BETWEEN_LINES = 0.5
+
+
 class Stages:
     """The stages of one fit as lines on standard error; ``verbose`` 0 prints none, 2 also the leaves as they come."""
 
@@ -69,10 +72,10 @@ class Stages:
         yield
         self.say(f"{what}: {time.perf_counter() - start:.2f} s")
 
-    def leaves(self, n_leaves: int) -> None:
-        """Progress of a growing tree; at most two lines a second."""
-        tell(f"tree: {n_leaves} leaves")
-        self._say_now_and_then(f"  {n_leaves} leaves")
+    def leaves(self, algorithm: str, n_leaves: int) -> None:
+        """Progress of a tree that grows, maybe beside others; at most two lines a second."""
+        tell(f"tree: {n_leaves} leaves by {algorithm}")
+        self._say_now_and_then(f"  {n_leaves} leaves by {algorithm}")
 
     def searching(self, cost_ratio: float) -> None:
         """Progress of a search for a better tree, as far as a sample of the rows tells."""
@@ -81,7 +84,7 @@ class Stages:
 
     def _say_now_and_then(self, line: str) -> None:
         now = time.perf_counter()
-        if self._verbose > 1 and now - self._last_line >= 0.5:
+        if self._verbose > 1 and now - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = now
             self.say(line)
 

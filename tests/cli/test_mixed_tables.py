@@ -79,6 +79,38 @@ def test_levels_never_seen_are_outside_or_refused(cutwise, people, tmp_path, unk
     assert "never seen at fit: 'west'" in done.err
 
 
+def test_long_sets_of_levels_are_cut_short_where_people_read_rules_and_whole_elsewhere(cutwise, tmp_path):
+    rng = np.random.default_rng(0)
+    city = rng.integers(0, 60, 900)
+    rows, model, report = tmp_path / "rows.csv", tmp_path / "model.json", tmp_path / "report"
+    pd.DataFrame({"city": [f"c{i:02}" for i in city], "group": city // 20, "few": list("abcdef") * 150}).to_csv(
+        rows, index=False
+    )
+    fitted = cutwise("fit", rows, "--labels-from", "group", "--out", model)
+    rules = load_model(model).rules()
+    whole, short = (f"city {no}in {{{', '.join(f'c{i:02}' for i in range(*ends))}{more}}}"
+                    for no, ends, more in (("", (20, 40), ""), ("", (20, 25), " and 15 more")))  # fmt: skip
+    assert whole in str(rules)
+    for told in (fitted, cutwise("rules", model), cutwise("recount", model, rows, "--labels-from", "group")):
+        assert f" {short}\n" in told.out
+        assert "c26" not in told.out
+        assert "long sets of levels are cut short; fit and rules with --json give them whole" in told.err
+    cutwise("rules", model, "--out", tmp_path / "rules.txt")
+    assert whole in (tmp_path / "rules.txt").read_text()
+    for command in (["fit", rows, "--labels-from", "group"], ["rules", model]):
+        assert whole in cutwise(*command, "--json").out
+    cutwise("report", model, rows, "--out", f"{report}.html")
+    cutwise("report", model, rows, "--out", f"{report}.json")
+    page, document = (report.with_suffix(ending).read_text() for ending in (".html", ".json"))
+    (rule,) = (rule for c in json.loads(document)["clusters"] for rule in c["rules"] if rule["shown"] == [short])
+    assert rule["conditions"] == [whole]
+    assert rule["text"] == whole
+    plain = page.replace("<wbr>", "")
+    assert f"<details><summary>{short}</summary>{whole}</details>" in plain
+    of_few = cutwise("fit", rows, "--labels-from", "few", "--only", "few,group", "--max-leaves", 6)
+    assert "cut short" not in of_few.err
+
+
 def test_compare_takes_tables_as_they_are_but_for_cart(cutwise, people):
     result = cutwise("compare", people, "-k", 3, "--json")
     trees = json.loads(result.out)["trees"]

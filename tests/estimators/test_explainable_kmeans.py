@@ -15,7 +15,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from cutwise import ExplainableKMeans, core
+from cutwise import Batches, ExplainableKMeans, core
 from cutwise.exceptions import ColumnMismatchError, EmptyClusterWarning, NotFiniteError, UnseparableCentersWarning
 from cutwise.reference.fitted import unshared
 from cutwise.reference.objective import sum_weights
@@ -350,6 +350,15 @@ class TestEdges:
         assert out == ""
         assert "[ExplainableKMeans] tree: " in err
         assert "2 leaves, depth 1; cost ratio" in err
+
+    @pytest.mark.parametrize("given", [np.asarray, lambda X: Batches([np.asarray(X)])])
+    def test_verbose_says_which_of_several_trees_grows(self, capsys, monkeypatch, given):
+        monkeypatch.setattr("cutwise._progress.SECONDS_BETWEEN_LINES", 0.0)
+        X = np.random.default_rng(0).normal(size=(60, 2))
+        ExplainableKMeans(3, verbose=2, random_state=0).fit(given(X))
+        lines = {line for line in capsys.readouterr().err.splitlines() if " leaves by " in line}
+        starts = ("exgreedy", "exshallow", "imm", "exkmc")
+        assert lines == {f"[ExplainableKMeans]   {n} leaves by {name}" for n in (2, 3) for name in starts}
 
 
 @pytest.mark.parametrize("algorithm", ["imm", "exshallow", "exkmc"])

@@ -291,6 +291,12 @@ def test_trees_that_grow_side_by_side_share_their_passes(frame):
     assert passes[-1] < sum(passes[:-1]) / 2
 
 
+def test_fit_transform_is_refused_before_anything_is_fitted(frame, monkeypatch):
+    monkeypatch.setattr(ExplainableKMeans, "fit", lambda *_: pytest.fail("fitted first"))
+    with pytest.raises(InvalidInputError, match=r"X is of type LazyFrame. .* batch after batch"):
+        ExplainableKMeans(4).fit_transform(frame.lazy())
+
+
 def test_what_is_fitted_answers_as_ever_but_for_its_rows(frame, tmp_path):
     model = ExplainableKMeans(4, algorithm="imm", random_state=0).fit(frame.lazy())
     in_memory = ExplainableKMeans(4, algorithm="imm", random_state=0).fit(frame)

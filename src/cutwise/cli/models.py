@@ -16,6 +16,7 @@ from cutwise.estimators import advice_of, agreement_of, algorithm_of, certificat
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, ModelFileError, did_you_mean, listed
 from cutwise.readouts.explained import explained_words, ratio_words
 from cutwise.readouts.rules import table_lines
+from cutwise.readouts.shown import MOST_LEVELS, shortened
 from cutwise.readouts.words import percent, quoted
 from cutwise.table.table import are_plain
 
@@ -207,12 +208,14 @@ def print_rules(model: TreeEstimator) -> None:
     for cluster in rules:
         label = quoted(cluster.cluster)
         name: tuple[str, ...] = (label, "" if cluster.name is None else quoted(cluster.name)) if named else (label,)
-        for figures, rule, said in table_lines(cluster):
+        for figures, rule, said in table_lines(cluster, lambda rule: rule.written(shortened)):
             text = (said if cluster.rules else f"({said})") if rule is None else f"{'' if name[0] else '  '}{rule}"
             rows.append((*name, *figures, text))
             name = ("",) * len(who)
     flush_right = range(len(who), len(who) + len(MEASURES))
     print_table((*who, *MEASURES, "rule"), rows, right=flush_right)
+    if any(len(c.levels or ()) > MOST_LEVELS for cluster in rules for rule in cluster.rules for c in rule.conditions):
+        note("long sets of levels are cut short; fit and rules with --json give them whole", of_table=False)
     if rules[0].size is None:
         note("the tree was edited since its rows were counted; count them with cutwise recount MODEL FILE")
 

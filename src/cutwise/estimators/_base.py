@@ -158,6 +158,14 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         costs = self._objective.costs(metric.matrix, self.cluster_centers_, check_n_jobs(self.n_jobs))
         return self._objective.distances(costs)
 
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.float64]:
+        """Fit, and give the distances of ``transform``; of a table in memory, for others have no order of rows."""
+        if as_lazy(X) is not None:
+            given = f"fit_transform takes tables in memory alone, and X is of type {type(X).__name__}"
+            raise UnsupportedInputError(f"{given}. Give it in memory, or fit, and transform batch after batch.")
+        found: npt.NDArray[np.float64] = super().fit_transform(X, y, **fit_params)
+        return found
+
     def name_clusters(self, names: Mapping[Any, str | None]) -> Self:
         """Give clusters names; everything that is read, exported or saved from here on has them.
 

@@ -228,7 +228,7 @@ class KernelGrowth:
     features: dict[str, SurrogateFeatures]  # the kinds to try, for "imm" and "search"
     scaled: bool  # whether the kernel reads a preprocessor's output
     n_jobs: int
-    progress: Callable[[int], None]
+    progress: Callable[[str, int], None]
 
 
 def kinds_of_features(kernel: Any, wanted: str) -> list[str]:

@@ -39,7 +39,7 @@ class LabelProblem:
     max_leaves: int
     expansion: str
     depth_penalty: float
-    progress: Callable[[int], None]
+    progress: Callable[[str, int], None]
     limits: Limits | None = None
 
     @property

@@ -276,7 +276,7 @@ class SearchByPasses(SearchCheaper):
 
 def grow_by_passes(
     prepared: PreparedRows,
-    progress: Callable[[int], None],
+    progress: Callable[[str, int], None],
     *,
     algorithm: str,
     max_leaves: int,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib import import_module
@@ -89,8 +89,12 @@ class Rule(Titled):
             "depth": self.depth,
         }
 
+    def written(self, write: Callable[[Condition], str]) -> str:
+        """The rule, with a function that writes its conditions."""
+        return " and ".join(map(write, self.conditions)) or "any row"
+
     def __str__(self) -> str:
-        return " and ".join(map(str, self.conditions)) or "any row"
+        return self.written(str)
 
     def __repr__(self) -> str:
         return f"<Rule of cluster {quoted(self.title)}: {self}>"
@@ -340,7 +344,9 @@ _CELL = "padding:3px 12px 3px 0;vertical-align:top;border:0;text-align:"
 _MOST_LINES = 60  # a notebook is no place for more
 
 
-def table_lines(cluster: ClusterRules) -> Iterator[tuple[list[str], str | None, str]]:
+def table_lines(
+    cluster: ClusterRules, write: Callable[[Rule], str] = str
+) -> Iterator[tuple[list[str], str | None, str]]:
     """The lines of a cluster in a table: rows, share, purity and coverage; the text of a rule; a note without one."""
     if not cluster.rules:
         yield ["0", "", "", ""], None, "no leaf of the tree holds this cluster"
@@ -348,7 +354,7 @@ def table_lines(cluster: ClusterRules) -> Iterator[tuple[list[str], str | None, 
     if len(cluster.rules) > 1:
         yield _cells(cluster), None, f"any of {len(cluster.rules)} rules:"
     for rule in cluster.rules:
-        yield _cells(rule if len(cluster.rules) > 1 else cluster), str(rule), ""
+        yield _cells(rule if len(cluster.rules) > 1 else cluster), write(rule), ""
 
 
 def _cells(of: Rule | ClusterRules) -> list[str]:

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from .conditions import Condition
-from .words import levels_text
+from .words import levels_text, quoted
 
 _ELLIPSIS = "…"
-_MOST_LEVELS = 4  # named in pictures
+_MOST_IN_PICTURES = 4
+MOST_LEVELS = 6
+"""Named in a set where people read it; programs and files get all."""
 
 
 def plain(text: object) -> str:
@@ -80,7 +82,7 @@ def shorten(text: str, length: int) -> str:
 def condition_text(condition: Condition, name: str) -> str:
     """A condition with another name for its column; numbers stay whole."""
     if condition.levels is not None:
-        return condition.written(name) if condition.n_named <= _MOST_LEVELS else _abridged(condition, name)
+        return shortened(condition, name, _MOST_IN_PICTURES)
     text = condition.written("\0")
     # Spaces that do not break keep a number beside its sign.
     for sign, plain_sign in ((" <= ", " ≤\u00a0"), (" >= ", " ≥\u00a0"), (" > ", " >\u00a0"), (" < ", "\u00a0< ")):
@@ -90,12 +92,13 @@ def condition_text(condition: Condition, name: str) -> str:
     return text.replace("\0", name)
 
 
-def _abridged(condition: Condition, name: str) -> str:
-    """A condition on many levels: the first few, and how many more."""
-    levels = condition.levels or ()
-    first = levels_text(condition.kind, levels[: _MOST_LEVELS - 1])
-    more = len(levels) - _MOST_LEVELS + 1
-    return f"{name} {'not in' if condition.outside else 'in'} {{{first} and {more} more}}"
+def shortened(condition: Condition, name: str | None = None, most: int = MOST_LEVELS) -> str:
+    """A condition as rules write it; of more than ``most`` levels the first few, and how many more."""
+    name, levels = quoted(condition.name) if name is None else name, condition.levels or ()
+    if len(levels) <= most:
+        return condition.written(name)
+    first = levels_text(condition.kind, levels[: most - 1])
+    return f"{name} {'not in' if condition.outside else 'in'} {{{first} and {len(levels) - most + 1:,} more}}"
 
 
 # Colors of clusters, the same in every plot and report, told apart with any kind of color vision.

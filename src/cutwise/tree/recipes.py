@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -102,7 +103,7 @@ def grow_tree(
     features: Features | None = None,
     limits: Limits | None = None,
     n_jobs: int = 1,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[str, int], None] | None = None,
 ) -> GrownTree:
     """Grow a threshold tree against a fixed reference.
 
@@ -120,11 +121,12 @@ def grow_tree(
     the cuts with the fewest mistakes takes that of the lowest column, then of the lowest feature, then of the lowest
     level, as the published trees do; see ``surrogate_features``. ``limits``: of cuts and depth; raises
     ``NoAllowedCutError`` where they leave a cluster of a base tree without a leaf. ``n_jobs``: threads; the tree does
-    not depend on it. ``progress``: called with the number of leaves after every split. Returns ``grown``: the same, bit
-    for bit, for any order of rows and any number of threads. Each cut of a "kernel_imm" base is a level of one feature,
-    half way between neighboring values of the node's rows (mistakes of earlier cuts apart): exact in columns of at most
-    1,000 distinct values; other columns are cut between 512 groups of values of equal weight (more where single values
-    are heavy), a feature taking the group's median, and ``DistanceFeatures`` have 256 of these as anchors.
+    not depend on it. ``progress``: told the algorithm and the number of leaves after every split. Returns ``grown``:
+    the same, bit for bit, for any order of rows and any number of threads. Each cut of a "kernel_imm" base is a level
+    of one feature, half way between neighboring values of the node's rows (mistakes of earlier cuts apart): exact in
+    columns of at most 1,000 distinct values; other columns are cut between 512 groups of values of equal weight (more
+    where single values are heavy), a feature taking the group's median, and ``DistanceFeatures`` have 256 of these as
+    anchors.
     """
 
     def grown(penalty: float) -> GrownTree:
@@ -171,17 +173,18 @@ def grow(
     algorithm: str,
     max_leaves: int,
     expansion: str = "exkmc",
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[str, int], None] | None = None,
 ) -> GrownTree:
     """Grow a threshold tree on rows wherever they lie; parameters as in ``grow_tree``."""
     recipe, tree = RECIPES[algorithm], GrowingTree(problem.provider)
+    tell = progress and partial(progress, algorithm)
     if recipe.starts:
         raise ValueError(f"{algorithm!r} refines the trees of {', '.join(recipe.starts)}: grow these")
     inseparable: list[tuple[int, ...]] = []
     further = recipe.expansion
     if recipe.base is not None:
         try:
-            inseparable = separate(tree, recipe.base(problem), progress, problem.limits, problem.coordinates)
+            inseparable = separate(tree, recipe.base(problem), tell, problem.limits, problem.coordinates)
         except NoAllowedCutError:
             limits = problem.limits
             if limits is None:
@@ -191,8 +194,8 @@ def grow(
                 raise
             problem = replace(problem, provider=problem.provider.anew())
             tree = GrowingTree(problem.provider)
-            inseparable = separate(tree, planned, progress, limits, problem.coordinates)
+            inseparable = separate(tree, planned, tell, limits, problem.coordinates)
         further = RECIPES[expansion].expansion if max_leaves > problem.n_clusters else None
     if further is not None:
-        expand(tree, further(problem), max_leaves, progress, problem.limits)
+        expand(tree, further(problem), max_leaves, tell, problem.limits)
     return tree.finish(inseparable)

@@ -618,7 +618,7 @@ def expand_tree(
     max_leaves: int,
     n_clusters: int,
     limits: Limits | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[str, int], None] | None = None,
 ) -> GrownTree:
     """Add leaves to a searched tree, best first; parameters as in ``grow_tree``."""
     found, tree, number = grown.tree, GrowingTree(provider), {0: 0}
@@ -632,5 +632,11 @@ def expand_tree(
     assert criterion is not None
     # Expansions look at costs and labels alone, not at where the clusters' centers are.
     coordinates = np.zeros((n_clusters, provider.n_columns))
-    expand(tree, criterion(GrowthProblem(provider, coordinates, limits=limits)), max_leaves, progress, limits)
+    expand(
+        tree,
+        criterion(GrowthProblem(provider, coordinates, limits=limits)),
+        max_leaves,
+        progress and partial(progress, expansion),
+        limits,
+    )
     return tree.finish(grown.inseparable)

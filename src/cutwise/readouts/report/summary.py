@@ -17,7 +17,7 @@ from cutwise.readouts.conditions import conditions_of, explanation_sizes, walk_l
 from cutwise.readouts.labeled_tree import LabeledTree, sum_up
 from cutwise.readouts.profile import Profile, profile_batches, profile_clusters, telling_columns
 from cutwise.readouts.rules import ClusterRules, build_rules
-from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on
+from cutwise.readouts.shown import ShortNames, cluster_color, condition_text, ink_on, shortened
 from cutwise.readouts.words import finite, level_text, percent, rows, value_text
 from cutwise.table.instants import MICROSECONDS
 from cutwise.table.table import ColumnKind, Table
@@ -237,6 +237,7 @@ def _cluster(
         "rules": [
             {
                 "conditions": [str(condition) for condition in rule.conditions],
+                "shown": [shortened(condition) for condition in rule.conditions],
                 **{figure: rule_entry[figure] for figure in ("text", "leaf", "size", "share", "coverage", "purity")},
             }
             for rule, rule_entry in zip(cluster.rules, entry["rules"], strict=True)
