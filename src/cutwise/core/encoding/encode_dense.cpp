@@ -13,40 +13,6 @@
 
 namespace cutwise {
 
-CUTWISE_CLONES void mark_off_default(const float *x, int64_t row_stride, int64_t n, const float *defaults, const uint32_t *bits,
-                                     int64_t width, uint64_t *off) {
-  mark_rows(x, row_stride, n, defaults, bits, width, off);
-}
-CUTWISE_CLONES void mark_off_default(const double *x, int64_t row_stride, int64_t n, const double *defaults,
-                                     const uint64_t *bits, int64_t width, uint64_t *off) {
-  mark_rows(x, row_stride, n, defaults, bits, width, off);
-}
-
-namespace {
-
-// Four ends at a time: counts are read and written once for them.
-template <class V, class Count>
-CUTWISE_INLINE void count_lesser_of(const V *ends, int64_t n_ends, const V *values, int64_t n, Count *counts) {
-  std::fill_n(counts, n, Count{0});
-  int64_t j = 0;
-  for (; j + 4 <= n_ends; j += 4) {
-    const V a = ends[j], b = ends[j + 1], c = ends[j + 2], d = ends[j + 3];
-    for (int64_t i = 0; i < n; ++i)
-      counts[i] += Count{a < values[i]} + Count{b < values[i]} + Count{c < values[i]} + Count{d < values[i]};
-  }
-  for (; j < n_ends; ++j)
-    for (int64_t i = 0; i < n; ++i) counts[i] += ends[j] < values[i];
-}
-
-}  // namespace
-
-CUTWISE_CLONES void count_lesser(const float *ends, int64_t n_ends, const float *values, int64_t n, int32_t *counts) {
-  count_lesser_of(ends, n_ends, values, n, counts);
-}
-CUTWISE_CLONES void count_lesser(const double *ends, int64_t n_ends, const double *values, int64_t n, int64_t *counts) {
-  count_lesser_of(ends, n_ends, values, n, counts);
-}
-
 namespace {
 
 constexpr int64_t kMinSampled = 4096, kMaxSampled = 8192;
@@ -128,7 +94,6 @@ class DenseEncoder {
         prefetch(from + rows[i + ahead] * x_.row_stride, width * static_cast<int64_t>(sizeof(T)));
       for (int64_t j = 0; j < width; ++j) sample[i * apart + j] = from[rows[i] * x_.row_stride + j * x_.col_stride];
     }
-    const std::vector<uint8_t> seen = bytes_seen(first, last);
     parallel_for(n_jobs_, width, [&](int64_t j) {
       std::vector<V> values(n_sampled_), sampled(n_sampled_);
       for (int64_t i = 0; i < n_sampled_; ++i) values[i] = sampled[i] = static_cast<V>(sample[i * apart + j]);
@@ -144,8 +109,6 @@ class DenseEncoder {
         tally_values(few.data(), n_few, tally);
       }
       if (tally.size() <= kMaxBins) tally_values(values.data(), n_known, tally);
-      for (int value = 0; value < 256 && !seen.empty(); ++value)
-        if (seen[j * 256 + value] != 0) tally.add(value);
       if (has_missing(c)) {
         if (tally.size() > 0 && std::isinf(tally.value.back())) tally.value.pop_back(), tally.count.pop_back();
         tally.value.push_back(std::numeric_limits<V>::infinity());
@@ -157,26 +120,6 @@ class DenseEncoder {
   }
 
   bool has_missing(int64_t c) const { return contents_ != nullptr && contents_[c] == Contents::values_and_missing; }
-
-  // Which of the 256 values each column of bytes has; nothing for other dtypes. Bytes are read so fast that knowing all values
-  // beforehand is cheaper than to read columns again for the rare ones.
-  std::vector<uint8_t> bytes_seen(int64_t first, int64_t last) const {
-    std::vector<uint8_t> seen;
-    if constexpr (std::is_same_v<T, uint8_t>) {
-      if (n_sampled_ == x_.n_rows) return seen;
-      seen.assign((last - first) * 256, 0);
-      constexpr int64_t at_once = 64;
-      parallel_for(n_jobs_, (last - first + at_once - 1) / at_once, [&](int64_t block) {
-        const int64_t begin = first + block * at_once, end = std::min(last, begin + at_once);
-        for (int64_t row = 0; row < x_.n_rows; ++row)
-          for (int64_t c = begin; c < end; ++c) seen[(c - first) * 256 + x_.data[row * x_.row_stride + c * x_.col_stride]] = 1;
-      });
-    } else {
-      static_cast<void>(first);
-      static_cast<void>(last);
-    }
-    return seen;
-  }
 
   // Zero is the default to try first: the columns of a one-hot group exclude each other only by their ones. Then the value
   // most often seen.
