@@ -106,7 +106,7 @@ def test_long_sets_of_levels_are_cut_short_where_people_read_rules_and_whole_els
     assert rule["conditions"] == [whole]
     assert rule["text"] == whole
     plain = page.replace("<wbr>", "")
-    assert f"<details><summary>{short}</summary>{whole}</details>" in plain
+    assert f'<div class="rule"><code><span><details><summary>{short}</summary>{whole}</details>' in plain
     of_few = cutwise("fit", rows, "--labels-from", "few", "--only", "few,group", "--max-leaves", 6)
     assert "cut short" not in of_few.err
 
