@@ -9,7 +9,14 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from cutwise import ClusterExplainer, ExplainableKMeans, ExplainableKMedians, TableScaler, load_model
+from cutwise import (
+    ClusterExplainer,
+    ExplainableKMeans,
+    ExplainableKMedians,
+    TableScaler,
+    export_python,
+    load_model,
+)
 from cutwise.exceptions import IdentifierWarning, InvalidInputError, UnknownLevelsWarning
 
 N = 240
@@ -59,6 +66,8 @@ def test_levels_of_any_type_are_told_apart_by_their_texts(levels, tmp_path):
     model.save(tmp_path / "m.json")
     np.testing.assert_array_equal(load_model(tmp_path / "m.json").predict(frame), model.labels_)
     np.testing.assert_array_equal(model.to_sklearn().predict(frame), model.labels_)
+    exec(export_python(model), own := {})
+    assert [own["cluster_of"](row) for row in frame.to_dict("records")] == model.labels_.tolist()
 
 
 @pytest.mark.parametrize("name", MODELS)

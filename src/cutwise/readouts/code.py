@@ -89,7 +89,9 @@ def _docstring(named: bool, are_numbers: bool, places_missing: bool) -> list[str
 def _read(name: str, kind: ColumnKind) -> list[str]:
     """What makes a value ready to be compared."""
     if kind.name in ("category", "ordered"):
-        return [f"    {name} = None if {name} != {name} else {name}"]
+        are_texts = any(isinstance(level, str) for level in kind.levels or ())  # of dates and intervals, too
+        missing = f"{name} is None or {name} != {name}" if are_texts else f"{name} != {name}"
+        return [f"    {name} = None if {missing} else {f'str({name})' if are_texts else name}"]
     if kind.name == "date":
         value = f"str({name})" if kind.zone is None else f"{name}.timestamp()"
     else:
