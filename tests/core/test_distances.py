@@ -366,22 +366,21 @@ def test_an_integer_weight_is_a_repeated_row():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_sums_by_nearest_center_follow_rows_that_move_to_the_bit(n_jobs, weighted):
+def test_sums_of_clusters_follow_rows_that_move_to_the_bit(weighted):
     values, centers = problem(3, n=30_000)
     matrix, sizes = as_matrix(values), np.abs(values).max(axis=0)
     rng = np.random.default_rng(3)
     weights = rng.integers(1, 9, len(values)) if weighted else None
     total = float(len(values) if weights is None else weights.sum())
-    found, sums = core.assign_and_sum(matrix, centers, "kmeans", weights, sizes, n_jobs)
-    np.testing.assert_array_equal(found[0], assign(matrix, centers)[0])
+    nearest = assign(matrix, centers)[0]
+    sums = core.cluster_sums(matrix, nearest, len(centers), weights, sizes, total)
     moved = np.flatnonzero(rng.random(len(values)) < 0.2)
-    labels = found[0].copy()
+    labels = nearest.copy()
     labels[moved] = rng.integers(0, len(centers), len(moved))
     of_moved = None if weights is None else weights[moved]
     came, left = (
         core.cluster_sums(as_matrix(values[moved]), of[moved], len(centers), of_moved, sizes, total)
-        for of in (labels, found[0])
+        for of in (labels, nearest)
     )
     means = core.means_of_sums(*(s + c - g for s, c, g in zip(sums, came, left, strict=True)), sizes, total)
     np.testing.assert_array_equal(means, cluster_means(matrix, labels, len(centers), weights)[0])

@@ -186,19 +186,6 @@ def assign(
     alone. keep: also give the costs by every center, (n_rows, k).
     """
 
-def assign_and_sum(
-    matrix: Matrix,
-    centers: NDArray[numpy.float64],
-    objective: str,
-    weights: NDArray[numpy.int64] | None,
-    sizes: NDArray[numpy.float64],
-    n_jobs: int = 1,
-    keep: bool = False,
-) -> tuple[tuple[NDArray[numpy.int32], NDArray[numpy.float64], float, NDArray[numpy.float64] | None], tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]]:
-    """
-    What assign gives, and what cluster_sums gives for these labels, of dense rows.
-    """
-
 def assign_given(
     costs: Matrix,
     n_jobs: int = 1,

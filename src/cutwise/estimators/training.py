@@ -482,7 +482,7 @@ class FitContext:
     def _measure(self, codes: Int32) -> MeasuredLabels:
         """What follows from what is known of the last clusters, or of the reference's, and from the rows that moved."""
         rows, reference, known = self.rows, self.reference, self.reference.row_costs
-        before = None if known is None else MeasuredLabels(reference.labels, known.own, known.sums)
+        before = None if known is None else MeasuredLabels(reference.labels, known.own)
         before = self._measured.pop() if self._measured else before
         moved = np.empty(0, dtype=np.intp) if before is None else np.flatnonzero(codes != before.labels)
         if before is None or 2 * len(moved) > rows.n_rows:
@@ -490,10 +490,13 @@ class FitContext:
         else:
             matrix, own = core.as_matrix(rows.metric.values[moved]), before.own.copy()
             own[moved] = self.objective.label_costs(matrix, reference.centers, codes[moved], rows.n_jobs)
-            sums = before.sums or self._sums(rows.metric.matrix, before.labels)
-            came, left = (self._sums(matrix, labels[moved], moved) for labels in (codes, before.labels))
-            if sums is not None and came is not None and left is not None:
-                high, low, weight = (of + more - less for of, more, less in zip(sums, came, left, strict=True))
+            if before.sums is None:
+                sums = self._sums(rows.metric.matrix, codes)
+            else:
+                came, left = (self._sums(matrix, labels[moved], moved) for labels in (codes, before.labels))
+                assert came is not None
+                assert left is not None
+                high, low, weight = (of + more - less for of, more, less in zip(before.sums, came, left, strict=True))
                 sums = high, low, weight
             now = MeasuredLabels(codes, own, sums)
         self._measured.append(now)
@@ -770,9 +773,8 @@ def make_reference(
             )
         else:
             reference = from_centers(
-                rows.metric, recipe.given, k, objective=objective, sample_weight=rows.sample_weight, n_jobs=n_jobs,
-                column_sizes=rows.encoded.column_sizes if rows.same_columns else None,
-            )  # fmt: skip
+                rows.metric, recipe.given, k, objective=objective, sample_weight=rows.sample_weight, n_jobs=n_jobs
+            )
     labels = rows.spread(reference.labels)
     if len(rows.left_out):
         left_out = core.as_matrix(space.table.values[rows.left_out])

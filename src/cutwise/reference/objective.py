@@ -115,14 +115,12 @@ class RowCosts:
 
     ``own`` (n_rows,) float64: by the nearest center, whose number is the row's label. ``largest_excess``: the largest,
     over all rows, of the largest less the smallest cost of a row. ``every`` (n_rows, k) float64: by every center, where
-    that takes little memory beside the rows. ``sums``: of the rows of each cluster, as ``core.cluster_sums`` gives
-    them, where the largest values of the columns were known.
+    that takes little memory beside the rows.
     """
 
     own: Float64
     largest_excess: float
     every: Float64 | None
-    sums: Sums | None = None
 
     def take_every(self) -> Float64 | None:
         """Costs by every center, for one reader: the largest array of a fit is not kept longer than it is needed."""
@@ -247,15 +245,13 @@ def from_centers(
     sample_weight: Float64 | None = None,
     n_jobs: int = 1,
     what: str = "reference",
-    column_sizes: Float64 | None = None,
 ) -> Reference:
     """Every row with its nearest center.
 
     ``table``: the rows in the metric space. ``centers`` (k, n_columns). ``n_clusters``: how many centers are expected.
     ``objective``: decides which center is nearest, and the cost. ``sample_weight`` (n_rows,) float64. ``what``: what
-    messages call the centers. ``column_sizes``: the largest absolute value of every column, if the sums of the clusters
-    are wanted. Raises ``InvalidInputError``: centers that are no finite numbers, another number of them,
-    or of another number of columns; distances whose squares are beyond float64, or too small for it.
+    messages call the centers. Raises ``InvalidInputError``: centers that are no finite numbers, another number of
+    them, or of another number of columns; distances whose squares are beyond float64, or too small for it.
     """
     array = _read_centers(centers, what)
     if array.shape[1] != table.n_columns:
@@ -266,18 +262,11 @@ def from_centers(
     if n_clusters is not None and len(array) != n_clusters:
         raise wrong_number(what, len(array), n_clusters)
     keep = len(array) * _COLUMNS_A_COST <= table.n_columns
-    weights, sums = sum_weights(sample_weight), None
-    can_sum = objective is KMEANS and not table.is_sparse and (weights is None or weights.dtype == np.int64)
-    if column_sizes is not None and can_sum:
-        whole = None if weights is None else weights.astype(np.int64, copy=False)
-        (labels, own, largest, every), sums = core.assign_and_sum(
-            table.matrix, array, objective.name, whole, column_sizes, n_jobs, keep
-        )
-    else:
-        labels, own, largest, every = objective.assign(table.matrix, array, n_jobs, keep=keep)
+    labels, own, largest, every = objective.assign(table.matrix, array, n_jobs, keep=keep)
     _check_distance(largest)
     check_squares(own.max(initial=0.0) + largest, objective, partial(_apart, table, array, labels, n_jobs))
-    return Reference(labels, array, sum_costs(own, weights), objective.name, RowCosts(own, largest, every, sums))
+    cost = sum_costs(own, sum_weights(sample_weight))
+    return Reference(labels, array, cost, objective.name, RowCosts(own, largest, every))
 
 
 def from_labels(

@@ -1,12 +1,10 @@
 // Nearest centers, and costs in fixed point for the searches; from centers, or from costs that are given.
 #include "base/arrays.hpp"
-#include "base/exact_sums.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
 #include "base/simd.hpp"
 #include "clustering/centers.hpp"
-#include "clustering/sums.hpp"
 
 namespace cutwise {
 namespace {
@@ -137,73 +135,11 @@ void copy_costs(const double *costs, int64_t n, int64_t k, int64_t padded, doubl
     for (int64_t j = 0; j < k; ++j) out[r * k + j] = costs[r * padded + j];
 }
 
-using Sums = std::tuple<Owned<int64_t, 2>, Owned<int64_t, 2>, Owned<int64_t, 1>>;
-
-// Exact sums of the rows by label and what these weigh, as cluster_sums gives them: added up while the rows are at hand.
-class LabelSums {
- public:
-  LabelSums(const In1<double> &sizes, int64_t k, int64_t n, const Weights &weights)
-      : weights_(checked(weights, n)), k_(k), scale_(sizes.data(), sizes.data() + sizes.size()) {
-    const int bits = bits_of_terms(weights ? AnyWeights(*weights) : AnyWeights(), n);
-    unit_ = std::ldexp(1.0, bits);
-    for (double &s : scale_) s = term_scale(s, bits);
-  }
-
-  void add(const Tile &tile, int64_t first, int64_t n, const int32_t *label) {
-    std::unique_ptr<Part> part = take();
-    const int64_t d = scale_.size();
-    for (int64_t r = 0; r < n; ++r) {
-      const int64_t weight = weights_ == nullptr ? 1 : weights_[first + r], at = label[r] * d;
-      part->weight[label[r]] += weight;
-      add_row(tile.rows + r * tile.stride, scale_.data(), d, unit_, weight, part->high.data() + at, part->low.data() + at);
-    }
-    const std::lock_guard<std::mutex> lock(taking_);
-    parts_.push_back(std::move(part));
-  }
-
-  Sums to_numpy() {
-    const int64_t d = scale_.size();
-    NewArray<int64_t, 2> high(k_, d), low(k_, d);
-    NewArray<int64_t, 1> weight(k_);
-    const auto add_up = [&](int64_t *to, int64_t size, std::vector<int64_t> Part::*from) {
-      std::fill(to, to + size, int64_t{0});
-      for (const auto &part : parts_)
-        for (int64_t i = 0; i < size; ++i) to[i] += ((*part).*from)[i];
-    };
-    add_up(high.data(), k_ * d, &Part::high);
-    add_up(low.data(), k_ * d, &Part::low);
-    add_up(weight.data(), k_, &Part::weight);
-    return {high.to_numpy(), low.to_numpy(), weight.to_numpy()};
-  }
-
- private:
-  struct Part {
-    Part(int64_t k, int64_t d) : high(k * d, 0), low(k * d, 0), weight(k, 0) {}
-    std::vector<int64_t> high, low, weight;
-  };
-
-  // As many as threads add at a time.
-  std::unique_ptr<Part> take() {
-    const std::lock_guard<std::mutex> lock(taking_);
-    if (parts_.empty()) return std::make_unique<Part>(k_, static_cast<int64_t>(scale_.size()));
-    std::unique_ptr<Part> part = std::move(parts_.back());
-    parts_.pop_back();
-    return part;
-  }
-
-  const int64_t *weights_;
-  int64_t k_;
-  std::vector<double> scale_;
-  double unit_;
-  std::mutex taking_;
-  std::vector<std::unique_ptr<Part>> parts_;
-};
-
 // Labels, own costs, the largest excess, and the costs by every center where they are kept.
 using Nearest = std::tuple<Owned<int32_t, 1>, Owned<double, 1>, double, std::optional<Owned<double, 2>>>;
 
 template <class Costs>
-Nearest nearest(const Costs &costs, bool keep, LabelSums *sums, int n_jobs) {
+Nearest nearest(const Costs &costs, bool keep, int n_jobs) {
   const int64_t k = costs.k();
   NewArray<int32_t, 1> label(costs.n());
   NewArray<double, 1> min_cost(costs.n());
@@ -212,10 +148,9 @@ Nearest nearest(const Costs &costs, bool keep, LabelSums *sums, int n_jobs) {
   {
     nb::gil_scoped_release release;
     std::vector<double> largest(count_blocks(costs.n()), 0.0);
-    costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c, const Tile &tile) {
+    costs.each_tile(n_jobs, [&](int64_t first, int64_t n, const double *c, const Tile &) {
       nearest_of_tile(c, n, k, costs.padded(), label.data() + first, min_cost.data() + first, largest[first / kBlockRows]);
       if (keep) copy_costs(c, n, k, costs.padded(), all.data() + first * k);
-      if (sums != nullptr) sums->add(tile, first, n, label.data() + first);
     });
     for (double l : largest) max_excess = std::max(max_excess, l);
   }
@@ -284,20 +219,10 @@ Fixed fixed_of(const Costs &costs, double scale, const Weights &weights, bool wi
 }
 
 Nearest assign(const Matrix &x, const In2<double> &centers, const std::string &objective, int n_jobs, bool keep) {
-  return nearest(CostsByCenters(x, centers, objective), keep, nullptr, n_jobs);
+  return nearest(CostsByCenters(x, centers, objective), keep, n_jobs);
 }
 
-std::tuple<Nearest, Sums> assign_and_sum(const Matrix &x, const In2<double> &centers, const std::string &objective,
-                                         const Weights &weights, const In1<double> &sizes, int n_jobs, bool keep) {
-  require(!x.is_sparse(), "sums by label are of dense rows");
-  require(has_shape(sizes, x.n_cols()), "there is one size for each column");
-  const CostsByCenters costs(x, centers, objective);
-  LabelSums sums(sizes, costs.k(), costs.n(), weights);
-  Nearest found = nearest(costs, keep, &sums, n_jobs);
-  return {std::move(found), sums.to_numpy()};
-}
-
-Nearest assign_given(const Matrix &costs, int n_jobs) { return nearest(CostsGiven(costs), false, nullptr, n_jobs); }
+Nearest assign_given(const Matrix &costs, int n_jobs) { return nearest(CostsGiven(costs), false, n_jobs); }
 
 Fixed fixed_costs(const Matrix &x, const In2<double> &centers, const std::string &objective, double scale,
                   const Weights &weights, bool wide, bool wide_base, int n_jobs) {
@@ -391,8 +316,6 @@ float64 from the differences themselves, so a common offset of all values loses 
 all-zero row, corrected at the stored values. The excess is the largest, over all rows, of the largest less the smallest
 cost of a row; infinite or not a number where costs are beyond float64. A row's numbers depend on that row and the centers
 alone. keep: also give the costs by every center, (n_rows, k).)");
-  m.def("assign_and_sum", &cutwise::assign_and_sum, "matrix"_a, "centers"_a, "objective"_a, "weights"_a.none(), "sizes"_a,
-        "n_jobs"_a = 1, "keep"_a = false, "What assign gives, and what cluster_sums gives for these labels, of dense rows.");
   m.def("assign_given", &cutwise::assign_given, "costs"_a, "n_jobs"_a = 1, "assign for given costs, (n_rows, k), finite.");
   m.def("fixed_costs", &cutwise::fixed_costs, "matrix"_a, "centers"_a, "objective"_a, "scale"_a,
         "weights"_a.none() = nb::none(), "wide"_a = true, "wide_base"_a = true, "n_jobs"_a = 1,
