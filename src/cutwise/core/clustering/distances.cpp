@@ -1,5 +1,6 @@
 // Nearest centers, and costs in fixed point for the searches; from centers, or from costs that are given.
 #include "base/arrays.hpp"
+#include "base/exact_sums.hpp"
 #include "base/matrix.hpp"
 #include "base/parallel.hpp"
 #include "base/rows.hpp"
