@@ -97,13 +97,8 @@ CUTWISE_CLONES void add_sides(const Cells &at, int64_t f, const int64_t *rows, i
 constexpr int64_t kEight = 8, kBins = 256;
 typedef int32_t Eight __attribute__((vector_size(32)));
 typedef int64_t WideEight __attribute__((vector_size(64)));
-typedef int32_t Four __attribute__((vector_size(16)));
-typedef int64_t WideFour __attribute__((vector_size(32)));
 
-template <class Few>
-CUTWISE_INLINE void keep_smaller(Few &m, const Few &v) {
-  m = v < m ? v : m;
-}
+CUTWISE_INLINE void keep_smaller(Eight &m, const Eight &v) { m = v < m ? v : m; }
 
 // The least up to each place, and from each place on.
 CUTWISE_INLINE void run_least(Eight &first, Eight &others) {
@@ -114,63 +109,32 @@ CUTWISE_INLINE void run_least(Eight &first, Eight &others) {
   keep_smaller(others, __builtin_shuffle(others, Eight{2, 3, 4, 5, 6, 7, 6, 7}));
   keep_smaller(others, __builtin_shuffle(others, Eight{4, 5, 6, 7, 4, 5, 6, 7}));
 }
-CUTWISE_INLINE void run_least(Four &first, Four &others) {
-  keep_smaller(first, __builtin_shuffle(first, Four{0, 0, 1, 2}));
-  keep_smaller(first, __builtin_shuffle(first, Four{0, 1, 0, 1}));
-  keep_smaller(others, __builtin_shuffle(others, Four{1, 2, 3, 3}));
-  keep_smaller(others, __builtin_shuffle(others, Four{2, 3, 2, 3}));
-}
 
-// The same of rows that weigh 1 and costs by at most eight clusters, side by side: (m, 8), anything behind the last; of them as
-// many survive as Few holds at most.
-template <class Few, class Wide>
+// The same of rows that weigh 1 and costs by at most eight clusters, side by side: (m, 8), anything behind the last.
 CUTWISE_CLONES void add_few_sides(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const int32_t *costs, int64_t k,
                                   const int32_t *along, int64_t n, int64_t *cells) {
-  const int64_t n_bins = at.begin[f + 1] - at.begin[f], last = sizeof(Few) / sizeof(int32_t) - 1;
-  Wide own[2 * kBins];
-  for (int64_t b = 0; b < 2 * n_bins; ++b) own[b] = Wide{};
+  const int64_t n_bins = at.begin[f + 1] - at.begin[f];
+  WideEight own[2 * kBins];
+  for (int64_t b = 0; b < 2 * n_bins; ++b) own[b] = WideEight{};
   Eight order;
   for (int64_t s = 0; s < kEight; ++s) order[s] = along[std::min(s, n - 1)];
   for (int64_t j = 0; j < m; ++j) {
-    Eight cost;
-    std::memcpy(&cost, costs + kEight * j, sizeof cost);
-    cost = __builtin_shuffle(cost, order);
-    Few first, others;
-    std::memcpy(&first, &cost, sizeof first);
-    others = first;
+    Eight first;
+    std::memcpy(&first, costs + kEight * j, sizeof first);
+    first = __builtin_shuffle(first, order);
+    Eight others = first;
     run_least(first, others);
     others[0] = 1;
-    Wide *cell = own + 2 * at.codes[rows[j] * at.d + f];
-    cell[0] += __builtin_convertvector(first, Wide);
-    cell[1] += __builtin_convertvector(others, Wide);
+    WideEight *cell = own + 2 * at.codes[rows[j] * at.d + f];
+    cell[0] += __builtin_convertvector(first, WideEight);
+    cell[1] += __builtin_convertvector(others, WideEight);
   }
   for (int64_t b = 0; b < n_bins; ++b, cells += 2 * k + 1) {
     cells[0] += own[2 * b + 1][0];
     cells[1] += own[2 * b + 1][0];
-    cells[2] += own[2 * b][last];
+    cells[2] += own[2 * b][kEight - 1];
     for (int64_t s = 1; s < n; ++s) cells[2 + s] += own[2 * b][s - 1];
     for (int64_t s = 1; s < n; ++s) cells[1 + k + s] += own[2 * b + 1][s];
-  }
-}
-
-// As add_rows, of such rows.
-CUTWISE_CLONES void add_few(const Cells &at, int64_t f, const int64_t *rows, int64_t m, const int32_t *costs, int64_t k,
-                            int64_t *cells) {
-  const int64_t n_bins = at.begin[f + 1] - at.begin[f];
-  WideEight own[kBins];
-  int64_t counts[kBins] = {};
-  for (int64_t b = 0; b < n_bins; ++b) own[b] = WideEight{};
-  for (int64_t j = 0; j < m; ++j) {
-    Eight cost;
-    std::memcpy(&cost, costs + kEight * j, sizeof cost);
-    const int64_t bin = at.codes[rows[j] * at.d + f];
-    own[bin] += __builtin_convertvector(cost, WideEight);
-    ++counts[bin];
-  }
-  for (int64_t b = 0; b < n_bins; ++b, cells += 2 + k) {
-    cells[0] += counts[b];
-    cells[1] += counts[b];
-    for (int64_t c = 0; c < k; ++c) cells[2 + c] += own[b][c];
   }
 }
 #endif
@@ -191,18 +155,11 @@ void add_all(const Cells &at, const Number *payload, int64_t k, const int32_t *o
       int64_t *cells = sums + node * at.n_bins * width;
 #ifdef CUTWISE_EIGHT
       if constexpr (std::is_same_v<Number, int32_t>) {
-        if (k <= kEight && m >= kBins && !at.weights) {
+        if (order && k <= kEight && m >= kBins && !at.weights) {
           side_by_side.resize(m * kEight);
           for (int64_t j = 0; j < m; ++j) std::copy_n(payload + own[j] * k, k, side_by_side.data() + j * kEight);
-          for (int64_t f = 0; f < at.d; ++f) {
-            int64_t *of_column = cells + at.begin[f] * width;
-            if (!order) add_few(at, f, own, m, side_by_side.data(), k, of_column);
-            else if (n_survivors[node] <= kEight / 2)
-              add_few_sides<Four, WideFour>(at, f, own, m, side_by_side.data(), k, along + f * k, n_survivors[node], of_column);
-            else
-              add_few_sides<Eight, WideEight>(at, f, own, m, side_by_side.data(), k, along + f * k, n_survivors[node],
-                                              of_column);
-          }
+          for (int64_t f = 0; f < at.d; ++f)
+            add_few_sides(at, f, own, m, side_by_side.data(), k, along + f * k, n_survivors[node], cells + at.begin[f] * width);
           continue;
         }
       }
