@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cutwise.cli.columns import choose_columns, columns_to_leave_out, complete_rows, numeric_columns
+from cutwise.cli.columns import choose_columns, complete_rows, numeric_columns
+from cutwise.cli.looks import look_at
 from cutwise.cli.tables import Source
 from cutwise.exceptions import InvalidInputError
 
@@ -57,9 +58,8 @@ def test_a_few_texts_among_numbers_are_a_mistake_to_be_mended():
     told = r"'a' holds numbers, but 'what' in row 2 \(line 4 .* Write numbers there, or nothing .* --drop a\.$"
     with pytest.raises(InvalidInputError, match=told):
         numeric_columns(source, source.frame)
-    reasons = columns_to_leave_out(source, ["a", "c"])
-    assert reasons["a"].startswith("numbers, but 'what' in row 2 (line 4")
-    assert reasons["c"] == "free text: 2 different texts in 3 rows"
+    assert look_at(source, "a").why_left_out(mixed=False).startswith("numbers, but 'what' in row 2 (line 4")
+    assert look_at(source, "c").why_left_out(mixed=False) == "free text: 2 different texts in 3 rows"
 
 
 N = 60
@@ -99,7 +99,7 @@ RNG = np.random.default_rng(0)
     ],
 )
 def test_columns_that_measure_nothing_are_left_out_with_the_reason(name, values, reason):
-    assert columns_to_leave_out(source_of(**{name: values}), [name]).get(name) == reason
+    assert look_at(source_of(**{name: values}), name).why_left_out(mixed=False) == reason
 
 
 def test_the_option_can_be_pasted_into_a_shell():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cutwise.cli.cells import holds_codes, with_columns
+from cutwise.cli.cells import with_columns
+from cutwise.cli.looks import NESTED, Look, is_numeric, look_at, look_at_batches, shortened
 from cutwise.cli.options import (
     SCALES,
     ClusteringOptions,
@@ -20,13 +20,12 @@ from cutwise.cli.options import (
     estimator_of,
     scaler_of,
 )
-from cutwise.cli.screen import note, working
-from cutwise.cli.tables import CODE_CELL, Source, clusters_of_example, is_word, open_source, read_example
+from cutwise.cli.screen import note
+from cutwise.cli.tables import Source, clusters_of_example, open_source, read_example
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
 from cutwise.passes.sources import Batches, LazyTable, as_lazy, polars_table, scan_dataset
 from cutwise.table.intake import check_option
-from cutwise.table.mixed import MOST_ITEMS, are_dates
 from cutwise.table.table import NUMBER, Columns
 from cutwise.tree.limits import LimitsGiven
 
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
 
 
 Rows = TypeVar("Rows", "pl.DataFrame", "pl.LazyFrame")
-
-_IDENTIFIER = re.compile(r"Unnamed: 0|(?i:index|row|(row[ _.-]?)?(id|no|nr|number)|uuid|.*[ _.-]id)|.*[a-z]I[dD]")
 
 
 def need_column(frame: pd.DataFrame, name: str, option: str, source: Source) -> str:
@@ -122,23 +119,22 @@ def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = Tru
     """Check that every column holds finite numbers; ``may_drop`` says whether the command has ``--drop``."""
     import numpy as np
 
-    wrong = [column for column in frame.columns if not _is_numeric(frame[column])]
+    wrong = [column for column in frame.columns if not is_numeric(frame[column])]
     for column in frame.columns:
         if column not in wrong and frame[column].dtype.kind == "f":
             infinite = np.isinf(frame[column].to_numpy(dtype=float, na_value=math.nan))
             if infinite.any():
                 raise _infinite(column, f", first in {source.row(int(infinite.argmax()))}", may_drop=may_drop)
     for column in wrong:
-        words = _words_among_numbers(source, frame[column])
-        if words:
+        if words := look_at(source, column).words:
             raise _no_numbers_alone(column, words, may_drop=may_drop)
     if wrong:
         row = int(frame[wrong[0]].notna().to_numpy().argmax())
         also = f", and so {'does' if len(wrong) == 2 else 'do'} {listed(wrong[1:])}" if len(wrong) > 1 else ""
         needed = f"Leave out what is not measured: {_drop_option(wrong)}" if may_drop else "Numbers are needed there"
         raise InvalidInputError(
-            f"Column {wrong[0]!r} holds {_text_kind(source, wrong[0])}, such as {_short(frame[wrong[0]].iloc[row])!r} "
-            f"in {source.row(row)}{also}. {needed}."
+            f"Column {wrong[0]!r} holds {look_at(source, wrong[0]).why_left_out(mixed=False)}, such as "
+            f"{shortened(frame[wrong[0]].iloc[row])!r} in {source.row(row)}{also}. {needed}."
         )
 
 
@@ -149,127 +145,9 @@ def _no_numbers_alone(column: str, words: str, *, may_drop: bool = True) -> Inva
     )
 
 
-def columns_to_leave_out(source: Source, columns: Sequence[str], *, mixed: bool = False) -> dict[str, str]:
-    """The columns that say nothing of what rows are like, or say it in words, each with the reason.
-
-    With ``mixed`` words that several rows share stay, but where most cells are numbers.
-    """
-    reasons = {column: _why_left_out(source, column, mixed=mixed) for column in columns}
-    return {column: reason for column, reason in reasons.items() if reason is not None}
-
-
-def _why_left_out(source: Source, column: str, *, mixed: bool = False) -> str | None:
-    values = source.frame[column]
-    known = values.dropna()
-    if known.empty:
-        return "no value"
-    if _is_nested(values):
-        return _NESTED
-    if not (_is_numeric(values) or _is_code(source, column)) and (words := _words_among_numbers(source, values)):
-        return words
-    if mixed and not _is_numeric(values):
-        of_their_own = (values.astype(str).value_counts() == 1).sum() if _holds_text(values) else 0
-        if 2 * of_their_own > len(values):
-            return _unread(source, column) or _text_kind(source, column)
-        return "the same value in every row" if len(known) == len(values) > 1 and known.nunique() == 1 else None
-    if not _is_numeric(values):
-        return _text_kind(source, column)
-    if len(known) == len(values) > 1 and known.nunique() == 1:
-        return "the same value in every row"
-    return "it numbers the rows" if _numbers_rows(values) else None
-
-
-_NESTED = "neither numbers, texts nor dates"
-
-
-def _is_nested(values: pd.Series) -> bool:
-    """Whether a column, of a file that has types, is of lists or the like."""
-    import pandas as pd
-
-    known = values.dropna()
-    return len(known) > 0 and not pd.api.types.is_hashable(known.iloc[0])
-
-
-def _holds_text(values: pd.Series) -> bool:
-    """Whether a column is of text: neither numbers nor dates, nor numbers with a few cells that are none."""
-    if _is_numeric(values) or values.dtype.kind in "mM":
-        return False
-    n_texts = len(_rows_of_text(values))
-    return n_texts == 0 or bool(2 * n_texts > values.notna().sum()) or holds_codes(values.dropna().unique().tolist())
-
-
-def _numbers_rows(values: pd.Series) -> bool:
-    """Whether whole numbers identify rows: all differ, and measured ones would not, or the column's name says so."""
-    if values.dtype.kind not in "iu" or values.nunique() < len(values):
-        return False
-    return _differ_by_design(str(values.name), len(values), int(values.max()) - int(values.min()) + 1)
-
-
-def _differ_by_design(name: str, n: int, span: int) -> bool:
-    """Whether n whole numbers of a span that all differ were not measured."""
-    # So many pairs of measured values would be equal on average, were they spread evenly.
-    return n * (n - 1) / 2 / span >= 10 or _IDENTIFIER.fullmatch(name) is not None
-
-
-def _text_kind(source: Source, column: str) -> str:
-    """What a column that holds no numbers holds."""
-    values = source.frame[column]
-    if values.dtype.kind in "mM":
-        return "dates or times"
-    texts = values.dropna().astype(str)
-    distinct = texts.unique()
-    if are_dates(distinct.tolist()):
-        return "dates written as text"
-    if len(distinct) == len(texts) > 2:
-        return "a different text in every row"
-    if _is_code(source, column):
-        return "codes with leading zeros"
-    if 2 * len(distinct) > len(texts) > 2:
-        return f"free text: {len(distinct):,} different texts in {len(texts):,} rows"
-    gaps = "" if len(texts) == len(values) else f", and {len(values) - len(texts):,} gaps"
-    return f"text: {len(distinct):,} different value{'s' if len(distinct) > 1 else ''}{gaps}"
-
-
 def _unread(source: Source, column: str) -> str:
     """What dates a column holds that stay texts; nothing where it holds none."""
     return source.readings[column].unread if column in source.readings else ""
-
-
-def _is_numeric(values: pd.Series) -> bool:
-    from pandas.api import types
-
-    return types.is_numeric_dtype(values) and not types.is_complex_dtype(values)
-
-
-def _is_code(source: Source, column: str) -> bool:
-    return holds_codes(source.frame[column].dropna().unique().tolist())
-
-
-def _rows_of_text(values: pd.Series) -> npt.NDArray[np.intp]:
-    """The rows whose entry is neither a number nor missing."""
-    import numpy as np
-    import pandas as pd
-
-    numbers = pd.to_numeric(values.astype("object"), errors="coerce")
-    return np.flatnonzero((numbers.isna() & values.notna()).to_numpy())
-
-
-def _words_among_numbers(source: Source, values: pd.Series) -> str:
-    """What is no number in a column that is not numeric, where most cells are numbers; nothing elsewhere."""
-    rows = _rows_of_text(values)
-    if values.dtype.kind in "mM" or len(rows) == 0 or 2 * len(rows) > values.notna().sum():
-        return ""
-    return _numbers_but(source, int(rows[0]), values.iloc[rows[0]], len(rows))
-
-
-def _numbers_but(source: Source, row: int, word: object, n_words: int) -> str:
-    more = f" and {n_words - 1:,} more cell{'s' if n_words > 2 else ''}" if n_words > 1 else ""
-    return f"numbers, but {_short(word)!r} in {source.row(row)}{more}"
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def chosen_names(source: Source, given: Sequence[str], option: str) -> list[str]:
@@ -460,10 +338,11 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     source = _with_numbers(source, asked["--number"])
     frame = choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart)
     by_name = {name for names in asked.values() for name in names}
-    left_out = columns_to_leave_out(source, [column for column in frame.columns if column not in by_name], mixed=mixed)
-    _refuse_all_left_out(source, left_out, frame.shape[1])
+    looks = [look_at(source, column) for column in frame.columns]
+    left_out = _columns_left_out(source, looks, by_name, mixed=mixed)
     frame = frame.drop(columns=list(left_out))
-    categories = [column for column in frame.columns if column in asked["--category"] or _holds_text(frame[column])]
+    texts = {look.name for look in looks if look.kind == "text" and not look.words}
+    categories = [column for column in frame.columns if column in asked["--category"] or column in texts]
     others = [c for c in frame.columns if c not in categories and frame[c].dtype.kind not in "mM"] if mixed else None
     numeric_columns(source, frame if others is None else frame[others])
     if weights is not None:
@@ -472,13 +351,7 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     checked = used if table.drop_missing or not mixed else used[apart]
     complete = complete_rows(source, checked, drop_missing=table.drop_missing, needed=apart)
     taken = used if complete.all() else whole_again(used[complete])
-    _say_readings(source, frame.columns)
-    if left_out:
-        note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
-    if mixed and (partly := ",".join(name for name, reason in left_out.items() if reason.startswith("numbers, but"))):
-        note(f"{partly}: --number takes such words as missing, --category all cells as levels")
-    if mixed:
-        _hint_at_codes([c for c in frame.columns if c not in by_name and _may_be_codes(frame[c])])
+    _say_what_is_used(source, looks, left_out, by_name, mixed=mixed)
     own = taken[list(frame.columns)]
     is_mixed = mixed and (bool(categories) or own.isna().to_numpy().any() or any(d.kind in "mM" for d in own.dtypes))
     return Task(
@@ -520,92 +393,70 @@ def _prepare_batches(
     rows = source.lazy.select(list(dict.fromkeys([*columns, *apart])))
     numbers |= _numbers_of_texts(read(rows), asked["--number"])
     rows = read(rows)
-    by_name = {name for names in asked.values() for name in names}
-    types = rows.collect_schema()
-    flat = (
-        pl.selectors.numeric()
-        | pl.selectors.temporal()
-        | pl.selectors.by_dtype(pl.String, pl.Enum, pl.Boolean, pl.Null, pl.Binary)
-    )
-    nested = set(columns).difference(pl.selectors.expand_selector(rows, flat))
-    texts = [name for name in columns if types[name] in (pl.String, pl.Enum)]
-    text = {name: pl.col(name).cast(pl.String) for name in texts}
-    figures = {"n": pl.len()}
-    for i, name in enumerate(columns):
-        x = pl.col(name) if name not in nested else pl.lit(None)
-        figures |= {f"gaps {i}": pl.col(name).null_count(), f"min {i}": x.min(), f"max {i}": x.max()}
-        if name in texts:
-            figures |= {
-                f"words {i}": is_word(text[name]).sum(),
-                f"codes {i}": text[name].str.contains(CODE_CELL).any(),
-            }
-    with working(f"looking at the columns of {source.name}"):
-        found = rows.select(**figures).collect(engine="streaming").row(0, named=True)
-        n, left_out, codes, with_gaps, infinite = int(found["n"]), {}, [], set(), set()
-        partly = dict[str, str]()
-        for i, name in enumerate(columns):
-            gaps, low, high = (found[f"{what} {i}"] for what in ("gaps", "min", "max"))
-            if gaps:
-                with_gaps.add(name)
-            if types[name].is_float() and gaps < n and math.inf in (high, -low):
-                infinite.add(name)
-            n_words = found[f"words {i}"] if name in texts and name not in asked["--category"] else 0
-            if 0 < 2 * n_words <= n - gaps and not found[f"codes {i}"]:
-                words = rows.with_row_index("row").filter(is_word(text[name]))
-                row, word = words.select("row", name).head(1).collect().row(0)
-                partly[name] = _numbers_but(source, row, word, n_words)
-            if name in by_name:
-                continue
-            if name in nested or name in partly:
-                left_out[name] = partly.get(name, _NESTED)
-            elif gaps == n:
-                left_out[name] = "no value"
-            elif low == high and not gaps and n > 1:
-                left_out[name] = "the same value in every row"
-            elif (
-                types[name].is_integer()
-                and not gaps
-                and _differ_by_design(name, n, high - low + 1)
-                and _all_differ(rows.select(name), n)
-            ):
-                left_out[name] = "it numbers the rows"
-            elif name in texts and (why := _why_words_are_left_out(rows.select(name), n)):
-                left_out[name] = _unread(source, name) or why
-            elif types[name].is_integer() and not gaps and low == 1 and high <= 12 and n >= 10 * high:
-                n_values = rows.select(pl.col(name).n_unique()).collect(engine="streaming").item()
-                codes += [name] if n_values == high else []
+    looks = look_at_batches(source, rows, columns)
+    n = looks[0].n_rows
     if not n:
         raise InvalidInputError(f"{source.name} holds no rows.")
-    _refuse_all_left_out(source, left_out, len(columns))
-    columns = [name for name in columns if name not in left_out]
-    for name in columns:
-        if name in infinite:
-            raise _infinite(name)
-        if name in partly:
-            raise _no_numbers_alone(name, partly[name])
-    if odd := [name for name in columns if name in nested]:
-        also = f", nor do {listed(odd[1:])}" if odd[1:] else ""
-        raise InvalidInputError(
-            f"Column {odd[0]!r} holds no numbers, texts or dates ({types[odd[0]]}){also}. Leave out what is not "
-            f"measured ({_drop_option(odd)})."
-        )
-    used = list(dict.fromkeys([*columns, *apart]))
+    by_name = {name for names in asked.values() for name in names}
+    left_out = _columns_left_out(source, looks, by_name)
+    used = [look for look in looks if look.name not in left_out]
+    categories = [look.name for look in used if look.kind == "text" or look.name in asked["--category"]]
+    for look in used:
+        if look.kind == "numbers" and math.inf in (look.high, look.low and -look.low):
+            raise _infinite(look.name)
+        if look.words and look.name not in asked["--category"]:
+            raise _no_numbers_alone(look.name, look.words)
+        if look.kind == "nested":
+            raise InvalidInputError(
+                f"Column {look.name!r} holds {NESTED}. Leave out what is not measured ({_drop_option([look.name])})."
+            )
+    has_gaps = any(look.n_known < n for look in used)
+    columns = [look.name for look in used]
+    names = list(dict.fromkeys([*columns, *apart]))
     if table.drop_missing:
-        n, with_gaps = count_complete(rows.select(used), n), set()
-    _say_readings(source, columns)
-    if left_out:
-        note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
-    _hint_at_codes(codes)
-    is_plain = all(types[name].is_numeric() or types[name] == pl.Boolean for name in columns)
-    is_mixed = not (is_plain and with_gaps.isdisjoint(columns))
-    categories = [name for name in columns if name in texts or name in asked["--category"]]
-    is_mixed |= bool(categories)
-    batches = batches_of(source, used, lambda rows: complete(read(rows)) if table.drop_missing else read(rows))
+        n, has_gaps = count_complete(rows.select(names), n), False
+    _say_what_is_used(source, looks, left_out, by_name)
+    is_mixed = has_gaps or bool(categories) or any(look.kind == "other" for look in used)
+    batches = batches_of(source, names, lambda rows: complete(read(rows)) if table.drop_missing else read(rows))
     if source.parquet is not None and not is_mixed and not table.drop_missing:
         batches = replace(batches, again=partial(scan_dataset, source.parquet))
     return Task(
         source.name, batches, columns, n, None, weights, labels_from, left_out, categories if is_mixed else None
     )
+
+
+def _columns_left_out(
+    source: Source, looks: Sequence[Look], by_name: Collection[str], *, mixed: bool = True
+) -> dict[str, str]:
+    """Those that no option names and that say nothing of what rows are like, each with the reason."""
+    reasons = {
+        look.name: look.why_left_out(_unread(source, look.name), mixed=mixed)
+        for look in looks
+        if look.name not in by_name
+    }
+    left_out = {name: reason for name, reason in reasons.items() if reason is not None}
+    if len(left_out) == len(looks):
+        raise InvalidInputError(
+            f"No column of {source.name} can be clustered by what it measures: {_with_reasons(left_out)}. "
+            "Name those to use all the same with --only."
+        )
+    return left_out
+
+
+def _say_what_is_used(
+    source: Source, looks: Sequence[Look], left_out: Mapping[str, str], by_name: Collection[str], *, mixed: bool = True
+) -> None:
+    """Say what columns were taken for, and which are left out."""
+    used = [look for look in looks if look.name not in left_out]
+    _say_readings(source, [look.name for look in used])
+    if left_out:
+        note(f"left out: {_with_reasons(left_out)}; --only names the columns to use")
+    if mixed and (partly := ",".join(look.name for look in looks if look.words and look.name in left_out)):
+        note(f"{partly}: --number takes such words as missing, --category all cells as levels")
+    codes = [look.name for look in used if mixed and look.name not in by_name and look.may_be_codes]
+    if codes:
+        more = f" and {len(codes) - 8} more" if len(codes) > 8 else ""
+        note(f"{', '.join(codes[:8])}{more}: taken as numbers; if they are codes, --category {','.join(codes[:8])}")
 
 
 def _say_readings(source: Source, columns: Iterable[str]) -> None:
@@ -626,25 +477,6 @@ def _say_readings(source: Source, columns: Iterable[str]) -> None:
 
 
 _MANY_ALIKE = 5
-
-
-def _why_words_are_left_out(column: pl.LazyFrame, n: int) -> str | None:
-    """As ``_why_left_out`` of a column of text; the texts of one that is left out need not all be counted."""
-    import polars as pl
-
-    x = pl.first().cast(pl.String)
-    about = int(column.select(x.approx_n_unique()).collect(engine="streaming").item())
-    if about > MOST_ITEMS:
-        return f"free text: about {about:,} different texts in {n:,} rows"
-    counted = column.select(x.alias("text")).drop_nulls().group_by("text").len().collect(engine="streaming")
-    times = counted["len"]
-    if 2 * int((times == 1).sum()) <= n:
-        return None
-    if are_dates(counted["text"].to_list()[:100]):
-        return "dates written as text"
-    if len(times) == times.sum() > 2:
-        return "a different text in every row"
-    return f"free text: {len(times):,} different texts in {times.sum():,} rows"
 
 
 def complete(rows: Rows) -> Rows:
@@ -689,20 +521,6 @@ def batches_of(source: Source, names: list[str], read: Callable[[Any], Any]) -> 
     return lazy
 
 
-def _all_differ(column: pl.LazyFrame, n: int) -> bool:
-    """Whether no value of a column occurs twice, without keeping more than some millions of them."""
-    import polars as pl
-
-    x, parts = pl.first(), 1 + (n >> 23)
-    if column.head(10_000).select(x.is_duplicated().any()).collect().item():
-        return False
-    for part in range(parts):
-        own = column.filter(x.hash() % parts == part)
-        if own.select(x.n_unique() < x.len()).collect(engine="streaming").item():
-            return False
-    return True
-
-
 def _with_numbers(source: Source, names: Sequence[str]) -> Source:
     """The table with columns of ``--number`` as numbers, and NaN for what is none."""
     import pandas as pd
@@ -736,22 +554,6 @@ def _say_lost(name: str, n: int) -> None:
         note(f"{name}: {n:,} cells that are no numbers are taken as missing")
 
 
-def _hint_at_codes(columns: Sequence[str]) -> None:
-    """Say that whole numbers which may stand for kinds are taken as numbers."""
-    if columns:
-        more = f" and {len(columns) - 8} more" if len(columns) > 8 else ""
-        names = columns[:8]
-        note(f"{', '.join(names)}{more}: taken as numbers; if they are codes, --category {','.join(names)}")
-
-
-def _may_be_codes(values: pd.Series) -> bool:
-    """Whether whole numbers may stand for kinds: a few, from 1 on without a hole, each in many rows."""
-    if values.dtype.kind not in "iu":
-        return False
-    n_values = int(values.max())
-    return values.min() == 1 and 2 <= n_values <= 12 and len(values) >= 10 * n_values == 10 * values.nunique()
-
-
 def check_as_fitted(model: TreeEstimator, source: Source, frame: pd.DataFrame) -> None:
     """Check that columns of a file hold finite numbers, or dates, where they did when a model was fitted."""
     kinds = {column: model._kinds_by_name.get(column, NUMBER).name for column in frame.columns}
@@ -766,15 +568,6 @@ def columns_without_gaps(model: TreeEstimator, columns: Iterable[str]) -> list[s
     """Those of a file's columns of which a model knows no missing value."""
     kinds = model._kinds_by_name
     return [c for c in columns if not kinds.get(c, NUMBER).places_missing]
-
-
-def _refuse_all_left_out(source: Source, left_out: Mapping[str, str], n_columns: int) -> None:
-    """Refuse a table without a column to cluster on."""
-    if len(left_out) == n_columns:
-        raise InvalidInputError(
-            f"No column of {source.name} can be clustered by what it measures: {_with_reasons(left_out)}. "
-            "Name those to use all the same with --only."
-        )
 
 
 def _with_reasons(left_out: Mapping[str, str], most: int = 8) -> str:
