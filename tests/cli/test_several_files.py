@@ -1,5 +1,6 @@
 """Several files, and tables read in batches: the same tree as in memory, and clusters in a file each."""
 
+import datetime as dt
 import gzip
 import json
 from pathlib import Path
@@ -115,6 +116,7 @@ def mixed(table):
             "channel": pl.Series(np.array(["web", "shop", "phone", "post"])[group]).set(pl.Series(gap[2]), None),
             "plan": pl.Series(rng.choice(["basic", "plus"], n), dtype=pl.Categorical),
             "member": rng.random(n) < 0.3,
+            "opens": [dt.time(6 + i, 30) for i in group],
             "asked": pl.Series(rng.random(n) < 0.3).set(pl.Series(gap[3]), None),
             "since": np.datetime64("2020-01-01") + rng.integers(0, 90, n) + 365 * (group // 2),
             "seen": pl.Series(np.datetime64("2024-01-01T08:00:00", "us") + rng.integers(0, 10**12, n)).set(
@@ -141,6 +143,7 @@ def test_parquet_of_any_columns_gives_the_model_file_of_memory_in_batches(cutwis
     assert {kinds[name] for name in ("channel", "plan")} == {"category"}
     assert {kinds[name] for name in ("member", "asked")} == {"bool"}
     assert kinds["seen"] == kinds.get("since", "date") == "date"
+    assert kinds["opens"] == "duration"
 
 
 @pytest.mark.usefixtures("in_batches")

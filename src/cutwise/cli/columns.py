@@ -343,8 +343,8 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     frame = frame.drop(columns=list(left_out))
     texts = {look.name for look in looks if look.kind == "text" and not look.words}
     categories = [column for column in frame.columns if column in asked["--category"] or column in texts]
-    others = [c for c in frame.columns if c not in categories and frame[c].dtype.kind not in "mM"] if mixed else None
-    numeric_columns(source, frame if others is None else frame[others])
+    dates = [look.name for look in looks if look.kind == "other" and look.name in frame]
+    numeric_columns(source, frame.drop(columns=[*categories, *dates]) if mixed else frame)
     if weights is not None:
         numeric_columns(source, source.frame[[weights]], may_drop=False)
     used = source.frame[list(dict.fromkeys([*frame.columns, *apart]))]
@@ -353,7 +353,7 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     taken = used if complete.all() else whole_again(used[complete])
     _say_what_is_used(source, looks, left_out, by_name, mixed=mixed)
     own = taken[list(frame.columns)]
-    is_mixed = mixed and (bool(categories) or own.isna().to_numpy().any() or any(d.kind in "mM" for d in own.dtypes))
+    is_mixed = mixed and (bool(categories or dates) or own.isna().to_numpy().any())
     return Task(
         source=source.name,
         table=own,

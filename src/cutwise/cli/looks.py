@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -141,7 +142,7 @@ def _kind_of(values: pd.Series, known: pd.Series) -> Literal["integers", "number
 
     if is_numeric(values):
         return "integers" if values.dtype.kind in "iu" else "numbers"
-    if values.dtype.kind in "mM":
+    if values.dtype.kind in "mM" or (len(known) and isinstance(known.iloc[0], dt.time)):
         return "other"
     return "nested" if len(known) and not types.is_hashable(known.iloc[0]) else "text"
 
