@@ -303,6 +303,16 @@ def test_the_clusters_of_a_wide_table_cost_no_more_than_kmeans_finds_in_ten_star
     assert find_reference(read_table(X), 6, random_state=seed).cost <= 1.01 * best
 
 
+@pytest.mark.parametrize(("n", "d", "n_groups", "k", "seed"), [(2631, 17, 3, 5, 6037), (642, 18, 9, 10, 6018)])
+def test_the_clusters_of_a_table_of_yes_and_no_cost_no_more_than_kmeans_finds_in_ten_starts(n, d, n_groups, k, seed):
+    rng = np.random.default_rng(seed)
+    shares = np.clip(rng.beta(0.4, 0.4, (n_groups, d)), 0.02, 0.98)
+    group = rng.choice(n_groups, n, p=rng.dirichlet(np.full(n_groups, 2.0)))
+    X = (rng.random((n, d)) < shares[group]).astype(float)
+    best = KMeans(k, n_init=10, random_state=0).fit(X).inertia_
+    assert max(find_reference(read_table(X), k, random_state=s).cost for s in range(3)) <= 1.01 * best
+
+
 def test_clusters_of_one_weight_are_in_the_order_of_their_centers():
     rng = np.random.default_rng(0)
     for _ in range(100):

@@ -379,7 +379,7 @@ def each(work: Callable[[Item], Result], items: Sequence[Item], n_jobs: int) -> 
 WIDE, SPARE_AXES, AXIS_ROUNDS = 1_024, 8, 2
 """Columns of a table whose samples are sketched, axes of a sketch beyond the clusters, and rounds that find them."""
 
-SMALL_ROWS, MORE_RESTARTS, SMALL_WORK = 1_000, 5, 2**17
+SMALL_ROWS, MORE_RESTARTS, SMALL_WORK = 3_000, 8, 2**20
 """Distinct rows of a table that takes next to no time: restarts go on where some agree.
 
 There are so many times as many, if rows, columns and clusters multiply to no more than that together."""
