@@ -126,16 +126,15 @@ def test_packs_and_threads_change_no_sum(case: Case, n_jobs: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_groups_go_to_the_first_pack_with_room_for_them_largest_first(seed: int) -> None:
+def test_groups_go_to_the_last_pack_while_it_has_room_for_them_largest_first(seed: int) -> None:
     rng = np.random.default_rng([11, seed])
     values = rng.integers(0, rng.integers(1, rng.choice([4, 20, 100], 40) + 1), (600, 40)).astype(np.float64)
     encoded = core.encode(core.as_matrix(values), bundle=False)
     packs: list[int] = []  # how many codes each has
     for n_codes in sorted(encoded.n_bins, reverse=True):
-        fits = [p for p, used in enumerate(packs) if used * n_codes <= 256]
-        if not fits:
+        if not packs or packs[-1] * n_codes > 256:
             packs.append(1)
-        packs[fits[0] if fits else -1] *= int(n_codes)
+        packs[-1] *= int(n_codes)
     assert core.pack_codes(encoded).n_packs == (len(packs) if 4 * len(packs) <= 3 * 40 else 0)
 
 

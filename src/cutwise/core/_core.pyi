@@ -199,15 +199,14 @@ def fixed_costs(
     scale: float,
     weights: NDArray[numpy.int64] | None = None,
     wide: bool = True,
-    wide_base: bool = True,
     n_jobs: int = 1,
-) -> tuple[NDArray[numpy.int32] | NDArray[numpy.int64], NDArray[numpy.int32] | NDArray[numpy.int64], NDArray[numpy.int64], int]:
+) -> tuple[NDArray[numpy.int32] | NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], int]:
     """
     Costs of the rows by every center in fixed point.
 
-    scale: units per unit of cost; a power of two keeps equal costs equal and integer costs exact. wide, wide_base: int64 in
-    place of int32; weights need wide, wide needs wide_base. An unweighted excess may reach 2**30 or 2**51 units, an int32 base
-    2**31 - 2; beyond: ValueError. Gives excess (n_rows, k) = weight * rint(scale * (cost - smallest cost of the row)), base
+    scale: units per unit of cost; a power of two keeps equal costs equal and integer costs exact. wide: the excess is int64 in
+    place of int32; weights need that. An unweighted excess may reach 2**30 or 2**51 units; beyond: ValueError.
+    Gives excess (n_rows, k) = weight * rint(scale * (cost - smallest cost of the row)), base
     (n_rows,) = weight * rint(scale * smallest cost), the sums of the excess (k,), and the sum over the rows of weight times
     the binary digits of the unweighted excess of the second nearest center.
     """
@@ -217,9 +216,8 @@ def fixed_costs_given(
     scale: float,
     weights: NDArray[numpy.int64] | None = None,
     wide: bool = True,
-    wide_base: bool = True,
     n_jobs: int = 1,
-) -> tuple[NDArray[numpy.int32] | NDArray[numpy.int64], NDArray[numpy.int32] | NDArray[numpy.int64], NDArray[numpy.int64], int]:
+) -> tuple[NDArray[numpy.int32] | NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], int]:
     """fixed_costs for given costs, (n_rows, k)."""
 
 def center_costs(
@@ -889,7 +887,7 @@ def update_two_nearest(
     encoded: Encoded,
     packed: PackedCodes | None,
     excess: NDArray[numpy.int32],
-    base: NDArray[numpy.generic],
+    base: NDArray[numpy.int64],
     weights: NDArray[numpy.int64] | None,
     rows: Sequence[NDArray[numpy.int32]],
     survivors: Sequence[NDArray[numpy.int32]],
@@ -912,7 +910,7 @@ def update_two_nearest(
     encoded: Encoded,
     packed: PackedCodes | None,
     excess: NDArray[numpy.int32],
-    base: NDArray[numpy.generic],
+    base: NDArray[numpy.int64],
     weights: NDArray[numpy.int64] | None,
     rows: Sequence[NDArray[numpy.int32]],
     survivors: Sequence[NDArray[numpy.int32]],
@@ -928,7 +926,7 @@ def update_two_nearest(
     encoded: Encoded,
     packed: PackedCodes | None,
     excess: NDArray[numpy.int64],
-    base: NDArray[numpy.generic],
+    base: NDArray[numpy.int64],
     weights: NDArray[numpy.int64] | None,
     rows: Sequence[NDArray[numpy.int32]],
     survivors: Sequence[NDArray[numpy.int32]],

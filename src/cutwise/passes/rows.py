@@ -85,7 +85,7 @@ class Recipe:
     ``columns``: of the table. ``transform``: to where distances are measured, and the ``measured`` columns there; none
     where these are the table's. ``searched``: what is searched, where that is not the table's columns. ``nearest``
     (k, p): the centers that label rows. ``centers`` (k, p): that costs are by. ``edges``, ``begin``: of bins.
-    ``scale``, ``wide``, ``wide_base``: of costs, see ``core.fixed_costs``; ``cap``: in their place.
+    ``scale``, ``wide``: of costs, see ``core.fixed_costs``; ``cap``: in their place.
     """
 
     columns: Columns
@@ -99,7 +99,6 @@ class Recipe:
     begin: Int64 | None = None
     scale: float = 1.0
     wide: bool = True
-    wide_base: bool = True
     cap: Cap | None = None
 
 
@@ -147,9 +146,8 @@ class Slice:
         if how.cap is not None:
             costs = how.cap.costs(how.objective.costs(self.metric.matrix, how.centers), self.weights)
             return {"excess": costs.excess, "base": costs.base}
-        of_rows = core.fixed_costs(
-            self.metric.matrix, how.centers, how.objective.name, how.scale, self.weights, how.wide, how.wide_base
-        )
+        matrix, objective = self.metric.matrix, how.objective.name
+        of_rows = core.fixed_costs(matrix, how.centers, objective, how.scale, self.weights, how.wide)
         return dict(zip(("excess", "base", "sums", "magnitude"), of_rows, strict=True))
 
     @cached_property
@@ -717,8 +715,8 @@ class PreparedRows:
             self.low, self.high = self.bins.ends(ends.values[0], -ends.values[1])
         check_squares(max(largest_own, largest_cost) + largest, objective, self._apart)
 
-        def kernel(*, scale: float, wide: bool, wide_base: bool) -> tuple[Int64, Int64, Int64, int]:
-            self.recipe = replace(self.recipe, scale=scale, wide=wide, wide_base=wide_base)
+        def kernel(*, scale: float, wide: bool) -> tuple[Int64, Int64, Int64, int]:
+            self.recipe = replace(self.recipe, scale=scale, wide=wide)
             self._forget_costs()
             add = partial(_add_cost_sums, of_label)
             found = all_rows.go_over("costs", Total(), add, "excess", "base", **self.where)

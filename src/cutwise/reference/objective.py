@@ -437,15 +437,15 @@ Far centers are then all equally far, and centers near by are told apart again."
 class FixedCosts:
     """Costs of n rows by k centers, in integers.
 
-    ``excess`` (n, k) int32: ``weight * rint(scale * (cost - smallest cost of the row))``. int32 values are below 2**30.
-    Where far rows would take all digits from the others, ``scale * (...)`` is capped: see ``fixed_costs``. ``base``
-    (n,) int32: ``weight * rint(scale * smallest cost of the row)``, capped in the same case; as narrow as the largest
-    allows. ``scale``: units per unit of cost (times weight); a power of two. For every center the sum of excess and
-    base over all rows is below 2**61 in size.
+    ``excess`` (n, k) int32 or int64: ``weight * rint(scale * (cost - smallest cost of the row))``. int32 values are
+    below 2**30. Where far rows would take all digits from the others, ``scale * (...)`` is capped: see ``fixed_costs``.
+    ``base`` (n,) int64: ``weight * rint(scale * smallest cost of the row)``, capped in the same case. ``scale``: units
+    per unit of cost (times weight); a power of two. For every center the sum of excess and base over all rows is below
+    2**61 in size.
     """
 
     excess: Units
-    base: Units
+    base: Int64
     scale: float
 
     @property
@@ -494,8 +494,8 @@ class FixedCostsKernel(Protocol):
     """Costs at a scale: as ``core.fixed_costs`` gives them."""
 
     def __call__(  # noqa: D102
-        self, *, scale: float, wide: bool, wide_base: bool
-    ) -> tuple[Units, Units, Int64, int]: ...
+        self, *, scale: float, wide: bool
+    ) -> tuple[Units, Int64, Int64, int]: ...
 
 
 def fixed_costs(
@@ -558,10 +558,8 @@ def fixed_costs_by(
     fine = total * n_clusters <= SMALL
     exponent = _exponent(largest, largest_base, total, FINE_BITS if fine else COARSE_BITS)
     wide = fine or is_weighted
-    # One bit to spare for the rounding of each row.
-    wide_base = wide or math.ldexp(largest_base, exponent) >= 2**30
     scale = math.ldexp(1.0, exponent)
-    excess, base, sums, magnitude = kernel(scale=scale, wide=wide, wide_base=wide_base)
+    excess, base, sums, magnitude = kernel(scale=scale, wide=wide)
     if not fine and largest > 0.0 and magnitude < ENOUGH_BITS * total:
         # The sums themselves, at most this many units, say how much finer the scale can be.
         reach = int(sums.max()) + int(np.abs(base).sum(dtype=np.int64)) + 2 * total
@@ -570,7 +568,7 @@ def fixed_costs_by(
             del excess, base
             exponent += finer
             scale = math.ldexp(1.0, exponent)
-            excess, base, _, magnitude = kernel(scale=scale, wide=True, wide_base=True)
+            excess, base, _, magnitude = kernel(scale=scale, wide=True)
     return FixedCosts(excess, base, math.ldexp(1.0, exponent)), magnitude / max(total, 1)
 
 

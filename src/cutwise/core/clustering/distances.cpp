@@ -165,15 +165,14 @@ int64_t digits(int64_t units) { return units == 0 ? 0 : (bits_of(static_cast<dou
 
 const char *kTooLarge = "the scale is too large: a cost exceeds the range of its fixed-point number";
 
-// Narrow or wide: the excess, the base, the sums of the excess by center, and the magnitude.
-template <size_t N>
-using Units = std::variant<Owned<int32_t, N>, Owned<int64_t, N>>;
-using Fixed = std::tuple<Units<2>, Units<1>, Owned<int64_t, 1>, int64_t>;
+// The excess, narrow or wide, the base, the sums of the excess by center, and the magnitude.
+using Excess = std::variant<Owned<int32_t, 2>, Owned<int64_t, 2>>;
+using Fixed = std::tuple<Excess, Owned<int64_t, 1>, Owned<int64_t, 1>, int64_t>;
 
-template <class Costs, class Unit, class Base>
+template <class Costs, class Unit>
 Fixed fixed(const Costs &costs, double scale, const int64_t *weights, int n_jobs) {
   NewArray<Unit, 2> excess(costs.n(), costs.k());
-  NewArray<Base, 1> base(costs.n());
+  NewArray<int64_t, 1> base(costs.n());
   NewArray<int64_t, 1> sums(costs.k());
   const int64_t k = costs.k();
   std::fill(sums.data(), sums.data() + k, int64_t{0});
@@ -191,13 +190,11 @@ Fixed fixed(const Costs &costs, double scale, const int64_t *weights, int n_jobs
       for (int64_t r = 0; r < n; ++r) {
         const int64_t weight = weights == nullptr ? 1 : weights[first + r];
         const double *row = c + r * costs.padded(), units = scale * low[r];
-        if (!((std::fabs(units) + scale * most) * static_cast<double>(weight) < 0x1p62) ||
-            (sizeof(Base) == 4 && !(std::fabs(units) < 0x1p31 - 1.0)))
-          throw std::invalid_argument(kTooLarge);
+        if (!((std::fabs(units) + scale * most) * static_cast<double>(weight) < 0x1p62)) throw std::invalid_argument(kTooLarge);
         Unit *out = excess.data() + (first + r) * k;
         if constexpr (sizeof(Unit) == 4) excess_of_row(row, k, scale, low[r], out, tile_sums.data());
         else excess_of_row(row, k, scale, low[r], weight, out, tile_sums.data());
-        base.data()[first + r] = static_cast<Base>(weight * std::llrint(units));
+        base.data()[first + r] = weight * std::llrint(units);
         if (k > 1) tile_magnitude += weight * digits(round_small(scale * (smallest_two(row, costs.padded()).second - low[r])));
       }
       std::lock_guard<std::mutex> lock(adding);
@@ -209,14 +206,11 @@ Fixed fixed(const Costs &costs, double scale, const int64_t *weights, int n_jobs
 }
 
 template <class Costs>
-Fixed fixed_of(const Costs &costs, double scale, const Weights &weights, bool wide, bool wide_base, int n_jobs) {
+Fixed fixed_of(const Costs &costs, double scale, const Weights &weights, bool wide, int n_jobs) {
   if (!(scale > 0.0) || !std::isfinite(scale)) throw std::invalid_argument("the scale is a positive number");
   const int64_t *w = checked(weights, costs.n());
   if (weights && !wide) throw std::invalid_argument("weighted costs are int64");
-  if (wide && !wide_base) throw std::invalid_argument("beside an int64 excess the base is int64 too");
-  if (wide) return fixed<Costs, int64_t, int64_t>(costs, scale, w, n_jobs);
-  return wide_base ? fixed<Costs, int32_t, int64_t>(costs, scale, w, n_jobs)
-                   : fixed<Costs, int32_t, int32_t>(costs, scale, w, n_jobs);
+  return wide ? fixed<Costs, int64_t>(costs, scale, w, n_jobs) : fixed<Costs, int32_t>(costs, scale, w, n_jobs);
 }
 
 Nearest assign(const Matrix &x, const In2<double> &centers, const std::string &objective, int n_jobs, bool keep) {
@@ -226,12 +220,12 @@ Nearest assign(const Matrix &x, const In2<double> &centers, const std::string &o
 Nearest assign_given(const Matrix &costs, int n_jobs) { return nearest(CostsGiven(costs), false, n_jobs); }
 
 Fixed fixed_costs(const Matrix &x, const In2<double> &centers, const std::string &objective, double scale,
-                  const Weights &weights, bool wide, bool wide_base, int n_jobs) {
-  return fixed_of(CostsByCenters(x, centers, objective), scale, weights, wide, wide_base, n_jobs);
+                  const Weights &weights, bool wide, int n_jobs) {
+  return fixed_of(CostsByCenters(x, centers, objective), scale, weights, wide, n_jobs);
 }
 
-Fixed fixed_costs_given(const Matrix &costs, double scale, const Weights &weights, bool wide, bool wide_base, int n_jobs) {
-  return fixed_of(CostsGiven(costs), scale, weights, wide, wide_base, n_jobs);
+Fixed fixed_costs_given(const Matrix &costs, double scale, const Weights &weights, bool wide, int n_jobs) {
+  return fixed_of(CostsGiven(costs), scale, weights, wide, n_jobs);
 }
 
 Owned<double, 2> center_costs(const Matrix &x, const In2<double> &centers, const std::string &objective, int n_jobs) {
@@ -319,16 +313,16 @@ cost of a row; infinite or not a number where costs are beyond float64. A row's 
 alone. keep: also give the costs by every center, (n_rows, k).)");
   m.def("assign_given", &cutwise::assign_given, "costs"_a, "n_jobs"_a = 1, "assign for given costs, (n_rows, k), finite.");
   m.def("fixed_costs", &cutwise::fixed_costs, "matrix"_a, "centers"_a, "objective"_a, "scale"_a,
-        "weights"_a.none() = nb::none(), "wide"_a = true, "wide_base"_a = true, "n_jobs"_a = 1,
+        "weights"_a.none() = nb::none(), "wide"_a = true, "n_jobs"_a = 1,
         R"(Costs of the rows by every center in fixed point.
 
-scale: units per unit of cost; a power of two keeps equal costs equal and integer costs exact. wide, wide_base: int64 in
-place of int32; weights need wide, wide needs wide_base. An unweighted excess may reach 2**30 or 2**51 units, an int32 base
-2**31 - 2; beyond: ValueError. Gives excess (n_rows, k) = weight * rint(scale * (cost - smallest cost of the row)), base
+scale: units per unit of cost; a power of two keeps equal costs equal and integer costs exact. wide: the excess is int64 in
+place of int32; weights need that. An unweighted excess may reach 2**30 or 2**51 units; beyond: ValueError.
+Gives excess (n_rows, k) = weight * rint(scale * (cost - smallest cost of the row)), base
 (n_rows,) = weight * rint(scale * smallest cost), the sums of the excess (k,), and the sum over the rows of weight times
 the binary digits of the unweighted excess of the second nearest center.)");
   m.def("fixed_costs_given", &cutwise::fixed_costs_given, "costs"_a, "scale"_a, "weights"_a.none() = nb::none(),
-        "wide"_a = true, "wide_base"_a = true, "n_jobs"_a = 1, "fixed_costs for given costs, (n_rows, k).");
+        "wide"_a = true, "n_jobs"_a = 1, "fixed_costs for given costs, (n_rows, k).");
   m.def("center_costs", &cutwise::center_costs, "matrix"_a, "centers"_a, "objective"_a = "kmeans", "n_jobs"_a = 1,
         "Cost of every row by every center, (n_rows, k), bit for bit what assign and fixed_costs use.");
   m.def("label_costs", &cutwise::label_costs, "matrix"_a, "centers"_a, "labels"_a, "objective"_a = "kmeans", "n_jobs"_a = 1,

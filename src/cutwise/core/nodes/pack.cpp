@@ -1,7 +1,5 @@
 #include "nodes/histogram.hpp"
 
-#include <set>
-
 #include "base/arrays.hpp"
 #include "base/parallel.hpp"
 
@@ -15,28 +13,22 @@ int32_t n_codes_of(const Encoded &encoded, int32_t group) {
   return std::max(1, end - encoded.group_begin[group]);
 }
 
-// First fit, largest group first: the products of the numbers of codes stay within a byte. Packs are found by how many codes
-// they have, for wide tables have many.
+// Largest group first, as long as the product of the numbers of codes stays within a byte.
 std::vector<std::vector<PackedCodes::Member>> plan(const Encoded &encoded) {
   std::vector<int32_t> order(encoded.n_groups);
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](int32_t a, int32_t b) { return n_codes_of(encoded, a) > n_codes_of(encoded, b); });
   std::vector<std::vector<PackedCodes::Member>> packs;
-  std::vector<std::set<size_t>> of_codes(kByte + 1);  // the packs that have so many
+  int32_t used = kByte;
   for (int32_t group : order) {
     const int32_t n_codes = n_codes_of(encoded, group);
-    size_t first = packs.size();
-    int32_t used = 1;
-    for (int32_t codes = 1; codes * n_codes <= kByte; ++codes) {
-      if (of_codes[codes].empty() || *of_codes[codes].begin() >= first) continue;
-      first = *of_codes[codes].begin();
-      used = codes;
+    if (used * n_codes > kByte) {
+      packs.emplace_back();
+      used = 1;
     }
-    if (first == packs.size()) packs.emplace_back();
-    else of_codes[used].erase(first);
-    packs[first].push_back({group, used, n_codes});
-    of_codes[used * n_codes].insert(first);
+    packs.back().push_back({group, used, n_codes});
+    used *= n_codes;
   }
   return packs;
 }

@@ -11,20 +11,6 @@ namespace {
 constexpr int64_t kChangedAtOnce = 1 << 18;  // changed rows that are listed together: a list of all would cost memory
 constexpr int64_t kRowsOfPiece = 1 << 14;
 
-// Costs of the rows that are part of every cost of theirs, as narrow as they come.
-struct BaseCosts {
-  const int32_t *narrow;
-  const int64_t *wide;
-
-  explicit BaseCosts(const nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> &base) {
-    require(base.dtype() == nb::dtype<int32_t>() || base.dtype() == nb::dtype<int64_t>(), "base is int32 or int64");
-    const bool is_narrow = base.dtype() == nb::dtype<int32_t>();
-    narrow = is_narrow ? static_cast<const int32_t *>(base.data()) : nullptr;
-    wide = is_narrow ? nullptr : static_cast<const int64_t *>(base.data());
-  }
-  int64_t operator[](int64_t row) const { return narrow ? narrow[row] : wide[row]; }
-};
-
 // Nearest and second nearest surviving cluster of one row, lowest number first among equals.
 template <class Cost>
 void two_nearest(const Cost *cost, const std::vector<int32_t> &survivors, int32_t &nearest, int32_t &second) {
@@ -55,7 +41,7 @@ struct Reassignment {
   int64_t k;
   std::vector<int32_t> survivors;
   const int64_t *count;
-  BaseCosts base;
+  const int64_t *base;
   State *states;
   int64_t *histogram;      // null: none is kept
   int64_t *totals;         // (k, width)
@@ -186,10 +172,10 @@ void bind_two_nearest(nb::module_ &m) {
     using State = decltype(of_type);
     m.def(
         "update_two_nearest",
-        [](const Encoded &encoded, const PackedCodes *packed, In2<typename State::Cost> excess,
-           nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu> base, const Weights &weights,
-           const std::vector<In1<int32_t>> &rows, const std::vector<In1<int32_t>> &survivors, Out2<typename State::Word> states,
-           std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals, Out2<int64_t> nearest_costs, int n_jobs) {
+        [](const Encoded &encoded, const PackedCodes *packed, In2<typename State::Cost> excess, In1<int64_t> base,
+           const Weights &weights, const std::vector<In1<int32_t>> &rows, const std::vector<In1<int32_t>> &survivors,
+           Out2<typename State::Word> states, std::optional<Out3<int64_t>> histogram, Out2<int64_t> totals,
+           Out2<int64_t> nearest_costs, int n_jobs) {
           const int64_t n_rows = encoded.n_rows, k = excess.shape(1);
           require(has_shape(excess, n_rows) && has_shape(base, n_rows) && has_shape(states, n_rows, State::width()),
                   "costs and states have one line per encoded row");
@@ -211,7 +197,7 @@ void bind_two_nearest(nb::module_ &m) {
                              k,
                              survivors_of(survivors[i], k),
                              checked(weights, encoded.n_rows),
-                             BaseCosts(base),
+                             base.data(),
                              reinterpret_cast<State *>(states.data()),
                              histogram ? histogram->data() : nullptr,
                              totals.data(),
