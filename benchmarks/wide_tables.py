@@ -110,6 +110,7 @@ def take_turn_apart(work: Callable[[], Any], small: Callable[[], Any]) -> tuple[
 
     process = fork.Process(target=run)
     process.start()
+    sender.close()  # so that a process that ends without an answer is an error here, and not waited for
     cpu, peak = receiver.recv()
     process.join()
     return cpu, peak

@@ -45,7 +45,7 @@ def check(values, encoded):
         distinct = np.unique(column)
         few = 256
         if encoded.is_sparse:  # where values are few they have bins of their own, as long as these are not many
-            few = np.clip(np.count_nonzero(column) // 64, np.clip(np.count_nonzero(column) // 8, 4, 16), 256)
+            few = np.clip(np.count_nonzero(column) // 128, np.clip(np.count_nonzero(column) // 8, 4, 16), 256)
         assert encoded.exact[f] == (distinct.size <= few)
         assert low.size <= 256
         if encoded.exact[f]:

@@ -322,7 +322,7 @@ def test_a_sparse_table_of_many_values_grows_the_tree_of_the_dense_one_and_copie
 @pytest.mark.parametrize("algorithm", ["exkmc", "expand"])
 def test_sums_by_bin_are_held_of_the_node_at_hand_and_of_as_many_that_wait_as_may(algorithm):
     rng = np.random.default_rng(0)
-    n, d, k = 600, 4000, 32
+    n, d, k = 600, 10_000, 32
     X = sparse.csr_array(sparse.random(n, d, 0.05, rng=rng, dtype=np.float64))
     table = encode_table(read_table(X), merge=False)
     labels = rng.integers(0, k, n).astype(np.int32)

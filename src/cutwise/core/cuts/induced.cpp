@@ -42,7 +42,7 @@ struct Span {
   ValidRange valid;  // of its cuts; bounds do without it
 };
 
-constexpr int64_t kMostKept = 1024;  // columns whose spans are kept: those of others are found again where they may win
+constexpr int64_t kMostKept = 256;  // columns whose spans are kept: those of others are found again where they may win
 
 // A column, or one of its spans by the number of centers on its left; 0: the column.
 struct Open {
@@ -400,7 +400,7 @@ struct InducedSearch {
 
   void search(int n_jobs) {
     const int32_t d = node.encoded.n_cols();
-    std::vector<std::vector<Span>> of_column(d);
+    std::vector<std::vector<Span>> of_column(std::min<int64_t>(d, kMostKept));
     std::vector<Open> heap(d);
     parallel_for(n_jobs, d, [&](int64_t f) {
       thread_local std::vector<Span> found;  // there are as many columns as words
@@ -425,7 +425,8 @@ struct InducedSearch {
         const Open lowest = heap.back();
         heap.pop_back();
         if (lowest.n_left == 0) {
-          std::vector<Span> found = std::move(of_column[lowest.feature]);
+          std::vector<Span> found;
+          if (lowest.feature < kMostKept) found = std::move(of_column[lowest.feature]);
           if (found.empty()) look(lowest.feature, found);
           for (const Span &span : found) {
             if (!may_be_best(span.bound)) continue;

@@ -41,9 +41,9 @@ struct Bins {
 template <class V>
 void tally_values(V *values, int64_t n, Tally &tally);
 
-// Divides entries 0 .. counts.size() - 1 among at most max_bins bins (at least 3) and gives the last entry of each: one bin
-// an entry where max_bins allow it, else bins of about equal counts in which every entry that would fill a bin has one of
-// its own. The entry `alone` (or -1) never shares its bin.
+// Divides entries 0 .. counts.size() - 1 among at most max_bins bins (at least 3 where some stands `alone`) and gives the last
+// entry of each: one bin an entry where max_bins allow it, else bins of about equal counts in which every entry that would fill
+// a bin has one of its own. The entry `alone` (or -1) never shares its bin.
 std::vector<int64_t> divide(const std::vector<int32_t> &counts, int max_bins, int64_t alone = -1);
 
 // The bins that divide() makes of a tally.

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kMinStored = 96, kMaxStored = 4096;  // stored values that the bins of a column are chosen from
 // Sums over a node's rows are kept for every bin, and there are as many columns as there are words or genes: a bin must
 // stand for a good many values to be worth its memory and the walk past it. Few values have bins of their own all the same.
-constexpr int64_t kValuesOfBin = 64, kValuesOfExact = 8, kMostExact = 16, kMinBins = 4;
+constexpr int64_t kValuesOfBin = 128, kValuesOfExact = 8, kMinExact = 4, kMostExact = 16;
 // Columns are brought together for so many stored values at a time, or a sixteenth of all.
 constexpr int64_t kFewestOfBlock = 1 << 16, kMostOfBlock = 1 << 20;
 constexpr int64_t kColumnsAtOnce = 64;
@@ -70,6 +70,8 @@ class SparseEncoder {
       find_bins_of(first, last);
     }
     by_column_ = {};
+    out_.low.shrink_to_fit();
+    out_.high.shrink_to_fit();
     number_columns();
     return std::move(out_);
   }
@@ -181,12 +183,13 @@ class SparseEncoder {
   bool find_bins(Column &column, const Stored *stored, int64_t n, const Tally &tally, Bins &bins) {
     int64_t zero = -1;
     const int64_t most = n / kValuesOfBin;
-    const int64_t most_exact = std::clamp<int64_t>(most, std::clamp(n / kValuesOfExact, kMinBins, kMostExact), kMaxBins);
+    const int64_t most_exact = std::clamp<int64_t>(most, std::clamp(n / kValuesOfExact, kMinExact, kMostExact), kMaxBins);
     const bool is_exact = tally.size() + (n < n_rows_ ? 1 : 0) <= most_exact;
-    const int max_bins = static_cast<int>(is_exact ? most_exact : std::clamp<int64_t>(most, kMinBins, kMaxBins));
+    if (n < n_rows_) zero = std::lower_bound(tally.value.begin(), tally.value.end(), 0.0) - tally.value.begin();
+    const int64_t fewest = zero > 0 && zero < tally.size() ? 3 : 2;  // one beside zero, on either side that has values
+    const int max_bins = static_cast<int>(is_exact ? most_exact : std::clamp(most, fewest, int64_t{kMaxBins}));
     if (n < n_rows_) {
       Tally with_zero = tally;
-      zero = std::lower_bound(tally.value.begin(), tally.value.end(), 0.0) - tally.value.begin();
       with_zero.add(0.0);
       with_zero.count[zero] = 0;
       bins = choose_bins(with_zero, max_bins, zero);
