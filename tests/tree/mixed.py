@@ -61,7 +61,7 @@ class Problem:
         return np.column_stack(columns)
 
     def grow(self, algorithm: str, max_leaves: int, **more: object) -> GrownTree:
-        costs = FixedCosts(self.excess.astype(np.int32), np.zeros(len(self.values), np.int32), 1.0)
+        costs = FixedCosts(self.excess.astype(np.int32), np.zeros(len(self.values), np.int64), 1.0)
         return grow_tree(
             self.encoded, self.labels, self.coordinates(), costs, algorithm=algorithm, max_leaves=max_leaves, **more
         )
