@@ -259,3 +259,43 @@ def test_of_all_partitions_of_many_modes_none_costs_less_than_the_one_taken(seed
     )
     assert found is not None
     assert found[2] == best
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_partitions_that_bounds_rule_out_are_not_the_best_one(seed):
+    rng = np.random.default_rng(seed)
+    n, k, n_levels, width = (int(rng.integers(*ends)) for ends in ((5, 90), (2, 9), (2, 12), (1, 3)))
+    codes, rows = rng.integers(0, n_levels, n).astype(np.int32), np.arange(n, dtype=np.int32)
+    weights = rng.integers(1, 6, n) if seed % 3 == 0 else np.ones(n, dtype=np.int64)
+    excess = rng.integers(0, (3, 30, 1000)[seed % 3], (n, k)) + 30 * (
+        rng.integers(0, k, n_levels)[codes, None] != range(k)
+    )
+    excess = (excess - excess.min(axis=1, keepdims=True)) * weights[:, None]
+    survivors = np.sort(rng.permutation(k)[: rng.integers(2, k + 1)]).astype(np.int32)
+    costs, nearest = np.sort(excess[:, survivors], axis=1), survivors[excess[:, survivors].argmin(axis=1)]
+    sums = np.zeros((n_levels, k, width), dtype=np.int64)
+    np.add.at(sums, (codes, nearest), np.column_stack([costs[:, 1] - costs[:, 0], weights])[:, :width])
+    nearest_costs = np.zeros((k, 2), dtype=np.int64)
+    np.add.at(nearest_costs, (nearest, 0), costs[:, 0])
+    nearest_costs[survivors[0], 1] = rng.integers(0, 500)
+    given = (
+        core.as_matrix(np.column_stack([codes, rng.integers(0, 3, n)]).astype(float)),
+        rows,
+        codes,
+        excess,
+        weights,
+    )
+    modes, penalty = rng.integers(0, n_levels, len(survivors)).astype(np.int32), (0.0, 0.001, 0.03, 0.3, 1.0)[seed % 5]
+
+    def found(sums, known):
+        kills = bool(seed % 2), bool(seed % 7 % 2)
+        of = core.least_induced_modes(*given, n_levels, sums, survivors, modes, nearest_costs, penalty, *kills, known)
+        return (
+            None
+            if of is None
+            else (*of[:3], sorted([np.isin(codes, of[3]).tolist(), (~np.isin(codes, of[3])).tolist()]))
+        )
+
+    every = found(None, None)  # without sums every partition is looked at
+    assert found(sums, None) == every
+    assert every is None or found(sums, every[1]) == every

@@ -15,6 +15,7 @@ namespace cutwise {
 namespace {
 
 constexpr int32_t kMostGroups = 16;
+constexpr int64_t kDepthShares = 64;
 
 std::vector<int64_t> level_weights(const int32_t *codes, const int32_t *rows, int64_t n, const int64_t *weights,
                                    int64_t n_levels) {
@@ -237,6 +238,8 @@ struct InducedModes {
   // Of a partition, by the mask of its groups on the left: what it costs beyond the node, the weight of its levels on the left,
   // and of those that cost as much on either side.
   std::vector<int64_t> lost{}, on_left{}, tied{};
+  // What rows lose without their nearest center: by its group and their level, and by level.
+  std::vector<int64_t> by_group{}, total{};
 
   // Of the rows, or of shares that are there already.
   void add_shares(bool adds_up = true) {
@@ -309,34 +312,69 @@ struct InducedModes {
       if (of.score <= limit()) found.push_back(of);
     };
     for (uint32_t mask = 1; mask < lost.size(); ++mask) offer(mask, lost[mask]);
-    if (lost.empty()) {
-      const size_t n_levels = weight.size();
-      std::vector<int64_t> by_group(modes.n_groups * n_levels, 0), total(n_levels, 0);
-      for (size_t v = 0; v < n_levels; ++v)
-        for (size_t s = 0; s < modes.survivors.size(); ++s) {
-          const int64_t loss = sums[(static_cast<int64_t>(v) * k + modes.survivors[s]) * width];
-          by_group[modes.group[s] * n_levels + v] += loss;
-          total[v] += loss;
-        }
-      modes.each(by_group, n_levels,
+    if (lost.empty())
+      modes.each(by_group, weight.size(),
                  [&](uint32_t mask, const std::vector<int64_t> &left) { offer(mask, modes.separated(mask, left, total)); });
-    }
     return found;
   }
 
-  // At least what a partition scores: its modes' levels lie where they must.
-  double bound(const Candidate &of) const {
-    int64_t low = 0, high = depth.points;
-    if (!lost.empty()) {
-      low = on_left[of.mask];
-      high = low + tied[of.mask];
-    } else {
-      for (int32_t g = 0; g < modes.n_groups; ++g)
-        (modes.is_left(of.mask, g) ? low : high) += modes.is_left(of.mask, g) ? held_by[g] : -held_by[g];
+  void add_up_by_group() {
+    const size_t n_levels = weight.size();
+    by_group.assign(modes.n_groups * n_levels, 0);
+    total.assign(n_levels, 0);
+    for (size_t v = 0; v < n_levels; ++v)
+      for (size_t s = 0; s < modes.survivors.size(); ++s) {
+        const int64_t loss = sums[(static_cast<int64_t>(v) * k + modes.survivors[s]) * width];
+        by_group[modes.group[s] * n_levels + v] += loss;
+        total[v] += loss;
+      }
+  }
+
+  // Whether a partition may win with some weight on its left, by what rows lose at least without their nearest center: more
+  // or less weight than where each level costs least takes levels that cost more there, or a part of one.
+  bool may_win_with_some_weight(const Candidate &of) const {
+    struct Move {
+      double loss;
+      int64_t weight;
+      double each() const { return loss / static_cast<double>(weight); }
+    };
+    std::vector<Move> moves[2];  // of levels to the left, to the right
+    int64_t cheapest = 0;
+    for (size_t v = 0; v < weight.size(); ++v) {
+      int64_t more = -total[v];  // on the right
+      for (int32_t g = 0; g < modes.n_groups; ++g) more += modes.is_left(of.mask, g) ? 2 * by_group[g * weight.size() + v] : 0;
+      const int32_t own = modes.group_of_level[v];
+      const bool is_left = own < 0 ? more > 0 : modes.is_left(of.mask, own);
+      cheapest += is_left ? weight[v] : 0;
+      if (own < 0 && weight[v] > 0) moves[is_left].push_back({std::abs(static_cast<double>(more)), weight[v]});
     }
-    const int64_t m = static_cast<int64_t>(modes.survivors.size()), c = static_cast<int64_t>(modes.centers_left(of.mask));
+    const auto may_win_by = [&](std::vector<Move> &own, int64_t sign) {
+      std::sort(own.begin(), own.end(), [](const Move &a, const Move &b) { return a.each() < b.each(); });
+      own.push_back({0.0, 1});
+      const int64_t share = depth.points / kDepthShares + 1;
+      int64_t near = cheapest;  // weight on the left
+      double loss = 0.0;
+      for (const Move &move : own) {
+        for (int64_t some = 0; some < move.weight; some += share) {
+          const double more = loss + move.each() * static_cast<double>(some);
+          const int64_t induced = of.induced + static_cast<int64_t>(more * (1.0 - 0x1p-40));  // rounding is far below that
+          if (depth.quick_bound(induced, 0, depth.points, 1, 0) > limit()) return false;
+          const int64_t one = near + sign * some, other = near + sign * (std::min(some + share, move.weight) - 1);
+          if (bound(induced, of.mask, std::min(one, other), std::max(one, other)) <= limit()) return true;
+        }
+        near += sign * move.weight;
+        loss += move.loss;
+      }
+      return false;
+    };
+    return may_win_by(moves[0], 1) || may_win_by(moves[1], -1);
+  }
+
+  // At least what a partition scores with a weight in this range on its left.
+  double bound(int64_t induced, uint32_t mask, int64_t low, int64_t high) const {
+    const int64_t m = static_cast<int64_t>(modes.survivors.size()), c = static_cast<int64_t>(modes.centers_left(mask));
     return depth.score(
-        of.induced, std::min(depths->least(low, high, c, 0), depths->least(depth.points - high, depth.points - low, m - c, 0)));
+        induced, std::min(depths->least(low, high, c, 0), depths->least(depth.points - high, depth.points - low, m - c, 0)));
   }
 
   bool is_valid(const std::vector<uint8_t> &side, size_t n_left, size_t n_right) const {
@@ -379,27 +417,32 @@ struct InducedModes {
     best = {valid, score, induced, std::move(named), levels_of(side)};
   }
 
-  bool may_win(const Candidate &of) const { return of.score <= limit() && (depth.penalty == 0.0 || bound(of) <= limit()); }
-
-  void weigh() {
-    if (width == 1) weight = level_weights(codes, rows, n, row_weights, static_cast<int64_t>(weight.size()));
-    for (size_t v = 0; v < weight.size(); ++v)
-      if (modes.group_of_level[v] >= 0) held_by[modes.group_of_level[v]] += weight[v];
+  bool may_win(const Candidate &of) const {
+    if (of.score > limit()) return false;
+    if (depth.penalty == 0.0) return true;
+    if (lost.empty()) {
+      int64_t low = 0, high = depth.points;
+      for (int32_t g = 0; g < modes.n_groups; ++g)
+        (modes.is_left(of.mask, g) ? low : high) += modes.is_left(of.mask, g) ? held_by[g] : -held_by[g];
+      return bound(of.induced, of.mask, low, high) <= limit() && may_win_with_some_weight(of);
+    }
+    return bound(of.induced, of.mask, on_left[of.mask], on_left[of.mask] + tied[of.mask]) <= limit();
   }
 
   void run() {
-    depths.emplace(depth, 16);
-    const auto wins = [&](const Candidate &of) { return may_win(of); };
+    depths.emplace(depth, kDepthShares);
+    std::vector<Candidate> found;
     if (sums) {
-      const std::vector<Candidate> found = candidates();
+      add_up_by_group();
+      found = candidates();
       if (found.empty()) return;
-      weigh();
-      if (std::none_of(found.begin(), found.end(), wins)) return;
-    } else {
-      weigh();
     }
+    if (width == 1) weight = level_weights(codes, rows, n, row_weights, static_cast<int64_t>(weight.size()));
+    for (size_t v = 0; v < weight.size(); ++v)
+      if (modes.group_of_level[v] >= 0) held_by[modes.group_of_level[v]] += weight[v];
+    if (sums && std::none_of(found.begin(), found.end(), [&](const Candidate &of) { return may_win(of); })) return;
     add_shares();
-    std::vector<Candidate> found = candidates();
+    found = candidates();
     std::sort(found.begin(), found.end(), [](const Candidate &a, const Candidate &b) {
       return std::tie(a.score, a.induced, a.mask) < std::tie(b.score, b.induced, b.mask);
     });
