@@ -81,53 +81,14 @@ struct SurrogateSearch : NodeRows {
   // Rows in order of one column, starting from `part`. The last cut is left out: it is the end of the bin or of the node.
   void walk(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part, AllowedCuts &allowed,
             BestCut &mine) const {
-    if constexpr (Sums::is_counts) {
-      walk_both_ways(feature, placed, part, allowed, mine);
-    } else {
-      for (size_t i = 0; i < placed.size();) {
-        const double value = placed[i].value;
-        while (i < placed.size() && placed[i].value == value) {
-          if (i + kCostsAhead < placed.size()) sums.ask_for(placed[i + kCostsAhead].row);
-          sums.add_row(part.data(), placed[i++].row);
-        }
-        if (i < placed.size()) offer(feature, value, part.data(), allowed, mine);
+    for (size_t i = 0; i < placed.size();) {
+      const double value = placed[i].value;
+      while (i < placed.size() && placed[i].value == value) {
+        if (i + kCostsAhead < placed.size()) sums.ask_for(placed[i + kCostsAhead].row);
+        sums.add_row(part.data(), placed[i++].row);
       }
+      if (i < placed.size()) offer(feature, value, part.data(), allowed, mine);
     }
-  }
-
-  // The largest count of a side is easily kept while the side grows: the left one grows forward, the right one backward.
-  void walk_both_ways(int32_t feature, const std::vector<PlacedRow> &placed, std::vector<int64_t> &part, AllowedCuts &allowed,
-                      BestCut &mine) const {
-    struct Passed {
-      int64_t cost;
-      double impurity;
-    };
-    auto ends = [&](size_t i) { return i + 1 == placed.size() || placed[i + 1].value != placed[i].value; };
-    std::vector<Passed> left(placed.size());
-    SideCounts side(part.data(), k);
-    for (size_t i = 0; i < placed.size(); ++i) {
-      side.add(sums.labels[placed[i].row], sums.weight_of(placed[i].row));
-      if (ends(i)) left[i] = {sums.cost(side), sums.has_second() ? side.impurity() : 0.0};
-    }
-    SideCounts right(total.data(), side.count.data(), k);
-    int64_t best_score = kNone;
-    double best_second = 0.0;
-    size_t best_at = 0;
-    for (size_t i = placed.size(); i-- > 1;) {
-      right.add(sums.labels[placed[i].row], sums.weight_of(placed[i].row));
-      if (!ends(i - 1)) continue;
-      const int64_t score = left[i - 1].cost + sums.cost(right);
-      if (score > best_score) continue;
-      const double second = sums.has_second() ? left[i - 1].impurity + right.impurity() : 0.0;
-      if ((score == best_score && second > best_second) || !allowed.holds(placed[i - 1].value, 1))
-        continue;  // of equals the lowest cut is wanted: the last met
-      best_score = score;
-      best_second = second;
-      best_at = i - 1;
-    }
-    if (best_score > mine.score || best_score == kNone) return;
-    for (size_t i = 0; i <= best_at; ++i) sums.add_row(part.data(), placed[i].row);
-    offer(feature, placed[best_at].value, best_score, best_second, part.data(), mine);
   }
 
   void sort_column(int32_t feature, BestCut &mine) const {

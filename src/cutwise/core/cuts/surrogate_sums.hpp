@@ -70,28 +70,12 @@ struct CostSums {
   int32_t label_left(const int64_t *part) const { return static_cast<int32_t>(std::min_element(part, part + k) - part); }
 };
 
-// The counts of one side, its total and squares kept along: what it costs follows from them in no time. Integers all the
-// way (weights add up to less than 2^32), so that it does not matter which rows came first.
+// What the counts of one side add up to. Integers all the way (weights add up to less than 2^32), so that it does not matter
+// which rows came first.
 struct SideCounts {
-  std::vector<int64_t> count;
   int64_t sum = 0, most = 0;
   uint64_t squares = 0;
 
-  SideCounts() = default;
-  SideCounts(const int64_t *counts, int64_t k) : count(counts, counts + k) {
-    for (int64_t c : count) take_in(c);
-  }
-  // The other side.
-  SideCounts(const int64_t *total, const int64_t *counts, int64_t k) : count(k) {
-    for (int64_t j = 0; j < k; ++j) take_in(count[j] = total[j] - counts[j]);
-  }
-  void add(int32_t label, int64_t weight) {
-    int64_t &here = count[label];
-    squares += static_cast<uint64_t>(weight) * static_cast<uint64_t>(2 * here + weight);
-    here += weight;
-    sum += weight;
-    most = std::max(most, here);
-  }
   double impurity() const {
     const double n = static_cast<double>(sum);
     return sum > 0 ? n - static_cast<double>(squares) / n : 0.0;
@@ -118,6 +102,7 @@ struct LabelCounts {
 
   int64_t weight_of(int32_t row) const { return weights ? weights[row] : 1; }
   void add_row(int64_t *sums, int32_t row) const { sums[labels[row]] += weight_of(row); }
+  void ask_for(int32_t row) const { prefetch(labels + row, 1); }
   int64_t cost(const SideCounts &side) const {
     return purity == Purity::kGini ? static_cast<int64_t>(side.impurity() * 0x1p30) : side.sum - side.most;
   }
@@ -155,14 +140,7 @@ struct LabelCounts {
   template <class Count>
   int64_t cost_of_counts(Count &&count) const {
     SideCounts side;
-    if (purity == Purity::kGini) {
-      for (int64_t j = 0; j < k; ++j) side.take_in(count(j));
-      return cost(side);
-    }
-    for (int64_t j = 0; j < k; ++j) {
-      side.sum += count(j);
-      side.most = std::max(side.most, count(j));
-    }
+    for (int64_t j = 0; j < k; ++j) side.take_in(count(j));
     return cost(side);
   }
 };
