@@ -168,6 +168,68 @@ def test_categories_and_numbers_that_were_asked_for_are_those_of_memory_in_batch
     assert [kinds[name] for name in ("grade", "rank", "dose")] == ["category", "category", "integer"]
 
 
+CELLS = {
+    "NA": lambda i: "NA" if i % 11 == 0 else i % 3,
+    "yes": lambda i: "yes" if i % 3 else "no",
+    "per cent": lambda i: f"{7 * (i % 3) + i % 2}%",
+    "dates": lambda i: f"2024-0{1 + i % 3}-{10 + i % 7}",
+    "thousands": lambda i: f'"{7 * (i % 3) + 1},{100 + i}"',
+    "huge": lambda i: 2**66 if i == 3 else i % 3,
+}
+
+
+@pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize("options", [[], ["--drop-missing"]])
+@pytest.mark.parametrize("cells", CELLS)
+def test_cells_of_csv_are_read_alike_by_fits_and_reports(cutwise, tmp_path, monkeypatch, cells, options):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{10 * (i % 3)}.{i % 7},{CELLS[cells](i)}\n" for i in range(200)]
+    Path("t.csv").write_text("x,y\n" + "".join(lines), encoding="utf-8-sig")  # with the mark that Excel writes
+    for limit, out in (("9GB", "memory"), ("1kB", "batches")):
+        fit = cutwise("fit", "t.csv", "-k", 3, *options, "--out", f"{out}.json", "--max-memory", limit)
+        made = cutwise("report", "memory.json", "t.csv", *options, "--out", f"{out}.md", "--max-memory", limit)
+        assert (fit.code, made.code) == (0, 0), fit.err + made.err
+    assert Path("batches.json").read_bytes() == Path("memory.json").read_bytes()
+    tables = [
+        [line for line in Path(f"{out}.md").read_text().splitlines() if "|" in line] for out in ("memory", "batches")
+    ]
+    assert [line for line in tables[0] if "CART" not in line] == [line for line in tables[1] if "CART" not in line]
+
+
+@pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize("labels", ["{0}.0", "{1}"])
+def test_labels_in_batches_are_written_as_in_memory(cutwise, tmp_path, labels):
+    lines = [f"{10 * (i % 2) + i % 3},{labels.format(i % 2, ('no', 'yes')[i % 2])}\n" for i in range(90)]
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(lines))
+    common = ["fit", tmp_path / "t.csv", "--labels-from", "y", "--algorithm", "imm", "--out"]
+    for limit, out in (("9GB", "memory"), ("1kB", "batches")):
+        assert cutwise(*common, tmp_path / f"{out}.json", "--max-memory", limit).code == 0
+    assert (tmp_path / "batches.json").read_bytes() == (tmp_path / "memory.json").read_bytes()
+
+
+@pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("x,y\n1,ä\n2,b\n".encode("latin-1"), "it is not in UTF-8 (iconv -t UTF-8 writes it so)"),
+        (("x,y\n" + "1,b\n" * 90_000 + "2,ä\n").encode("latin-1"), "it is not in UTF-8"),
+        ("x,y\n1,2\n3,4\n".encode("utf-16"), "it is not in UTF-8"),
+        (b"x,y\n" + b"1,2\n" * 90 + b"3,4,5\n", "more fields"),
+        (b"x,y\n" + b"1,2\n3,7\n" * 90 + b'"3,4\n' + b"2,3\n" * 900, "could not parse"),
+        (b"x,y\r1,2\r3,4\r", "column"),
+    ],
+)
+def test_texts_that_cannot_be_read_in_batches_are_refused_in_a_line(cutwise, tmp_path, content, words):
+    (tmp_path / "t.csv").write_bytes(content)
+    done = cutwise("fit", tmp_path / "t.csv", "-k", 2, "--max-memory", 9)
+    last = done.err.splitlines()[-1]
+    assert done.code == 2
+    assert "t.csv cannot be read in batches: " in last
+    assert words in last
+    assert last.endswith("Raise --max-memory to read it in memory.")
+    assert len(last) < 500
+
+
 @pytest.mark.usefixtures("in_batches")
 def test_gaps_of_csv_in_batches_are_those_of_memory(cutwise, table, tmp_path):
     table = table[["age", "income"]].astype(float)

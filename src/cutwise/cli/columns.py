@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from cutwise.cli.cells import with_columns
 from cutwise.cli.looks import NESTED, Look, is_numeric, look_at, look_at_batches, shortened
@@ -21,7 +21,7 @@ from cutwise.cli.options import (
     scaler_of,
 )
 from cutwise.cli.screen import note
-from cutwise.cli.tables import Source, clusters_of_example, open_source, read_example
+from cutwise.cli.tables import Rows, Source, clusters_of_example, in_batches, open_source, read_example
 from cutwise.cli.text import whole_again
 from cutwise.exceptions import InvalidInputError, did_you_mean, listed
 from cutwise.passes.sources import Batches, LazyTable, as_lazy, polars_table, scan_dataset
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from cutwise.estimators import ExplainableClusterer, TreeEstimator
-
-
-Rows = TypeVar("Rows", "pl.DataFrame", "pl.LazyFrame")
 
 
 def need_column(frame: pd.DataFrame, name: str, option: str, source: Source) -> str:
@@ -379,19 +376,15 @@ def _prepare_batches(
     apart = [name for name in (weights, labels_from) if name is not None]
     columns = list(choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart).columns)
 
-    numbers = dict[str, pl.Expr]()
+    changed = dict[str, pl.Expr]()
 
     def read(rows: Rows) -> Rows:
+        rows = source.read(rows, as_words=[labels_from] if labels_from is not None else [])
         names = rows.collect_schema().names()
-        rows = rows.with_columns([own for name, own in source.values.items() if name in names]).with_columns(
-            pl.selectors.decimal().cast(pl.Float64),
-            pl.selectors.float().fill_nan(None),
-            pl.selectors.categorical().cast(pl.String),
-        )
-        return rows.with_columns([own for name, own in numbers.items() if name in names])
+        return rows.with_columns([own for name, own in changed.items() if name in names])
 
     rows = source.lazy.select(list(dict.fromkeys([*columns, *apart])))
-    numbers |= _numbers_of_texts(read(rows), asked["--number"])
+    changed |= _numbers_of_texts(read(rows), asked["--number"])
     rows = read(rows)
     looks = look_at_batches(source, rows, columns)
     n = looks[0].n_rows
@@ -413,8 +406,12 @@ def _prepare_batches(
     has_gaps = any(look.n_known < n for look in used)
     columns = [look.name for look in used]
     names = list(dict.fromkeys([*columns, *apart]))
+    floats = [labels_from] if labels_from is not None else []
     if table.drop_missing:
-        n, has_gaps = count_complete(rows.select(names), n), False
+        n_before, has_gaps = n, False
+        n = count_complete(rows.select(names), n)
+        floats += columns if n < n_before else []
+    changed |= _whole_again(complete(rows.select(names)) if table.drop_missing else rows.select(names), floats)
     _say_what_is_used(source, looks, left_out, by_name)
     is_mixed = has_gaps or bool(categories) or any(look.kind == "other" for look in used)
     batches = batches_of(source, names, lambda rows: complete(read(rows)) if table.drop_missing else read(rows))
@@ -514,7 +511,9 @@ def batches_of(source: Source, names: list[str], read: Callable[[Any], Any]) -> 
             found = polars_table(read(source.lazy.select(names))).batches()
         else:
             found = (read(pl.DataFrame(batch)) for batch in scan_dataset(source.parquet, names))
-        return (batch.to_pandas() for batch in found)
+        with in_batches(source.name):
+            for batch in found:
+                yield batch.to_pandas()
 
     lazy = as_lazy(Batches(batches))
     assert lazy is not None
@@ -547,6 +546,19 @@ def _numbers_of_texts(rows: pl.LazyFrame, names: Sequence[str]) -> dict[str, pl.
             _say_lost(name, n_lost)
             numbers[name] = whole if is_whole else number
     return numbers
+
+
+def _whole_again(rows: pl.LazyFrame, names: Sequence[str]) -> dict[str, pl.Expr]:
+    """Of these columns those whose numbers are all whole, as whole numbers."""
+    import polars as pl
+
+    types = rows.collect_schema()
+    x = [pl.col(name) for name in names if types[name].is_float()]
+    if not x:
+        return {}
+    are_whole = [((own % 1 == 0) & (own.abs() < 2**53)).all(ignore_nulls=False) for own in x]
+    found = rows.select(are_whole).collect(engine="streaming").row(0, named=True)
+    return {name: pl.col(name).cast(pl.Int64) for name, is_whole in found.items() if is_whole}
 
 
 def _say_lost(name: str, n: int) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cutwise.cli.cells import holds_codes
 from cutwise.cli.screen import working
-from cutwise.cli.tables import CODE_CELL, Source, is_word
+from cutwise.cli.tables import CODE_CELL, Source, in_batches, is_word
 from cutwise.table.mixed import MOST_ITEMS, are_dates
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def look_at_batches(source: Source, rows: pl.LazyFrame, columns: Sequence[str]) 
         if types[name] in (pl.String, pl.Enum):
             text = x.cast(pl.String)
             figures |= {f"words {i}": is_word(text).sum(), f"codes {i}": text.str.contains(CODE_CELL).any()}
-    with working(f"looking at the columns of {source.name}"):
+    with working(f"looking at the columns of {source.name}"), in_batches(source.name):
         found = rows.select(**figures).collect(engine="streaming").row(0, named=True)
     n = int(found["n"])
 

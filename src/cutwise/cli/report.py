@@ -33,7 +33,7 @@ from cutwise.cli.options import (
     scaler_of,
 )
 from cutwise.cli.screen import Outputs, note, working
-from cutwise.cli.tables import Source
+from cutwise.cli.tables import Rows, Source
 from cutwise.readouts.sql import DIALECTS
 
 if TYPE_CHECKING:
@@ -133,16 +133,19 @@ def _in_batches(
     """The same of a table that is read in batches, which has the further columns among its own."""
     assert source.lazy is not None
     used = list(dict.fromkeys([*columns, *beside.values()]))
-    rows = source.lazy.select(used)
-    n = count_rows(rows)
+    n = count_rows(source.lazy.select(used))
     if drop_missing:
-        n = count_complete(rows, n)
+        n = count_complete(source.read(source.lazy.select(used)), n)
 
     def as_given(frame: pd.DataFrame) -> Any:
         own: Any = as_fitted(model, source, frame[columns])
         return own.assign(**{name: frame[name] for name in beside.values()}) if beside else own
 
-    batches = batches_of(source, used, complete if drop_missing else lambda rows: rows)
+    def read(rows: Rows) -> Rows:
+        rows = source.read(rows, as_words=[beside["y"]] if "y" in beside else [])
+        return complete(rows) if drop_missing else rows
+
+    batches = batches_of(source, used, read)
     return batches.read_by(as_given), n, dict(beside)
 
 

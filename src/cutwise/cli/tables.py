@@ -13,12 +13,12 @@ import sys
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from glob import escape, glob, has_magic
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import psutil
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 
 STANDARD_INPUT = "-"
+
+Rows = TypeVar("Rows", "pl.DataFrame", "pl.LazyFrame")
 
 _COMPRESSED: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
@@ -74,6 +76,21 @@ class Source:
         for removed in self.removed:
             line += removed <= line
         return f"row {number} (line {self.first_line + line} of {self.name}; rows are counted from 0)"
+
+    def read(self, rows: Rows, as_words: Collection[str] = ()) -> Rows:
+        """Rows of a table in batches as the numbers, truth values, dates and texts that the files stand for.
+
+        ``as_words``: columns that stay words where these are two, such as yes and no.
+        """
+        import polars as pl
+
+        names = set(rows.collect_schema().names())
+        names -= {name for name in as_words if name in self.readings and self.readings[name].words is not None}
+        return rows.with_columns([own for name, own in self.values.items() if name in names]).with_columns(
+            (pl.selectors.decimal() | pl.selectors.by_dtype(pl.Int128)).cast(pl.Float64),
+            pl.selectors.float().fill_nan(None),
+            pl.selectors.categorical().cast(pl.String),
+        )
 
     def labels(self, column: str) -> pd.Series:
         """A column of labels, as they stand in the file: ``yes`` stays a word there."""
@@ -215,6 +232,7 @@ def is_parquet(path: str) -> bool:
 def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | None, header: bool | None) -> Source:
     """A table of several files, or of a large one, that is to be read in batches."""
     _need("polars", "Reading tables in batches")
+    import pandas as pd
     import polars as pl
 
     polars_table(pl.LazyFrame())  # where this release has batches
@@ -222,11 +240,11 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
     parts, decimal = [], "."
     for path in files:
         if is_parquet(path):
-            with _in_words(name):
+            with in_batches(name):
                 parts.append(_scan_parquet(path))
             continue
-        with open(path, "rb") as file:
-            layout = find_layout(first_lines(file).decode(), path, separator=separator, header=header)
+        with open(path, "rb") as file, in_batches(path):
+            layout = find_layout(first_lines(file).decode("utf-8-sig"), path, separator=separator, header=header)
             has_codes = may_hold_codes(file)
         decimal = min(decimal, layout.decimal)
         scan = partial(
@@ -234,22 +252,23 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
             has_header=layout.has_names, skip_rows=layout.skipped, with_column_names=partial(_named, layout.names),
             glob=False,
         )  # fmt: skip
-        part = scan(infer_schema_length=None)
-        with _in_words(name):
-            parts.append(_with_words(part, scan(infer_schema_length=0), layout.decimal, has_codes))
+        with in_batches(path):
+            cells = scan(infer_schema_length=0)
+            parts.append(_with_words(scan(infer_schema_length=None), cells, layout.decimal, has_codes))
         parts[-1] = parts[-1].with_columns(pl.col(pl.String).str.strip_chars_start(" "))
         if len(layout.names) > 1:  # lines without a value are no rows
             parts[-1] = parts[-1].filter(~pl.all_horizontal(pl.all().is_null()))
-    with _in_words(name):
+    with in_batches(name):
         schemas = [part.collect_schema() for part in parts]
         for path, schema in zip(files, schemas, strict=True):
             check_same_columns(files[0], schemas[0].names(), path, schema.names())
         table = pl.concat([part.select(schemas[0].names()) for part in parts], how="vertical_relaxed")
-        frame = pl.DataFrame(schema=table.collect_schema()).to_pandas()
+        source = Source(pd.DataFrame(), name, lazy=table)
         if not all(map(is_parquet, files)):
-            return _with_values(Source(frame, name, lazy=table), table, decimal)
-        are_alike = schemas.count(schemas[0]) == len(schemas)
-        return Source(frame, name, lazy=table, parquet=_dataset_of(files) if are_alike else None)
+            source = _with_values(source, table, decimal)
+        elif schemas.count(schemas[0]) == len(schemas):
+            source = replace(source, parquet=_dataset_of(files))
+        return replace(source, frame=pl.DataFrame(schema=source.read(table).collect_schema()).to_pandas())
 
 
 def _dataset_of(files: Sequence[str]) -> Dataset:
@@ -279,13 +298,19 @@ def _scan_parquet(path: str) -> pl.LazyFrame:
 
 
 @contextmanager
-def _in_words(name: str) -> Iterator[None]:
+def in_batches(name: str) -> Iterator[None]:
+    """Errors of the engine that reads in batches, in our words."""
     import polars as pl
 
     try:
         yield
-    except pl.exceptions.PolarsError as error:
-        raise InvalidInputError(f"{name} cannot be read in batches: {error}") from error
+    except (pl.exceptions.PolarsError, UnicodeDecodeError) as error:
+        said = str(error).strip().partition("\n")[0]
+        if isinstance(error, UnicodeDecodeError) or "utf-8" in said:
+            said = "it is not in UTF-8 (iconv -t UTF-8 writes it so)"
+        raise InvalidInputError(
+            f"{name} cannot be read in batches: {said[:200].rstrip('.')}. Raise --max-memory to read it in memory."
+        ) from error
 
 
 def _numbers(x: pl.Expr, decimal: str) -> pl.Expr:
