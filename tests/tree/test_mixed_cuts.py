@@ -261,7 +261,8 @@ def test_of_all_partitions_of_many_modes_none_costs_less_than_the_one_taken(seed
     assert found[2] == best
 
 
-@pytest.mark.parametrize("seed", range(200))
+# Of the last seeds the best set does not lie where every level costs least by the two nearest centers.
+@pytest.mark.parametrize("seed", [*range(100), 3454, 4618, 10284, 11224, 13308, 14064, 14278, 15198, 15312])
 def test_partitions_that_bounds_rule_out_are_not_the_best_one(seed):
     rng = np.random.default_rng(seed)
     n, k, n_levels, width = (int(rng.integers(*ends)) for ends in ((5, 90), (2, 9), (2, 12), (1, 3)))
