@@ -31,7 +31,7 @@ from ._base import TreeClusterer, unlimited
 from ._entries import Entries, pack_float
 from ._front import TreeFront, tree_front
 from ._lazy import fit_lazily
-from ._tuning import FIRST_PENALTY, search_penalty, size_of_explanations
+from ._tuning import FIRST_PENALTY, search_penalty, size_of_explanations, usual_penalty
 from .training import FitContext, MetricSpace, cut_coordinates
 
 
@@ -128,7 +128,7 @@ class ExplainableClusterer(TreeClusterer):
     size_penalty: float = 0.0
     max_size: float | tuple[float, float] | Literal["exshallow"] | None = None
     expansion: Expansion = "exkmc"
-    depth_penalty: float | Literal["auto"] = 0.03
+    depth_penalty: float | Literal["auto"] | None = None
     target_cost: float | None = None
     target_waes: float | None = None
     cut_features: Any = None
@@ -150,7 +150,7 @@ class ExplainableClusterer(TreeClusterer):
             check_two_leaves(n_clusters, max_leaves)
 
     def _fit_batches(self, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:
-        fit_lazily(self, lazy, sample_weight, max_leaves, self._check_penalty(), stages)
+        fit_lazily(self, lazy, sample_weight, max_leaves, stages)
 
     def _price_limits(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> None:
         self.limits_price_ = math.nan
@@ -200,7 +200,7 @@ class ExplainableClusterer(TreeClusterer):
     def _grow(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> GrownTree:
         if self.algorithm == "optimal":
             return cut_in_two(context, columns_apart=space.preprocessor is not None)
-        depth_penalty, rows, reference = self._check_penalty(), context.rows, context.reference
+        rows, reference = context.rows, context.reference
         coordinates = cut_coordinates(rows, reference, space, self._objective)
         classes = range(context.n_clusters)
         limits = self._read_limits(rows, coordinates, classes, ("exkmc",))
@@ -239,7 +239,7 @@ class ExplainableClusterer(TreeClusterer):
             return MemoryProvider(rows.encoded, reference.labels, costs, rows.n_jobs)
 
         try:
-            return self._grow_by(grow, search, provider, context, max_leaves, depth_penalty, limits, stages)
+            return self._grow_by(grow, search, provider, context, max_leaves, limits, stages)
         except NoAllowedCutError as error:
             free = grow(algorithm="exgreedy", max_leaves=max_leaves, limits=None)
             raise self._infeasible(error, rows.table.columns, classes, free) from None
@@ -251,11 +251,10 @@ class ExplainableClusterer(TreeClusterer):
         provider: Callable[[npt.NDArray[np.float64]], Provider],
         context: FitContext,
         max_leaves: int,
-        depth_penalty: float | None,
         limits: Limits | None,
         stages: Stages,
     ) -> GrownTree:
-        penalty = self._tuned_penalty(grow, context) if depth_penalty is None else depth_penalty
+        penalty = self._penalty(grow, context)
         if self.algorithm == "search" and self.search_effort > 0 and context.n_clusters > 1:
             return self._search_tree(grow, search, provider, context, max_leaves, penalty, limits, stages)
         if self.algorithm == "exshallow":
@@ -325,8 +324,7 @@ class ExplainableClusterer(TreeClusterer):
         )  # several leaves a cluster, by thresholds
         return replace(expanded, others=papers, improve=cheaper.cheaper_clusters if searches else None)
 
-    def _check_penalty(self) -> float | None:
-        """The depth penalty; None where it is to be searched for."""
+    def _check_penalty(self) -> None:
         for name in ("target_cost", "target_waes"):
             self._check_target(name, getattr(self, name))
         if isinstance(self.depth_penalty, str):
@@ -334,8 +332,16 @@ class ExplainableClusterer(TreeClusterer):
                 raise InvalidInputError(
                     f'depth_penalty={self.depth_penalty!r} is neither a number >= 0 nor "auto". Use 0.03, for instance.'
                 )
-            return None if self.algorithm in ("search", "exshallow") else FIRST_PENALTY
-        return check_number("depth_penalty", self.depth_penalty, minimum=0)
+        elif self.depth_penalty is not None:
+            check_number("depth_penalty", self.depth_penalty, minimum=0)
+
+    def _penalty(self, grow: Callable[..., GrownTree], context: FitContext) -> float:
+        """The depth penalty, as it is given or found."""
+        if self.algorithm not in ("search", "exshallow"):
+            return FIRST_PENALTY  # nobody asks for it
+        if self.depth_penalty is None:
+            return usual_penalty(context)
+        return self._tuned_penalty(grow, context) if isinstance(self.depth_penalty, str) else float(self.depth_penalty)
 
     def _check_target(self, name: str, target: float | None) -> None:
         """A target is of the search for a penalty: without one it would be missed in silence."""
