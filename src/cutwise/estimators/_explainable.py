@@ -19,9 +19,9 @@ from cutwise.passes.sources import LazyTable
 from cutwise.reference.objective import LazyCosts
 from cutwise.table.intake import check_number, check_option
 from cutwise.tree.growing import GrowingTree, GrownTree
-from cutwise.tree.limits import Limits, NoAllowedCutError
+from cutwise.tree.limits import NoAllowedCutError
 from cutwise.tree.optimal import optimal_cut
-from cutwise.tree.provider import MemoryProvider, Provider
+from cutwise.tree.provider import MemoryProvider
 from cutwise.tree.recipes import EXPANSIONS, RECIPES, Expansion, grow_tree, recipes_for, unless_refused
 from cutwise.tree.refine import Effort, SearchCheaper, SearchRecord, expand_tree
 from cutwise.tree.subtree import truncate_growth
@@ -30,6 +30,7 @@ from cutwise.tree.threshold_tree import NodeTest
 from ._base import TreeClusterer, unlimited
 from ._entries import Entries, pack_float
 from ._front import TreeFront, tree_front
+from ._growth import Growing
 from ._lazy import fit_lazily
 from ._tuning import FIRST_PENALTY, search_penalty, size_of_explanations, usual_penalty
 from .training import FitContext, MetricSpace, cut_coordinates
@@ -239,46 +240,29 @@ class ExplainableClusterer(TreeClusterer):
             return MemoryProvider(rows.encoded, reference.labels, costs, rows.n_jobs)
 
         try:
-            return self._grow_by(grow, search, provider, context, max_leaves, limits, stages)
+            return self._grow_by(Growing(context, grow, search, provider, limits, stages), max_leaves)
         except NoAllowedCutError as error:
             free = grow(algorithm="exgreedy", max_leaves=max_leaves, limits=None)
             raise self._infeasible(error, rows.table.columns, classes, free) from None
 
-    def _grow_by(
-        self,
-        grow: Callable[..., GrownTree],
-        search: Callable[..., SearchCheaper],
-        provider: Callable[[npt.NDArray[np.float64]], Provider],
-        context: FitContext,
-        max_leaves: int,
-        limits: Limits | None,
-        stages: Stages,
-    ) -> GrownTree:
+    def _grow_by(self, growing: Growing, max_leaves: int) -> GrownTree:
+        context, grow = growing.context, growing.grow
         penalty = self._penalty(grow, context)
         if self.algorithm == "search" and self.search_effort > 0 and context.n_clusters > 1:
-            return self._search_tree(grow, search, provider, context, max_leaves, penalty, limits, stages)
+            return self._search_tree(growing, max_leaves, penalty)
         if self.algorithm == "exshallow":
             self.depth_penalty_ = penalty
         algorithm = "exshallow" if self.algorithm == "search" else self.algorithm
         return grow(algorithm=algorithm, max_leaves=max_leaves, depth_penalty=penalty)
 
-    def _search_tree(
-        self,
-        grow: Callable[..., GrownTree],
-        search: Callable[..., SearchCheaper],
-        provider: Callable[[npt.NDArray[np.float64]], Provider],
-        context: FitContext,
-        max_leaves: int,
-        depth_penalty: float,
-        limits: Limits | None,
-        stages: Stages,
-    ) -> GrownTree:
+    def _search_tree(self, growing: Growing, max_leaves: int, depth_penalty: float) -> GrownTree:
         """Grow the trees of the papers, and search for a cheaper one, to which leaves beyond k are added."""
+        context, limits = growing.context, growing.limits
         reference, k = context.reference, context.n_clusters
         # With a leaf a cluster each is a start; with more leaves the cheapest may be cheaper than the searched one.
         names = RECIPES["search"].starts
         tried = context.together(
-            unless_refused(partial(grow, algorithm=name, max_leaves=max_leaves, depth_penalty=depth_penalty))
+            unless_refused(partial(growing.grow, algorithm=name, max_leaves=max_leaves, depth_penalty=depth_penalty))
             for name in names
         )
         grown_by = {name: tree for name, tree in zip(names, tried, strict=True) if isinstance(tree, GrownTree)}
@@ -291,7 +275,7 @@ class ExplainableClusterer(TreeClusterer):
         if max_size == "exshallow":
             shallow = starts[list(grown_by).index("exshallow") if "exshallow" in grown_by else 0]
             max_size = shallow.size(context.of(shallow).rows.weights)
-        cheaper = search(
+        cheaper = growing.search(
             n_leaves=k,
             effort=Effort.of(self.search_effort),
             objective=context.objective,
@@ -299,7 +283,7 @@ class ExplainableClusterer(TreeClusterer):
             size_penalty=self.size_penalty,
             max_size=max_size,
             limits=limits,
-            progress=stages.searching,
+            progress=growing.stages.searching,
         )
         grown, self.search_, judged = cheaper.search(starts)
         if self._after_search is not None:
@@ -312,16 +296,15 @@ class ExplainableClusterer(TreeClusterer):
         centers[weight == 0] = reference.centers[weight == 0]
         expanded = expand_tree(
             grown,
-            provider(centers),
+            growing.provider(centers),
             expansion=self.expansion,
             max_leaves=max_leaves,
             n_clusters=k,
             limits=limits,
-            progress=stages.leaves,
+            progress=growing.stages.leaves,
         )
-        searches = (
-            self.expansion == "exkmc" and cheaper.table.searched is None
-        )  # several leaves a cluster, by thresholds
+        # Several leaves a cluster are searched for by thresholds.
+        searches = self.expansion == "exkmc" and cheaper.table.searched is None
         return replace(expanded, others=papers, improve=cheaper.cheaper_clusters if searches else None)
 
     def _check_penalty(self) -> None:

@@ -10,7 +10,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.estimators.training import TrainingRows
+from cutwise._progress import Stages
+from cutwise.core import Float64
+from cutwise.estimators.training import FitContext, TrainingRows
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference.objective import LazyCosts
@@ -18,14 +20,31 @@ from cutwise.table.table import are_plain
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits
+from cutwise.tree.provider import Provider
 from cutwise.tree.prune import prune_to_agreement
 from cutwise.tree.recipes import grow_tree, unless_refused
+from cutwise.tree.refine import SearchCheaper
 from cutwise.tree.refine_labels import refine_agreement
 from cutwise.tree.subtree import truncate_growth
 
 ATTEMPTS = 4
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Growing:
+    """How trees grow on the rows of a fit, wherever these lie, as ``grow_tree`` and ``SearchCheaper`` do in memory.
+
+    ``provider``: of these rows, with costs by centers (k, p).
+    """
+
+    context: FitContext
+    grow: Callable[..., GrownTree]
+    search: Callable[..., SearchCheaper]
+    provider: Callable[[Float64], Provider]
+    limits: Limits | None
+    stages: Stages
 
 
 @dataclass(frozen=True, eq=False)

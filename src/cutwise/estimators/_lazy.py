@@ -38,6 +38,7 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 from ._base import unlimited
 from ._growth import (
+    Growing,
     LabelProblem,
     best_candidate,
     grow_candidate,
@@ -455,15 +456,15 @@ def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int,
             limits = _limits(model, rows, coordinates, range(k), ("exkmc",))
 
             def grown_within(model: Any, limits: Limits | None) -> GrownTree:
-                tree: GrownTree = model._grow_by(
+                growing = Growing(
+                    context,
                     partial(grow_by_passes, prepared, stages.leaves, expansion=model.expansion, limits=limits),
                     search,
                     lambda centers: PassProvider(prepared.priced_by(centers)),
-                    context,
-                    max_leaves,
                     limits,
                     stages,
                 )
+                tree: GrownTree = model._grow_by(growing, max_leaves)
                 return tree
 
             try:
