@@ -197,6 +197,22 @@ def test_cells_of_csv_are_read_alike_by_fits_and_reports(cutwise, tmp_path, monk
 
 
 @pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_models_of_number_columns_take_other_cells_as_missing_in_new_rows_too(cutwise, tmp_path, ending):
+    rows, model = tmp_path / f"t.{ending}", tmp_path / "model.json"
+    own = pd.DataFrame({"z": ["lost" if i % 9 == 0 else str(10 * (i % 3)) for i in range(120)]})
+    own.to_csv(rows, index=False) if ending == "csv" else own.to_parquet(rows, index=False)
+    assert cutwise("fit", rows, "-k", 3, "--number", "z", "--out", model).code == 0
+    done = cutwise("predict", model, rows)
+    assert done.code == 0
+    assert "z: 14 cells that are no numbers are taken as missing" in done.err
+    for limit in ("9GB", "1kB"):
+        assert cutwise("report", model, rows, "--out", tmp_path / "r.md", "--max-memory", limit).code == 0
+    for command in ("explain", "recount"):
+        assert cutwise(command, model, rows, *(["--row", 0] if command == "explain" else [])).code == 0
+
+
+@pytest.mark.usefixtures("in_batches")
 @pytest.mark.parametrize("labels", ["{0}.0", "{1}"])
 def test_labels_in_batches_are_written_as_in_memory(cutwise, tmp_path, labels):
     lines = [f"{10 * (i % 2) + i % 3},{labels.format(i % 2, ('no', 'yes')[i % 2])}\n" for i in range(90)]

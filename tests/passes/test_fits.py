@@ -231,6 +231,8 @@ def test_a_column_of_labels_is_explained_as_in_memory(frame, algorithm, labels, 
         assert export_json(in_batches) == export_json(in_memory)
         assert in_batches.classes_.tolist() == in_memory.classes_.tolist()
         assert in_batches.agreement_ == in_memory.agreement_
+        assert in_batches.score(door, "segment", weights) == in_memory.score(given, "segment", weights)
+    assert in_memory.score(given, "segment", weights) == pytest.approx(in_memory.agreement_, rel=1e-12)
 
 
 def test_a_column_that_holds_nearly_all_of_the_cost_is_said_as_in_memory(frame):

@@ -191,6 +191,7 @@ class Task:
     labels: npt.NDArray[Any] | str | None = None  # (n,), clusters to explain, as the source writes them, or the column
     left_out: dict[str, str] = field(default_factory=dict)  # columns that no option leaves out, each with the reason
     categories: list[str] | None = None  # columns to take as categories; None where all are complete numbers
+    numbers: Sequence[str] = ()  # columns in which a cell that is no number is missing
 
     @property
     def size(self) -> str:
@@ -330,9 +331,9 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     }
     if not mixed and (asked["--category"] or asked["--number"]):
         raise InvalidInputError("--category and --number have no meaning here: complete numbers are needed.")
+    source = with_numbers(source, asked["--number"])
     if source.lazy is not None:
         return _prepare_batches(source, table, asked, weights, labels_from)
-    source = _with_numbers(source, asked["--number"])
     frame = choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart)
     by_name = {name for names in asked.values() for name in names}
     looks = [look_at(source, column) for column in frame.columns]
@@ -363,6 +364,7 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
         else whole_again(source.labels(labels_from)[complete].to_frame()).iloc[:, 0].to_numpy(),
         left_out=left_out,
         categories=categories if is_mixed else None,
+        numbers=asked["--number"],
     )
 
 
@@ -376,15 +378,14 @@ def _prepare_batches(
     apart = [name for name in (weights, labels_from) if name is not None]
     columns = list(choose_columns(source, only=table.only or [], drop=table.drop or [], apart=apart).columns)
 
-    changed = dict[str, pl.Expr]()
+    whole = dict[str, pl.Expr]()
 
     def read(rows: Rows) -> Rows:
         rows = source.read(rows, as_words=[labels_from] if labels_from is not None else [])
         names = rows.collect_schema().names()
-        return rows.with_columns([own for name, own in changed.items() if name in names])
+        return rows.with_columns([own for name, own in whole.items() if name in names])
 
     rows = source.lazy.select(list(dict.fromkeys([*columns, *apart])))
-    changed |= _numbers_of_texts(read(rows), asked["--number"])
     rows = read(rows)
     looks = look_at_batches(source, rows, columns)
     n = looks[0].n_rows
@@ -411,15 +412,16 @@ def _prepare_batches(
         n_before, has_gaps = n, False
         n = count_complete(rows.select(names), n)
         floats += columns if n < n_before else []
-    changed |= _whole_again(complete(rows.select(names)) if table.drop_missing else rows.select(names), floats)
+    whole |= _whole_again(complete(rows.select(names)) if table.drop_missing else rows.select(names), floats)
     _say_what_is_used(source, looks, left_out, by_name)
     is_mixed = has_gaps or bool(categories) or any(look.kind == "other" for look in used)
     batches = batches_of(source, names, lambda rows: complete(read(rows)) if table.drop_missing else read(rows))
     if source.parquet is not None and not is_mixed and not table.drop_missing:
         batches = replace(batches, again=partial(scan_dataset, source.parquet))
     return Task(
-        source.name, batches, columns, n, None, weights, labels_from, left_out, categories if is_mixed else None
-    )
+        source.name, batches, columns, n, None, weights, labels_from, left_out,
+        categories if is_mixed else None, asked["--number"],
+    )  # fmt: skip
 
 
 def _columns_left_out(
@@ -520,23 +522,25 @@ def batches_of(source: Source, names: list[str], read: Callable[[Any], Any]) -> 
     return lazy
 
 
-def _with_numbers(source: Source, names: Sequence[str]) -> Source:
-    """The table with columns of ``--number`` as numbers, and NaN for what is none."""
+def with_numbers(source: Source, names: Sequence[str]) -> Source:
+    """The table with columns of ``--number`` as numbers, where a cell that is none is missing."""
     import pandas as pd
 
-    if not names:
-        return source
+    if source.lazy is not None:
+        return _with_numbers_in_batches(source, names)
     numbers = {name: pd.to_numeric(source.frame[name], errors="coerce") for name in names}
     for name, values in numbers.items():
         _say_lost(name, int((values.isna() & source.frame[name].notna()).sum()))
-    return replace(source, frame=with_columns(source.frame, numbers))
+    return replace(source, frame=with_columns(source.frame, numbers)) if names else source
 
 
-def _numbers_of_texts(rows: pl.LazyFrame, names: Sequence[str]) -> dict[str, pl.Expr]:
-    """The same of rows in batches: columns of text as numbers, whole ones where all are."""
+def _with_numbers_in_batches(source: Source, names: Sequence[str]) -> Source:
+    """The same of a table in batches: texts as numbers, whole ones where all are."""
     import polars as pl
 
-    types, numbers = rows.collect_schema(), dict[str, pl.Expr]()
+    assert source.lazy is not None
+    rows, numbers = source.read(source.lazy), dict[str, pl.Expr]()
+    types = rows.collect_schema()
     for name in names:
         if types[name] == pl.String:
             x = pl.col(name).str.strip_chars()
@@ -545,7 +549,7 @@ def _numbers_of_texts(rows: pl.LazyFrame, names: Sequence[str]) -> dict[str, pl.
             n_lost, is_whole = rows.select(lost, whole.is_not_null().all()).collect(engine="streaming").row(0)
             _say_lost(name, n_lost)
             numbers[name] = whole if is_whole else number
-    return numbers
+    return replace(source, frame=source.frame.astype(dict.fromkeys(numbers, "float64")), numbers=numbers)
 
 
 def _whole_again(rows: pl.LazyFrame, names: Sequence[str]) -> dict[str, pl.Expr]:

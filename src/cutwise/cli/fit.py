@@ -113,7 +113,8 @@ def command(
         with working(f"working on {task.size}", quiet=verbose):
             model = _fitted(task, params, objective, kernel, n_clusters)
         model._remember_texts(source.readings)
-        model._intake = {"notes": notes, "left_out": task.left_out} if notes else {}
+        if notes or task.numbers:
+            model._intake = {"notes": notes, "left_out": task.left_out, "numbers": list(task.numbers)}
         name_clusters(model, name or [])
         if out is not None:
             outputs.write(out, model.save)

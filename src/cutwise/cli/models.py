@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cutwise.cli.columns import with_numbers
 from cutwise.cli.options import SCALES
 from cutwise.cli.screen import note, print_line, print_table
 from cutwise.cli.tables import Source, open_source
@@ -35,8 +36,13 @@ def model_and_table(
     With ``max_memory`` the rows of a larger table are left to be read in batches.
     """
     fitted = read_model(model, file)
-    source = open_source([file], separator=separator, header=header, max_memory=max_memory)
+    source = read_as_at_fit(fitted, open_source([file], separator=separator, header=header, max_memory=max_memory))
     return fitted, source, tested_columns(fitted, source)
+
+
+def read_as_at_fit(model: TreeEstimator, source: Source) -> Source:
+    """A table in whose columns of ``--number`` at fit other cells are missing, as they were then."""
+    return with_numbers(source, [name for name in model._intake.get("numbers", ()) if name in source.frame])
 
 
 def read_model(path: str, file: str) -> TreeEstimator:

@@ -12,7 +12,16 @@ import typer
 
 from cutwise._whole import whole_folder
 from cutwise.cli.columns import check_as_fitted, columns_without_gaps, complete_rows
-from cutwise.cli.models import as_fitted, label_header, label_lines, labels_csv, labels_path, read_model, tested_columns
+from cutwise.cli.models import (
+    as_fitted,
+    label_header,
+    label_lines,
+    labels_csv,
+    labels_path,
+    read_as_at_fit,
+    read_model,
+    tested_columns,
+)
 from cutwise.cli.options import FILE_HELP, Header, ModelFile, Separator
 from cutwise.cli.screen import Outputs, file_or_stdout, note, working
 from cutwise.cli.tables import find_files, is_parquet, read_in_parts
@@ -87,7 +96,8 @@ def _predict(
 ) -> tuple[int, int]:
     """Write the clusters of a file's rows; gives how many these are, and how many have missing values and none."""
     n_rows = n_left_out = 0
-    for source in read_in_parts(path, _ROWS, separator=separator, header=header):
+    for part in read_in_parts(path, _ROWS, separator=separator, header=header):
+        source = read_as_at_fit(fitted, part)
         table = tested_columns(fitted, source)
         check_as_fitted(fitted, source, table)
         needed = columns_without_gaps(fitted, table)

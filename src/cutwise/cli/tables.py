@@ -65,6 +65,7 @@ class Source:
     lazy: pl.LazyFrame | None = None  # a table to be read in batches; ``frame`` has its columns and no rows
     parquet: Dataset | None = None  # the same rows, where all files are Parquet of the same columns and types
     values: Mapping[str, pl.Expr] = field(default_factory=dict)  # of columns of text in such a table
+    numbers: Mapping[str, pl.Expr] = field(default_factory=dict)  # of those in which other cells are missing
     decimal: str = ""  # of text whose cells are still to be read
     cells: Callable[[Sequence[str]], pd.DataFrame] | None = None  # columns as they stand in the file
 
@@ -86,11 +87,12 @@ class Source:
 
         names = set(rows.collect_schema().names())
         names -= {name for name in as_words if name in self.readings and self.readings[name].words is not None}
-        return rows.with_columns([own for name, own in self.values.items() if name in names]).with_columns(
+        rows = rows.with_columns([own for name, own in self.values.items() if name in names]).with_columns(
             (pl.selectors.decimal() | pl.selectors.by_dtype(pl.Int128)).cast(pl.Float64),
             pl.selectors.float().fill_nan(None),
             pl.selectors.categorical().cast(pl.String),
         )
+        return rows.with_columns([own for name, own in self.numbers.items() if name in names])
 
     def labels(self, column: str) -> pd.Series:
         """A column of labels, as they stand in the file: ``yes`` stays a word there."""

@@ -21,7 +21,9 @@ class RemembersColumns:
     feature_names_in_: npt.NDArray[np.object_]
     _frame_library: str | None
     _kinds: tuple[ColumnKind, ...] = ()
-    _intake: Mapping[str, Any] = {}  # what a program did to the table before fit: "notes" on it, columns "left_out"
+    # What a program did to the table before fit: "notes" on it, columns "left_out", and those of whose cells only
+    # "numbers" were taken.
+    _intake: Mapping[str, Any] = {}
 
     def _remember_columns(self, table: Table) -> None:
         """Set what scikit-learn wants to know about the input."""

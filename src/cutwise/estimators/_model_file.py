@@ -236,10 +236,10 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
 
 def _check_intake(intake: Any) -> dict[str, Any]:
     """What was done to a table before fit, as the command line says it: texts."""
-    notes, left_out = intake["notes"], intake["left_out"]
-    if not all(isinstance(text, str) for text in [*notes, *left_out.values()]):
-        raise ValueError("notes and reasons are texts")
-    return {"notes": list(notes), "left_out": dict(left_out)}
+    notes, left_out, numbers = intake["notes"], intake["left_out"], intake.get("numbers", [])
+    if not all(isinstance(text, str) for text in [*notes, *left_out.values(), *numbers]):
+        raise ValueError("notes, reasons and names are texts")
+    return {"notes": list(notes), "left_out": dict(left_out), "numbers": list(numbers)}
 
 
 def _digest(tree: ThresholdTree, counts: LeafCounts) -> str:

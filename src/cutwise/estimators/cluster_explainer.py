@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -38,7 +39,7 @@ from cutwise.estimators.training import (
     read_costs,
 )
 from cutwise.exceptions import InvalidInputError, listed
-from cutwise.passes.sources import as_lazy
+from cutwise.passes.sources import as_lazy, check_column_name, lazy_cost
 from cutwise.readouts.words import percent
 from cutwise.reference.objective import KMEANS, LazyCosts, Reference
 from cutwise.table.convert import NamedMatrix
@@ -344,20 +345,33 @@ class ClusterExplainer(TreeEstimator):
         agreement : float
             1 at best.
         """
+        if (lazy := as_lazy(X)) is not None:
+            name = check_column_name(y, "y")
+            scored = partial(self._scored, y=name, is_part=True)
+            right = lazy_cost(lazy, sample_weight, lambda batch: scored(batch)[0])
+            counted = lazy_cost(lazy, sample_weight, lambda batch: scored(batch)[1])
+        else:
+            X, sample_weight = pop_column(X, sample_weight, "sample_weight")
+            shares = self._scored(X, y)
+            weights = read_weights(sample_weight, len(shares[0]))
+            right, counted = (math.fsum(own if weights is None else own * weights) for own in shares)
+        if not counted:
+            raise InvalidInputError(
+                "Every row with a cluster has weight 0: there is nothing to score. Give some a positive weight."
+            )
+        return right / counted
+
+    def _scored(self, X: Any, y: Any, *, is_part: bool = False) -> tuple[npt.NDArray[np.float64], ...]:
+        """Which rows the tree gets right, and which have a cluster, (2, n)."""
         X, y = pop_column(X, y, "y")
         table = self._read_tested(X)
-        labels = read_labels(y, table.n_rows, estimator=type(self).__name__)
-        weights = read_weights(sample_weight, table.n_rows)
+        labels = read_labels(y, table.n_rows, estimator=type(self).__name__, is_part=is_part)
         code_of = {label: code for code, label in enumerate(self.classes_.tolist())}
         # The entry past the end answers for code -1.
         known = np.array([code_of.get(label, -1) for label in labels.classes.tolist()] + [-1], dtype=np.int32)
         counted = labels.codes >= 0
-        right = known[labels.codes] == self._codes(table)
-        if weights is not None and not weights[counted].any():
-            raise InvalidInputError(
-                "Every row with a cluster has weight 0: there is nothing to score. Give some a positive weight."
-            )
-        return float(np.average(right[counted], weights=None if weights is None else weights[counted]))
+        right = counted & (known[labels.codes] == self._codes(table))
+        return right.astype(np.float64), counted.astype(np.float64)
 
     def _summary(self) -> str:
         summary = f"{super()._summary()}; grown by {self.growth_}, agreement {percent(self.agreement_)}"
