@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
@@ -53,6 +54,19 @@ class TestTheSummary:
             assert [rule["text"] for rule in told["rules"]] == [str(rule) for rule in cluster.rules]
             assert told["rules"][0]["text"] == " and ".join(told["rules"][0]["conditions"])
             assert told["rows"] == (model.labels_ == cluster.cluster).sum()
+
+    def test_names_of_wide_tables_are_told_apart_among_those_that_are_shown(self):
+        rng = np.random.default_rng(0)
+        wide, groups = rng.normal(size=(60, 400)), np.arange(60) % 3
+        wide[np.arange(60), 7 * groups] += 9  # columns 0, 7 and 14 are shown
+        names = [f"{'share of the whole revenue of the branch' * 2} {j:03d}" for j in range(400)]
+        table = pd.DataFrame(wide, columns=names)
+        model = ClusterExplainer(algorithm="expand").fit(table, groups)
+        summary = cutwise.report(model, table, y=groups, curve=False).summary
+        told = {column["name"]: column["short"] for column in summary["columns"]}
+        assert {names[j] for j in model.tree_.feature if j >= 0} <= told.keys()
+        assert len(set(told.values())) == len(told) == 200
+        assert all(len(short) <= 44 and name.endswith(short[-3:]) for name, short in told.items())
 
     def test_profiles_are_those_of_the_rows(self, wine):
         model, report = wine

@@ -115,14 +115,14 @@ def integer_columns(kinds: Iterable[ColumnKind]) -> npt.NDArray[np.bool_]:
     return np.array([kind.is_integer for kind in kinds], dtype=np.bool_)
 
 
-def are_plain(kinds: Iterable[ColumnKind]) -> bool:
+def are_plain(kinds: Sequence[ColumnKind]) -> bool:
     """Whether every column holds known numbers: what every estimator takes."""
     return all(kind.is_plain for kind in _unlike(kinds))
 
 
-def _unlike(kinds: Iterable[ColumnKind]) -> Iterable[ColumnKind]:
+def _unlike(kinds: Sequence[ColumnKind]) -> Iterable[ColumnKind]:
     """Each once: wide tables have one kind for tens of thousands of columns."""
-    return {id(kind): kind for kind in kinds}.values()
+    return dict(zip(map(id, kinds), kinds, strict=True)).values()
 
 
 @dataclass(frozen=True, eq=False)

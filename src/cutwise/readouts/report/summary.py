@@ -123,15 +123,16 @@ def build_summary(labeled: LabeledTree, described: DescribedRows, context: Repor
     here, profile, n_columns = described.in_leaves, described.profile, described.n_columns
     is_fit = counts.are_of(here)
     tested, columns = _tested(tree), profile.columns.tolist()
-    short_names = ShortNames(names)
-    short = [short_names(i, MOST_NAME) for i in range(len(names))]
+    seen = sorted({*tested, *columns})  # of tens of thousands, a few hundred
+    short_names = ShortNames([names[column] for column in seen])
+    short = {column: short_names(i, MOST_NAME) for i, column in enumerate(seen)}
     kinds = labeled.columns.kinds
     named = {
         int(column): f"{short[column]} = {level_text(kinds[column], int(level))}"
         for column, level in zip(profile.columns, profile.level, strict=True)
         if level >= 0
     }
-    called = [named.get(i, name) for i, name in enumerate(short)]
+    called = short | named
     notes = list(context.notes)
     if not is_fit:
         notes.append(
@@ -206,7 +207,7 @@ def _cluster(
     code: int,
     cluster: ClusterRules,
     profile: Profile,
-    names: Sequence[str],
+    names: Mapping[int, str],
     kinds: Sequence[ColumnKind],
     n_rows: int,
 ) -> dict[str, Any]:
@@ -252,7 +253,7 @@ def _sentence(
     cluster: ClusterRules,
     profile: Profile,
     order: list[int],
-    names: Sequence[str],
+    names: Mapping[int, str],
     kinds: Sequence[ColumnKind],
     n_rows: int,
 ) -> str:
@@ -295,7 +296,7 @@ def _in_a_row(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _nodes(labeled: LabeledTree, short: Sequence[str], here: npt.NDArray[np.int64]) -> list[dict[str, Any]]:
+def _nodes(labeled: LabeledTree, short: Mapping[int, str], here: npt.NDArray[np.int64]) -> list[dict[str, Any]]:
     tree = labeled.tree
     of_leaf = np.zeros((tree.n_leaves, len(labeled.labels)), dtype=np.int64)
     of_leaf[np.arange(tree.n_leaves), tree.cluster[tree.leaves]] = here
