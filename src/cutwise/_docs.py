@@ -32,10 +32,8 @@ max_size : float, tuple of two floats or "exshallow", default=None
 expansion : {"exkmc", "expand"}, default="exkmc"
     How a tree with one leaf a cluster grows to ``max_leaves``. ``"exkmc"`` looks at cost under the reference
     centers, ``"expand"`` at the rows whose cluster differs from the reference.
-depth_penalty : float or "auto", default=None
+depth_penalty : float or "auto", default=0.03
     Weight of the expected depth for ``"exshallow"``, also where ``"search"`` starts from it; 0 looks at cost alone.
-    None is 0.03, the paper's, where the reference explains half of what one cluster costs or more; where less, it is
-    0.03 times the square of what it explains as a share of what it costs, for there depth would outweigh all cuts.
     ``"auto"`` (ExShallow*) searches between 0 and 1 for a tree of ``n_clusters`` leaves that keeps both targets: from
     0.03 lower where a tree costs too much, higher where its explanations are too long, up to the first that keeps both,
     20 trees at most. Where none does, it is the tree with the shortest explanations of those that keep the cost; where

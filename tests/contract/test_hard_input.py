@@ -198,5 +198,5 @@ def test_ten_thousand_rows_with_heavy_ties_are_exact():
     given = problem_of(model, X, costs="float")
     given = given.with_costs(given.costs.astype(np.int64))
     check_imm(model.tree_, given, exact=True)
-    model = fit_quietly(ExplainableKMeans(6, algorithm="exshallow", depth_penalty=0.03, reference=centers), X)
+    model = fit_quietly(ExplainableKMeans(6, algorithm="exshallow", reference=centers), X)
     check_induced(model.tree_, given, 0.03, exact=True)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
@@ -292,51 +291,3 @@ def test_targets_that_nothing_would_be_searched_for_are_refused(estimator, targe
     for algorithm in ("imm", "exkmc", "exgreedy"):
         with pytest.raises(InvalidInputError, match=f"{target}=2.5.*algorithm='{algorithm}' has none"):
             estimator(3, depth_penalty="auto", algorithm=algorithm, **{target: 2.5}).fit(X)
-
-
-def _fits_of(X, k, **given):
-    usual = ExplainableKMeans(k, algorithm="exshallow", preprocessor=None, random_state=0, **given)
-    return usual.fit(X), clone(usual).set_params(depth_penalty=0.03).fit(X)
-
-
-def test_the_usual_penalty_is_the_papers_where_clusters_explain_half_of_the_cost():
-    usual, papers = _fits_of(load_iris().data, 6)
-    assert usual.depth_penalty_ == papers.depth_penalty_ == 0.03
-    assert usual.reference_explained_ >= 0.5
-    np.testing.assert_array_equal(usual.labels_, papers.labels_)
-
-
-def test_the_usual_penalty_falls_with_what_clusters_explain_and_trees_cost_less_there():
-    costs = []
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        words = rng.dirichlet(np.full(60, 0.3), size=9)[rng.integers(0, 9, 2_000)]
-        usual, papers = _fits_of(rng.poisson(12 * words).astype(float), 10)
-        gained = usual.reference_explained_ / (1 - usual.reference_explained_)
-        assert gained < 0.8
-        assert usual.depth_penalty_ == pytest.approx(0.03 * gained**2, rel=1e-6)
-        costs.append((usual.cost_ratio_, papers.cost_ratio_))
-    ours, theirs = np.mean(costs, axis=0)
-    assert ours < theirs
-
-
-def test_the_usual_penalty_depends_on_no_order_of_rows_and_takes_weights_for_copies():
-    rng = np.random.default_rng(0)
-    X, weights = rng.integers(0, 2, (300, 12)).astype(float), rng.integers(1, 4, 300)
-    model = ExplainableKMeans(4, algorithm="exshallow", reference=X[:4], preprocessor=None)
-    usual = model.fit(X).depth_penalty_
-    assert 0.0 < usual < 0.03
-    assert model.fit(X[::-1]).depth_penalty_ == usual
-    weighted = model.fit(X, sample_weight=weights).depth_penalty_
-    assert model.fit(np.repeat(X, weights, axis=0)).depth_penalty_ == weighted != usual
-    assert model.fit(X, sample_weight=weights / 7).depth_penalty_ == pytest.approx(weighted, rel=1e-6)
-
-
-def test_the_usual_penalty_goes_by_l1_distances_where_clusters_have_medians():
-    X = np.random.default_rng(1).integers(0, 3, (500, 12)).astype(float)
-    model = ExplainableKMedians(5, algorithm="exshallow", random_state=0).fit(X)
-    weights = np.bincount(model.reference_.labels, minlength=5)
-    apart = np.abs(model.reference_.centers[:, None, :] - model.reference_.centers).sum(axis=2)
-    assert 0.0 < model.depth_penalty_ < 0.03
-    gained = (model.depth_penalty_ / 0.03) ** 0.5 * model.reference_.cost
-    assert gained <= (weights @ apart).min() * (1 + 1e-9)  # the median of centers costs no more than any of them

@@ -60,7 +60,7 @@ def test_trees_equal_the_naive_twins_and_lie_where_the_paper_says(name):
             centers = KMeans(k, n_init=10, random_state=seed).fit(X).cluster_centers_
         twin = Twin(X, centers)
         for algorithm in ALGORITHMS:
-            model = fit_quietly(ExplainableKMeans(k, algorithm=algorithm, depth_penalty=0.03, reference=centers), X)
+            model = fit_quietly(ExplainableKMeans(k, algorithm=algorithm, reference=centers), X)
             naive = twin.grow(algorithm)
             clusters = measures.clusters_of_rows(naive, X)
             assert np.array_equal(model.labels_, clusters), (algorithm, seed)

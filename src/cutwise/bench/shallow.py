@@ -81,9 +81,7 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
     for algorithm in (*ALGORITHMS, "exshallow_star"):
         starred = algorithm == "exshallow_star"
         growth: dict[str, Any] = (
-            {"algorithm": "exshallow", "depth_penalty": "auto"}
-            if starred
-            else {"algorithm": algorithm, "depth_penalty": 0.03}
+            {"algorithm": "exshallow", "depth_penalty": "auto"} if starred else {"algorithm": algorithm}
         )
         growth["reference"] = reference.centers
         model, seconds = fit_quietly(ExplainableKMeans(k, **growth), X)

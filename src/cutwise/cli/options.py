@@ -87,8 +87,8 @@ Objective = Annotated[str, of_tree(help=OBJECTIVE_HELP)]
 SCALE_HELP = f"How columns are made comparable for clustering: {', '.join(SCALES)}. Rules keep the file's units."
 MaxLeaves = Annotated[int | None, of_tree(help="Leaves at most; more than clusters make a closer tree.")]
 PENALTY_HELP = (
-    "exshallow's price of depth, from 0, by default 0.03 or less; auto looks for one whose tree costs no more than "
-    "exkmc's and has rules no longer."
+    "exshallow's price of depth, from 0; auto looks for one whose tree costs no more than exkmc's and has rules no "
+    "longer."
 )
 NAME_HELP = "Name of a cluster, such as 0=students; may be repeated."
 Names = Annotated[list[str] | None, of_output("--name", metavar="CLUSTER=NAME", help=NAME_HELP)]
@@ -147,7 +147,7 @@ class GrowthOptions:
     """How clusters are found and trees grow, beside the number of clusters and the algorithm."""
 
     expansion: Annotated[str, of_tree(help="How leaves beyond one per cluster are grown: exkmc, expand.")] = "exkmc"
-    depth_penalty: Annotated[str | None, of_tree(metavar="<float>", help=PENALTY_HELP)] = None
+    depth_penalty: Annotated[str, of_tree(metavar="<float>", help=PENALTY_HELP)] = "0.03"
     n_init: Annotated[int, of_tree(help="Starts of the clustering; the best one counts.")] = 10
     seed: Annotated[int, of_tree(help="Same seed, same table: same result.", min=0, max=2**32 - 1)] = 0
     jobs: Annotated[int, of_tree(help="Threads, -1 for all processors; the result does not depend on it.")] = 1
@@ -155,7 +155,6 @@ class GrowthOptions:
     @property
     def penalty(self) -> float | str:
         """The number that ``--depth-penalty`` says, or its text, which the estimator takes or refuses."""
-        assert self.depth_penalty is not None
         try:
             return float(self.depth_penalty)
         except ValueError:
@@ -164,8 +163,9 @@ class GrowthOptions:
     @property
     def params(self) -> dict[str, Any]:
         """The same as parameters of an estimator that clusters."""
-        return ({} if self.depth_penalty is None else {"depth_penalty": self.penalty}) | {
+        return {
             "expansion": self.expansion,
+            "depth_penalty": self.penalty,
             "n_init": self.n_init,
             "random_state": self.seed,
             "n_jobs": self.jobs,

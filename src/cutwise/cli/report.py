@@ -209,7 +209,7 @@ def _fit_command(
         "--algorithm": "auto" if by_labels else "search",
         "--min-leaf": 1,
         "--expansion": GrowthOptions.expansion,
-        "--depth-penalty": 0.03 if by_labels else GrowthOptions.depth_penalty,
+        "--depth-penalty": GrowthOptions.depth_penalty,
         "--n-init": GrowthOptions.n_init,
         "--seed": GrowthOptions.seed,
     }

@@ -32,7 +32,7 @@ from ._entries import Entries, pack_float
 from ._front import TreeFront, tree_front
 from ._growth import Growing
 from ._lazy import fit_lazily
-from ._tuning import FIRST_PENALTY, search_penalty, size_of_explanations, usual_penalty
+from ._tuning import FIRST_PENALTY, search_penalty, size_of_explanations
 from .training import FitContext, MetricSpace, cut_coordinates
 
 
@@ -129,7 +129,7 @@ class ExplainableClusterer(TreeClusterer):
     size_penalty: float = 0.0
     max_size: float | tuple[float, float] | Literal["exshallow"] | None = None
     expansion: Expansion = "exkmc"
-    depth_penalty: float | Literal["auto"] | None = None
+    depth_penalty: float | Literal["auto"] = 0.03
     target_cost: float | None = None
     target_waes: float | None = None
     cut_features: Any = None
@@ -247,7 +247,8 @@ class ExplainableClusterer(TreeClusterer):
 
     def _grow_by(self, growing: Growing, max_leaves: int) -> GrownTree:
         context, grow = growing.context, growing.grow
-        penalty = self._penalty(grow, context)
+        given = self._check_penalty()
+        penalty = self._tuned_penalty(grow, context) if given is None else given
         if self.algorithm == "search" and self.search_effort > 0 and context.n_clusters > 1:
             return self._search_tree(growing, max_leaves, penalty)
         if self.algorithm == "exshallow":
@@ -307,7 +308,8 @@ class ExplainableClusterer(TreeClusterer):
         searches = self.expansion == "exkmc" and cheaper.table.searched is None
         return replace(expanded, others=papers, improve=cheaper.cheaper_clusters if searches else None)
 
-    def _check_penalty(self) -> None:
+    def _check_penalty(self) -> float | None:
+        """The depth penalty; None where it is to be searched for."""
         for name in ("target_cost", "target_waes"):
             self._check_target(name, getattr(self, name))
         if isinstance(self.depth_penalty, str):
@@ -315,16 +317,8 @@ class ExplainableClusterer(TreeClusterer):
                 raise InvalidInputError(
                     f'depth_penalty={self.depth_penalty!r} is neither a number >= 0 nor "auto". Use 0.03, for instance.'
                 )
-        elif self.depth_penalty is not None:
-            check_number("depth_penalty", self.depth_penalty, minimum=0)
-
-    def _penalty(self, grow: Callable[..., GrownTree], context: FitContext) -> float:
-        """The depth penalty, as it is given or found."""
-        if self.algorithm not in ("search", "exshallow"):
-            return FIRST_PENALTY  # nobody asks for it
-        if self.depth_penalty is None:
-            return usual_penalty(context)
-        return self._tuned_penalty(grow, context) if isinstance(self.depth_penalty, str) else float(self.depth_penalty)
+            return None if self.algorithm in ("search", "exshallow") else FIRST_PENALTY
+        return check_number("depth_penalty", self.depth_penalty, minimum=0)
 
     def _check_target(self, name: str, target: float | None) -> None:
         """A target is of the search for a penalty: without one it would be missed in silence."""

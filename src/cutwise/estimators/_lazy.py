@@ -165,14 +165,6 @@ class LazyContext(FitContext):
 
     rows: SummedRows
     batches: BatchedRows | None = None
-    prepared: PreparedRows | None = None
-
-    @property
-    def cluster_weights(self) -> Float64:
-        """See :class:`FitContext`."""
-        assert self.prepared is not None
-        weights: Float64 = self.prepared.cluster_weights.astype(np.float64)
-        return weights
 
     def of(self, grown: GrownTree) -> LazyContext:
         """See :class:`FitContext`."""
@@ -366,6 +358,7 @@ def explain_lazily(
             middles = middles if centers is None else read_centers(centers, *middles.shape)
             coordinates = middles if fitted is None else rows.coordinates(lambda part: part.labels, k)
             prepared = PreparedRows(rows, middles, coordinates, KMEANS)
+            cost = prepared.cost
         with stages.stage("tree"):
             nobody: Any = None  # rows, labels and costs are those of each tree
             problem = LazyLabelProblem(
@@ -382,7 +375,7 @@ def explain_lazily(
         with stages.stage("costs of the tree"):
             model.growth_ = chosen.growth
             model.candidates_ = {name: each.agreement / rows.total_weight for name, each in tried.items()}
-            context = _context(prepared)
+            context = _context(rows, middles, cost)
             _finish(model, context, chosen.grown, rows.classes, fitted)
             if problem.limits is not None and model._after_growth is None:
                 _price_limits(model, context, best_candidate(model._grow(free)).grown)
@@ -407,11 +400,10 @@ def _price_limits(model: Any, context: LazyContext, free: GrownTree) -> None:
     model.limits_price_ = model._price_over(context.of(free).cost_of_labels(free.codes).cost)
 
 
-def _context(prepared: PreparedRows) -> LazyContext:
+def _context(rows: BatchedRows, centers: Float64, cost: float) -> LazyContext:
     """That of no tree yet."""
     nobody: Any = None
-    reference = Reference(nobody, prepared.centers, prepared.cost, KMEANS.name)
-    return LazyContext(nobody, reference, nobody, None, KMEANS, batches=prepared.rows, prepared=prepared)
+    return LazyContext(nobody, Reference(nobody, centers, cost, KMEANS.name), nobody, None, KMEANS, batches=rows)
 
 
 def _finish(model: Any, context: LazyContext, grown: GrownTree, classes: npt.NDArray[Any], preprocessor: Any) -> None:
@@ -444,9 +436,10 @@ def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int,
             centers = _reference_centers(model, rows)
             coordinates = centers if fitted is None else _cut_coordinates(rows, centers, objective)
             prepared = PreparedRows(rows, centers, coordinates, objective)
+            cost = prepared.cost
         with stages.stage("tree"):
             nobody: Any = None
-            context = _context(prepared)
+            context = _context(rows, centers, cost)
             if fitted is None or (type(fitted) is TableScaler and fitted.numbers == "none"):
                 model._say_dominant_column(context, fitted, stages)
             search = partial(

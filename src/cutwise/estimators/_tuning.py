@@ -9,13 +9,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from cutwise import core
-from cutwise.estimators.training import FitContext, TrainingRows
+from cutwise.estimators.training import TrainingRows
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.tree.growing import GrownTree
 
 FIRST_PENALTY = 0.03
-"""Where the search starts, and what ``depth_penalty`` is by default, where clusters explain half of the cost."""
+"""Where the search starts, and what ``depth_penalty`` is by default."""
 
 MOST_STEPS = 20
 """Trees that are grown at most."""
@@ -50,19 +49,6 @@ class PenaltySearch:
     target_waes: float
     reached: bool
     steps: tuple[tuple[float, float, float], ...]
-
-
-def usual_penalty(context: FitContext) -> float:
-    """The depth penalty by default: less where clusters gain less than they cost.
-
-    The penalty is a share of what rows cost. Where clusters hardly lower that, as of texts or one-hot columns, all cuts
-    cost about the same, and depth alone would decide: there the penalty falls with the square of what clusters gain.
-    """
-    reference = context.reference
-    matrix, weights = core.as_matrix(reference.centers), context.cluster_weights
-    middle, _ = context.objective.centers(matrix, np.zeros(len(weights), dtype=np.int32), 1, weights, 1)
-    gained = core.exact_sum(context.objective.costs(matrix, middle)[:, 0], weights)
-    return FIRST_PENALTY * (gained / reference.cost) ** 2 if gained < reference.cost else FIRST_PENALTY
 
 
 def search_penalty(

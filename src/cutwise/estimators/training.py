@@ -437,11 +437,6 @@ class FitContext:
         """k, the number of clusters."""
         return self.reference.n_clusters
 
-    @property
-    def cluster_weights(self) -> Float64:
-        """What the rows of each cluster weigh, in units of ``sample_weight``."""
-        return self.rows.weight_of(self.reference.labels, self.n_clusters) / self.rows.weight_scale
-
     def of(self, grown: GrownTree) -> FitContext:
         """The same, by the rows that a tree's leaves are given for."""
         return self

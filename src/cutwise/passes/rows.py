@@ -692,11 +692,10 @@ class PreparedRows:
         """Label all rows, and work out their costs in fixed point; ``keep``: what else is not known yet."""
         all_rows, centers, objective, begin = self.rows, self.centers, self.objective, self.bins.coded_begin
 
-        def look(found: tuple[Total, Total, Total], rows: Slice) -> None:
+        def look(found: tuple[Total, Total], rows: Slice) -> None:
             labels, own, excess, _ = objective.assign(rows.metric.matrix, centers)
             if "labels" in keep:
                 rows.known["labels"], of_label = labels, own
-                found[2].see([np.bincount(labels, rows.weights, len(centers)).astype(np.int64)])
             else:
                 of_label = objective.label_costs(rows.metric.matrix, centers, rows.labels)
             found[0].see([np.float64(excess), own.max(), of_label.max()])
@@ -707,10 +706,9 @@ class PreparedRows:
                 rows.known["codes"] = core.bin_codes(rows.read("coded"), edges, begin, low, high)
                 found[1].see([low, -high])
 
-        totals = Total(np.maximum), Total(np.minimum), Total()
-        sizes, ends, weights = all_rows.go_over("nearest centers", totals, look, *keep, **self.where)
-        if "labels" in keep:
-            (self.cluster_weights,) = weights.values
+        sizes, ends = all_rows.go_over(
+            "nearest centers", (Total(np.maximum), Total(np.minimum)), look, *keep, **self.where
+        )
         largest, largest_own, largest_cost = map(float, sizes.values)
         of_label = Scale.of(largest_cost, float(all_rows.total_weight))
         if ends.values:
