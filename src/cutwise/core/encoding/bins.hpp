@@ -20,12 +20,9 @@ struct Tally {
   std::vector<int32_t> count;
 
   int64_t size() const { return static_cast<int64_t>(value.size()); }
-  // Adds a value unless it is there, as if seen once.
-  void add(double v) {
-    const auto at = std::lower_bound(value.begin(), value.end(), v);
-    if (at != value.end() && *at == v) return;
-    count.insert(count.begin() + (at - value.begin()), 1);
-    value.insert(at, v);
+  void add_new(double v, int64_t at) {
+    value.insert(value.begin() + at, v);
+    count.insert(count.begin() + at, 1);
   }
 };
 

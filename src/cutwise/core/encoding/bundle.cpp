@@ -96,27 +96,4 @@ Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates, b
   return layout;
 }
 
-void number_slots(const std::vector<Bins> &bins, Encoded &encoded) {
-  std::vector<int32_t> n_codes(encoded.n_groups, 0);
-  for (int32_t c = 0; c < encoded.n_cols(); ++c) {
-    Column &column = encoded.columns[c];
-    column.n_bins = bins[c].size();
-    column.exact = bins[c].exact;
-    int32_t &used = n_codes[column.group];
-    if (column.default_bin >= 0 && used == 0) used = 1;
-    column.slot_begin = used;
-    used += column.n_slots();
-  }
-  int64_t n_slots = 0;
-  encoded.group_begin.resize(encoded.n_groups);
-  for (int32_t g = 0; g < encoded.n_groups; ++g) {
-    encoded.group_begin[g] = static_cast<int32_t>(n_slots);
-    n_slots += n_codes[g];
-    if (n_slots > std::numeric_limits<int32_t>::max())
-      throw std::invalid_argument("the table has more than 2**31 - 1 bins; encode fewer columns");
-  }
-  encoded.n_slots = static_cast<int32_t>(n_slots);
-  for (Column &column : encoded.columns) column.slot_begin += encoded.group_begin[column.group];
-}
-
 }  // namespace cutwise

@@ -8,11 +8,69 @@
 
 namespace cutwise {
 
-// Which of n values are off their defaults, where those count: 1, else 0.
+// A column's bit, as wide as its values, so that both are compared and marked side by side; that of a byte is its first.
 template <class T>
-CUTWISE_CLONES void mark_off_default(const T *x, const T *defaults, const uint8_t *counts, int64_t n, uint8_t *off) {
-  for (int64_t j = 0; j < n; ++j) off[j] = static_cast<uint8_t>(x[j] != defaults[j]) & counts[j];
+using BitOf = std::conditional_t<sizeof(T) == 8, uint64_t, std::conditional_t<sizeof(T) == 1, uint8_t, uint32_t>>;
+
+// Which of n values, 32 at most, are off their defaults and have a bit.
+template <class T>
+CUTWISE_INLINE uint64_t bits_off_default(const T *x, const T *defaults, const BitOf<T> *bits, int64_t n) {
+  uint64_t off = 0;
+  int64_t j = 0;
+#if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  if constexpr (sizeof(T) == 1) {
+    for (; j + 8 <= n; j += 8) {
+      uint64_t different, usual, bit;
+      std::memcpy(&different, x + j, 8);
+      std::memcpy(&usual, defaults + j, 8);
+      std::memcpy(&bit, bits + j, 8);
+      different ^= usual;
+      different |= (different & 0x7f7f7f7f7f7f7f7f) + 0x7f7f7f7f7f7f7f7f;  // the last bit of a byte that is not 0
+      off |= ((different >> 7 & bit) * 0x0102040810204080 >> 56) << j;     // the bytes' bits side by side
+    }
+  } else {
+    constexpr int64_t lanes = 32 / sizeof(T);
+    typedef T Values __attribute__((vector_size(32)));
+    typedef BitOf<T> Bits __attribute__((vector_size(32)));
+    Bits found = {};
+    for (; j + lanes <= n; j += lanes) {
+      Values value, usual;
+      Bits bit;
+      std::memcpy(&value, x + j, sizeof value);
+      std::memcpy(&usual, defaults + j, sizeof value);
+      std::memcpy(&bit, bits + j, sizeof bit);
+      found |= (Bits)(value != usual) & bit;
+    }
+    for (int64_t lane = 0; lane < lanes; ++lane) off |= found[lane];
+  }
+#endif
+  for (; j < n; ++j) off |= static_cast<uint64_t>(bits[j] != 0 && x[j] != defaults[j]) << j;
+  return off;
 }
+
+// A word for every 64 columns of a row.
+template <class T>
+CUTWISE_INLINE void mark_rows(const T *x, int64_t row_stride, int64_t n, const T *defaults, const BitOf<T> *bits, int64_t width,
+                              uint64_t *off) {
+  for (int64_t i = 0; i < n; ++i) {
+    const T *row = x + i * row_stride;
+    for (int64_t j = 0; j < width; j += 32) {
+      const uint64_t half = bits_off_default(row + j, defaults + j, bits + j, std::min<int64_t>(32, width - j));
+      if (j % 64 == 0) *off = half;
+      else *off |= half << 32;
+      off += j % 64 != 0 || j + 32 >= width;
+    }
+  }
+}
+template <class T>
+void mark_off_default(const T *x, int64_t row_stride, int64_t n, const T *defaults, const BitOf<T> *bits, int64_t width,
+                      uint64_t *off) {
+  mark_rows(x, row_stride, n, defaults, bits, width, off);
+}
+void mark_off_default(const float *x, int64_t row_stride, int64_t n, const float *defaults, const uint32_t *bits, int64_t width,
+                      uint64_t *off);
+void mark_off_default(const double *x, int64_t row_stride, int64_t n, const double *defaults, const uint64_t *bits,
+                      int64_t width, uint64_t *off);
 
 template <class T>
 class BundledColumns {
@@ -40,23 +98,23 @@ class BundledColumns {
     if (width > 4 * static_cast<int64_t>(members_.size())) return;
     by_row_ = true;
     row_default_.assign(width, T(0));
-    is_member_.assign(width, 0);
+    bit_.assign(width, 0);
     member_at_.assign(width, -1);
     for (size_t m = 0; m < members_.size(); ++m) {
       const int32_t at = members_[m].column - first;
       row_default_[at] = members_[m].default_value;
-      is_member_[at] = 1;
+      bit_[at] = sizeof(T) == 1 ? 1 : BitOf<T>{1} << (at % 32);
       member_at_[at] = static_cast<int32_t>(m);
     }
   }
 
-  // Writes into zeros the codes of the values that are not their column's default, in n rows whose values begin at `tile`.
-  // Calls note(column, value, is_conflict) for what has no code, or comes where another column's code stands.
+  // Writes into zeros the codes of the values that are not their column's default, in n rows from `first` on, whose values
+  // begin at `tile`. Calls note(column, row, value) for what has no code, or comes where another column's code stands.
   template <class Note>
-  void encode(const Dense<T> &x, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes, Note &&note) const {
+  void encode(const Dense<T> &x, int64_t first, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes, Note &&note) const {
     const Placer<Note> place{value_.data(), code_.data(), note};
-    if (by_row_) encode_rows(x.row_stride, tile, n, n_groups, codes, place);
-    else encode_columns(x, tile, n, n_groups, codes, place);
+    if (by_row_) encode_rows(x.row_stride, first, tile, n, n_groups, codes, place);
+    else encode_columns(x, first, tile, n, n_groups, codes, place);
   }
 
  private:
@@ -73,7 +131,7 @@ class BundledColumns {
     const uint8_t *code;
     Note &note;
 
-    CUTWISE_INLINE void operator()(const Member &member, T x, uint8_t *codes) const {
+    CUTWISE_INLINE void operator()(const Member &member, int64_t row, T x, uint8_t *codes) const {
       const V v = static_cast<V>(x);
       uint8_t &held = codes[member.group];
       if (held == 0) {
@@ -83,45 +141,58 @@ class BundledColumns {
           return;
         }
       }
-      note(member.column, v, held != 0);
+      note(member.column, row, v);
     }
   };
 
   template <class Place>
-  void encode_columns(const Dense<T> &x, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes, const Place &place) const {
+  void encode_columns(const Dense<T> &x, int64_t first, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes,
+                      const Place &place) const {
     const int64_t stride = x.row_stride;
     for (const Member &member : members_) {
       const T *values = tile + member.column * x.col_stride;
       const T default_value = member.default_value;
       for (int64_t i = 0; i < n; ++i) {
         const T v = values[i * stride];
-        if (v != default_value) place(member, v, codes + i * n_groups);
+        if (v != default_value) place(member, first + i, v, codes + i * n_groups);
       }
     }
   }
 
-  // Where rows are contiguous. No branch depends on single values before it is known which are off their defaults.
+  // Where rows are contiguous, whole stretches of them are compared with the defaults at once.
   template <class Place>
-  void encode_rows(int64_t stride, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes, const Place &place) const {
-    constexpr int64_t at_once = 16;
-    const int64_t width = static_cast<int64_t>(row_default_.size());
-    std::vector<uint8_t> off((width + at_once - 1) / at_once * at_once, 0);
-    std::vector<int32_t> found(off.size() + 1);
-    for (int64_t i = 0; i < n; ++i) {
-      const T *row = tile + members_.front().column + i * stride;
-      mark_off_default(row, row_default_.data(), is_member_.data(), width, off.data());
-      int64_t n_found = 0;
-      for (int64_t begin = 0; begin < width; begin += at_once) {
-        uint64_t halves[2];
-        std::memcpy(halves, off.data() + begin, sizeof halves);
-        if ((halves[0] | halves[1]) == 0) continue;
-        for (int64_t at = begin; at < begin + at_once; ++at) {
-          found[n_found] = static_cast<int32_t>(at);
-          n_found += off[at];
+  void encode_rows(int64_t stride, int64_t first, const T *tile, int64_t n, int64_t n_groups, uint8_t *codes,
+                   const Place &place) const {
+    const int64_t width = static_cast<int64_t>(row_default_.size()), n_words = (width + 63) / 64;
+    const int64_t rows_at_once = std::max<int64_t>(1, 1024 / n_words);
+    const int32_t *member_at = member_at_.data();
+    const Member *members = members_.data();
+    std::vector<uint64_t> off(rows_at_once * n_words, 0);
+    tile += members_.front().column;
+    for (int64_t begin = 0; begin < n; begin += rows_at_once) {
+      const int64_t end = std::min(n, begin + rows_at_once);
+      mark_off_default(tile + begin * stride, stride, end - begin, row_default_.data(), bit_.data(), width, off.data());
+      for (int64_t i = begin; i < end; ++i) {
+        const T *row = tile + i * stride;
+        const uint64_t *words = off.data() + (i - begin) * n_words;
+        for (int64_t w = 0; w < n_words; ++w) {
+          for (uint64_t word = words[w]; word != 0; word &= word - 1) {
+            const int64_t at = 64 * w + lowest_bit(word);
+            place(members[member_at[at]], first + i, row[at], codes + i * n_groups);
+          }
         }
       }
-      for (int64_t f = 0; f < n_found; ++f) place(members_[member_at_[found[f]]], row[found[f]], codes + i * n_groups);
     }
+  }
+
+  static int lowest_bit(uint64_t word) {
+#if defined(__GNUC__)
+    return __builtin_ctzll(word);
+#else
+    int at = 0;
+    while ((word >> at & 1) == 0) ++at;
+    return at;
+#endif
   }
 
   std::vector<Member> members_;
@@ -130,7 +201,7 @@ class BundledColumns {
   // From the first member's column to the last one's.
   bool by_row_ = false;
   std::vector<T> row_default_;
-  std::vector<uint8_t> is_member_;
+  std::vector<BitOf<T>> bit_;  // of members, in their half of a word
   std::vector<int32_t> member_at_;
 };
 

@@ -1,4 +1,4 @@
-// The layout of slots and codes: which columns share a group, and the codes of each.
+// The layout of slots and codes: which columns share a group, the codes of each, and what is recoded once all rows were read.
 #pragma once
 
 #include "encoding/bins.hpp"
@@ -31,13 +31,27 @@ struct Layout {
 // verified on all rows.
 Layout lay_out(int32_t n_cols, const std::vector<BundleCandidate> &candidates, bool sample_is_all);
 
+// The layout of slots and codes, and what is recoded once all rows were read.
+
 // Fills slot_begin, n_bins and exact of every column, group_begin and n_slots from each column's group and default_bin (-1:
-// the column has the group to itself) and its bins.
-void number_slots(const std::vector<Bins> &bins, Encoded &encoded);
+// the column has the group to itself) and its bins. False when a bundle needs more codes than a byte has. Columns without a
+// slot in `before`, if given, come last in their groups, so that the codes of the others stay as they are.
+bool number_slots(const std::vector<Bins> &bins, Encoded &encoded, const Encoded *before = nullptr);
 
 // The code of a bin of a column, in its group.
 inline uint8_t code_of(const Encoded &encoded, const Column &column, int32_t bin) {
   return static_cast<uint8_t>(bin == column.default_bin ? 0 : column.slot_of(bin) - encoded.group_begin[column.group]);
 }
+
+// A value that the plan had no code for: none of its exact column's, or off its column's default in a row whose code another
+// column of the bundle holds. Its code is still to be written.
+struct UnseenValue {
+  int32_t column, row;
+  double value;
+};
+
+// Makes the codes true: exact columns get bins for the unseen values (or become coarse when they are too many), columns
+// that conflict with others of their bundle get a group of their own.
+void recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &encoded, int n_jobs);
 
 }  // namespace cutwise

@@ -1,8 +1,6 @@
-// Dense tables: bins and bundles are planned on a sample of the rows, then every row is read once, in tiles. Columns with
-// values that the plan has no code for are planned anew with these, and read again; all are where that changes a bundle.
-#include <map>
-
-#include "base/distinct_rows.hpp"
+// Dense tables: bins and bundles are planned on a sample of the rows, then every row is read once, in tiles. What the plan
+// has no code for is noted and recoded afterwards; only a column with too many of them is planned anew, and
+// the pass repeated.
 #include "base/parallel.hpp"
 #include "base/simd.hpp"
 #include "encoding/bins.hpp"
@@ -13,6 +11,40 @@
 
 namespace cutwise {
 
+CUTWISE_CLONES void mark_off_default(const float *x, int64_t row_stride, int64_t n, const float *defaults, const uint32_t *bits,
+                                     int64_t width, uint64_t *off) {
+  mark_rows(x, row_stride, n, defaults, bits, width, off);
+}
+CUTWISE_CLONES void mark_off_default(const double *x, int64_t row_stride, int64_t n, const double *defaults,
+                                     const uint64_t *bits, int64_t width, uint64_t *off) {
+  mark_rows(x, row_stride, n, defaults, bits, width, off);
+}
+
+namespace {
+
+// Four ends at a time: counts are read and written once for them.
+template <class V, class Count>
+CUTWISE_INLINE void count_lesser_of(const V *ends, int64_t n_ends, const V *values, int64_t n, Count *counts) {
+  std::fill_n(counts, n, Count{0});
+  int64_t j = 0;
+  for (; j + 4 <= n_ends; j += 4) {
+    const V a = ends[j], b = ends[j + 1], c = ends[j + 2], d = ends[j + 3];
+    for (int64_t i = 0; i < n; ++i)
+      counts[i] += Count{a < values[i]} + Count{b < values[i]} + Count{c < values[i]} + Count{d < values[i]};
+  }
+  for (; j < n_ends; ++j)
+    for (int64_t i = 0; i < n; ++i) counts[i] += ends[j] < values[i];
+}
+
+}  // namespace
+
+CUTWISE_CLONES void count_lesser(const float *ends, int64_t n_ends, const float *values, int64_t n, int32_t *counts) {
+  count_lesser_of(ends, n_ends, values, n, counts);
+}
+CUTWISE_CLONES void count_lesser(const double *ends, int64_t n_ends, const double *values, int64_t n, int64_t *counts) {
+  count_lesser_of(ends, n_ends, values, n, counts);
+}
+
 namespace {
 
 constexpr int64_t kMinSampled = 4096, kMaxSampled = 8192;
@@ -22,6 +54,7 @@ constexpr int64_t kTileBytes = 128 << 10;  // with the next one: a share of the 
 constexpr int64_t kMaxTileRows = 1024;
 constexpr int64_t kBlockColumns = 256;  // what finds their bins and the bins' ends stay in the second cache
 constexpr int64_t kPieceRows = 16384;
+constexpr int64_t kMinUnseen = 1024;                // allowed in a column, or a row in 64
 constexpr int kMaxBundledCodes = 64;                // codes of one bundled column
 constexpr double kMaxDefault = 9007199254740992.0;  // below 2^53 integers and their float64 are equal alike
 
@@ -29,26 +62,12 @@ int64_t sample_size(int64_t n_rows) {
   return n_rows <= kMinSampled ? n_rows : std::clamp(n_rows / 16, kMinSampled, kMaxSampled);
 }
 
-// What the plan has no code for in a column: values of none of its bins, or one off the default in a row whose code another
-// column of the bundle holds. Of values too many for exact bins some are kept, the same ones in whatever order they come.
-struct Unseen {
-  std::map<uint64_t, double> values;  // by hash
-  bool is_conflict = false;
-
-  void add(double value) {
-    value += 0.0;  // -0.0 becomes 0.0
-    uint64_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    values.emplace(mixed(bits), value);
-    if (values.size() > kMaxBins + 1) values.erase(std::prev(values.end()));
-  }
-};
-
-// One thread's findings. Minima, maxima and unions: merging them in any order gives the same.
+// One thread's findings. Minima, maxima, unions and counts: merging them in any order gives the same.
 template <class V>
 struct Pass {
-  std::vector<V> ends;               // smallest and largest value of every coarse bin
-  std::map<int32_t, Unseen> unseen;  // by column
+  std::vector<V> ends;  // smallest and largest value of every coarse bin
+  std::vector<UnseenValue> unseen;
+  std::vector<int64_t> n_unseen;  // by column
 };
 
 template <class T>
@@ -62,15 +81,17 @@ class DenseEncoder {
         contents_(contents),
         n_jobs_(n_jobs),
         n_sampled_(sample_size(x.n_rows)),
+        max_unseen_(std::max(kMinUnseen, x.n_rows / 64)),
         bins_(x.n_cols),
         finders_(x.n_cols),
         candidates_(x.n_cols) {}
 
   Encoded run() {
     plan_bins();
-    plan_groups();
-    do encode_rows();
-    while (plan_anew());
+    do {
+      plan_groups();
+      encode_rows();
+    } while (plan_anew());
     return finish();
   }
 
@@ -94,6 +115,7 @@ class DenseEncoder {
         prefetch(from + rows[i + ahead] * x_.row_stride, width * static_cast<int64_t>(sizeof(T)));
       for (int64_t j = 0; j < width; ++j) sample[i * apart + j] = from[rows[i] * x_.row_stride + j * x_.col_stride];
     }
+    const std::vector<uint8_t> seen = bytes_seen(first, last);
     parallel_for(n_jobs_, width, [&](int64_t j) {
       std::vector<V> values(n_sampled_), sampled(n_sampled_);
       for (int64_t i = 0; i < n_sampled_; ++i) values[i] = sampled[i] = static_cast<V>(sample[i * apart + j]);
@@ -109,6 +131,8 @@ class DenseEncoder {
         tally_values(few.data(), n_few, tally);
       }
       if (tally.size() <= kMaxBins) tally_values(values.data(), n_known, tally);
+      if (!seen.empty()) add_bytes(seen.data() + j * 256, tally);
+      else if (expects_unseen(tally)) add_unseen(c, tally);
       if (has_missing(c)) {
         if (tally.size() > 0 && std::isinf(tally.value.back())) tally.value.pop_back(), tally.count.pop_back();
         tally.value.push_back(std::numeric_limits<V>::infinity());
@@ -120,6 +144,50 @@ class DenseEncoder {
   }
 
   bool has_missing(int64_t c) const { return contents_ != nullptr && contents_[c] == Contents::values_and_missing; }
+
+  // Which of the 256 values each column of bytes has; nothing for other dtypes. Bytes are read so fast that knowing all values
+  // beforehand is cheaper than to recode columns for the rare ones.
+  std::vector<uint8_t> bytes_seen(int64_t first, int64_t last) const {
+    std::vector<uint8_t> seen;
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      if (n_sampled_ == x_.n_rows) return seen;
+      seen.assign((last - first) * 256, 0);
+      constexpr int64_t at_once = 64;
+      parallel_for(n_jobs_, (last - first + at_once - 1) / at_once, [&](int64_t block) {
+        const int64_t begin = first + block * at_once, end = std::min(last, begin + at_once);
+        for (int64_t row = 0; row < x_.n_rows; ++row)
+          for (int64_t c = begin; c < end; ++c) seen[(c - first) * 256 + x_.data[row * x_.row_stride + c * x_.col_stride]] = 1;
+      });
+    } else {
+      static_cast<void>(first);
+      static_cast<void>(last);
+    }
+    return seen;
+  }
+
+  static void add_bytes(const uint8_t *seen, Tally &tally) {
+    for (int value = 0, at = 0; value < 256; ++value) {
+      const bool known = at < tally.size() && tally.value[at] == value;
+      if (seen[value] != 0 && !known) tally.add_new(value, at);
+      at += known || seen[value] != 0;
+    }
+  }
+
+  // Values seen once stand for as large a share of values not seen at all (Good and Turing).
+  bool expects_unseen(const Tally &tally) const {
+    if (n_sampled_ == x_.n_rows || tally.size() > kMaxBins) return false;
+    const double n_once = static_cast<double>(std::count(tally.count.begin(), tally.count.end(), 1));
+    return n_once / static_cast<double>(n_sampled_) * static_cast<double>(x_.n_rows) > 0.5 * static_cast<double>(max_unseen_);
+  }
+
+  // Adds the column's other values, until there are too many for exact bins.
+  void add_unseen(int64_t c, Tally &tally) const {
+    for (int64_t i = 0; i < x_.n_rows && tally.size() <= kMaxBins; ++i) {
+      const double v = x_(i, c) + 0.0;
+      const auto at = std::lower_bound(tally.value.begin(), tally.value.end(), v);
+      if (at == tally.value.end() || *at != v) tally.add_new(v, at - tally.value.begin());
+    }
+  }
 
   // Zero is the default to try first: the columns of a one-hot group exclude each other only by their ones. Then the value
   // most often seen.
@@ -180,7 +248,7 @@ class DenseEncoder {
       ends_begin_[c] = n_ends;
       if (!bins_[c].exact) n_ends += 2 * bins_[c].size();
     }
-    std::vector<std::unique_ptr<Pass<V>>> passes;
+    passes_.clear();
     std::vector<Pass<V> *> idle;
     std::mutex mutex;
     const int64_t n_pieces = (x_.n_rows + kPieceRows - 1) / kPieceRows;
@@ -189,8 +257,8 @@ class DenseEncoder {
       {
         std::lock_guard<std::mutex> lock(mutex);
         if (idle.empty()) {
-          passes.push_back(new_pass(n_ends));
-          idle.push_back(passes.back().get());
+          passes_.push_back(new_pass(n_ends));
+          idle.push_back(passes_.back().get());
         }
         pass = idle.back();
         idle.pop_back();
@@ -200,22 +268,6 @@ class DenseEncoder {
       std::lock_guard<std::mutex> lock(mutex);
       idle.push_back(pass);
     });
-    unseen_.clear();
-    for (const auto &pass : passes) merge(*pass);
-  }
-
-  void merge(const Pass<V> &pass) {
-    for (int64_t c = 0; c < x_.n_cols; ++c) {
-      const V *ends = pass.ends.data() + ends_begin_[c];
-      for (int b = 0; !bins_[c].exact && b < bins_[c].size(); ++b) {
-        bins_[c].low[b] = std::min(bins_[c].low[b], static_cast<double>(ends[2 * b]) + 0.0);
-        bins_[c].high[b] = std::max(bins_[c].high[b], static_cast<double>(ends[2 * b + 1]) + 0.0);
-      }
-    }
-    for (const auto &[c, found] : pass.unseen) {
-      for (const auto &[hash, value] : found.values) unseen_[c].add(value);
-      unseen_[c].is_conflict |= found.is_conflict;
-    }
   }
 
   std::unique_ptr<Pass<V>> new_pass(int64_t n_ends) const {
@@ -227,6 +279,7 @@ class DenseEncoder {
         pass->ends.push_back(static_cast<V>(bins.high[b]));
       }
     }
+    pass->n_unseen.assign(x_.n_cols, 0);
     return pass;
   }
 
@@ -266,58 +319,57 @@ class DenseEncoder {
         const T *values = tile + *c * x_.col_stride;
         uint8_t *of_group = codes + out_.columns[*c].group;
         if (finders_[*c].find(values, x_.row_stride, n, pass.ends.data() + ends_begin_[*c], of_group, n_groups))
-          note_unseen(*c, values, n, of_group, pass.unseen[*c]);
+          note_unseen(*c, first, values, n, of_group, pass);
       }
       if (with_bundles)
-        bundled_.encode(x_, tile, n, n_groups, codes, [&](int32_t column, V value, bool is_conflict) {
-          pass.unseen[column].add(static_cast<double>(value));
-          pass.unseen[column].is_conflict |= is_conflict;
-        });
+        bundled_.encode(x_, first, tile, n, n_groups, codes,
+                        [&](int32_t column, int64_t row, V value) { note(column, row, value, pass); });
     }
   }
 
-  void note_unseen(int32_t c, const T *values, int64_t n, const uint8_t *codes, Unseen &unseen) const {
+  void note(int32_t column, int64_t row, V value, Pass<V> &pass) const {
+    if (++pass.n_unseen[column] <= max_unseen_)
+      pass.unseen.push_back({column, static_cast<int32_t>(row), static_cast<double>(value)});
+  }
+
+  void note_unseen(int32_t c, int64_t first, const T *values, int64_t n, const uint8_t *codes, Pass<V> &pass) const {
     for (int64_t i = 0; i < n; ++i) {
       const V v = static_cast<V>(values[i * x_.row_stride]);
-      if (!finders_[c].knows(v, codes[i * out_.n_groups])) unseen.add(static_cast<double>(v));
+      if (!finders_[c].knows(v, codes[i * out_.n_groups])) note(c, first + i, v, pass);
     }
   }
 
-  // True when there are columns to be read again.
+  // Plans the columns with too many unseen values from all of their values; true when there are any.
   bool plan_anew() {
-    alone_.clear();
-    bundled_ = BundledColumns<T>();
-    bool bundles_change = false;
-    for (const auto &[c, unseen] : unseen_) {
-      if (unseen.values.empty()) continue;  // -0.0 alone, which equals 0.0
-      alone_.push_back(c);
-      bundles_change |= out_.columns[c].default_bin >= 0;
-      plan_anew(c, unseen);
+    bool again = false;
+    for (int64_t c = 0; c < x_.n_cols; ++c) {
+      int64_t n_unseen = 0;
+      for (const auto &pass : passes_) n_unseen += pass->n_unseen[c];
+      if (n_unseen <= max_unseen_) continue;
+      again = true;
+      candidates_[c].clear();
+      Tally tally;
+      tally.value = bins_[c].high;
+      tally.count.assign(tally.value.size(), 1);
+      add_unseen(c, tally);
+      finders_[c] = Finder<T>(tally, x_.n_rows, bins_[c]);
     }
-    if (bundles_change) plan_groups();
-    else number_slots(bins_, out_);
-    return !alone_.empty() || bundles_change;
-  }
-
-  void plan_anew(int32_t c, const Unseen &unseen) {
-    const Bins before = bins_[c];
-    Tally tally;
-    tally.value = before.high;
-    tally.count.assign(before.high.size(), static_cast<int32_t>(std::max<int64_t>(1, n_sampled_ / before.size())));
-    for (const auto &[hash, value] : unseen.values) tally.add(value);
-    finders_[c] = Finder<T>(tally, x_.n_rows, bins_[c]);
-    if (unseen.is_conflict || tally.size() > kMaxBundledCodes) candidates_[c].clear();
-    for (BundleCandidate &candidate : candidates_[c]) {
-      candidate.n_codes = bins_[c].size() - 1;
-      for (Default &option : candidate.defaults) {
-        const double value = before.high[option.bin];
-        option.bin =
-            static_cast<int32_t>(std::lower_bound(tally.value.begin(), tally.value.end(), value) - tally.value.begin());
-      }
-    }
+    return again;
   }
 
   Encoded finish() {
+    std::vector<UnseenValue> unseen;
+    for (const auto &pass : passes_) {
+      unseen.insert(unseen.end(), pass->unseen.begin(), pass->unseen.end());
+      for (int64_t c = 0; c < x_.n_cols; ++c) {
+        const V *ends = pass->ends.data() + ends_begin_[c];
+        for (int b = 0; !bins_[c].exact && b < bins_[c].size(); ++b) {
+          bins_[c].low[b] = std::min(bins_[c].low[b], static_cast<double>(ends[2 * b]) + 0.0);
+          bins_[c].high[b] = std::max(bins_[c].high[b], static_cast<double>(ends[2 * b + 1]) + 0.0);
+        }
+      }
+    }
+    recode(std::move(unseen), bins_, out_, n_jobs_);
     for (int64_t c = 0; c < x_.n_cols; ++c) {
       out_.columns[c].value_begin = static_cast<int64_t>(out_.low.size());
       out_.low.insert(out_.low.end(), bins_[c].low.begin(), bins_[c].low.end());
@@ -330,14 +382,14 @@ class DenseEncoder {
   const bool bundle_;
   const Contents *contents_;  // by column; null: values
   const int n_jobs_;
-  const int64_t n_sampled_;
+  const int64_t n_sampled_, max_unseen_;
   std::vector<Bins> bins_;
   std::vector<Finder<T>> finders_;
   std::vector<std::vector<BundleCandidate>> candidates_;  // one of every column that may be bundled
   std::vector<int32_t> alone_;
   BundledColumns<T> bundled_;
   std::vector<int64_t> ends_begin_;
-  std::map<int32_t, Unseen> unseen_;  // by column
+  std::vector<std::unique_ptr<Pass<V>>> passes_;
   Encoded out_;
 };
 

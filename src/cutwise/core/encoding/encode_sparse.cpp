@@ -190,7 +190,7 @@ class SparseEncoder {
     const int max_bins = static_cast<int>(is_exact ? most_exact : std::clamp(most, fewest, int64_t{kMaxBins}));
     if (n < n_rows_) {
       Tally with_zero = tally;
-      with_zero.add(0.0);
+      with_zero.add_new(0.0, zero);
       with_zero.count[zero] = 0;
       bins = choose_bins(with_zero, max_bins, zero);
     } else {
@@ -229,14 +229,18 @@ class SparseEncoder {
 
   // Adds the values that the sample missed, until there are too many for exact bins; and the ends of both signs.
   static void add_unseen(const Stored *stored, int64_t n, Tally &tally) {
+    auto add = [&](double v) {
+      const auto at = std::lower_bound(tally.value.begin(), tally.value.end(), v);
+      if (at == tally.value.end() || *at != v) tally.add_new(v, at - tally.value.begin());
+    };
     V lowest = stored[0].value, highest = lowest;
     for (int64_t i = 0; i < n; ++i) {
       lowest = std::min(lowest, stored[i].value);
       highest = std::max(highest, stored[i].value);
-      if (tally.size() <= kMaxBins) tally.add(static_cast<double>(stored[i].value));
+      if (tally.size() <= kMaxBins) add(static_cast<double>(stored[i].value));
     }
-    tally.add(static_cast<double>(lowest));
-    tally.add(static_cast<double>(highest));
+    add(static_cast<double>(lowest));
+    add(static_cast<double>(highest));
   }
 
   const int64_t *indptr_ = nullptr;

@@ -63,6 +63,10 @@ struct CellsAndInfinity {
   }
 };
 
+// How many of some ends are less than each of n values.
+void count_lesser(const float *ends, int64_t n_ends, const float *values, int64_t n, int32_t *counts);
+void count_lesser(const double *ends, int64_t n_ends, const double *values, int64_t n, int64_t *counts);
+
 template <class T>
 class Finder {
  public:
@@ -95,11 +99,27 @@ class Finder {
   bool find(const T *values, int64_t stride, int64_t n, V *ends, uint8_t *codes, int64_t code_stride) const {
     return std::visit(
         [&](const auto &cells) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(cells)>, Search>)
-            return write([&](T v) { return cells(static_cast<V>(v)); }, values, stride, n, ends, codes, code_stride);
-          return write(
-              [table = table_.data(), at = cells](T v) { return static_cast<int>(table[at(static_cast<CellValue>(v))]); },
-              values, stride, n, ends, codes, code_stride);
+          using Cells = std::decay_t<decltype(cells)>;
+          if constexpr (!std::is_same_v<Cells, Search>) {
+            const uint8_t *table = table_.data();
+            return write([table, at = cells](T v, int64_t) { return static_cast<int>(table[at(static_cast<CellValue>(v))]); },
+                         values, stride, n, ends, codes, code_stride);
+          } else if (cells.n_steps > kMostCounted) {
+            return write([&](T v, int64_t) { return cells(static_cast<V>(v)); }, values, stride, n, ends, codes, code_stride);
+          } else {
+            bool any = false;
+            V some[kLookedUp];
+            std::conditional_t<sizeof(V) == 4, int32_t, int64_t> bins[kLookedUp];
+            for (int64_t first = 0; first < n; first += kLookedUp) {
+              const int64_t here = std::min(kLookedUp, n - first);
+              const T *from = values + first * stride;
+              for (int64_t i = 0; i < here; ++i) some[i] = static_cast<V>(from[i * stride]);
+              count_lesser(cells.end.data(), static_cast<int64_t>(cells.end.size()), some, here, bins);
+              any |= write([&](T, int64_t i) { return static_cast<int>(bins[i]); }, from, stride, here, ends,
+                           codes + first * code_stride, code_stride);
+            }
+            return any;
+          }
         },
         cells_);
   }
@@ -125,6 +145,8 @@ class Finder {
   static constexpr int64_t kMinRows = 4096;  // fewer rows do not repay a table
   static constexpr int kMaxCells = 8192;     // a fraction of the nearest cache, with those of the columns beside it
   static constexpr int kMinCells = 1024;
+  static constexpr int kMostCounted = 6;  // steps of a search, which as many comparisons as there are bins take no longer
+  static constexpr int64_t kLookedUp = 256;
   static constexpr double kMaxWhole = 1 << 24;  // whole numbers up to here are exact in float32
 
   using Bits = std::conditional_t<sizeof(V) == 4, uint32_t, uint64_t>;
@@ -141,7 +163,7 @@ class Finder {
       Bits different = 0;
       for (int64_t i = 0; i < n; ++i) {
         const T v = values[i * stride];
-        const int b = find_bin(v);
+        const int b = find_bin(v, i);
         different |= bits_of(value[b]) ^ bits_of(static_cast<V>(v));  // -0.0 is a false alarm
         codes[i * code_stride] = static_cast<uint8_t>(b);
       }
@@ -149,7 +171,7 @@ class Finder {
     }
     for (int64_t i = 0; i < n; ++i) {
       const T v = values[i * stride];
-      const int b = find_bin(v);
+      const int b = find_bin(v, i);
       const V compared = static_cast<V>(v);
       if (compared < ends[2 * b]) ends[2 * b] = compared;
       if (compared > ends[2 * b + 1]) ends[2 * b + 1] = compared;

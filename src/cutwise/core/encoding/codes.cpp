@@ -1,0 +1,238 @@
+#include "encoding/codes.hpp"
+
+#include <map>
+
+#include "base/parallel.hpp"
+
+namespace cutwise {
+
+namespace {
+
+constexpr int64_t kTileCodeBytes = 64 << 10;  // of codes: they are written column by column while they are near
+constexpr int64_t kMaxRecodedRows = 16384;
+
+using Range = std::pair<const UnseenValue *, const UnseenValue *>;
+
+// The unseen values, sorted, of a column.
+Range of_column(const std::vector<UnseenValue> &unseen, int32_t column) {
+  const auto before = [](const UnseenValue &s, int32_t c) { return s.column < c; };
+  const auto after = [](int32_t c, const UnseenValue &s) { return c < s.column; };
+  const UnseenValue *begin = unseen.data(), *end = begin + unseen.size();
+  const UnseenValue *first = std::lower_bound(begin, end, column, before);
+  return {first, std::upper_bound(first, end, column, after)};
+}
+
+int32_t bin_of(const Bins &bins, double value) {
+  return static_cast<int32_t>(std::lower_bound(bins.high.begin(), bins.high.end() - 1, value) - bins.high.begin());
+}
+
+// Bins that hold the unseen values too.
+Bins with_values(const Bins &old, Range range) {
+  std::vector<double> values(old.high);
+  for (const UnseenValue *s = range.first; s != range.second; ++s) values.push_back(s->value + 0.0);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  Bins bins;
+  if (static_cast<int>(values.size()) <= kMaxBins) {
+    bins.low = bins.high = std::move(values);
+    return bins;
+  }
+  // Too many values: a new one shares the bin of the next known one.
+  bins = old;
+  bins.exact = false;
+  if (std::isinf(bins.high.back())) {  // what is missing shares with none
+    const double largest = values[values.size() - 2];
+    if (bins.size() == 1) bins.low.insert(bins.low.begin(), largest), bins.high.insert(bins.high.begin(), largest);
+    bins.high[bins.size() - 2] = std::max(bins.high[bins.size() - 2], largest);
+  }
+  for (const double value : values) {
+    const int32_t b = bin_of(bins, value);
+    bins.low[b] = std::min(bins.low[b], value);
+    bins.high[b] = std::max(bins.high[b], value);
+  }
+  return bins;
+}
+
+// Columns to be taken out of their bundles so that no row has two columns of a bundle off their defaults: those in most
+// conflicts first, the later of two in as many.
+std::vector<int32_t> conflicting_columns(const std::vector<UnseenValue> &unseen, const Encoded &encoded) {
+  struct Place {
+    int32_t group, row, column;
+  };
+  std::vector<Place> places;  // where a column of a bundle is off its default, and its code not written
+  for (const UnseenValue &s : unseen)
+    if (encoded.columns[s.column].default_bin >= 0) places.push_back({encoded.columns[s.column].group, s.row, s.column});
+  if (places.empty()) return {};
+  std::sort(places.begin(), places.end(), [](const Place &a, const Place &b) {
+    return std::tie(a.group, a.row, a.column) < std::tie(b.group, b.row, b.column);
+  });
+
+  std::vector<int32_t> holder(encoded.n_slots, -1);  // the column of a slot
+  for (int32_t c = 0; c < encoded.n_cols(); ++c)
+    std::fill_n(holder.begin() + encoded.columns[c].slot_begin, encoded.columns[c].n_slots(), c);
+  std::vector<std::vector<int32_t>> conflicts;
+  for (size_t i = 0; i < places.size();) {
+    const int32_t group = places[i].group, row = places[i].row;
+    std::vector<int32_t> columns;
+    for (; i < places.size() && places[i].group == group && places[i].row == row; ++i) columns.push_back(places[i].column);
+    const uint8_t code = encoded.codes[int64_t{row} * encoded.n_groups + group];
+    if (code != 0) columns.push_back(holder[encoded.group_begin[group] + code]);
+    if (columns.size() > 1) conflicts.push_back(std::move(columns));
+  }
+  std::vector<int32_t> out;
+  while (!conflicts.empty()) {
+    std::map<int32_t, int64_t> n_conflicts;
+    for (const auto &columns : conflicts)
+      for (const int32_t c : columns) ++n_conflicts[c];
+    const int32_t worst = std::max_element(n_conflicts.begin(), n_conflicts.end(), [](const auto &a, const auto &b) {
+                            return a.second != b.second ? a.second < b.second : a.first < b.first;
+                          })->first;
+    out.push_back(worst);
+    for (auto &columns : conflicts) columns.erase(std::remove(columns.begin(), columns.end(), worst), columns.end());
+    conflicts.erase(std::remove_if(conflicts.begin(), conflicts.end(), [](const auto &c) { return c.size() < 2; }),
+                    conflicts.end());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// How the codes of a group follow from those before: new code = of[old code of group `from`].
+struct Recoding {
+  int32_t from = -1;
+  bool changes = false;
+  uint8_t of[256];
+};
+
+std::vector<Recoding> recodings(const Encoded &before, const std::vector<Bins> &bins_before, const Encoded &now,
+                                const std::vector<Bins> &bins) {
+  const auto leaves = [&](int32_t c) { return before.columns[c].default_bin >= 0 && now.columns[c].default_bin < 0; };
+  std::vector<bool> bundle_stays(now.n_groups, false);
+  for (int32_t c = 0; c < now.n_cols(); ++c)
+    if (now.columns[c].default_bin >= 0) bundle_stays[now.columns[c].group] = true;
+
+  std::vector<Recoding> all(now.n_groups);
+  for (Recoding &recoding : all) std::iota(recoding.of, recoding.of + 256, uint8_t{0});
+  for (int32_t c = 0; c < now.n_cols(); ++c) {
+    const Column &old = before.columns[c], &column = now.columns[c];
+    Recoding &recoding = all[column.group];
+    recoding.from = old.group;
+    if (leaves(c)) {  // it is at its default wherever the old code says nothing else
+      const double value = bins_before[c].high[old.default_bin];
+      std::fill(recoding.of, recoding.of + 256, code_of(now, column, bin_of(bins[c], value)));
+    }
+    for (int32_t b = 0; b < old.n_bins; ++b) {
+      if (b == old.default_bin) continue;
+      const uint8_t code = code_of(before, old, b);
+      recoding.of[code] = code_of(now, column, bin_of(bins[c], bins_before[c].high[b]));
+      if (leaves(c) && bundle_stays[old.group]) all[old.group].of[code] = 0;
+    }
+  }
+  for (Recoding &recoding : all)
+    for (int code = 0; code < 256; ++code) recoding.changes |= recoding.of[code] != code;
+  return all;
+}
+
+}  // namespace
+
+bool number_slots(const std::vector<Bins> &bins, Encoded &encoded, const Encoded *before) {
+  std::vector<int32_t> n_codes(encoded.n_groups, 0);
+  for (const bool late : {false, true}) {
+    for (int32_t c = 0; c < encoded.n_cols(); ++c) {
+      if (late != (before != nullptr && before->columns[c].n_slots() == 0)) continue;
+      Column &column = encoded.columns[c];
+      column.n_bins = bins[c].size();
+      column.exact = bins[c].exact;
+      int32_t &used = n_codes[column.group];
+      if (column.default_bin >= 0 && used == 0) used = 1;
+      column.slot_begin = used;
+      used += column.n_slots();
+    }
+  }
+  if (std::any_of(n_codes.begin(), n_codes.end(), [](int32_t n) { return n > kMaxBins; })) return false;
+  int64_t n_slots = 0;
+  encoded.group_begin.resize(encoded.n_groups);
+  for (int32_t g = 0; g < encoded.n_groups; ++g) {
+    encoded.group_begin[g] = static_cast<int32_t>(n_slots);
+    n_slots += n_codes[g];
+    if (n_slots > std::numeric_limits<int32_t>::max())
+      throw std::invalid_argument("the table has more than 2**31 - 1 bins; encode fewer columns");
+  }
+  encoded.n_slots = static_cast<int32_t>(n_slots);
+  for (Column &column : encoded.columns) column.slot_begin += encoded.group_begin[column.group];
+  return true;
+}
+
+void recode(std::vector<UnseenValue> unseen, std::vector<Bins> &bins, Encoded &encoded, int n_jobs) {
+  if (unseen.empty()) return;
+  std::sort(unseen.begin(), unseen.end(), [](const UnseenValue &a, const UnseenValue &b) {
+    return a.column != b.column ? a.column < b.column : a.row < b.row;
+  });
+
+  const std::vector<Bins> bins_before = bins;
+  std::vector<int32_t> leaving = conflicting_columns(unseen, encoded);
+  for (int32_t c = 0; c < encoded.n_cols(); ++c) {
+    const Range range = of_column(unseen, c);
+    if (range.first == range.second) continue;
+    bins[c] = with_values(bins_before[c], range);
+    const bool leaves = std::binary_search(leaving.begin(), leaving.end(), c);
+    if (encoded.columns[c].default_bin >= 0 && !bins[c].exact && !leaves)
+      leaving.insert(std::upper_bound(leaving.begin(), leaving.end(), c), c);
+  }
+
+  // The columns as they will be.
+  Encoded now;
+  now.n_rows = encoded.n_rows;
+  const auto place_columns = [&] {
+    now.columns = encoded.columns;
+    now.n_groups = encoded.n_groups;
+    // A bundle that all columns leave is left to the first of them: a group without codes would have another's slots.
+    std::vector<bool> vacant(encoded.n_groups, true);
+    for (int32_t c = 0; c < now.n_cols(); ++c)
+      if (!std::binary_search(leaving.begin(), leaving.end(), c)) vacant[encoded.columns[c].group] = false;
+    for (int32_t c = 0; c < now.n_cols(); ++c) {
+      Column &column = now.columns[c];
+      if (column.default_bin < 0) continue;
+      column.default_bin = bin_of(bins[c], bins_before[c].high[column.default_bin]);
+      if (!std::binary_search(leaving.begin(), leaving.end(), c)) continue;
+      column.default_bin = -1;
+      if (vacant[column.group]) vacant[column.group] = false;
+      else column.group = now.n_groups++;
+    }
+    return number_slots(bins, now, &encoded);
+  };
+  if (!place_columns()) {
+    // A bundle has grown out of its byte: the columns that made it grow leave it.
+    for (int32_t c = 0; c < encoded.n_cols(); ++c)
+      if (encoded.columns[c].default_bin >= 0 && bins[c].size() > bins_before[c].size() &&
+          !std::binary_search(leaving.begin(), leaving.end(), c))
+        leaving.insert(std::upper_bound(leaving.begin(), leaving.end(), c), c);
+    place_columns();
+  }
+
+  const std::vector<Recoding> recoding = recodings(encoded, bins_before, now, bins);
+  const bool in_place = now.n_groups == encoded.n_groups;
+  if (!in_place) now.codes.resize(now.n_rows * now.n_groups);
+  uint8_t *to = in_place ? encoded.codes.data() : now.codes.data();
+  const uint8_t *from = encoded.codes.data();
+  std::vector<int32_t> changed;
+  for (int32_t g = 0; g < now.n_groups; ++g)
+    if (!in_place || recoding[g].changes) changed.push_back(g);
+  const int64_t tile_rows = std::clamp<int64_t>(kTileCodeBytes / now.n_groups, 16, kMaxRecodedRows);
+  const int64_t n_tiles = changed.empty() ? 0 : (now.n_rows + tile_rows - 1) / tile_rows;
+  parallel_for(n_jobs, n_tiles, [&](int64_t tile) {
+    const int64_t first = tile * tile_rows, last = std::min(now.n_rows, first + tile_rows);
+    for (const int32_t g : changed) {
+      const Recoding &of_group = recoding[g];
+      for (int64_t row = first; row < last; ++row)
+        to[row * now.n_groups + g] = of_group.of[from[row * encoded.n_groups + of_group.from]];
+    }
+  });
+  if (in_place) now.codes = std::move(encoded.codes);
+  for (const UnseenValue &s : unseen) {
+    const Column &column = now.columns[s.column];
+    now.codes[int64_t{s.row} * now.n_groups + column.group] = code_of(now, column, bin_of(bins[s.column], s.value));
+  }
+  encoded = std::move(now);
+}
+
+}  // namespace cutwise
