@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from cutwise import ExplainableKMeans
 from cutwise.exceptions import CutwiseError, IdentifierWarning, UnknownLevelsWarning
 from cutwise.table.instants import choose_boundary, choose_length, duration_text, instant_text
 from cutwise.table.intake import MixedOptions, read_table
@@ -215,6 +216,19 @@ def test_a_cut_of_instants_lies_at_the_best_boundary_between_them(zone):
         best = min(inside, key=lambda i: (abs(2 * (i + 1) - width), i))
         a, b = (int(t.timestamp()) * 10**6 for t in (start, seconds[-1]))
         assert choose_boundary(a, b, kind) == int(seconds[best].timestamp()) * 10**6 - 1
+
+
+@pytest.mark.parametrize("hours", [2, -5.5])
+def test_offsets_from_utc_are_zones(hours):
+    zone = dt.timezone(dt.timedelta(hours=hours))
+    day = pd.Series(pd.date_range("2024-01-01", periods=60, tz=zone).as_unit("us"))
+    frame = pd.DataFrame({"day": day + pd.to_timedelta(400 * (np.arange(60) // 30), unit="D")})
+    model = ExplainableKMeans(2, random_state=0).fit(frame)
+    assert sorted(str(rule) for cluster in model.rules().clusters for rule in cluster.rules) == [
+        "day < 2025-01-01",
+        "day >= 2025-01-01",
+    ]
+    assert model.predict(frame).tolist() == [model.predict(frame[:1])[0]] * 30 + [model.predict(frame[-1:])[0]] * 30
 
 
 def test_months_years_and_days_come_before_hours():

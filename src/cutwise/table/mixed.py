@@ -87,7 +87,9 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
         if dtype.time_zone is not None:
             column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         values = to_ticks(column.to_numpy(), "microsecond")
-        return RawColumn("date", values=values, unit="microsecond", zone=dtype.time_zone)
+        # Python's name of a fixed offset, UTC+02:00, is no zone's; Arrow writes +02:00.
+        zone = None if dtype.time_zone is None else re.sub(r"^UTC(?=[-+])", "", dtype.time_zone)
+        return RawColumn("date", values=values, unit="microsecond", zone=zone)
     if dtype in (nw.Duration, nw.Time):
         items = column.to_numpy() if dtype == nw.Duration else np.array(column.to_list(), dtype=object)
         return RawColumn("duration", values=to_ticks(items, "microsecond", is_duration=True))
