@@ -108,8 +108,8 @@ def complete_rows(
 
 
 def _infinite(column: str, where: str = "", *, may_drop: bool = True) -> InvalidInputError:
-    or_drop = f", or leave the column out with {_drop_option([column])}" if may_drop else ""
-    return InvalidInputError(f"Column {column!r} holds infinity{where}. Replace it by a finite number{or_drop}.")
+    step = f"Replace it by a finite number{_or_drop(column, may_drop)}."
+    return InvalidInputError(f"Column {column!r} holds infinity{where}. {step}")
 
 
 def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = True) -> None:
@@ -136,10 +136,12 @@ def numeric_columns(source: Source, frame: pd.DataFrame, *, may_drop: bool = Tru
 
 
 def _no_numbers_alone(column: str, words: str, *, may_drop: bool = True) -> InvalidInputError:
-    or_drop = f", or leave the column out with {_drop_option([column])}" if may_drop else ""
-    return InvalidInputError(
-        f"Column {column!r} holds {words}. Write numbers there, or nothing where the value is not known{or_drop}."
-    )
+    step = f"Write numbers there, or nothing where the value is not known{_or_drop(column, may_drop)}."
+    return InvalidInputError(f"Column {column!r} holds {words}. {step}")
+
+
+def _or_drop(column: str, may_drop: bool) -> str:
+    return f", or leave the column out with {_drop_option([column])}" if may_drop else ""
 
 
 def _unread(source: Source, column: str) -> str:
@@ -385,8 +387,7 @@ def _prepare_batches(
         names = rows.collect_schema().names()
         return rows.with_columns([own for name, own in whole.items() if name in names])
 
-    rows = source.lazy.select(list(dict.fromkeys([*columns, *apart])))
-    rows = read(rows)
+    rows = read(source.lazy.select(list(dict.fromkeys([*columns, *apart]))))
     looks = look_at_batches(source, rows, columns)
     n = looks[0].n_rows
     if not n:
@@ -416,7 +417,8 @@ def _prepare_batches(
     _say_what_is_used(source, looks, left_out, by_name)
     is_mixed = has_gaps or bool(categories) or any(look.kind == "other" for look in used)
     batches = batches_of(source, names, lambda rows: complete(read(rows)) if table.drop_missing else read(rows))
-    if source.parquet is not None and not is_mixed and not table.drop_missing:
+    as_in_files = rows.select(columns).collect_schema() == source.lazy.select(columns).collect_schema()
+    if source.parquet is not None and as_in_files and not is_mixed and not table.drop_missing:
         batches = replace(batches, again=partial(scan_dataset, source.parquet))
     return Task(
         source.name, batches, columns, n, None, weights, labels_from, left_out,
