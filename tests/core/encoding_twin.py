@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cutwise import core
+from cutwise.table.table import as_matrix
 
 
 def decode(encoded, values):
@@ -81,7 +82,7 @@ def same(a, b):
 
 
 def encode(values, **options):
-    return core.encode(core.as_matrix(values), **options)
+    return core.encode(as_matrix(values), **options)
 
 
 def sampled_rows(n_rows):

@@ -8,7 +8,6 @@ from scipy import sparse
 
 from cutwise import core
 from cutwise.core import (
-    as_matrix,
     assign,
     assign_given,
     center_costs,
@@ -18,6 +17,7 @@ from cutwise.core import (
     fixed_costs_given,
     label_costs,
 )
+from cutwise.table.table import as_matrix
 
 OBJECTIVES = ["kmeans", "kmedians"]
 DTYPES = [np.float32, np.float64, np.int32, np.int64, np.uint8]

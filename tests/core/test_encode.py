@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from cutwise import core
+from cutwise.table.table import as_matrix
 from tests.core.encoding_twin import check, decode, encode, same
 
 DTYPES = [np.float32, np.float64, np.int32, np.int64, np.uint8]
@@ -141,7 +142,7 @@ def test_zeros_of_either_sign_are_one_value():
     encoded = encode(X)
     check(X, encoded)
     np.testing.assert_array_equal(encoded.n_bins, [2, 3])
-    merged = core.group_rows(core.as_matrix(X[[0, 0]] * [[1], [-1]]))
+    merged = core.group_rows(as_matrix(X[[0, 0]] * [[1], [-1]]))
     assert merged is not None
     np.testing.assert_array_equal(merged[1], [0, 0])
 

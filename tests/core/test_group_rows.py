@@ -11,10 +11,11 @@ from scipy import sparse
 
 from cutwise import core
 from cutwise.table.intake import read_table
+from cutwise.table.table import as_matrix
 
 
 def merge(values):
-    return core.group_rows(core.as_matrix(values))
+    return core.group_rows(as_matrix(values))
 
 
 def test_duplicates_are_merged_in_order_of_first_occurrence():
@@ -69,7 +70,7 @@ def by_set(X, weights=None):
 
 
 def count_distinct_rows(values, limit, weights=None):
-    return core.count_distinct_rows(core.as_matrix(values), limit, weights)
+    return core.count_distinct_rows(as_matrix(values), limit, weights)
 
 
 small = hnp.arrays(

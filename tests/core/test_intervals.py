@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from cutwise import core
+from cutwise.table.table import as_matrix
 
 
 @dataclass
@@ -54,7 +55,7 @@ def make_case(seed: int, *, n: int = 60, as_csr: bool = False) -> Case:
     if weights is not None:
         costs = costs.astype(np.int64) * weights[:, None]
     rows = np.sort(rng.choice(n, int(rng.integers(1, n)), replace=False)).astype(np.int32)
-    matrix = core.as_matrix(sparse.csr_array(values) if as_csr else values)
+    matrix = as_matrix(sparse.csr_array(values) if as_csr else values)
     labels = rng.integers(0, k, n).astype(np.int32)
     return Case(values, rows, costs, labels, weights, core.rank_columns(matrix), k)
 
@@ -135,7 +136,7 @@ def test_a_column_of_many_values_is_searched_near_the_best_groups():
     values = np.column_stack([rng.normal(size=n), rng.permutation(n)])
     inside = (values[:, 1] > 2003) & (values[:, 1] <= 3517)
     labels = inside.astype(np.int32)
-    ranks = core.rank_columns(core.as_matrix(values))
+    ranks = core.rank_columns(as_matrix(values))
     rows = np.arange(n, dtype=np.int32)
     totals = np.bincount(labels).astype(np.int64)
     for weights in (None, rng.integers(1, 3, n)):
@@ -150,7 +151,7 @@ def test_heavy_values_stand_alone_in_a_column_of_many():
     rng = np.random.default_rng(1)
     column = np.concatenate([np.full(4000, 0.5), rng.uniform(0, 1, 4000)])
     labels = (column == 0.5).astype(np.int32)
-    ranks = core.rank_columns(core.as_matrix(column[:, None]))
+    ranks = core.rank_columns(as_matrix(column[:, None]))
     found = core.best_disagreement_interval(
         ranks, np.arange(8000, dtype=np.int32), None, labels, np.bincount(labels).astype(np.int64), False, 4000, 0.0
     )
@@ -169,7 +170,7 @@ def test_the_order_of_the_rows_changes_no_interval(seed):
     rows = np.arange(n, dtype=np.int32)
     one, other = (
         core.best_surrogate_interval(
-            core.rank_columns(core.as_matrix(v), jobs), rows, None, c, c.sum(axis=0), int(c.sum()), jobs
+            core.rank_columns(as_matrix(v), jobs), rows, None, c, c.sum(axis=0), int(c.sum()), jobs
         )
         for v, c, jobs in ((values, costs, 1), (values[shuffled], np.ascontiguousarray(costs[shuffled]), 4))
     )
@@ -181,21 +182,23 @@ def test_the_order_of_the_rows_changes_no_interval(seed):
 
 @pytest.mark.parametrize("case", CASES[:6])
 def test_a_partition_by_an_interval_keeps_order_and_tells_its_gaps(case: Case) -> None:
-    matrix = core.as_matrix(case.values)
+    matrix = as_matrix(case.values)
+    encoded = core.encode(matrix)
     for feature, lower, upper, inside in list(all_intervals(case))[::11]:
         rows = case.rows.copy()
-        n_inside, *ends = core.partition_interval(matrix, rows, feature, lower, upper)
+        n_inside, gap, lower_gap = core.partition(encoded, matrix, rows, feature, lower, upper)
         np.testing.assert_array_equal(rows, np.concatenate([case.rows[inside], case.rows[~inside]]))
         column = case.values[case.rows, feature]
         assert n_inside == inside.sum()
-        assert ends == [lower, column[inside].min(), upper, column[column > upper].min()]
+        assert lower_gap == (lower, column[inside].min())
+        assert gap == (upper, column[column > upper].min())
 
 
 def test_more_values_than_ranks_share_them():
     n = 70_000
     column = np.arange(n, dtype=np.float64)
     labels = ((column > 20_001) & (column <= 50_001)).astype(np.int32)
-    ranks = core.rank_columns(core.as_matrix(column[:, None]))
+    ranks = core.rank_columns(as_matrix(column[:, None]))
     found = core.best_disagreement_interval(
         ranks, np.arange(n, dtype=np.int32), None, labels, np.bincount(labels).astype(np.int64), False, n, 0.0
     )

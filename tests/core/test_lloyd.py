@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core import as_matrix, assign, center_costs, cluster_means, cluster_medians, lloyd, plusplus
+from cutwise.core import assign, center_costs, cluster_means, cluster_medians, lloyd, plusplus
+from cutwise.table.table import as_matrix
 
 CENTERS = {"kmeans": cluster_means, "kmedians": cluster_medians}
 both = pytest.mark.parametrize("objective", CENTERS)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cutwise.core import as_matrix, cluster_medians
+from cutwise.core import cluster_medians
+from cutwise.table.table import as_matrix
 
 
 def plain_median(values, weights):

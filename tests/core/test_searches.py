@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from cutwise import core
+from cutwise.table.table import as_matrix
 from cutwise.tree.criteria.induced import new_states
 
 
@@ -47,7 +48,7 @@ def make_case(seed: int, *, with_weights: bool = False, as_csr: bool = False, n:
     coordinates = values[rng.choice(n, k, replace=False)] + rng.choice([0.0, 0.25], (k, values.shape[1]))
     rows = np.sort(rng.choice(n, int(rng.integers(2, n)), replace=False)).astype(np.int32)
     survivors = np.sort(rng.choice(k, int(rng.integers(2, k + 1)), replace=False)).astype(np.int32)
-    matrix = core.as_matrix(sparse.csr_array(values) if as_csr else values)
+    matrix = as_matrix(sparse.csr_array(values) if as_csr else values)
     labels = rng.integers(0, k, n).astype(np.int32)
     base = rng.integers(0, 9, n)
     return Case(
@@ -64,7 +65,7 @@ def coarse_case(seed: int) -> Case:
     coordinates = values[rng.choice(n, k, replace=False)].astype(np.float64)
     costs = np.rint(16 * ((values[:, None] - coordinates) ** 2).sum(axis=2)).astype(np.int64)
     base = costs.min(axis=1)
-    matrix = core.as_matrix(values)
+    matrix = as_matrix(values)
     rows = np.sort(rng.choice(n, 700, replace=False)).astype(np.int32)
     survivors = np.arange(k, dtype=np.int32)
     labels = costs.argmin(axis=1).astype(np.int32)
@@ -129,7 +130,7 @@ def test_packs_and_threads_change_no_sum(case: Case, n_jobs: int) -> None:
 def test_groups_go_to_the_last_pack_while_it_has_room_for_them_largest_first(seed: int) -> None:
     rng = np.random.default_rng([11, seed])
     values = rng.integers(0, rng.integers(1, rng.choice([4, 20, 100], 40) + 1), (600, 40)).astype(np.float64)
-    encoded = core.encode(core.as_matrix(values), bundle=False)
+    encoded = core.encode(as_matrix(values), bundle=False)
     packs: list[int] = []  # how many codes each has
     for n_codes in sorted(encoded.n_bins, reverse=True):
         if not packs or packs[-1] * n_codes > 256:
@@ -142,7 +143,7 @@ def test_what_does_not_fit_is_refused() -> None:
     case = make_case(0)
     encoded, matrix, rows = case.encoded, case.matrix, case.rows
     k, d = case.coordinates.shape
-    other = core.as_matrix(case.values[:-1])
+    other = as_matrix(case.values[:-1])
     histogram, totals = histogram_of(case, case.labels, None, None, 1)
 
     def mistakes(table=matrix, weights=None, survivors=case.survivors):
@@ -151,7 +152,7 @@ def test_what_does_not_fit_is_refused() -> None:
         )
 
     with pytest.raises(ValueError, match="same rows and columns"):
-        core.partition(encoded, other, rows.copy(), 0, 0.0)
+        core.partition(encoded, other, rows.copy(), 0, -np.inf, 0.0)
     with pytest.raises(ValueError, match="same rows and columns"):
         mistakes(table=other)
     with pytest.raises(ValueError, match="one weight for each row"):
@@ -164,7 +165,7 @@ def test_what_does_not_fit_is_refused() -> None:
             encoded, matrix, rows, case.excess, np.zeros(len(case.excess), np.int64), case.excess[rows].sum(axis=0),
             case.coordinates, case.survivors, np.array([d], dtype=np.int32), np.zeros(1),
         )  # fmt: skip
-    packed = core.pack_codes(core.encode(core.as_matrix(np.eye(9)), bundle=False))
+    packed = core.pack_codes(core.encode(as_matrix(np.eye(9)), bundle=False))
     with pytest.raises(ValueError, match="packed holds the rows"):
         core.add_to_cost_histogram(
             encoded, packed, rows, case.excess, np.zeros((encoded.n_slots, k), np.int64), np.zeros(k, np.int64)
@@ -175,10 +176,11 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_a_partition_keeps_order_and_tells_its_gap(case: Case) -> None:
     for feature, threshold, is_left in list(cuts(case, with_centers=False))[::7]:
         rows = case.rows.copy()
-        n_left, left_max, right_min = core.partition(case.encoded, case.matrix, rows, feature, threshold)
+        n_left, gap, lower_gap = core.partition(case.encoded, case.matrix, rows, feature, -np.inf, threshold)
         np.testing.assert_array_equal(rows, np.concatenate([case.rows[is_left], case.rows[~is_left]]))
         column = case.values[case.rows, feature]
-        assert (n_left, left_max, right_min) == (is_left.sum(), column[is_left].max(), column[~is_left].min())
+        assert (n_left, gap) == (is_left.sum(), (column[is_left].max(), column[~is_left].min()))
+        assert np.isnan(lower_gap).all()
 
 
 @pytest.mark.parametrize("with_histogram", [True, False])
@@ -262,7 +264,7 @@ def test_tied_cuts_that_separate_no_row_are_settled_by_clusters_as_by_rows(seed:
         excess[rows].sum(axis=0), coordinates, survivors, np.array([feature for feature, _ in tied], dtype=np.int32),
         np.array([threshold for _, threshold in tied]),
     )  # fmt: skip
-    matrix = core.as_matrix(values)
+    matrix = as_matrix(values)
     by_rows = core.cheapest_tied_cut(core.encode(matrix), matrix, rows, excess, np.zeros(n, np.int64), *cuts)
     sums = core.level_costs(labels, np.arange(n, dtype=np.int32), excess, k)
     assert core.cheapest_tied_cut_of_clusters(sums, *cuts) == by_rows == np.argmin(scores)

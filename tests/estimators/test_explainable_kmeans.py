@@ -19,6 +19,7 @@ from cutwise import Batches, ExplainableKMeans, core
 from cutwise.exceptions import ColumnMismatchError, EmptyClusterWarning, NotFiniteError, UnseparableCentersWarning
 from cutwise.reference.fitted import unshared
 from cutwise.reference.objective import sum_weights
+from cutwise.table.table import as_matrix
 
 ALGORITHMS = ("imm", "exgreedy", "exshallow", "exkmc")
 
@@ -98,7 +99,7 @@ def test_centers_are_the_exact_means_of_the_clusters_however_they_were_added_up(
     for algorithm in ("imm", "exgreedy"):
         model = ExplainableKMeans(5, algorithm=algorithm, reference=X[:5]).fit(table, sample_weight=weights)
         assert (model.labels_ != model.reference_.labels).any()
-        expected = core.cluster_means(core.as_matrix(X), model.labels_.astype(np.int32), 5, sum_weights(weights))[0]
+        expected = core.cluster_means(as_matrix(X), model.labels_.astype(np.int32), 5, sum_weights(weights))[0]
         present = np.unique(model.labels_)
         np.testing.assert_array_equal(model.cluster_centers_[present], expected[present])
 

@@ -15,7 +15,7 @@ from cutwise.passes.provider import PassProvider
 from cutwise.passes.sums import Bins, merged
 from cutwise.reference.objective import fixed_costs
 from cutwise.table.intake import read_table
-from cutwise.table.table import INTEGER, NUMBER, encode_table
+from cutwise.table.table import INTEGER, NUMBER, as_matrix, encode_table
 from cutwise.tree.provider import GrowthProblem
 from cutwise.tree.recipes import grow, grow_tree
 
@@ -35,7 +35,7 @@ class AllRows:
     codes: np.ndarray | None = None
 
     def read(self, name):
-        return core.as_matrix(self.values) if name == "matrix" else getattr(self, name)
+        return as_matrix(self.values) if name == "matrix" else getattr(self, name)
 
 
 @dataclass
@@ -91,7 +91,7 @@ def both(X, centers, weights, edges, parts, algorithm, **options):
     k = len(centers)
     options |= {"algorithm": algorithm, "max_leaves": options.get("max_leaves", 2 * k)}
     in_memory = grow_tree(rows, nearest(values), centers, costs, depth_penalty=0.1, gini=True, **options)
-    own = fixed_costs(core.as_matrix(X), centers, weights=weights)
+    own = fixed_costs(as_matrix(X), centers, weights=weights)
     source = Parts(
         AllRows(X, nearest(X), own.base, own.excess, weights, np.zeros(len(X), dtype=np.int32)),
         edges,

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cutwise import ExplainableKMeans, core, export_sql
+from cutwise import ExplainableKMeans, export_sql
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.readouts.code import tree_python
 from cutwise.readouts.labeled_tree import LabeledTree
 from cutwise.readouts.rules import build_rules
 from cutwise.readouts.sql import DIALECTS, tree_sql
 from cutwise.readouts.tree_text import tree_text
-from cutwise.table.table import ColumnKind, Columns, Table
+from cutwise.table.table import ColumnKind, Columns, Table, as_matrix
 from tests.tree.mixed import GAPS, Problem
 
 LEVELS = ("N", "o'x", "unknown", "", None, "\u00e9`\U0001f600", 'a "b"')
@@ -64,7 +64,7 @@ def case(request):
     p = mixed_problem(request.param)
     values = rows_beside(p.values, request.param)
     trees = [p.grow(algorithm, 9).tree for algorithm in ("imm", "exkmc", "exgreedy", "expand")]
-    return [(LabeledTree(tree, COLUMNS), tree.predict(core.as_matrix(values))) for tree in trees], values
+    return [(LabeledTree(tree, COLUMNS), tree.predict(as_matrix(values))) for tree in trees], values
 
 
 def test_python_says_the_same_of_none_and_nan(case):
@@ -113,7 +113,7 @@ def test_databases_take_words_for_truth_values_where_the_file_held_them(database
         labeled = LabeledTree(tree, Columns(("owns", "x"), True, kinds))
         found = database.query(tree_sql(labeled, dialect=database.dialect, table="t"))
         clusters = [int(row[-1]) for row in sorted(found, key=lambda row: int(row[0]))]
-        np.testing.assert_array_equal(clusters, tree.predict(core.as_matrix(p.values)))
+        np.testing.assert_array_equal(clusters, tree.predict(as_matrix(p.values)))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from cutwise import ExplainableKMeans
-from cutwise.core import as_matrix
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference.objective import (
     KMEANS,
@@ -19,6 +18,7 @@ from cutwise.reference.objective import (
     sum_weights,
 )
 from cutwise.table.intake import read_table
+from cutwise.table.table import as_matrix
 
 
 def squared_distances(values, centers):

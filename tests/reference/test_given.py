@@ -5,10 +5,10 @@ import pytest
 from scipy import sparse
 
 from cutwise import ExplainableKMeans
-from cutwise.core import as_matrix
 from cutwise.exceptions import InvalidInputError
 from cutwise.reference.objective import KMEANS, KMEDIANS, from_centers, from_labels, means_of_parts
 from cutwise.table.intake import read_table
+from cutwise.table.table import as_matrix
 
 
 def test_centers_take_the_rows_that_are_nearest():

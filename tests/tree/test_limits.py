@@ -10,7 +10,7 @@ from sklearn.datasets import load_wine
 
 from cutwise import ClusterExplainer, ExplainableKMeans, core, load_model
 from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
-from cutwise.table.table import NUMBER
+from cutwise.table.table import NUMBER, as_matrix
 from cutwise.tree import recipes
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -155,7 +155,7 @@ def test_no_tree_breaks_a_limit_and_every_center_has_its_leaf_or_the_error_names
         assert algorithm in ("imm", "exgreedy", "exshallow")
         assert len(stopped.clusters) > 1
     else:
-        assert limits.hold(tree, tree.apply(core.as_matrix(p.values)))
+        assert limits.hold(tree, tree.apply(as_matrix(p.values)))
 
 
 @pytest.mark.parametrize("algorithm", ["exkmc", "expand", "imm", "exgreedy"])

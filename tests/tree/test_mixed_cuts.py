@@ -8,7 +8,7 @@ import pytest
 
 from cutwise import core
 from cutwise.readouts.conditions import conditions_of, walk_leaves
-from cutwise.table.table import Columns
+from cutwise.table.table import Columns, as_matrix
 from cutwise.tree.threshold_tree import NodeTest
 from tests.tree.mixed import Problem, category, random_problem
 
@@ -185,13 +185,13 @@ def test_no_cut_between_centers_costs_less_than_that_of_exgreedy(seed):
 def test_the_tree_routes_every_row_as_it_grew_and_says_so(seed, algorithm):
     p = shapes(seed)
     grown = p.grow(algorithm, p.k + 2)
-    leaf = grown.tree.apply(core.as_matrix(p.values))
+    leaf = grown.tree.apply(as_matrix(p.values))
     np.testing.assert_array_equal(leaf, grown.leaf_of_row)
     columns = Columns(tuple("abcde"[: len(p.kinds)]), True, p.kinds)
     # Levels that were never seen are somewhere too.
     unseen = np.where([kind.name == "category" for kind in p.kinds], 30.0, p.values)
     for values in (p.values, unseen):
-        leaf = grown.tree.apply(core.as_matrix(values))
+        leaf = grown.tree.apply(as_matrix(values))
         for node, regions, size in walk_leaves(grown.tree):
             conditions = conditions_of(regions, columns)
             holds = np.all([c.holds(values[:, c.feature]) for c in conditions] or [np.ones(len(values), bool)], axis=0)
@@ -229,7 +229,7 @@ def test_rows_are_parted_by_levels_as_tests_hold(levels, unknown):
     rows = np.array([8, 1, 2, 0, 5, 6, 7, 3], dtype=np.int32)
     holds = NodeTest(0, np.nan, levels=levels, unknown=unknown).holds(values[rows, 0])
     wanted = np.concatenate([rows[holds], rows[~holds]])
-    assert core.partition_levels(core.as_matrix(values), rows, 0, levels, unknown) == holds.sum()
+    assert core.partition_levels(as_matrix(values), rows, 0, levels, unknown) == holds.sum()
     assert rows.tolist() == wanted.tolist()
 
 
@@ -280,7 +280,7 @@ def test_partitions_that_bounds_rule_out_are_not_the_best_one(seed):
     np.add.at(nearest_costs, (nearest, 0), costs[:, 0])
     nearest_costs[survivors[0], 1] = rng.integers(0, 500)
     given = (
-        core.as_matrix(np.column_stack([codes, rng.integers(0, 3, n)]).astype(float)),
+        as_matrix(np.column_stack([codes, rng.integers(0, 3, n)]).astype(float)),
         rows,
         codes,
         excess,

@@ -7,11 +7,11 @@ import pytest
 from scipy import sparse
 
 from cutwise import ExplainableKMeans
-from cutwise.core import as_matrix, gather_rows, polish, row_hashes
+from cutwise.core import gather_rows, polish, row_hashes
 from cutwise.readouts.conditions import explanation_sizes
 from cutwise.reference.objective import KMEANS, KMEDIANS, fixed_costs
 from cutwise.table.intake import read_table
-from cutwise.table.table import encode_table
+from cutwise.table.table import as_matrix, encode_table
 from cutwise.tree.descent import descend
 from cutwise.tree.growing import tree_size
 from cutwise.tree.recipes import grow_tree

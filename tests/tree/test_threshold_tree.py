@@ -11,6 +11,7 @@ from scipy import sparse
 from cutwise import core
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError
 from cutwise.table.intake import read_table
+from cutwise.table.table import as_matrix
 from cutwise.tree.threshold_tree import ThresholdTree, preorder
 from tests.tree.random_trees import chain, naive_apply, random_tree, rows_for
 
@@ -176,7 +177,7 @@ def test_more_rows_than_one_block_give_the_same_leaves_on_any_number_of_threads(
 
 
 def test_no_rows_give_no_leaves():
-    assert chain(2).apply(core.as_matrix(np.zeros((0, 1)))).shape == (0,)  # read_table would ask for a row
+    assert chain(2).apply(as_matrix(np.zeros((0, 1)))).shape == (0,)  # read_table would ask for a row
 
 
 @pytest.mark.parametrize("to_the_left", [False, True])
@@ -371,4 +372,4 @@ def test_the_kernel_never_leaves_its_arrays(changes, message):
     kinds = {"threshold": np.float64, "lower": np.float64}
     arrays = {name: np.array(values, dtype=kinds.get(name, np.int32)) for name, values in arrays.items()}
     with pytest.raises(ValueError, match=message):
-        core.apply(core.as_matrix(np.zeros((5, 1))), **arrays)
+        core.apply(as_matrix(np.zeros((5, 1))), **arrays)

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from cutwise import ExplainableKMeans, core, metrics
+from cutwise import ExplainableKMeans, metrics
 from cutwise.bench.measures import BenchReference, Sample, figures_of, fit_quietly, kmeans_reference_of
 from cutwise.bench.runner import Experiment, Record, Sets, markdown_table
 from cutwise.datasets import CATALOG
 from cutwise.reference.objective import KMEANS
+from cutwise.table.table import as_matrix
 
 PAPERS = ("exgreedy", "exshallow", "imm", "exkmc")
 
@@ -30,7 +31,7 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
     order = np.random.default_rng(seed).permutation(len(X))
     seen, unseen = X[order[: len(X) // 2]], X[order[len(X) // 2 :]]
     of_seen = kmeans_reference_of(seen, k, seed)
-    reference_cost = KMEANS.assign(core.as_matrix(unseen), of_seen.centers)[1].sum()
+    reference_cost = KMEANS.assign(as_matrix(unseen), of_seen.centers)[1].sum()
     result["unseen"] = {
         name: [each.cost_ratio_, metrics.tree_cost(each, unseen) / reference_cost]
         for name, (each, _) in _models(seen, k, of_seen, seed).items()

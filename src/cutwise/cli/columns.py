@@ -27,7 +27,7 @@ from cutwise.exceptions import InvalidInputError, did_you_mean, listed
 from cutwise.passes.sources import Batches, LazyTable, as_lazy, polars_table, scan_dataset
 from cutwise.table.intake import check_option
 from cutwise.table.table import NUMBER, Columns
-from cutwise.tree.limits import LimitsGiven
+from cutwise.tree.recipes import LimitsGiven
 
 if TYPE_CHECKING:
     import numpy as np

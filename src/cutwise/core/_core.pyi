@@ -942,12 +942,14 @@ def partition(
     matrix: Matrix,
     rows: NDArray[numpy.int32],
     feature: int,
+    lower: float,
     threshold: float,
-) -> tuple[int, float, float]:
+) -> tuple[int, tuple[float, float], tuple[float, float]]:
     """
-    Bring the rows with x[feature] <= threshold to the front, both sides in their old order.
+    Bring the rows with lower < x[feature] <= threshold to the front, both sides in their old order.
 
-    Gives their number, and the two values that the cut lies between, infinite where a side is empty.
+    Gives their number, and the two values next to the threshold and to the lower end: infinite where no row is, nan where lower is
+    -inf.
     """
 
 def partition_levels(
@@ -961,20 +963,6 @@ def partition_levels(
     Bring the rows whose code is one of the levels to the front, both sides in their old order, and give their number.
 
     unknown: whether rows without a code (nan) are among them.
-    """
-
-def partition_interval(
-    matrix: Matrix,
-    rows: NDArray[numpy.int32],
-    feature: int,
-    lower: float,
-    upper: float,
-) -> tuple[int, float, float, float, float]:
-    """
-    Bring the rows with lower < x[feature] <= upper to the front, both sides in their old order.
-
-    Gives their number and the values next to the two ends, (below_max, inside_min, inside_max, above_min), infinite where no
-    row is.
     """
 
 def bin_codes(

@@ -45,16 +45,18 @@ from cutwise.table.intake import (
     check_n_clusters,
     check_n_jobs,
     check_option,
+    check_unread,
     check_verbose,
     pop_column,
     read_random_state,
     read_table,
     read_weights,
 )
-from cutwise.table.labels import check_unread, read_labels
+from cutwise.table.labels import read_labels
 from cutwise.table.table import Columns, Table, are_plain, check_same_columns
 from cutwise.tree.growing import GrownTree
-from cutwise.tree.limits import Limits, LimitsGiven, NoAllowedCutError, infeasible
+from cutwise.tree.limits import Limits, NoAllowedCutError
+from cutwise.tree.recipes import LimitsGiven
 
 from ._entries import UnserializableParam
 from ._model_file import ModelFileMixin
@@ -495,9 +497,7 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
     ) -> Exception:
         """What is said of a node that no allowed cut splits; ``free``: a tree without limits."""
         smallest = int(free.tree.n_node_samples[free.tree.leaves].min())
-        rule = path_rule(error.path, columns)
-        instead = 'algorithm="exkmc", which may leave a cluster without a leaf'
-        return infeasible(error, self._limits_given, rule, classes, smallest, instead)
+        return self._limits_given.infeasible(error, path_rule(error.path, columns), classes, smallest)
 
     def _price_over(self, free_cost: float) -> float:
         """What limits cost: the share by which the tree costs more than one without them."""

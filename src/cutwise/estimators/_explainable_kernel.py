@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from cutwise import core
 from cutwise._progress import Stages
 from cutwise.core import Float64, Int32
 from cutwise.estimators.kernel_kmeans import KERNEL_PARAMETERS, KernelKMeans, KernelRecipe
@@ -26,7 +25,7 @@ from cutwise.reference.nystroem import NystroemMap
 from cutwise.reference.objective import FEATURE_SPACE, KMEANS, LazyCosts, Reference, wrong_number
 from cutwise.table.convert import as_dense
 from cutwise.table.labels import read_labels
-from cutwise.table.table import Table
+from cutwise.table.table import Table, as_matrix
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.provider import Features, MemoryProvider
 from cutwise.tree.recipes import RECIPES, grow_tree
@@ -305,7 +304,7 @@ def _search(context: KernelContext, growth: KernelGrowth, costs: LazyCosts) -> G
     rows, reference, k = context.rows, context.reference, context.n_clusters
     part = slice(None) if rows.encoded.row_of is None else rows.encoded.row_of
     coordinates = context.space.main_coordinates(MAIN_COORDINATES)[context.space.position[part]]
-    metric = core.as_matrix(np.ascontiguousarray(coordinates))
+    metric = as_matrix(np.ascontiguousarray(coordinates))
     means = rows.centers(KMEANS, reference.labels, k, raw=True)[0]
     starts = [
         truncate_growth(grow_tree(rows.encoded, reference.labels, means, costs, algorithm=name, max_leaves=k), k)

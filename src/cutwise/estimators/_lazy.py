@@ -27,7 +27,7 @@ from cutwise.reference.fitted import copying_clone
 from cutwise.reference.objective import KMEANS, Objective, Reference, from_centers
 from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_jobs
 from cutwise.table.mixed import frame_of
-from cutwise.table.table import Table, are_plain
+from cutwise.table.table import Table, are_plain, as_matrix
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.limits import Limits, NoAllowedCutError
 from cutwise.tree.provider import GrowthProblem
@@ -198,7 +198,7 @@ class LazyContext(FitContext):
         assert self.batches is not None
 
         def add(found: Int64, values: npt.NDArray[Any], weights: Int64) -> None:
-            found += np.bincount(tree.apply(core.as_matrix(values[weights > 0])), minlength=tree.n_nodes)
+            found += np.bincount(tree.apply(as_matrix(values[weights > 0])), minlength=tree.n_nodes)
 
         return self.batches.go_over_left_out(np.zeros(tree.n_nodes, dtype=np.int64), add)
 

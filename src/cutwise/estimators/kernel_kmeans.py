@@ -27,12 +27,12 @@ from cutwise.table.intake import (
     check_n_clusters,
     check_n_jobs,
     check_option,
+    check_unread,
     check_verbose,
     read_random_state,
     read_table,
     read_weights,
 )
-from cutwise.table.labels import check_unread
 from cutwise.table.table import Table
 
 APPROXIMATIONS = (None, "nystroem")

@@ -20,11 +20,11 @@ from cutwise.table.intake import (
     check_n_clusters,
     check_n_jobs,
     check_option,
+    check_unread,
     check_verbose,
     read_table,
     read_weights,
 )
-from cutwise.table.labels import check_unread
 
 INITS = ("k-means++", "random")
 

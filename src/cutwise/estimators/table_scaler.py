@@ -20,7 +20,7 @@ from cutwise.estimators._columns import RemembersColumns
 from cutwise.exceptions import UnsupportedInputError
 from cutwise.reference.objective import sum_weights
 from cutwise.table.intake import MixedOptions, check_option, read_table, read_weights
-from cutwise.table.table import ColumnKind, Table
+from cutwise.table.table import ColumnKind, DerivedRows, Table, as_matrix
 
 NUMBERS = ("standard", "robust", "minmax", "none")
 DISTANCES = ("squared", "absolute")
@@ -139,7 +139,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         begin, places, entries = core.gather_stored(points.matrix(), np.arange(points.shape[0]))
         return sparse.csr_array((entries, places, begin), shape=points.shape)
 
-    def derived(self, table: Table) -> core.DerivedRows:
+    def derived(self, table: Table) -> DerivedRows:
         """The points of rows of the table of fit, made when they are read."""
         columns = [
             (source, level)
@@ -148,7 +148,7 @@ class TableScaler(RemembersColumns, TransformerMixin, BaseEstimator):  # type: i
         ]
         source, level = np.array(columns, dtype=np.int32).reshape(-1, 2).T.copy()
         values = np.asarray(_dense(table).values, dtype=np.float64)
-        return core.DerivedRows(values, source, level, self.center_[source], self.scale_[source], self.missing_[source])
+        return DerivedRows(values, source, level, self.center_[source], self.scale_[source], self.missing_[source])
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the output's columns: ``region=N``, ``income``, ``income is unknown``.
@@ -241,9 +241,9 @@ def _moments(table: Table, weights: Float64 | None) -> tuple[Float64, Float64]:
         around: Any = (1, None, mean) if squares else ()  # the core's last arguments
         filled = np.where(gaps, mean, values) if gaps.any() else values
         one = np.zeros(len(values), dtype=np.int32)
-        of_columns = core.cluster_means(core.as_matrix(filled), one, 1, of_sums, *around)[0][0]
+        of_columns = core.cluster_means(as_matrix(filled), one, 1, of_sums, *around)[0][0]
         for j in np.flatnonzero(gaps.any(axis=0)).tolist():  # what is missing is a group of its own
-            column, group = core.as_matrix(np.ascontiguousarray(filled[:, [j]])), gaps[:, j].astype(np.int32)
+            column, group = as_matrix(np.ascontiguousarray(filled[:, [j]])), gaps[:, j].astype(np.int32)
             around = (1, None, mean[[j]]) if squares else ()
             of_columns[j] = core.cluster_means(column, group, 2, of_sums, *around)[0][0, 0]
         found.append(of_columns)
@@ -296,6 +296,6 @@ def standardize_table(scaler: Any, table: Table, sample_weight: Float64 | None) 
         values, sample_weight = values[sample_weight > 0], sample_weight[sample_weight > 0]
     weights = sum_weights(sample_weight)
     total = float(len(values)) if weights is None else float(weights.sum())
-    matrix, one = core.as_matrix(values), np.zeros(len(values), dtype=np.int32)
+    matrix, one = as_matrix(values), np.zeros(len(values), dtype=np.int32)
     means = core.cluster_means(matrix, one, 1, weights)[0][0]
     standardize(scaler, total, means, core.cluster_means(matrix, one, 1, weights, squares_around=means)[0][0])

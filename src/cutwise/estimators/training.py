@@ -35,7 +35,16 @@ from cutwise.reference.objective import (
 from cutwise.reference.search import find_reference
 from cutwise.table.convert import as_dense, bare_matrix
 from cutwise.table.intake import Seed, read_table, take_rows
-from cutwise.table.table import NUMBER, EncodedTable, SearchedColumns, Table, are_plain, encode_table
+from cutwise.table.table import (
+    NUMBER,
+    DerivedRows,
+    EncodedTable,
+    SearchedColumns,
+    Table,
+    are_plain,
+    as_matrix,
+    encode_table,
+)
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.subtree import SizedTree, clusters_by_size, sizes_of_growth, truncate_growth
 from cutwise.tree.threshold_tree import ThresholdTree
@@ -102,7 +111,7 @@ class TrainingRows:
         """The leaf of each of the n rows from that of each of the m rows; those left out are routed down the tree."""
         leaf = self.spread(leaf_of_row)
         if len(self.left_out):
-            leaf[self.left_out] = tree.apply(core.as_matrix(self.table.values[self.left_out]), n_jobs=self.n_jobs)
+            leaf[self.left_out] = tree.apply(as_matrix(self.table.values[self.left_out]), n_jobs=self.n_jobs)
         return leaf
 
     def gaps_of_all(self, tree: ThresholdTree, gaps: Float64) -> Float64:
@@ -209,7 +218,7 @@ class TrainingRows:
             known = np.isfinite(x)
             rows = slice(None) if known.all() else known
             center, weight = objective.centers(
-                core.as_matrix(np.ascontiguousarray(x[rows, np.newaxis])),
+                as_matrix(np.ascontiguousarray(x[rows, np.newaxis])),
                 np.ascontiguousarray(labels[rows]),
                 n_clusters,
                 None if weights is None else weights[rows],
@@ -488,7 +497,7 @@ class FitContext:
         if before is None or 2 * len(moved) > rows.n_rows:
             now = MeasuredLabels(codes, rows.costs(self.objective, reference.centers, codes))
         else:
-            matrix, own = core.as_matrix(rows.metric.values[moved]), before.own.copy()
+            matrix, own = as_matrix(rows.metric.values[moved]), before.own.copy()
             own[moved] = self.objective.label_costs(matrix, reference.centers, codes[moved], rows.n_jobs)
             if before.sums is None:
                 sums = self._sums(rows.metric.matrix, codes)
@@ -742,7 +751,7 @@ def make_reference(
                 recipe.given,
                 space.table,
                 k,
-                X=space.table.values.toarray() if isinstance(space.table.values, core.DerivedRows) else space.rows,
+                X=space.table.values.toarray() if isinstance(space.table.values, DerivedRows) else space.rows,
                 objective=objective,
                 sample_weight=sample_weight,
                 n_jobs=n_jobs,
@@ -777,7 +786,7 @@ def make_reference(
             )
     labels = rows.spread(reference.labels)
     if len(rows.left_out):
-        left_out = core.as_matrix(space.table.values[rows.left_out])
+        left_out = as_matrix(space.table.values[rows.left_out])
         labels[rows.left_out] = objective.assign(left_out, reference.centers, n_jobs)[0]
     return FitContext(rows, reference, labels, sample_weight, objective)
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
-from cutwise.table.table import ColumnKind, SearchedColumns
+from cutwise.table.table import ColumnKind, SearchedColumns, as_matrix
 from cutwise.tree.asked import ask
 from cutwise.tree.criteria.disagreement import FewestDisagree
 from cutwise.tree.criteria.induced import Induced, LeastInduced, NearestTwo
@@ -206,7 +206,7 @@ class PassProvider:
         self._row_nodes = RowNodes()
         self._has_moved = True  # rows, since they were seen last
         self._categories = [] if self.searched is None else find_levels(self.searched)
-        self._no_rows = core.as_matrix(np.empty((0, self.n_columns)))
+        self._no_rows = as_matrix(np.empty((0, self.n_columns)))
         self._made: list[Node] = []
         self._seen_leaves: tuple[list[Node], Int64, list[Int64]] = [], np.empty(0, dtype=np.int64), []
         self._root = self._new_node()
@@ -749,7 +749,7 @@ class PassProvider:
         layers, thresholds = self._layers([node]), search.thresholds
 
         def add(sums: Int64, rows: Rows, numbers: Int32) -> None:
-            matrix = core.as_matrix(core.gather_rows(rows.read("matrix"), np.arange(len(numbers)), columns))
+            matrix = as_matrix(core.gather_rows(rows.read("matrix"), np.arange(len(numbers)), columns))
             codes = core.bin_codes(matrix, thresholds, begin, *ends.copy())
             weights, excess, n_survivors = rows.read("weights"), rows.read("excess"), np.ones(1, dtype=np.int32)
             for layer in layers:

@@ -23,6 +23,7 @@ from cutwise.reference.search import (
     search_centers,
     settle,
 )
+from cutwise.table.table import DerivedRows, Values, as_matrix
 
 from .rows import BatchedRows, Slice
 from .sums import Least, Scale, Smallest, Total
@@ -139,13 +140,13 @@ class SearchedBatches:
         hashes, first = np.unique(np.concatenate([each.hashes for each in drawn]), return_index=True)
         values = self._values(np.concatenate([each.values for each in drawn])[first])
         weights = np.concatenate([each.weights for each in drawn])[first]
-        chosen, exact = draw_rows(hashes, weights, scores_of(core.as_matrix(values)), size, seed, total)
+        chosen, exact = draw_rows(hashes, weights, scores_of(as_matrix(values)), size, seed, total)
         return Points(values[chosen], sample_weights(exact), objective)
 
-    def _values(self, own: npt.NDArray[Any]) -> core.Values:
+    def _values(self, own: npt.NDArray[Any]) -> Values:
         """Rows where distances are measured, of what ``_own`` gives."""
         measured: Any = None if self._rows.measured is None else self._rows.measured.values
-        return replace(measured, values=own) if isinstance(measured, core.DerivedRows) else own
+        return replace(measured, values=own) if isinstance(measured, DerivedRows) else own
 
     def iterate(self, centers: Float64, stop: Stop, n_jobs: int, *, costed: bool = False) -> Run:
         """See :class:`SearchedRows`: as ``core.lloyd`` does it; costs at the end are not known."""
@@ -174,7 +175,7 @@ class SearchedBatches:
             if is_new:
                 weight[:] = 0
                 continue
-            moves = np.sqrt(objective.label_costs(core.as_matrix(before), centers, np.arange(k, dtype=np.int32)))
+            moves = np.sqrt(objective.label_costs(as_matrix(before), centers, np.arange(k, dtype=np.int32)))
             gain = 0.0
             for move, own in zip(moves.tolist(), weight.tolist(), strict=True):
                 gain += move * move * own
@@ -208,5 +209,5 @@ def _keep_all(found: Smallest, part: Slice) -> None:
 def _own(part: Slice, rows: Int64) -> npt.NDArray[Any]:
     """Some rows where distances are measured, or what they are derived of."""
     values: Any = part.metric.values[rows]
-    own: npt.NDArray[Any] = values.values if isinstance(values, core.DerivedRows) else values
+    own: npt.NDArray[Any] = values.values if isinstance(values, DerivedRows) else values
     return own

@@ -39,6 +39,7 @@ from cutwise.table.table import (
     EncodedTable,
     SearchedColumns,
     Table,
+    as_matrix,
     encode_table,
 )
 
@@ -133,9 +134,7 @@ class Slice:
             if how.searched is None:
                 return {name: self.table.matrix}
             values = self.read("values")
-            return {
-                name: how.searched.expand(values) if name == "matrix" else core.as_matrix(how.searched.codes(values))
-            }
+            return {name: how.searched.expand(values) if name == "matrix" else as_matrix(how.searched.codes(values))}
         if name in ("weights", "nodes"):
             return {name: np.zeros(self.n, dtype=np.int32) if name == "nodes" else None}
         if name == "labels":
@@ -453,7 +452,7 @@ class BatchedRows:
                     of_columns.append(np.bincount(labels * n + x.astype(np.intp), weights, k * n).astype(np.int64))
                     continue
                 known = ~np.isnan(x)
-                column, own = core.as_matrix(np.ascontiguousarray(x[known, np.newaxis])), labels[known]
+                column, own = as_matrix(np.ascontiguousarray(x[known, np.newaxis])), labels[known]
                 w = None if weights is None else weights[known]
                 of_columns += core.cluster_sums(column, own, k, w, sizes[[j]], totals[j])
             found.see([np.bincount(labels, weights, k).astype(np.int64), *of_columns])

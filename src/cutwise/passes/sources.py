@@ -26,7 +26,7 @@ from cutwise.exceptions import (
 )
 from cutwise.table.intake import TableSums, pop_column, read_table, read_weights
 from cutwise.table.labels import read_labels
-from cutwise.table.table import Columns, SearchedColumns, Table, searched_columns
+from cutwise.table.table import Columns, SearchedColumns, Table, as_matrix, searched_columns
 from cutwise.tree.refine_sample import sample_sizes
 from cutwise.tree.threshold_tree import ThresholdTree
 
@@ -673,7 +673,7 @@ def extents_of(x: npt.NDArray[Any]) -> Float64:
 
 def searched_matrix(values: npt.NDArray[Any], searched: SearchedColumns | None) -> core.Matrix:
     """Some rows in the columns that are searched."""
-    return core.as_matrix(values) if searched is None else searched.expand(values)
+    return as_matrix(values) if searched is None else searched.expand(values)
 
 
 def check_column_name(name: Any, what: str) -> str | None:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.exceptions import ChangedDataError, CutwiseError, InvalidInputError, UnsupportedInputError
-from cutwise.table.table import SearchedColumns
+from cutwise.table.table import SearchedColumns, as_matrix
 
 Float64 = npt.NDArray[np.float64]
 
@@ -307,7 +307,7 @@ def add_powers(
             apart = np.where(gaps, 0.0, apart)
         one = np.zeros(len(apart), dtype=np.int32)
         of_one = None if weights is None else weights[own]
-        sums.see(core.cluster_sums(core.as_matrix(apart), one, 1, of_one, sizes, total))
+        sums.see(core.cluster_sums(as_matrix(apart), one, 1, of_one, sizes, total))
 
 
 @dataclass(eq=False)

@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 import numpy as np
 import numpy.typing as npt
 
-from cutwise import core
+from cutwise.table.table import as_matrix
 from cutwise.tree.threshold_tree import ThresholdTree
 
 from .explained import below_one_reason
@@ -95,7 +95,7 @@ def mistake_spread(
     high = np.full((tree.n_nodes, centers.shape[1]), -np.inf)
     # A threshold in whole numbers can be below a center on its left, the lower end of its gap is not.
     parting = replace(tree, threshold=np.where(tree.feature >= 0, gaps[:, 0], np.nan))
-    leaf = parting.apply(core.as_matrix(np.ascontiguousarray(centers)))
+    leaf = parting.apply(as_matrix(np.ascontiguousarray(centers)))
     np.minimum.at(low, leaf, centers)
     np.maximum.at(high, leaf, centers)
     spread, depth = 0.0, 0

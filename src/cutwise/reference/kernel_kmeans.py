@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.core import Float64, Int32, as_matrix, count_distinct_rows
+from cutwise.core import Float64, Int32, count_distinct_rows
 from cutwise.table.intake import read_table
+from cutwise.table.table import as_matrix
 
 from .feature_space import FeatureSpace
 from .gram import FeatureGram

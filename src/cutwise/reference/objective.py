@@ -22,7 +22,7 @@ from cutwise import core
 from cutwise._docs import table_html
 from cutwise.core import Float64, Int32, Int64, Matrix, ObjectiveName, exact_sum
 from cutwise.exceptions import InvalidInputError, shown
-from cutwise.table.table import Table
+from cutwise.table.table import Table, as_matrix
 
 SumWeights = Int64 | Float64 | None
 
@@ -524,7 +524,7 @@ def fixed_costs(
     if every is None:
         kernel = partial(core.fixed_costs, matrix, centers, objective.name, weights=weights, n_jobs=n_jobs)
     else:
-        kernel = partial(core.fixed_costs_given, core.as_matrix(every), weights=weights, n_jobs=n_jobs)
+        kernel = partial(core.fixed_costs_given, as_matrix(every), weights=weights, n_jobs=n_jobs)
     total = _total(matrix.n_rows, weights)
     costs, magnitude = fixed_costs_by(kernel, largest_base, largest, total, len(centers), weights is not None)
     if len(centers) > 1 and magnitude < ENOUGH_BITS:
@@ -536,7 +536,7 @@ def fixed_costs(
 
 def fixed_costs_from_array(costs: npt.NDArray[np.generic], *, weights: Weights = None, n_jobs: int = 1) -> FixedCosts:
     """Fixed-point costs of given costs: an array of shape (n, k), finite, of a dtype that the core reads."""
-    matrix = core.as_matrix(costs)
+    matrix = as_matrix(costs)
     _, low, largest, _ = core.assign_given(matrix, n_jobs)
     n, k = costs.shape
     kernel = partial(core.fixed_costs_given, matrix, weights=weights, n_jobs=n_jobs)

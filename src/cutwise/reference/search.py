@@ -46,8 +46,6 @@ import numpy.typing as npt
 from cutwise._progress import tell
 from cutwise.core import (
     Matrix,
-    Values,
-    as_matrix,
     distinct_rows,
     exact_sum,
     hash_uniforms,
@@ -58,7 +56,7 @@ from cutwise.core import (
     swap_centers,
 )
 from cutwise.table.intake import read_random_state
-from cutwise.table.table import Table
+from cutwise.table.table import Table, Values, as_matrix
 
 from .objective import KMEANS, KMEDIANS, Objective, Reference, from_centers, integer_weights, sum_weights
 

@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from cutwise.core import MATRIX_DTYPES, DerivedRows
+from cutwise.core import MATRIX_DTYPES
 from cutwise.exceptions import InvalidInputError, NotNumericError, UnsupportedInputError, listed, shown
+from cutwise.table.table import DerivedRows
 
 from .table import BOOL, INTEGER, NUMBER, ColumnKind, Columns, check_unique, number_kind
 

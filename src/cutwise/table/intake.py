@@ -23,6 +23,7 @@ from cutwise.exceptions import (
     NotFiniteError,
     NotNumericError,
     UnknownOptionError,
+    UnsupportedInputError,
     did_you_mean,
     listed,
     shown,
@@ -41,6 +42,7 @@ from .convert import (
     convert_sparse,
     find_non_numeric,
     is_annotated,
+    is_estimator,
     library_of,
     not_numeric_error,
     to_numbers,
@@ -172,6 +174,16 @@ def check_max_leaves(max_leaves: object, n_clusters: int) -> int:
             f"Use max_leaves >= {n_clusters}, or None for exactly one leaf per cluster."
         )
     return number
+
+
+def check_unread(y: Any) -> None:
+    """Refuses what is given as ``y`` to an estimator that finds clusters itself, where more than labels is meant."""
+    if isinstance(y, str) or is_estimator(y):
+        raise UnsupportedInputError(
+            f"y={shown(y)} would not be read: clusters are found in X alone. To start from a clusterer, give it as "
+            "reference: ExplainableKMeans(3, reference=clusterer). To explain labels, or a column of them: "
+            "ClusterExplainer().fit(X, labels)."
+        )
 
 
 def _is_integer(value: object) -> TypeGuard[int]:

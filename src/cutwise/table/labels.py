@@ -13,9 +13,9 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from cutwise.exceptions import InvalidInputError, NotFiniteError, UnsupportedInputError, shown
+from cutwise.exceptions import InvalidInputError, NotFiniteError, UnsupportedInputError
 
-from .convert import is_estimator, is_missing, refuse_mistaken
+from .convert import is_missing, refuse_mistaken
 
 
 def as_vector(values: Any, *, what: str) -> npt.NDArray[np.generic]:
@@ -55,16 +55,6 @@ def _from_series(series: nw.Series[Any]) -> npt.NDArray[np.generic]:
     if series.dtype.is_numeric():
         return series.cast(nw.Float64).to_numpy()
     return np.array([*series.to_list(), None], dtype=object)[:-1]
-
-
-def check_unread(y: Any) -> None:
-    """Refuses what is given as ``y`` to an estimator that finds clusters itself, where more than labels is meant."""
-    if isinstance(y, str) or is_estimator(y):
-        raise UnsupportedInputError(
-            f"y={shown(y)} would not be read: clusters are found in X alone. To start from a clusterer, give it as "
-            "reference: ExplainableKMeans(3, reference=clusterer). To explain labels, or a column of them: "
-            "ClusterExplainer().fit(X, labels)."
-        )
 
 
 NOISE = -1

@@ -10,16 +10,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from cutwise import core
-from cutwise.core import DerivedRows, Float64, Int32, Int64, Matrix, Ranks, as_matrix, rank_columns
+from cutwise.core import MATRIX_DTYPES, Float64, Int32, Int64, Matrix, Ranks, rank_columns
 from cutwise.exceptions import (
     ColumnMismatchError,
     ColumnNamesWarning,
@@ -28,6 +28,73 @@ from cutwise.exceptions import (
     listed,
     warn,
 )
+
+
+@dataclass(frozen=True, eq=False)
+class DerivedRows:
+    """Rows with columns that are made of those of a table when they are read, most of them zeros; see ``Matrix``.
+
+    ``values`` (n, d) float64. ``source``, ``level`` (D,) int32, ``shift``, ``scale``, ``missing`` (D,) float64.
+    """
+
+    values: Float64
+    source: Int32
+    level: Int32
+    shift: Float64
+    scale: Float64
+    missing: Float64
+
+    dtype = np.dtype(np.float64)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the rows, (n, D)."""
+        return len(self.values), len(self.source)
+
+    def __getitem__(self, rows: npt.NDArray[np.generic] | slice) -> DerivedRows:
+        return replace(self, values=self.values[rows])
+
+    def matrix(self, *, is_sparse: bool = True) -> Matrix:
+        """The core's view of them."""
+        columns = (self.source, self.level, self.shift, self.scale, self.missing)
+        return Matrix.derived(self.values, *columns, sparse=is_sparse)
+
+    def is_mostly_zero(self) -> bool:
+        """Whether reading them as sparse rows is much less work, and all of them are finite."""
+        numbers = self.level == -1
+        x = self.values[:, self.source[numbers]]
+        with np.errstate(all="ignore"):
+            ends = (np.stack([np.fmin.reduce(x), np.fmax.reduce(x)]) - self.shift[numbers]) / self.scale[numbers]
+        return len(self.source) > 3 * len(np.unique(self.source)) and not np.isinf(ends).any()
+
+    def toarray(self) -> Float64:
+        """All columns in memory."""
+        return core.gather_rows(self.matrix(), np.arange(len(self.values)))
+
+
+Values: TypeAlias = "npt.NDArray[np.generic] | sparse.csr_array | DerivedRows"
+
+
+def as_matrix(values: Values) -> Matrix:
+    """The core's view of a table; dense values are never copied, and the view keeps them alive.
+
+    ``values`` (n_rows, n_columns): one of ``MATRIX_DTYPES`` in native byte order. Dense: any strides (negative and zero
+    included) that are whole multiples of the item size, writable or not. CSR: sorted indices, no duplicates, no stored
+    zeros; the row pointers become int64, the column indices int32 and the values contiguous where they are not. Raises
+    ``ValueError``: another dtype, another number of dimensions, or strides that are no multiples of the item size.
+    """
+    if isinstance(values, DerivedRows):
+        return values.matrix()
+    if values.dtype not in MATRIX_DTYPES or not values.dtype.isnative:
+        raise ValueError(f"a matrix holds one of {', '.join(map(str, MATRIX_DTYPES))}, not {values.dtype}")
+    if isinstance(values, sparse.csr_array):
+        indptr = values.indptr.astype(np.int64, copy=False)
+        indices = values.indices.astype(np.int32, copy=False)
+        return Matrix.csr(indptr, indices, np.ascontiguousarray(values.data), int(values.shape[1]))
+    if any(stride % values.itemsize for stride in values.strides):
+        raise ValueError("the strides of a matrix are whole multiples of its item size")
+    return Matrix.dense(np.asarray(values))
+
 
 KindName = Literal["number", "integer", "bool", "category", "ordered", "date", "duration"]
 
@@ -293,7 +360,7 @@ class Table:
 
     # float32, float64, int32, int64 or uint8 in native byte order, of shape (n_rows, n_columns). Dense: any strides,
     # possibly read-only or a memory map. Sparse: sorted indices, no duplicates, no stored zeros.
-    # What distances are measured in may also be ``core.DerivedRows``, which have rows and no columns to read.
+    # What distances are measured in may also be ``DerivedRows``, which have rows and no columns to read.
     values: npt.NDArray[np.generic] | sparse.csr_array
     names: tuple[str, ...]  # ``"x0"``, ``"x1"``, ... where the input had none
     has_names: bool  # whether they came with the input
@@ -413,7 +480,7 @@ def encode_table(
     if searched is not None:
         own = np.asarray(values, dtype=np.float64)
         values = searched.codes(own)  # rows are equal where they miss the same
-    matrix = table.matrix if row_of is None and searched is None else core.as_matrix(values)
+    matrix = table.matrix if row_of is None and searched is None else as_matrix(values)
     copies: Int64 | None = None
     group: Int32 | None = None
     merged = core.group_rows(matrix) if merge else None
@@ -428,7 +495,7 @@ def encode_table(
             weights = summed
         values = values[first_row]
         own = None if own is None else own[first_row]
-        matrix = core.as_matrix(values)
+        matrix = as_matrix(values)
         row_of = first_row if row_of is None else row_of[first_row]
     if searched is not None and own is not None:
         encoded = core.encode_levels(matrix, searched.coded, searched.level, searched.missing, n_jobs)

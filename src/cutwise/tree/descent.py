@@ -10,6 +10,7 @@ import numpy as np
 from cutwise import core
 from cutwise.core import Float64, Int32
 from cutwise.reference.objective import Objective, fixed_costs
+from cutwise.table.table import as_matrix
 
 from .refine_sample import MOST_BINS, BinnedRows, Cuts, SampledRows, Tests, bin_rows
 
@@ -42,7 +43,7 @@ def descend(
     """
     weights = rows.weights.astype(np.float64)
     bins, cuts = bin_rows(rows.values, weights, trees, MOST_BINS, n_jobs)
-    descent = _Descent(rows, bins, core.as_matrix(bins.codes), n_clusters, objective, room, n_jobs)
+    descent = _Descent(rows, bins, as_matrix(bins.codes), n_clusters, objective, room, n_jobs)
     starts = (descent.price(cut, cluster) for cut, cluster in zip(cuts, clusters, strict=True))
     found = [descent.step(start, swaps=False) for start in starts if start is not None]
     result = []

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise.core import Float64, Int64, ObjectiveName
+from cutwise.table.table import as_matrix
 
 
 def optimal_cut(
@@ -32,7 +33,7 @@ def optimal_cut(
     Moshkovitz, Dasgupta, Rashtchian, Frost (2020), Algorithms 2 and 3 in Appendix D.
     """
     find = core.near_best_medians_cuts if objective == "kmedians" else core.near_best_means_cuts
-    matrix, apart = core.as_matrix(values), None if columns is None else core.as_matrix(columns)
+    matrix, apart = as_matrix(values), None if columns is None else as_matrix(columns)
     feature, left_max, right_min = (found.tolist() for found in find(matrix, weights, apart, n_jobs))
     cuts = list(zip(feature, left_max, right_min, strict=True))
     if len(cuts) < 2:

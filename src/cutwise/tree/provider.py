@@ -532,20 +532,15 @@ class MemoryProvider:
     def partition(self, node: int, test: NodeTest) -> None:
         """See :class:`Provider`."""
         table, rows = self.table, self.rows(node)
-        left_max, right_min, lower_gap = *_NO_GAP, list(_NO_GAP)
         if test.levels is not None:
             n_left = core.partition_levels(table.own, rows, test.feature, test.levels, test.unknown)
-        elif test.is_interval:
-            n_left, *lower_gap, left_max, right_min = core.partition_interval(
-                table.matrix, rows, test.feature, test.lower, test.threshold
-            )
+            gap = lower_gap = _NO_GAP
         else:
-            n_left, left_max, right_min = core.partition(
-                table.encoded, table.matrix, rows, test.feature, test.threshold
-            )
+            ends = test.lower, test.threshold
+            n_left, gap, lower_gap = core.partition(table.encoded, table.matrix, rows, test.feature, *ends)
         start, stop = self._slices[node]
         self._slices += [(start, start + n_left), (start + n_left, stop)]
-        self._gaps[node] = (left_max, right_min), (lower_gap[0], lower_gap[1])
+        self._gaps[node] = gap, lower_gap
 
     def gaps(self, node: int) -> tuple[Gap, Gap]:
         """See :class:`Provider`."""

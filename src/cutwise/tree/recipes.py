@@ -1,18 +1,20 @@
-"""From a table, a reference and a recipe to a tree. Sees arrays only: what can be put as arrays can be explained."""
+"""From a table, a reference, a recipe and limits to a tree. What can be put as arrays can be explained."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from cutwise.exceptions import InfeasibleLimitsError
+from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError, listed
 from cutwise.reference.objective import FixedCosts, LazyCosts
-from cutwise.table.table import EncodedTable
+from cutwise.table.intake import check_integer, check_number, find_columns
+from cutwise.table.table import Columns, EncodedTable, SearchedColumns
 
 from .criteria.cliques import CliqueCriterion
 from .criteria.disagreement import DisagreementCriterion, GiniCriterion
@@ -21,7 +23,7 @@ from .criteria.induced import InducedCriterion, ShallowCriterion
 from .criteria.mistakes import MistakeCriterion
 from .criteria.surrogate import SurrogateCriterion
 from .growing import GrowingTree, GrownTree, PlannedCriterion, expand, separate
-from .limits import Limits, NoAllowedCutError
+from .limits import MOST_DEPTH, Limits, NoAllowedCutError
 from .provider import ExpansionCriterion, Features, GrowthProblem, MemoryProvider, SeparationCriterion
 
 CUTS = ("interval", "threshold")
@@ -86,6 +88,151 @@ EXPANSIONS: tuple[Expansion, ...] = get_args(Expansion)
 def recipes_for(what: str) -> tuple[str, ...]:
     """Names of the recipes that estimators offer for "centers", "labels" or a "kernel"."""
     return tuple(name for name, recipe in RECIPES.items() if what in recipe.explains)
+
+
+@dataclass(frozen=True)
+class LimitsGiven:
+    """The limits as they are given to an estimator."""
+
+    cut_features: Any = None
+    max_depth: Any = None
+    min_samples_leaf: Any = 1
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing is limited."""
+        least = self.min_samples_leaf
+        return self.cut_features is None and self.max_depth is None and isinstance(least, int) and least == 1
+
+    def check(self, n_clusters: int, *, may_leave_out: bool, instead: str) -> None:
+        """What can be said before there is a table; ``instead``: an algorithm that may leave out clusters."""
+        if self.max_depth is not None:
+            check_integer("max_depth", self.max_depth, minimum=1)
+        share = check_number("min_samples_leaf", self.min_samples_leaf, minimum=0)
+        if not (0 < share < 1 or (share >= 1 and float(share).is_integer())):
+            raise InvalidInputError(
+                f"min_samples_leaf={self.min_samples_leaf!r} is neither a number of rows nor a share of the weight. "
+                "Use 20 for twenty rows, or 0.05 for five per cent."
+            )
+        if may_leave_out:
+            return
+        depth = self.max_depth
+        if depth is not None and depth < MOST_DEPTH and 2**depth < n_clusters:
+            raise InfeasibleLimitsError(
+                f"max_depth={depth} holds at most {2**depth} leaves, and n_clusters={n_clusters}. Use max_depth >= "
+                f"{(n_clusters - 1).bit_length()}, or fewer clusters, or {instead}."
+            )
+        if share < 1 and n_clusters * share > 1:
+            raise InfeasibleLimitsError(
+                f"min_samples_leaf={self.min_samples_leaf!r} leaves room for {int(1 / share)} leaves, and "
+                f"n_clusters={n_clusters}. Use min_samples_leaf <= {1 / n_clusters:.3g}, or fewer clusters, or "
+                f"{instead}."
+            )
+
+    def read(
+        self,
+        columns: Columns,
+        searched: SearchedColumns | None,
+        coordinates: npt.NDArray[np.float64],
+        classes: Sequence[Any],
+        totals: tuple[int, int],
+        counts: tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int64] | None] = (None, None),
+        *,
+        may_leave_out: bool,
+        instead: str,
+    ) -> Limits | None:
+        """The limits for the rows of a table, None without any.
+
+        ``coordinates`` (k, D): the clusters in the searched columns. ``classes``: how clusters are called. ``totals``:
+        how many rows there are, and what they weigh. ``counts``: the same of each of the m rows.
+        """
+        if self.is_none:
+            return None
+        sources = mask = None
+        if self.cut_features is not None:
+            chosen = find_columns("cut_features", self.cut_features, columns)
+            if not chosen:
+                raise InvalidInputError("cut_features names no column, so there is no cut. Name one, or leave it out.")
+            sources = np.isin(np.arange(len(columns.names)), sorted(chosen))
+            mask = (sources if searched is None else sources[searched.source]).astype(np.uint8)
+            if not may_leave_out:
+                _check_separable(columns, searched, coordinates, mask, classes)
+        by_weight, least = isinstance(self.min_samples_leaf, float) and self.min_samples_leaf < 1, 0
+        total = totals[by_weight]
+        if by_weight:
+            least = -int(-Fraction(repr(self.min_samples_leaf)) * total // 1)
+        elif self.min_samples_leaf > 1:
+            least = int(self.min_samples_leaf)
+            if least * len(classes) > total and not may_leave_out:
+                raise InfeasibleLimitsError(
+                    f"min_samples_leaf={least} for each of {len(classes)} clusters takes {least * len(classes)} rows, "
+                    f"and there are {total}. Use min_samples_leaf <= {total // len(classes)}, or fewer clusters, or "
+                    f"{instead}."
+                )
+        return Limits(sources, mask, self.max_depth, least, counts[by_weight], total, by_weight)
+
+    def in_words(self, columns: Columns) -> str:
+        """The limits in words: ``no cut on gender, age; at most 3 questions``."""
+        said = []
+        if self.cut_features is not None:
+            chosen = find_columns("cut_features", self.cut_features, columns)
+            only = 2 * len(chosen) <= len(columns.names)
+            names = [name for j, name in enumerate(columns.names) if (j in chosen) == only]
+            text = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+            said += [f"{'cuts on' if only else 'no cut on'} {text}{' alone' if only else ''}"] if names else []
+        if self.max_depth is not None:
+            said.append(f"at most {self.max_depth} question{'s' if self.max_depth > 1 else ''}")
+        least = self.min_samples_leaf
+        if isinstance(least, float) and least < 1:
+            said.append(f"at least {100 * least:g} % in a leaf")
+        elif least > 1:
+            said.append(f"at least {least:g} rows in a leaf")
+        return "; ".join(said)
+
+    def infeasible(
+        self, error: NoAllowedCutError, rule: str, classes: Sequence[Any], smallest: int
+    ) -> InfeasibleLimitsError:
+        """What stopped a growth, as users are told: the limits, the node, and what to do.
+
+        ``rule``: of the node. ``smallest``: rows of the smallest leaf of the tree without limits.
+        """
+        least = self.min_samples_leaf
+        said = ["cut_features=..."] * (self.cut_features is not None)
+        said += [f"max_depth={self.max_depth}"] * (self.max_depth is not None)
+        said += [f"min_samples_leaf={least}"] * (least != 1)
+        clusters = [str(classes[cluster]) for cluster in error.clusters]
+        who = f"clusters {', '.join(clusters[:-1])} and {clusters[-1]}"
+        where = f"the {error.n_rows} rows of `{rule}`" if rule else f"all {error.n_rows} rows"
+        leaves, step = "leaves" if len(said) == 1 else "leave", "Relax a limit"
+        message = f"{', '.join(said)} {leaves} no cut for {who}, which share {where}."
+        if isinstance(least, int) and least > smallest > 0:
+            message += f"\nWithout it the smallest leaf would have {smallest} rows."
+            step = f"Use min_samples_leaf <= {smallest}"
+        return InfeasibleLimitsError(
+            f'{message} {step}, or fewer clusters, or algorithm="exkmc", which may leave a cluster without a leaf.'
+        )
+
+
+def _check_separable(
+    columns: Columns,
+    searched: SearchedColumns | None,
+    coordinates: npt.NDArray[np.float64],
+    mask: npt.NDArray[np.uint8],
+    classes: Sequence[Any],
+) -> None:
+    """Refuse columns in which two clusters are equal that others tell apart."""
+    among = coordinates[:, mask > 0]
+    for i in range(len(among)):
+        for j in range(i + 1, len(among)):
+            differs = coordinates[i] != coordinates[j]
+            if (among[i] != among[j]).any() or not differs.any():
+                continue
+            sources = np.flatnonzero(differs) if searched is None else searched.source[differs]
+            names = [columns.names[source] for source in dict.fromkeys(sources.tolist())]
+            raise InfeasibleLimitsError(
+                f"clusters {classes[i]} and {classes[j]} are equal in every column of cut_features, so no allowed cut "
+                f"separates them. Add one that tells them apart: {listed(names)}."
+            )
 
 
 def grow_tree(

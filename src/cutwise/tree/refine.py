@@ -24,7 +24,7 @@ from cutwise._docs import table_html
 from cutwise.core import Float64, Int32, Int64
 from cutwise.reference.objective import KMEANS, Objective, fixed_costs
 from cutwise.reference.search import COARSE, Points, Stop, costly_rows
-from cutwise.table.table import EncodedTable
+from cutwise.table.table import EncodedTable, as_matrix
 
 from .criteria.induced import ShallowCriterion
 from .descent import descend
@@ -537,7 +537,7 @@ def _grow_on_sample(
         seen.append(labels)
         coordinates = centers
         if rows.coordinates is not rows.values:
-            means, _ = objective.centers(core.as_matrix(rows.values), labels, len(centers), rows.weights, n_jobs)
+            means, _ = objective.centers(as_matrix(rows.values), labels, len(centers), rows.weights, n_jobs)
             coordinates = np.where(np.isnan(means), rows.values[0], means)
         costs = fixed_costs(rows.metric, centers, objective, weights=rows.weights, n_jobs=n_jobs)
         growing = GrowingTree(MemoryProvider(table, labels, costs, n_jobs))

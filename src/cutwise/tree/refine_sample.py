@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cutwise import core
 from cutwise.core import Float64, Int32, Int64
 from cutwise.reference.objective import KMEANS
-from cutwise.table.table import EncodedTable, SearchedColumns, number_kind
+from cutwise.table.table import EncodedTable, SearchedColumns, as_matrix, number_kind
 
 from .limits import Limits
 from .threshold_tree import NodeTest, ThresholdTree
@@ -92,7 +92,7 @@ class SampledRows:
             values=coordinates if is_same else self.values[:n_rows],
             coordinates=coordinates,
             weights=self.weights[:n_rows],
-            metric=core.as_matrix(coordinates),
+            metric=as_matrix(coordinates),
         )
 
 
@@ -185,7 +185,7 @@ def draw_sample(
         coordinates=in_metric,
         weights=_weights(table, drawn),
         share=drawn.share,
-        metric=core.as_matrix(in_metric),
+        metric=as_matrix(in_metric),
     )
 
 
@@ -204,7 +204,7 @@ def _part(matrix: core.Matrix, rows: Int64 | None, columns: Int64) -> core.Matri
     """Some rows, or all, of some columns; dense."""
     if rows is None and not matrix.is_sparse and len(columns) == matrix.n_cols:
         return matrix
-    return core.as_matrix(core.gather_rows(matrix, np.arange(matrix.n_rows) if rows is None else rows, columns))
+    return as_matrix(core.gather_rows(matrix, np.arange(matrix.n_rows) if rows is None else rows, columns))
 
 
 class DrawnRows(NamedTuple):
@@ -348,7 +348,7 @@ class SearchSample:
     def first(self, n_rows: int) -> tuple[SampledRows, EncodedTable]:
         """So many of the rows, a sample in turn, and their bins as the growers of trees want them."""
         rows = self.rows.first(n_rows)
-        matrix = core.as_matrix(self.bins.codes[:n_rows])
+        matrix = as_matrix(self.bins.codes[:n_rows])
         return rows, EncodedTable(
             encoded=core.encode(matrix),
             matrix=matrix,

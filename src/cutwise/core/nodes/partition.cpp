@@ -13,9 +13,13 @@ namespace {
 
 constexpr int64_t kCodes = 256;  // of levels
 
+constexpr double kNowhere = std::numeric_limits<double>::infinity();
+
+// How many rows went left, and the values next to the two ends of the test: infinite where no row is.
 struct Partition {
-  int64_t n_left;
-  double left_max, right_min;
+  int64_t n_left = 0;
+  double left_max = -kNowhere, right_min = kNowhere;
+  double below_max = -kNowhere, inside_min = kNowhere;
 };
 
 // Reorders rows in place, those with value <= threshold first, both sides in their old order.
@@ -30,7 +34,7 @@ Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows,
   const std::unique_ptr<int32_t[]> right(new int32_t[n]);
   int64_t n_left = 0, n_right = 0;
   int32_t last_left = -1, first_right = column.n_bins;
-  double left_max = -std::numeric_limits<double>::infinity(), right_min = std::numeric_limits<double>::infinity();
+  double left_max = -kNowhere, right_min = kNowhere;
   matrix.visit([&](auto values) {
     std::vector<uint8_t> seen(column.n_bins, 0);
     const BinReader bins(encoded, column);
@@ -74,7 +78,8 @@ Partition partition(const Encoded &encoded, const Matrix &matrix, int32_t *rows,
     if (last_left >= 0 && !std::isfinite(left_max)) tighten(last_left, 0, n_left, true);
     if (first_right < column.n_bins && !std::isfinite(right_min)) tighten(first_right, n_left, n, false);
   });
-  return {n_left, left_max, right_min};
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  return {n_left, left_max, right_min, none, none};
 }
 
 // The same for levels: rows whose code is one of them first.
@@ -97,18 +102,10 @@ int64_t partition_levels(const Matrix &matrix, int32_t *rows, int64_t n, int32_t
   return n_left;
 }
 
-struct IntervalPartition {
-  int64_t n_inside = 0;
-  // The values next to the two ends: infinite where no row is.
-  double below_max = -std::numeric_limits<double>::infinity(), inside_min = std::numeric_limits<double>::infinity();
-  double inside_max = -std::numeric_limits<double>::infinity(), above_min = std::numeric_limits<double>::infinity();
-};
-
 // The same for an interval: rows with lower < value <= upper first. Reads raw values: codes
 // would leave up to four bins to look through.
-IntervalPartition partition_interval(const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, double lower,
-                                     double upper) {
-  IntervalPartition found;
+Partition partition_interval(const Matrix &matrix, int32_t *rows, int64_t n, int32_t feature, double lower, double upper) {
+  Partition found;
   std::vector<int32_t> outside;
   outside.reserve(n);
   matrix.visit([&](auto values) {
@@ -118,16 +115,16 @@ IntervalPartition partition_interval(const Matrix &matrix, int32_t *rows, int64_
         found.below_max = std::max(found.below_max, value);
         outside.push_back(rows[i]);
       } else if (value > upper) {
-        found.above_min = std::min(found.above_min, value);
+        found.right_min = std::min(found.right_min, value);
         outside.push_back(rows[i]);
       } else {
         found.inside_min = std::min(found.inside_min, value);
-        found.inside_max = std::max(found.inside_max, value);
-        rows[found.n_inside++] = rows[i];
+        found.left_max = std::max(found.left_max, value);
+        rows[found.n_left++] = rows[i];
       }
     }
   });
-  std::copy(outside.begin(), outside.end(), rows + found.n_inside);
+  std::copy(outside.begin(), outside.end(), rows + found.n_left);
   return found;
 }
 
@@ -235,20 +232,24 @@ using namespace cutwise;
 void bind_partition(nb::module_ &m) {
   m.def(
       "partition",
-      [](const Encoded &encoded, const Matrix &matrix, Out1<int32_t> rows, int32_t feature, double threshold) {
+      [](const Encoded &encoded, const Matrix &matrix, Out1<int32_t> rows, int32_t feature, double lower, double threshold) {
         require(feature >= 0 && feature < encoded.n_cols(), "feature is a column of the table");
         require_same_table(encoded, matrix);
+        const int64_t n = static_cast<int64_t>(rows.size());
         Partition found;
         {
           nb::gil_scoped_release release;
-          found = partition(encoded, matrix, rows.data(), static_cast<int64_t>(rows.size()), feature, threshold);
+          found = lower == -kNowhere ? partition(encoded, matrix, rows.data(), n, feature, threshold)
+                                     : partition_interval(matrix, rows.data(), n, feature, lower, threshold);
         }
-        return std::make_tuple(found.n_left, found.left_max, found.right_min);
+        return std::make_tuple(found.n_left, std::make_pair(found.left_max, found.right_min),
+                               std::make_pair(found.below_max, found.inside_min));
       },
-      "encoded"_a, "matrix"_a, "rows"_a.noconvert(), "feature"_a, "threshold"_a,
-      R"(Bring the rows with x[feature] <= threshold to the front, both sides in their old order.
+      "encoded"_a, "matrix"_a, "rows"_a.noconvert(), "feature"_a, "lower"_a, "threshold"_a,
+      R"(Bring the rows with lower < x[feature] <= threshold to the front, both sides in their old order.
 
-Gives their number, and the two values that the cut lies between, infinite where a side is empty.)");
+Gives their number, and the two values next to the threshold and to the lower end: infinite where no row is, nan where lower is
+-inf.)");
   m.def(
       "partition_levels",
       [](const Matrix &matrix, Out1<int32_t> rows, int32_t feature, const std::vector<int32_t> &levels, bool unknown) {
@@ -266,22 +267,6 @@ Gives their number, and the two values that the cut lies between, infinite where
       R"(Bring the rows whose code is one of the levels to the front, both sides in their old order, and give their number.
 
 unknown: whether rows without a code (nan) are among them.)");
-  m.def(
-      "partition_interval",
-      [](const Matrix &matrix, Out1<int32_t> rows, int32_t feature, double lower, double upper) {
-        require(feature >= 0 && feature < matrix.n_cols(), "feature is a column of the table");
-        IntervalPartition found;
-        {
-          nb::gil_scoped_release release;
-          found = partition_interval(matrix, rows.data(), static_cast<int64_t>(rows.size()), feature, lower, upper);
-        }
-        return std::make_tuple(found.n_inside, found.below_max, found.inside_min, found.inside_max, found.above_min);
-      },
-      "matrix"_a, "rows"_a.noconvert(), "feature"_a, "lower"_a, "upper"_a,
-      R"(Bring the rows with lower < x[feature] <= upper to the front, both sides in their old order.
-
-Gives their number and the values next to the two ends, (below_max, inside_min, inside_max, above_min), infinite where no
-row is.)");
 }
 
 void bind_apply(nanobind::module_ &m) {
