@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cutwise import core
 from cutwise._progress import Stages
+from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import InvalidInputError, UnsupportedInputError, shown
 from cutwise.passes.provider import LeafRows, PassProvider
 from cutwise.passes.reference import find_centers
@@ -55,12 +56,6 @@ from .training import (
     transform_rows,
     with_values,
 )
-
-Float64 = npt.NDArray[np.float64]
-
-Int32 = npt.NDArray[np.int32]
-
-Int64 = npt.NDArray[np.int64]
 
 
 class SummedRows(TrainingRows):

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Float64, Int32, Int64
 from cutwise.table.table import ColumnKind, SearchedColumns, as_matrix
 from cutwise.tree.asked import ask
 from cutwise.tree.criteria.disagreement import FewestDisagree
@@ -45,12 +46,6 @@ from cutwise.tree.threshold_tree import NodeTest, ThresholdTree
 
 from .spill import RowNodes
 from .sums import Bins, Gathered, Opened, T, Tallies, Total, nearer, place_of
-
-Int32 = npt.NDArray[np.int32]
-
-Int64 = npt.NDArray[np.int64]
-
-Float64 = npt.NDArray[np.float64]
 
 TALLIED = 1 << 14
 """A range of so many rows is looked into value by value; one of more is split in parts first."""

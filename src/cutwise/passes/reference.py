@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Float64, Int64
 from cutwise.reference.objective import Objective
 from cutwise.reference.search import (
     Importance,
@@ -27,10 +28,6 @@ from cutwise.table.table import DerivedRows, Values, as_matrix
 
 from .rows import BatchedRows, Slice
 from .sums import Least, Scale, Smallest, Total
-
-Float64 = npt.NDArray[np.float64]
-
-Int64 = npt.NDArray[np.int64]
 
 _SKETCHES, _CELLS = 3, 8
 """Tables in which rows are counted by parts of their hashes, to find heavy ones, and cells for every row wanted."""

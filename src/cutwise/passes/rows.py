@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from cutwise import core
 from cutwise._progress import tell
+from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import ChangedDataError, NotFiniteError, NotNumericError
 from cutwise.reference.objective import (
     ENOUGH_BITS,
@@ -57,12 +58,6 @@ from .sources import (
 )
 from .spill import Column, Copies, RowNodes
 from .sums import Bins, Gathered, Scale, T, Total, add_powers, plan_bins, run_together, total_by
-
-Int32 = npt.NDArray[np.int32]
-
-Int64 = npt.NDArray[np.int64]
-
-Float64 = npt.NDArray[np.float64]
 
 Sums = tuple[Int64, Int64, Int64]
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import (
     ChangedDataError,
     InvalidInputError,
@@ -30,7 +31,7 @@ from cutwise.table.table import Columns, SearchedColumns, Table, as_matrix, sear
 from cutwise.tree.refine_sample import sample_sizes
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .sums import Float64, Int32, Int64, Smallest, T, Weights, exact_total
+from .sums import Smallest, T, Weights, exact_total
 
 BATCH_ROWS = 1 << 16
 """Rows that are read at a time where the engine lets one choose."""

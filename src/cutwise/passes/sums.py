@@ -19,16 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise import core
+from cutwise.core import Float64, Int32, Int64
 from cutwise.exceptions import ChangedDataError, CutwiseError, InvalidInputError, UnsupportedInputError
 from cutwise.table.table import SearchedColumns, as_matrix
 
-Float64 = npt.NDArray[np.float64]
-
-Int32 = npt.NDArray[np.int32]
-
-Int64 = npt.NDArray[np.int64]
-
-Weights = npt.NDArray[np.int64] | Float64 | None
+Weights = Int64 | Float64 | None
 
 TERM_BITS = 61
 
@@ -58,7 +53,7 @@ class Scale:
         exponent = math.frexp(largest)[1]
         return cls(math.ldexp(1.0, min(bits - exponent, 1023)) if largest > 0.0 else 1.0, math.ldexp(1.0, bits))
 
-    def split(self, terms: Float64, times: npt.NDArray[np.int64] | None = None) -> tuple[int, int]:
+    def split(self, terms: Float64, times: Int64 | None = None) -> tuple[int, int]:
         """High and low parts of the sum of some terms."""
         scaled = terms * self.scale
         high = np.rint(scaled)
