@@ -188,6 +188,21 @@ class TestReport:
             ["-k", "4", "--objective", "kmedians", "--drop", "hue", "--n-init", "2", "--depth-penalty", "0.1"],
             ["--labels-from", "kind", "--scale", "none", "--max-leaves", "6"],
             ["-k", "2", "--weights", "count", "--expansion", "expand"],
+            ["-k", "2", "--kernel", "rbf", "--gamma", "0.1", "--max-leaves", "4"],
+            [
+                "-k",
+                "3",
+                "--category",
+                "kind",
+                "--never",
+                "ash",
+                "--never",
+                "hue",
+                "--max-depth",
+                "4",
+                "--name",
+                "0=dry",
+            ],
         ],
     )
     def test_the_command_it_gives_makes_the_same_model(self, cutwise, wine_csv, tmp_path, options):
@@ -220,7 +235,7 @@ class TestReport:
             assert "--separator ';' --no-header" in command
             assert cutwise(*shlex.split(command)[1:]).code == 0
 
-    def test_no_command_is_given_for_what_the_command_line_cannot_say(self, cutwise, fitted, wine_csv, tmp_path):
+    def test_no_command_is_given_of_a_model_that_no_command_made(self, cutwise, fitted, wine_csv, tmp_path):
         X = pd.read_csv(wine_csv)[["alcohol", "proline", "hue"]]
         loose = {"algorithm": "exshallow", "depth_penalty": "auto", "target_waes": 1.5, "random_state": 0}
         ExplainableKMeans(3, preprocessor=StandardScaler(), **loose).fit(X).save(fitted)

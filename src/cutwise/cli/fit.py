@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from cutwise.cli.columns import Task, cut_features, find_labeled, find_source, in_memory_alone, prepare
 from cutwise.cli.models import label_lines, labels_path, name_clusters, print_fit, write_labels
 from cutwise.cli.options import (
@@ -23,6 +25,7 @@ from cutwise.cli.options import (
     estimator_of,
     of_output,
     of_tree,
+    words_given,
 )
 from cutwise.cli.screen import Outputs, note, noted, print_json, working
 from cutwise.cli.tables import find_files
@@ -45,9 +48,13 @@ EXAMPLES = (
     "cutwise fit 'part-*.parquet' -k 8 --max-memory 2GiB --out segments.json",
 )
 
+_NOT_OF_THE_MODEL = ("example", "max_memory", "jobs", "out", "labels", "as_json", "verbose")
+"""Options that another run on the same table may have otherwise and make the same model."""
+
 
 def command(
     *,
+    context: typer.Context,
     table: TableOptions,
     n_clusters: Clusters = None,
     objective: Objective = "kmeans",
@@ -113,8 +120,8 @@ def command(
         with working(f"working on {task.size}", quiet=verbose):
             model = _fitted(task, params, objective, kernel, n_clusters)
         model._remember_texts(source.readings)
-        if notes or task.numbers:
-            model._intake = {"notes": notes, "left_out": task.left_out, "numbers": list(task.numbers)}
+        words = words_given(context, but=_NOT_OF_THE_MODEL)
+        model._intake = {"notes": notes, "left_out": task.left_out, "numbers": list(task.numbers), "options": words}
         name_clusters(model, name or [])
         if out is not None:
             outputs.write(out, model.save)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -170,6 +171,19 @@ class GrowthOptions:
             "random_state": self.seed,
             "n_jobs": self.jobs,
         }
+
+
+def words_given(context: typer.Context, *, but: Container[str]) -> list[str]:
+    """The options that a command was given, but for some, as they stand on a command line."""
+    words = []
+    for option in context.command.params:
+        value, default = context.params.get(option.name), option.get_default(context)
+        if option.param_type_name == "argument" or option.name in but or value in (None, default):
+            continue
+        for each in value if isinstance(value, list | tuple) else [value]:
+            is_flag = isinstance(each, bool)
+            words += [(option.opts if each else option.secondary_opts)[0]] if is_flag else [option.opts[0], str(each)]
+    return words
 
 
 def check_objective(objective: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,9 +19,7 @@ from cutwise.cli.columns import (
 )
 from cutwise.cli.models import as_fitted, model_and_table, name_clusters, other_columns, tested_columns
 from cutwise.cli.options import (
-    SCALES,
     DropMissing,
-    GrowthOptions,
     Header,
     MaxMemory,
     ModelFile,
@@ -30,7 +27,7 @@ from cutwise.cli.options import (
     Separator,
     TableFile,
     Weights,
-    scaler_of,
+    words_given,
 )
 from cutwise.cli.screen import Outputs, note, working
 from cutwise.cli.tables import Rows, Source
@@ -49,6 +46,7 @@ EXAMPLES = (
 
 
 def command(
+    context: typer.Context,
     model: ModelFile,
     file: TableFile,
     out: Annotated[
@@ -81,12 +79,6 @@ def command(
     from cutwise.estimators import check_form, report
 
     check_form(out)
-    usual = None if dialect == "duckdb" else dialect
-    own = [word for text in name or [] for word in ("--name", text)]
-    own += _said({"--title": title, "--dialect": usual, "--table": table}) + ([] if curve else ["--no-curve"])
-    shared = _said({"--weights": weights, "--separator": separator}) + (["--drop-missing"] if drop_missing else [])
-    shared += [] if header is None else ["--header" if header else "--no-header"]
-    shared += _said({"--max-memory": max_memory or None})
     with Outputs(out, inputs=[model, file]) as outputs:
         fitted, source, tested = model_and_table(model, file, separator=separator, header=header, max_memory=max_memory)
         name_clusters(fitted, name or [])
@@ -103,7 +95,7 @@ def command(
                 source=source.name,
                 table=table,
                 curve=curve,
-                reproduce=_commands(fitted, source, (model, file, out), weights, labels_from, shared, own),
+                reproduce=_commands(fitted, context),
                 **{"dialect": dialect, **given},
             )
         outputs.write(out, lambda part: part.write_text(made.written_as(out), encoding="utf-8", newline="\n"))
@@ -149,80 +141,10 @@ def _in_batches(
     return batches.read_by(as_given), n, dict(beside)
 
 
-def _said(options: Mapping[str, Any]) -> list[str]:
-    """Options with their values, as they stand on a command line; None is left out."""
-    return [word for option, value in options.items() if value is not None for word in (option, str(value))]
-
-
-def _commands(
-    model: TreeEstimator,
-    source: Source,
-    files: tuple[str, str, str],
-    weights: str | None,
-    labels_from: str | None,
-    shared: Sequence[str],
-    own: Sequence[str],
-) -> list[str]:
-    """What makes the model and the report again, as far as the command line can say it."""
-    model_file, file, out = files
-    made_by = _fit_command(model, source, weights, labels_from)
-    again = ["cutwise", "report", model_file, file, "--out", out, *shared]
-    again += [*_said({"--labels-from": labels_from}), *own]
-    if made_by is None:
-        return [shlex.join(again)]
-    return [shlex.join(["cutwise", "fit", file, *made_by, *shared, "--out", model_file]), shlex.join(again)]
-
-
-def _fit_command(
-    model: TreeEstimator, source: Source, weights: str | None, labels_from: str | None
-) -> list[str] | None:
-    """The options of ``cutwise fit`` that give this model; None where a parameter has no option."""
-    params = model.get_params(deep=False)
-    objectives = {"ExplainableKMeans": "kmeans", "ExplainableKMedians": "kmedians"}
-    kind = type(model).__name__
-    objective = objectives.get(kind, "kmeans")
-    given = repr(params.get("preprocessor"))
-    mixed = given.startswith("TableScaler")
-    scale = next((s for s in SCALES if repr(scaler_of(s, objective=objective, mixed=mixed)) == given), None)
-    own_seed = isinstance(params.get("random_state"), int)
-    by_labels = kind == "ClusterExplainer" and labels_from is not None
-    without_option = any(params.get(name) is not None for name in ("reference", "target_cost", "target_waes"))
-    if scale is None or without_option or not (by_labels or (kind in objectives and own_seed)):
-        return None
-    options: dict[str, Any] = {
-        "--labels-from": labels_from if by_labels else None,
-        "-k": params.get("n_clusters"),
-        "--objective": objectives.get(kind),
-        "--scale": scale,
-        "--algorithm": params["algorithm"],
-        "--max-leaves": params["max_leaves"],
-        "--max-depth": params.get("max_depth"),
-        "--min-leaf": params.get("min_samples_leaf"),
-        "--expansion": params.get("expansion"),
-        "--depth-penalty": params.get("depth_penalty"),
-        "--n-init": params.get("n_init"),
-        "--seed": params.get("random_state"),
-    }
-    usual = {
-        "--objective": "kmeans",
-        "--scale": "auto",
-        "--algorithm": "auto" if by_labels else "search",
-        "--min-leaf": 1,
-        "--expansion": GrowthOptions.expansion,
-        "--depth-penalty": GrowthOptions.depth_penalty,
-        "--n-init": GrowthOptions.n_init,
-        "--seed": GrowthOptions.seed,
-    }
-    words = _said({option: value for option, value in options.items() if str(value) != str(usual.get(option))})
-    kinds = model._kinds_by_name
-    for name in params.get("categorical_features") or [] if mixed else []:
-        if not isinstance((kinds[name].levels or ("",))[0], str | None):
-            words += ["--category", name]
-    for name in params.get("cut_features") or []:
-        words += ["--cut-only", str(name)]
-    apart = {weights, labels_from}
-    names = list(getattr(model, "feature_names_in_", source.frame.columns))
-    if names != [column for column in source.frame.columns if column not in apart]:
-        for name in names:
-            words += ["--only", name]
-    return words
+def _commands(model: TreeEstimator, context: typer.Context) -> list[str]:
+    """What makes the model, where a command did, and the report again."""
+    model_file, file, out = (context.params[name] for name in ("model", "file", "out"))
+    again = ["cutwise", "report", model_file, file, "--out", out, *words_given(context, but=("out",))]
+    made_by = model._intake.get("options")
+    fit = ["cutwise", "fit", file, *(made_by or ()), "--out", model_file]
+    return [shlex.join(command) for command in ([fit, again] if made_by else [again])]

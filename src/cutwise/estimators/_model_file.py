@@ -12,6 +12,7 @@ import json
 import os
 from dataclasses import replace
 from importlib.metadata import version
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -235,11 +236,12 @@ class ModelFileMixin(RemembersColumns, BaseEstimator):  # type: ignore[misc]
 
 
 def _check_intake(intake: Any) -> dict[str, Any]:
-    """What was done to a table before fit, as the command line says it: texts."""
-    notes, left_out, numbers = intake["notes"], intake["left_out"], intake.get("numbers", [])
-    if not all(isinstance(text, str) for text in [*notes, *left_out.values(), *numbers]):
-        raise ValueError("notes, reasons and names are texts")
-    return {"notes": list(notes), "left_out": dict(left_out), "numbers": list(numbers)}
+    """What was done to a table before fit, as the command line says it, and the options that it had: texts."""
+    lists = {name: list(intake.get(name, [])) for name in ("notes", "numbers", "options")}
+    left_out = dict(intake["left_out"])
+    if not all(isinstance(text, str) for text in [*left_out.values(), *chain(*lists.values())]):
+        raise ValueError("notes, reasons, names and options are texts")
+    return {**lists, "left_out": left_out}
 
 
 def _digest(tree: ThresholdTree, counts: LeafCounts) -> str:
