@@ -120,6 +120,9 @@ struct InducedSearch {
     }
     auto add = [&](size_t n_left, int64_t loss, int64_t left_low, int64_t left_high) {
       if (n_left == 0 || n_left >= line.size() || span_of[n_left] < 0) return;
+      // A side needs at least as many rows as centers, and no row counts less than 1.
+      const auto k_left = static_cast<int64_t>(n_left), k_right = static_cast<int64_t>(line.size() - n_left);
+      if (valid_cuts && depth.points > 0 && (left_high < k_left || depth.points - left_low < k_right)) return;
       Span &span = spans[span_of[n_left]];
       const int64_t induced = current + loss;
       // The least score and the least induced cost may belong to different cuts: together they still bound every cut.
@@ -145,6 +148,8 @@ struct InducedSearch {
             for (size_t i = 0; i < bounds.size(); ++i) add(at.n_left() + i, bounds[i], at.count(), at.count() + inside);
           });
     }
+    const auto has_no_cut = [](const Span &span) { return span.bound.cut.feature < 0; };
+    spans.erase(std::remove_if(spans.begin(), spans.end(), has_no_cut), spans.end());
   }
 
   int64_t count_of(const Span &span) const { return static_cast<int64_t>(span.n_left); }

@@ -61,18 +61,17 @@ struct Survivors {
   }
 
   CenterLine along(int32_t feature) const {
-    constexpr size_t kFew = 32;  // one after the other is put where it belongs: sorting many takes memory of its own
-    CenterLine line{{}, clusters};
-    auto at = [&](int32_t c) { return coordinates[static_cast<int64_t>(c) * n_cols + feature]; };
-    if (clusters.size() > kFew)
-      std::stable_sort(line.cluster.begin(), line.cluster.end(), [&](int32_t a, int32_t b) { return at(a) < at(b); });
-    line.coordinate.reserve(clusters.size());
-    for (int32_t c : line.cluster) line.coordinate.push_back(at(c));
-    for (size_t i = 1; i < clusters.size(); ++i)
-      for (size_t j = i; j > 0 && line.coordinate[j] < line.coordinate[j - 1]; --j) {
-        std::swap(line.coordinate[j], line.coordinate[j - 1]);
-        std::swap(line.cluster[j], line.cluster[j - 1]);
-      }
+    thread_local std::vector<std::pair<double, int32_t>> placed;  // there are as many columns as words
+    placed.clear();
+    for (int32_t c : clusters) placed.emplace_back(coordinates[static_cast<int64_t>(c) * n_cols + feature], c);
+    std::sort(placed.begin(), placed.end());
+    CenterLine line;
+    line.coordinate.reserve(placed.size());
+    line.cluster.reserve(placed.size());
+    for (const auto &[coordinate, c] : placed) {
+      line.coordinate.push_back(coordinate);
+      line.cluster.push_back(c);
+    }
     return line;
   }
 };
