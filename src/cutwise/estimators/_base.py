@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages
 from cutwise.exceptions import (
-    DominantColumnWarning,
     EmptyClusterWarning,
     InvalidInputError,
     LargeIntegersWarning,
@@ -67,7 +66,6 @@ from .training import (
     MetricSpace,
     ReferenceRecipe,
     TrainingRows,
-    dominant_column,
     fit_metric_space,
     make_reference,
     transform_rows,
@@ -81,6 +79,10 @@ _LIMITS = {"cut_features": None, "max_depth": None, "min_samples_leaf": 1}
 
 # From here on float64 has no halves, and centers of integers are rounded as they are.
 _LARGE_INTEGER = 2.0**52
+
+
+Grow: TypeAlias = "Callable[[TreeClusterer], GrownTree]"
+"""A tree of the rows of a fit, by the parameters of an estimator."""
 
 
 @fill_doc
@@ -499,8 +501,9 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
         smallest = int(free.tree.n_node_samples[free.tree.leaves].min())
         return self._limits_given.infeasible(error, path_rule(error.path, columns), classes, smallest)
 
-    def _price_over(self, free_cost: float) -> float:
+    def _price_over(self, context: FitContext, free: GrownTree) -> float:
         """What limits cost: the share by which the tree costs more than one without them."""
+        free_cost = context.of(free).cost_of_labels(free.codes).cost
         return self.cost_ / free_cost - 1 if free_cost > 0 else 0.0 if self.cost_ == 0 else math.inf
 
     @property
@@ -576,6 +579,11 @@ class TreeEstimator(ModelFileMixin, ClassNamePrefixFeaturesOutMixin, Transformer
                     f"{name} was not part of the model file ({value.description}), so this model cannot be fitted "
                     f"again as it is. Give it first: model.set_params({name}=...)."
                 )
+
+    def _remember_input(self, table: Table, preprocessor: Any, classes: npt.NDArray[Any]) -> None:
+        """Set what a fit knows before its tree is priced."""
+        self._remember_columns(table)
+        self.preprocessor_, self.classes_ = preprocessor, classes
 
     def _finish(self, context: FitContext, grown: GrownTree) -> None:
         """Choose among the trees of a growth, and set what follows from it."""
@@ -759,33 +767,20 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
             self.reference, k, self.n_init, self.random_state, n_jobs, int(self.verbose), self._objective
         )
         context = make_reference(recipe, table, space, sample_weight, stages)
-        scaler = space.preprocessor
-        if self._takes_mixed and (scaler is None or (type(scaler) is TableScaler and scaler.numbers == "none")):
-            self._say_dominant_column(context, scaler, stages)
-        with stages.stage("tree"):
-            grown = self._grow(context, space, max_leaves, stages)
-        with stages.stage("costs"):
-            self._remember_input(table, space, np.arange(k, dtype=np.int32))
-            self._finish(context, grown)
-        self._price_limits(context, space, max_leaves, stages)
+        self._explain(context, space.preprocessor, lambda one: one._grow(context, space, max_leaves, stages), stages)
         stages.say(self._summary())
         return self
 
-    def _say_dominant_column(self, context: FitContext, scaler: TableScaler | None, stages: Stages) -> None:
-        """Say so where one column holds nearly all of the cost; warn where it may be a surprise, unless told not to."""
-        columns = context.table.columns
-        warns = columns.has_names and self.reference is None and self.preprocessor is not None
-        found = dominant_column(context, scaler) if warns or self.verbose else None
-        if found is not None and warns:
-            warn(DominantColumnWarning.of(columns.describe(found[0]), found[1], is_plain=are_plain(columns.kinds)))
-        elif found is not None:
-            stages.say(f"{columns.describe(found[0])} holds {found[1]:.1%} of the cost")
+    def _explain(self, context: FitContext, preprocessor: Any, grow: Grow, stages: Stages) -> None:
+        """Set what is fitted, from a clustering on."""
+        with stages.stage("tree"):
+            grown = grow(self)
+        with stages.stage("costs"):
+            self._remember_input(context.table, preprocessor, np.arange(context.n_clusters, dtype=np.int32))
+            self._finish(context, grown)
 
     def _fit_batches(self, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:
         """Fit by passes over batches, where a subclass does."""
-
-    def _price_limits(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> None:
-        """Find what limits cost, where a subclass has some."""
 
     def _check_own_parameters(self, n_clusters: int, max_leaves: int) -> None:
         """Check what a subclass adds to the common parameters."""
@@ -838,12 +833,6 @@ class TreeClusterer(ClusterMixin, TreeEstimator):  # type: ignore[misc]
                 instead = "a preprocessor that keeps more rows apart"
                 check_n_clusters(n_clusters, space.table, weights, what=MEASURED, instead=instead)
         return table, weights, space
-
-    def _remember_input(self, table: Table, space: MetricSpace, classes: npt.NDArray[Any]) -> None:
-        """Set what a fit knows before its tree is priced."""
-        self._remember_columns(table)
-        self.preprocessor_ = space.preprocessor
-        self.classes_ = classes
 
     def _summary(self) -> str:
         reason = below_one_reason(self.cost_ratio_)

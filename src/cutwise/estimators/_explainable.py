@@ -14,10 +14,11 @@ from scipy import sparse
 
 from cutwise._docs import fill_doc
 from cutwise._progress import Stages
-from cutwise.exceptions import InfeasibleLimitsError, InvalidInputError
+from cutwise.exceptions import DominantColumnWarning, InfeasibleLimitsError, InvalidInputError, warn
 from cutwise.passes.sources import LazyTable
 from cutwise.reference.objective import LazyCosts
 from cutwise.table.intake import check_number, check_option
+from cutwise.table.table import are_plain
 from cutwise.tree.growing import GrowingTree, GrownTree
 from cutwise.tree.limits import NoAllowedCutError
 from cutwise.tree.optimal import optimal_cut
@@ -27,13 +28,14 @@ from cutwise.tree.refine import Effort, SearchCheaper, SearchRecord, expand_tree
 from cutwise.tree.subtree import truncate_growth
 from cutwise.tree.threshold_tree import NodeTest
 
-from ._base import TreeClusterer, unlimited
+from ._base import Grow, TreeClusterer, unlimited
 from ._entries import Entries, pack_float
 from ._front import TreeFront, tree_front
 from ._growth import Growing
 from ._lazy import fit_lazily
 from ._tuning import FIRST_PENALTY, search_penalty, size_of_explanations
-from .training import FitContext, MetricSpace, cut_coordinates
+from .table_scaler import TableScaler
+from .training import FitContext, MetricSpace, cut_coordinates, dominant_column
 
 
 def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow"] | None:
@@ -153,12 +155,24 @@ class ExplainableClusterer(TreeClusterer):
     def _fit_batches(self, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:
         fit_lazily(self, lazy, sample_weight, max_leaves, stages)
 
-    def _price_limits(self, context: FitContext, space: MetricSpace, max_leaves: int, stages: Stages) -> None:
+    def _explain(self, context: FitContext, preprocessor: Any, grow: Grow, stages: Stages) -> None:
+        if preprocessor is None or (type(preprocessor) is TableScaler and preprocessor.numbers == "none"):
+            self._say_dominant_column(context, preprocessor, stages)
+        super()._explain(context, preprocessor, grow, stages)
         self.limits_price_ = math.nan
         if not self._limits_given.is_none and self._after_growth is None:  # a probe wants no price
             with stages.stage("the same without limits"):
-                free = unlimited(self)._grow(context, space, max_leaves, stages)
-                self.limits_price_ = self._price_over(context.cost_of_labels(context.cheapest_tree(free).codes).cost)
+                self.limits_price_ = self._price_over(context, context.cheapest_tree(grow(unlimited(self))))
+
+    def _say_dominant_column(self, context: FitContext, scaler: TableScaler | None, stages: Stages) -> None:
+        """Say so where one column holds nearly all of the cost; warn where it may be a surprise, unless told not to."""
+        columns = context.table.columns
+        warns = columns.has_names and self.reference is None and self.preprocessor is not None
+        found = dominant_column(context, scaler) if warns or self.verbose else None
+        if found is not None and warns:
+            warn(DominantColumnWarning.of(columns.describe(found[0]), found[1], is_plain=are_plain(columns.kinds)))
+        elif found is not None:
+            stages.say(f"{columns.describe(found[0])} holds {found[1]:.1%} of the cost")
 
     def front(self, X: Any, *, max_leaves: int | None = None, **fit: Any) -> TreeFront:
         """Trees among which to choose: each is cheaper than all that have rules as short.
@@ -203,8 +217,7 @@ class ExplainableClusterer(TreeClusterer):
             return cut_in_two(context, columns_apart=space.preprocessor is not None)
         rows, reference = context.rows, context.reference
         coordinates = cut_coordinates(rows, reference, space, self._objective)
-        classes = range(context.n_clusters)
-        limits = self._read_limits(rows, coordinates, classes, ("exkmc",))
+        limits = self._read_limits(rows, coordinates, range(context.n_clusters), ("exkmc",))
         grow = partial(
             grow_tree,
             rows.encoded,
@@ -239,11 +252,15 @@ class ExplainableClusterer(TreeClusterer):
             costs = LazyCosts(rows.metric.matrix, centers, self._objective, weights=rows.weights, n_jobs=rows.n_jobs)
             return MemoryProvider(rows.encoded, reference.labels, costs, rows.n_jobs)
 
+        return self._grow_within(Growing(context, grow, search, provider, limits, stages), max_leaves)
+
+    def _grow_within(self, growing: Growing, max_leaves: int) -> GrownTree:
+        """Grow a tree, or say why no tree keeps the limits."""
         try:
-            return self._grow_by(Growing(context, grow, search, provider, limits, stages), max_leaves)
+            return self._grow_by(growing, max_leaves)
         except NoAllowedCutError as error:
-            free = grow(algorithm="exgreedy", max_leaves=max_leaves, limits=None)
-            raise self._infeasible(error, rows.table.columns, classes, free) from None
+            free, context = growing.grow(algorithm="exgreedy", max_leaves=max_leaves, limits=None), growing.context
+            raise self._infeasible(error, context.table.columns, range(context.n_clusters), free) from None
 
     def _grow_by(self, growing: Growing, max_leaves: int) -> GrownTree:
         context, grow = growing.context, growing.grow

@@ -67,6 +67,11 @@ class LabelProblem:
         return len(self.coordinates)
 
     @property
+    def total_weight(self) -> int:
+        """Of all rows."""
+        return int(self.rows.weight_of(np.zeros_like(self.labels), 1)[0])
+
+    @property
     def takes_cart(self) -> bool:
         """Whether plain CART can be grown: of complete numbers, in memory."""
         return self.rows.encoded.searched is None
@@ -184,8 +189,7 @@ def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Cand
 def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> dict[str, Candidate]:
     """The candidates, and what a search makes of the best of them; never with fewer clusters that have a leaf."""
     best = best_candidate(candidates)
-    total = int(problem.rows.weight_of(np.zeros_like(problem.labels), 1)[0])
-    if best.agreement == total or not problem.takes_search:
+    if not problem.takes_search or best.agreement == problem.total_weight:
         return candidates
     starts = sorted(candidates.values(), key=lambda candidate: candidate.rank)
     trees = refine_agreement(

@@ -30,19 +30,16 @@ from cutwise.table.intake import check_max_leaves, check_n_clusters, check_n_job
 from cutwise.table.mixed import frame_of
 from cutwise.table.table import Table, are_plain, as_matrix
 from cutwise.tree.growing import GrowingTree, GrownTree
-from cutwise.tree.limits import Limits, NoAllowedCutError
+from cutwise.tree.limits import Limits
 from cutwise.tree.provider import GrowthProblem
 from cutwise.tree.recipes import fewest_empty, grow
 from cutwise.tree.refine import Judgement, SearchCheaper, leaves_by, replay
 from cutwise.tree.refine_sample import Tests
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from ._base import unlimited
 from ._growth import (
     Growing,
     LabelProblem,
-    best_candidate,
-    grow_candidate,
 )
 from .table_scaler import EXACT_SCALERS, TableScaler, standardize
 from .training import (
@@ -299,6 +296,12 @@ class LazyLabelProblem(LabelProblem):
     prepared: PreparedRows | None = None
 
     @property
+    def total_weight(self) -> int:
+        """See :class:`LabelProblem`."""
+        assert self.prepared is not None
+        return self.prepared.rows.total_weight
+
+    @property
     def takes_cart(self) -> bool:
         """Plain CART wants the rows."""
         return False
@@ -360,20 +363,7 @@ def explain_lazily(
                 nobody, nobody, coordinates, nobody, max_leaves, model.expansion, depth_penalty, stages.leaves,
                 _limits(model, rows, coordinates, rows.classes.tolist(), may_leave_out), prepared=prepared,
             )  # fmt: skip
-            free = replace(problem, limits=None)
-            try:
-                tried = model._grow(problem)
-            except NoAllowedCutError as error:
-                plain = grow_candidate(free, "exgreedy").grown
-                raise model._infeasible(error, rows.columns, rows.classes.tolist(), plain) from None
-            chosen = best_candidate(tried)
-        with stages.stage("costs of the tree"):
-            model.growth_ = chosen.growth
-            model.candidates_ = {name: each.agreement / rows.total_weight for name, each in tried.items()}
-            context = _context(rows, middles, cost)
-            _finish(model, context, chosen.grown, rows.classes, fitted)
-            if problem.limits is not None and model._after_growth is None:
-                _price_limits(model, context, best_candidate(model._grow(free)).grown)
+        model._explain(_context(rows, middles, cost), problem, fitted, rows.classes, stages)
 
 
 def _limits(
@@ -390,23 +380,10 @@ def _limits(
     return found
 
 
-def _price_limits(model: Any, context: LazyContext, free: GrownTree) -> None:
-    """What limits cost; ``free``: the tree without."""
-    model.limits_price_ = model._price_over(context.of(free).cost_of_labels(free.codes).cost)
-
-
 def _context(rows: BatchedRows, centers: Float64, cost: float) -> LazyContext:
     """That of no tree yet."""
     nobody: Any = None
     return LazyContext(nobody, Reference(nobody, centers, cost, KMEANS.name), nobody, None, KMEANS, batches=rows)
-
-
-def _finish(model: Any, context: LazyContext, grown: GrownTree, classes: npt.NDArray[Any], preprocessor: Any) -> None:
-    """Set what is fitted, but for what has an entry for each row."""
-    model._remember_columns(context.of(grown).rows.table)
-    model.preprocessor_, model.classes_ = preprocessor, classes
-    model._finish(context, grown)
-    model.limits_price_ = math.nan
 
 
 def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int, stages: Stages) -> None:
@@ -432,39 +409,26 @@ def fit_lazily(model: Any, lazy: LazyTable, sample_weight: Any, max_leaves: int,
             coordinates = centers if fitted is None else _cut_coordinates(rows, centers, objective)
             prepared = PreparedRows(rows, centers, coordinates, objective)
             cost = prepared.cost
-        with stages.stage("tree"):
+            sample, context = prepared.sample, _context(rows, centers, cost)
+
+        def grow(model: Any) -> GrownTree:
             nobody: Any = None
-            context = _context(rows, centers, cost)
-            if fitted is None or (type(fitted) is TableScaler and fitted.numbers == "none"):
-                model._say_dominant_column(context, fitted, stages)
-            search = partial(
-                SearchByPasses, *prepared.sample, centers, nobody, coordinates, nobody,
-                prepared=prepared, n_jobs=check_n_jobs(model.n_jobs),
-            )  # fmt: skip
             limits = _limits(model, rows, coordinates, range(k), ("exkmc",))
+            growing = Growing(
+                context,
+                partial(grow_by_passes, prepared, stages.leaves, expansion=model.expansion, limits=limits),
+                partial(
+                    SearchByPasses, *sample, centers, nobody, coordinates, nobody,
+                    prepared=prepared, n_jobs=check_n_jobs(model.n_jobs),
+                ),
+                lambda centers: PassProvider(prepared.priced_by(centers)),
+                limits,
+                stages,
+            )  # fmt: skip
+            tree: GrownTree = model._grow_within(growing, max_leaves)
+            return tree
 
-            def grown_within(model: Any, limits: Limits | None) -> GrownTree:
-                growing = Growing(
-                    context,
-                    partial(grow_by_passes, prepared, stages.leaves, expansion=model.expansion, limits=limits),
-                    search,
-                    lambda centers: PassProvider(prepared.priced_by(centers)),
-                    limits,
-                    stages,
-                )
-                tree: GrownTree = model._grow_by(growing, max_leaves)
-                return tree
-
-            try:
-                grown = grown_within(model, limits)
-            except NoAllowedCutError as error:
-                free = grow_by_passes(prepared, stages.leaves, algorithm="exgreedy", max_leaves=max_leaves)
-                raise model._infeasible(error, rows.columns, range(k), free) from None
-        with stages.stage("costs"):
-            _finish(model, context, grown, np.arange(k, dtype=np.int32), fitted)
-        if limits is not None and model._after_growth is None:
-            with stages.stage("the same without limits"):
-                _price_limits(model, context, context.cheapest_tree(grown_within(unlimited(model), None)))
+        model._explain(context, fitted, grow, stages)
 
 
 def _check_in_batches(model: Any, given: str | None) -> None:

@@ -241,7 +241,6 @@ class ClusterExplainer(TreeEstimator):
             if costs is not None:
                 raise InvalidInputError("costs are one line a row, and X comes in batches. Leave them out.")
             explain_lazily(self, lazy, y, centers, sample_weight, depth_penalty, _MAY_LEAVE_OUT, stages)
-            self._say_result(stages)
             return None, [self]
         X, sample_weight = pop_column(X, sample_weight, "sample_weight")
         X, y = pop_column(X, y, "y")
@@ -265,8 +264,7 @@ class ClusterExplainer(TreeEstimator):
         with stages.stage("tree"):
             own_space = space.preprocessor is None
             coordinates = middles if own_space else rows.centers(KMEANS, codes, labels.n_clusters, raw=True)[0]
-            classes = labels.classes.tolist()
-            limits = self._read_limits(rows, coordinates, classes, _MAY_LEAVE_OUT)
+            limits = self._read_limits(rows, coordinates, labels.classes.tolist(), _MAY_LEAVE_OUT)
             problem = LabelProblem(
                 rows,
                 codes,
@@ -278,45 +276,50 @@ class ClusterExplainer(TreeEstimator):
                 stages.leaves,
                 limits,
             )
-            free = replace(problem, limits=None)
-            context = FitContext(rows, reference, labels.codes, weights, KMEANS, given)
-            points: list[tuple[Self, dict[str, Candidate]]] = []
+        context = FitContext(rows, reference, labels.codes, weights, KMEANS, given)
+        return context, self._explain(context, problem, space.preprocessor, labels.classes, stages, sizes)
+
+    def _explain(
+        self,
+        context: FitContext,
+        problem: LabelProblem,
+        preprocessor: Any,
+        classes: npt.NDArray[Any],
+        stages: Stages,
+        sizes: Sequence[int] = (),
+    ) -> list[Self]:
+        """Set what is fitted, from a clustering on, or give models of several sizes."""
+        free, points = replace(problem, limits=None), list[tuple[Self, dict[str, Candidate]]]()
+        with stages.stage("tree"):
             try:
                 if not sizes:
                     points.append((self, self._grow(problem)))
                 grown = grow_all(problem) if sizes else {}
             except NoAllowedCutError as error:
                 plain = grow_candidate(free, "exgreedy").grown
-                raise self._infeasible(error, table.columns, classes, plain) from None
+                raise self._infeasible(error, context.table.columns, classes.tolist(), plain) from None
             for size in sizes:
                 smaller = replace(problem, max_leaves=size)
                 tried = with_searched(smaller, candidates_of(smaller, grown))
                 points.append((copy(self).set_params(max_leaves=size), tried))
                 tell(f"sizes: {size} leaves", size / sizes[-1])
         with stages.stage("costs of the tree"):
-            total = int(rows.weight_of(np.zeros_like(codes), 1)[0])
             for point, tried in points:
-                chosen = best_candidate(tried)
-                point._remember_columns(table)
-                point.preprocessor_ = space.preprocessor
-                point.classes_ = labels.classes
+                chosen, total = best_candidate(tried), problem.total_weight
+                point._remember_input(context.table, preprocessor, classes)
                 point.growth_ = chosen.growth
                 point.candidates_ = {name: candidate.agreement / total for name, candidate in tried.items()}
                 point._finish(context, chosen.grown)
                 point.limits_price_ = math.nan
         if sizes:
-            return context, [point for point, _ in points]
-        if limits is not None and self._after_growth is None:
+            return [point for point, _ in points]
+        if problem.limits is not None and self._after_growth is None:
             with stages.stage("the same without limits"):
-                best = best_candidate(self._grow(free)).grown
-                self.limits_price_ = self._price_over(context.cost_of_labels(best.codes).cost)
-        self._say_result(stages)
-        return context, [self]
-
-    def _say_result(self, stages: Stages) -> None:
+                self.limits_price_ = self._price_over(context, best_candidate(self._grow(free)).grown)
         for name, agreement in self.candidates_.items():
             stages.say(f"  grown by {name}: agreement {percent(agreement)}")
         stages.say(self._summary())
+        return [self]
 
     def _grow(self, problem: LabelProblem) -> dict[str, Candidate]:
         """The trees to choose from, by the algorithm that grew them."""

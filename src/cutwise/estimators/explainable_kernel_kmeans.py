@@ -270,7 +270,7 @@ class ExplainableKernelKMeans(TreeClusterer):
         with stages.stage("tree"):
             grown, self.surrogate_features_ = grow_kernel_tree(context, growth)
         with stages.stage("costs"):
-            self._remember_input(table, space, context.classes)
+            self._remember_input(table, space.preprocessor, context.classes)
             self.gamma_ = kernel.constants.gamma
             self.approximation_error_ = context.space.approximation_error
             self._finish(context, grown)
