@@ -14,6 +14,7 @@ from cutwise.exceptions import InvalidInputError
 
 NAN = np.nan
 EITHER = "dates that may have day or month first (write them like 2024-12-31)"
+OF_NONE = "dates that do not all have the same part first (write them like 2024-12-31)"
 OTHERWISE = "dates that are not all written like 2024-12-31 are taken as texts"
 
 
@@ -81,6 +82,26 @@ def read(tmp_path, capsys):
             "read as dates, the month first",
         ),
         (
+            ["21.10.68", "3.4.69"],
+            [datetime(2068, 10, 21), datetime(1969, 4, 3)],
+            "read as dates, the day first, years from 1969 to 2068",
+        ),
+        (
+            ["21.10.17", "3.4.17"],
+            [datetime(2017, 10, 21), datetime(2017, 4, 3)],
+            "read as dates, the day first, years from 1969 to 2068",
+        ),
+        (
+            ["10/31/98 8:05 PM", "3/4/07 12:30 am"],
+            [datetime(1998, 10, 31, 20, 5), datetime(2007, 3, 4, 0, 30)],
+            "read as dates, the month first, years from 1969 to 2068",
+        ),
+        (
+            ["98-10-31", "07-03-04"],
+            [datetime(1998, 10, 31), datetime(2007, 3, 4)],
+            "read as dates, the year first, years from 1969 to 2068",
+        ),
+        (
             ["21-10-2017T08:00+02:00", "01-02-2017 08:00z"],
             [datetime(2017, 10, 21, 6, tzinfo=UTC), datetime(2017, 2, 1, 8, tzinfo=UTC)],
             "read as instants, in UTC, the day first",
@@ -90,17 +111,16 @@ def read(tmp_path, capsys):
             for cells, said in (
                 (["1/2/2017", "12/12/2017"], f"{EITHER} are taken as texts"),
                 (["1/2/2017", "NA", "NA"], f"'NA' in 2 cells is read as missing; {EITHER} are taken as texts"),
-                (
-                    ["13/2/2017", "2/13/2017"],
-                    "dates that have the day first in some cells, in others the month (write them like 2024-12-31) are "
-                    "taken as texts",
-                ),
+                (["13/2/2017", "2/13/2017"], f"{OF_NONE} are taken as texts"),
                 (["30.1.2017", "30.2.2017"], "dates, of which '30.2.2017' is none, are taken as texts"),
                 (
                     ["10/21/2017 8:05 AM", "1/2/2017 13:05 PM"],
                     "dates, of which '1/2/2017 13:05 PM' is none, are taken as texts",
                 ),
-                (["21.10.17", "3.4.17"], OTHERWISE),
+                (["21.10.17", "03.04.17"], EITHER.replace("month", "year") + " are taken as texts"),
+                (["1/2/17", "1/3/32"], f"{EITHER} are taken as texts"),
+                (["1/2/17", "32/3/32"], f"{OF_NONE} are taken as texts"),
+                (["21.10.2017", "3.4.17"], OTHERWISE),
                 (["2020-01-02T03:04Z", "2020-01-02T03:04"], OTHERWISE),
                 (["21.10.2017", "soon"], ""),
             )

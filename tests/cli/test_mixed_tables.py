@@ -94,11 +94,16 @@ def test_long_sets_of_levels_are_cut_short_where_people_read_rules_and_whole_els
     for told in (fitted, cutwise("rules", model), cutwise("recount", model, rows, "--labels-from", "group")):
         assert f" {short}\n" in told.out
         assert "c26" not in told.out
-        assert "long sets of levels are cut short; fit and rules with --json give them whole" in told.err
+        assert "long sets of levels are cut short; fit, rules and explain with --json give them whole" in told.err
     cutwise("rules", model, "--out", tmp_path / "rules.txt")
     assert whole in (tmp_path / "rules.txt").read_text()
-    for command in (["fit", rows, "--labels-from", "group"], ["rules", model]):
+    row = int(np.flatnonzero(city == 21)[0])
+    told = cutwise("explain", model, rows, "--row", row)
+    assert f"because {short} (is c21)\n" in told.out
+    assert "explain with --json give them whole" in told.err
+    for command in (["fit", rows, "--labels-from", "group"], ["rules", model], ["explain", model, rows, "--row", row]):
         assert whole in cutwise(*command, "--json").out
+    assert whole in load_model(model).explain(pd.read_csv(rows)[["city", "few"]][row : row + 1])[0]
     cutwise("report", model, rows, "--out", f"{report}.html")
     cutwise("report", model, rows, "--out", f"{report}.json")
     page, document = (report.with_suffix(ending).read_text() for ending in (".html", ".json"))

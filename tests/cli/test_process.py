@@ -81,6 +81,18 @@ def test_a_stream_that_is_closed_ends_no_run(closed, tmp_path):
         assert "cannot be read" in refused
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device here is full")
+@pytest.mark.parametrize("out", ["> /dev/full", "--out /dev/full"])
+def test_a_full_disk_is_said_with_a_next_step(cutwise, blobs_csv, tmp_path, out):
+    model = tmp_path / "model.json"
+    cutwise("fit", blobs_csv, "-k", 3, "--out", model)
+    spelled = shlex.join([sys.executable, "-m", "cutwise", "predict", str(model), str(blobs_csv)])
+    result = subprocess.run(["sh", "-c", f"{spelled} {out}"], capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert result.stderr.startswith("cutwise: No space left on device. Make room there, or write elsewhere")
+    assert result.stderr.count("\n") == 1
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no named pipes in the file system, and other interrupts")
 def test_an_interrupt_ends_with_130_and_without_files(tmp_path):
     pipe, model = tmp_path / "pipe", tmp_path / "model.json"

@@ -452,6 +452,132 @@ def test_files_that_do_not_fit_are_refused_and_nothing_is_written(cutwise, tmp_p
 
 
 @pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize(
+    ("names", "lines", "said"),
+    [
+        ("kind age income", {-1: "total,3,4"}, ["of totals"]),
+        ("kind age income", {-1: " SUM: ,3,4"}, ["of totals"]),
+        ("kind age income", {-1: "total,,"}, ["of totals"]),
+        ("kind age income", {-2: "Source: us,,", -1: "by them,,"}, ["of notes"]),
+        ("kind age income", {-2: "total,3,4", -1: "Source: us,,"}, ["of notes", "of totals"]),
+        ("kind age income", {20: "# half,,", -1: "# the end,,"}, ["of comments"]),
+        ("kind age income", {20: "here,,", -1: "total,3,4"}, ["of totals"]),
+        ("kind age income", {20: "here,,", -1: "there,,"}, []),
+        ("kind age income", {20: "total,3,4"}, []),
+        ("kind age income", {20: "total,3,4", -1: "total,3,4"}, []),
+        ("age kind income", {-1: "3,total,4"}, ["of totals"]),
+        ("age kind income", {-2: "3,total,4", -1: "by them,,"}, ["of notes", "of totals"]),
+        ("kind sort plan", {20: "kind,sort,plan", -1: "total,,"}, ["of names again", "of totals"]),
+        ("age income", {-1: "# the end,"}, ["of comments"]),
+        ("age income", {-1: "total,"}, ["of totals"]),
+    ],
+)
+def test_lines_that_are_no_rows_are_left_out_in_batches_as_in_memory(cutwise, table, tmp_path, names, lines, said):
+    words = {name: np.where(table["age"] > 10 * i, f"k{i}", "l") for i, name in enumerate(("kind", "sort", "plan"))}
+    rows = table.assign(**words)[names.split()].to_csv(index=False).splitlines()
+    for at, line in lines.items():
+        rows.insert(len(rows) if at < 0 else at, line)
+    (tmp_path / "a.csv").write_text("\n".join(rows))
+    memory, batches = (cutwise("fit", tmp_path / "a.csv", "-k", 3, *limit) for limit in ([], ["--max-memory", "1kB"]))
+    assert memory.code == 0
+    assert batches.out == memory.out
+    told = [line for line in batches.err.splitlines() if "read in batches" not in line]
+    assert told == memory.err.splitlines()
+    assert all(any(what in line for line in told) for what in said)
+    assert sum("left out" in line for line in told) == len(said)
+
+
+@pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize("limit", [[], ["--max-memory", "1kB"]])
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (pd.Series(["a", "b"] * 10), "texts"),
+        (pd.Series(["a", "b"] * 10, dtype="category"), "texts"),
+        (pd.Series(pd.to_datetime(["2024-01-01", "2024-02-01"] * 10)), "dates"),
+        (pd.Series(pd.to_datetime(["2024-01-01", "2024-02-01"] * 10, utc=True)), "timestamp[us, tz=UTC]"),
+        (pd.Series([dt.time(8), dt.time(9)] * 10), "times of day"),
+        (pd.Series([0.5, None] * 10), None),
+        (pd.Series([None] * 20, dtype=object), None),
+        (pd.Series([True, False] * 10), "true and false"),
+        (pd.Series([Decimal("1.5"), Decimal("2.5")] * 10), None),
+    ],
+)
+def test_columns_that_hold_other_things_in_other_parquet_files_are_named(cutwise, tmp_path, other, words, limit):
+    for name, column in (("a", pd.Series(range(3, 23))), ("b", other)):
+        pd.DataFrame({"x": np.arange(20) % 4, "c": column}).to_parquet(tmp_path / f"{name}.parquet")
+    found = cutwise("fit", tmp_path, "-k", 2, *limit)
+    if words is None:
+        assert (found.code, "3 columns" in found.out) == (0, False), found.err
+        return
+    assert found.code == 2
+    said = found.err.splitlines()[-1].replace("timestamp[ns, tz", "timestamp[us, tz")
+    assert f"'c' holds numbers in {tmp_path / 'a.parquet'} and {words} in {tmp_path / 'b.parquet'}." in said
+    assert said.endswith("or leave the column out with --drop c.")
+    assert cutwise("fit", tmp_path, "-k", 2, "--drop", "c", *limit).code == 0
+    assert "holds numbers in" in cutwise("fit", tmp_path, "--labels-from", "c", *limit).err
+
+
+@pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize("levels", ["low middle high", "high middle low", "low middle high top", ""])
+def test_levels_of_parquet_keep_their_order_where_all_files_have_it(cutwise, table, tmp_path, levels):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    table = table[["income", "age"]].assign(size=pd.cut(table["age"], 3, labels=["low", "middle", "high"]))
+    table[:400].to_parquet(folder / "a.parquet", row_group_size=90)
+    own = table[400:].set_index(pd.Index(range(500), name="kept apart"))
+    own["size"] = pd.Categorical(own["size"].astype(str), levels.split(), ordered=True) if levels else None
+    own.to_parquet(folder / "b.parquet")
+    for name, limit in (("memory", []), ("batches", ["--max-memory", "1kB"])):
+        done = cutwise("fit", folder, "-k", 3, "--cut-only", "size", *limit, "--out", tmp_path / name)
+        assert done.code == 0, done.err
+        assert ("1 ordered category (size)" in done.out) == (levels in ("", "low middle high"))
+    assert (tmp_path / "batches").read_bytes() == (tmp_path / "memory").read_bytes()
+    if levels == "low middle high":
+        assert all(f" size = {level}\n" in done.out for level in levels.split())
+        assert cutwise("predict", tmp_path / "batches", folder / "b.parquet").code == 0
+        assert "left out: size (levels in an order)" in cutwise("fit", folder, "-k", 2, "--algorithm", "optimal").err
+
+
+@pytest.mark.usefixtures("in_batches")
+@pytest.mark.parametrize(
+    ("cells", "options", "words"),
+    [
+        (["2", ""], ["--weights"], "has 450 missing values. Leave those rows out with --drop-missing."),
+        (["", ""], ["--weights", "--drop-missing"], "has 900 missing values. Name another column."),
+        (["2", "x"], ["--weights"], "holds numbers, but 'x' in row 1 of"),
+        (["x", "x"], ["--weights"], "holds text: 1 different value. Numbers are needed there."),
+        (["2", "inf"], ["--weights"], "holds infinity. Replace it by a finite number."),
+        (["2", "1.5"], ["--weights"], "--weights 'own' holds fractions"),
+        (["2", "-1"], ["--weights"], "data passed to `--weights`"),
+        (["a", ""], ["--labels-from"], "has 450 missing values. Leave those rows out with --drop-missing."),
+    ],
+)
+def test_weights_and_labels_in_batches_are_refused_in_the_words_of_the_command_line(
+    cutwise, table, tmp_path, cells, options, words
+):
+    table[["age", "income"]].assign(own=cells * 450).to_csv(tmp_path / "a.csv", index=False)
+    count = [] if "--labels-from" in options else ["-k", 3]
+    done = cutwise("fit", tmp_path / "a.csv", *count, options[0], "own", *options[1:], "--max-memory", "1kB")
+    assert done.code == 2
+    assert words in done.err.splitlines()[-1]
+    assert "X" not in done.err.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("in_batches")
+def test_columns_of_true_and_false_may_be_without_values_in_a_file(cutwise, table, tmp_path, ending):
+    table = table[["age", "income"]]
+    with_values = table[400:].assign(flag=[True, False] * 250)
+    for part, name in ((table[:400].assign(flag=None), "a"), (with_values, "b")):
+        path = tmp_path / f"{name}.{ending}"
+        part.to_parquet(path) if ending == "parquet" else part.to_csv(path, index=False)
+    for name, limit in (("memory", []), ("batches", ["--max-memory", "1kB"])):
+        done = cutwise("fit", tmp_path / f"?.{ending}", "-k", 3, *limit, "--out", tmp_path / name)
+        assert "1 yes or no (flag)" in done.out, done.err
+    assert (tmp_path / "batches").read_bytes() == (tmp_path / "memory").read_bytes()
+
+
+@pytest.mark.usefixtures("in_batches")
 def test_files_without_rows_and_lines_without_a_value_are_passed_over_in_batches_too(cutwise, table, tmp_path, ending):
     table = table[["age", "income"]]
     whole, folder = written(table, tmp_path / "whole", ending), written(table, tmp_path / "gaps", ending)

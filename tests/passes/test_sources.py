@@ -149,6 +149,8 @@ def test_exact_totals_are_those_of_the_core(data):
         (lambda m, X: m.fit([X, X]), r"cutwise.Batches\(X\)"),
         (lambda m, X: m.fit(Path("part-0.parquet")), r"polars.scan_parquet"),
         (lambda m, X: m.fit(part for part in [X]), r"Batches\(lambda: iter\(parts\)\)"),
+        (lambda m, X: m.fit(Batches([X, None])), "a batch of type NoneType. Give arrays"),
+        (lambda m, X: m.predict(Batches([X, 3])), "a batch of type int. Give arrays"),
         (lambda m, X: m.predict(Batches(lambda: [np.ones((2, 2))], names=X.columns)), "3 names"),
     ],
 )

@@ -83,6 +83,24 @@ def test_a_column_is_of_one_kind_whatever_the_library_and_its_type(convert):
     np.testing.assert_array_equal(again.values, expected.values[[41, 3, 7]])
 
 
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        ([True, False], "bool"),
+        ([1, 2], "integer"),
+        ([1.5, 2], "number"),
+        ([dt.date(2024, 1, 1), dt.date(2024, 3, 1)], "date"),
+        ([dt.time(1), dt.time(5)], "duration"),
+        (["a", "b"], "category"),
+        (["", ""], "category"),
+    ],
+)
+@pytest.mark.parametrize("n_gaps", [2, 150])
+def test_objects_are_of_the_kind_of_their_values_however_many_are_missing_first(cells, kind, n_gaps):
+    column = pd.Series([None] * n_gaps + cells * 10, dtype=object)
+    assert read(pd.DataFrame({"a": np.arange(len(column)) % 7, "own": column})).kinds[1].name == kind
+
+
 def test_values_say_what_the_cells_did():
     with pytest.warns(
         IdentifierWarning, match="ticket is left out: 60 different texts in 60 rows; .*; nothing is.*to_datetime"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -148,7 +149,10 @@ def _fail(message: str) -> int:
 
 def _what_the_system_said(error: OSError) -> str:
     reason = error.strerror or str(error)
-    return f"{error.filename}: {reason[:1].lower()}{reason[1:]}" if error.filename else reason
+    said = f"{error.filename}: {reason[:1].lower()}{reason[1:]}" if error.filename else reason
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return said
+    return f"{said.rstrip('.')}. Make room there, or write elsewhere (TMPDIR names a folder for temporary files)."
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -163,6 +167,7 @@ def _in_options(message: str) -> str:
         "random_state": "--seed",
         "min_samples_leaf": "--min-leaf",
         "cut_features": "--cut-only",
+        "sample_weight": "--weights",
     }
     options |= {p.name: p.opts[0] for command in commands for p in command.params if p.opts[0].startswith("-")}
 

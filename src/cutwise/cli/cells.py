@@ -11,6 +11,7 @@ a cell such as                         is read, where all cells of its column ar
 ``2024-03-01``, ``2024/03/01 08:00``   a date, or an instant
 ``2024-03-01T08:00+01:00``             an instant, in UTC from here on
 ``31.12.2024``, ``12/31/2024 8:00 PM`` the same, where some day of the column is past 12 and so tells the order
+``31.12.98``                           the same, where some year of the column is past 31; 69 is 1969, and 68 is 2068
 ``yes``, ``no``                        True and False; also ``y`` and ``n``, ``true`` and ``false``, ``t`` and ``f``
 ``NA``, ``null``, blank, ...           a missing value, whatever the column holds
 ``?``, ``-``, ``#DIV/0!``, ...         a missing value among numbers, and a word among words
@@ -44,7 +45,7 @@ THOUSANDS = {".": ",'’ \u00a0\u202f", ",": ".'’ \u00a0\u202f"}
 CURRENCY = "[$€£¥₹₽₩]|(?:US|CA|AU)?[$]|(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL|Fr[.]|kr[.]?|zł)"
 _DATE = re.compile(
     r"(?:(?P<year>\d{4})([-/])(?P<month>\d\d)\2(?P<day>\d\d)"
-    r"|(?P<first>\d\d?)([-/.])(?P<second>\d\d?)\6(?P<last>\d{4}))"
+    r"|(?P<first>\d\d?)([-/.])(?P<second>\d\d?)\6(?P<last>\d{4}|\d\d))"
     r"(?:(?:[ T]|, )(?P<hour>\d\d?)(?P<time>:\d\d(?::\d\d(?:[.]\d+)?)?)(?: ?(?P<half>[AP])[.]?M[.]?)?"
     r"(?P<zone>Z|[-+]\d\d:?\d\d)?)?",
     re.IGNORECASE,
@@ -187,27 +188,43 @@ def _as_dates(cells: Sequence[str]) -> tuple[pd.Series | None, str]:
         return None, ""
     found = [match for match in map(_DATE.fullmatch, cells) if match is not None]
     zoned = {match["zone"] is not None for match in found}
-    if len(found) < len(cells) or len(zoned) > 1:
+    others = [match for match in found if match["year"] is None]
+    short = {len(match["last"]) == 2 for match in others}
+    if len(found) < len(cells) or len(zoned) > 1 or len(short) > 1:
         return None, "dates that are not all written like 2024-12-31"
-    pairs = [(int(match["first"]), int(match["second"])) for match in found if match["year"] is None]
-    day_first, month_first = (any(pair[i] > 12 for pair in pairs) for i in (0, 1))
-    if pairs and day_first == month_first:
-        which = "have the day first in some cells, in others the month" if day_first else "may have day or month first"
+    orders = [order for order in _ORDERS if all(_may_be(match, order) for match in others)]
+    if others and len(orders) != 1:
+        which = f"may have {' or '.join(orders)} first" if orders else "do not all have the same part first"
         return None, f"dates that {which} (write them like 2024-12-31)"
-    texts = pd.Series([_in_order(match, "first" if day_first else "second") for match in found])
+    texts = pd.Series([_in_order(match, orders[0]) for match in found])
     dates = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=zoned == {True})
     if dates.dtype.kind != "M" or dates.isna().any():
         return None, f"dates, of which {cells[int(dates.isna().to_numpy().argmax())]!r} is none,"
-    order = f", the {'day' if day_first else 'month'} first" if pairs else ""
-    return dates, f"read as {'instants, in UTC' if True in zoned else 'dates'}{order}"
+    order = f", the {orders[0]} first" if others else ""
+    years = ", years from 1969 to 2068" if True in short else ""
+    return dates, f"read as {'instants, in UTC' if True in zoned else 'dates'}{order}{years}"
 
 
-def _in_order(date: re.Match[str], day: str) -> str:
-    """A date as ISO 8601 has it, from the largest unit to the smallest; ``day`` is the group that holds the day."""
-    year, month = date["year"], date["month"]
-    if year is None:
-        year, month = date["last"], date["second" if day == "first" else "first"]
-    text = f"{year}-{month:>02}-{date['day'] or date[day]:>02}"
+# Which part of a date is the year, the month and the day, by what comes first.
+_ORDERS = {
+    "day": ("last", "second", "first"),
+    "month": ("last", "first", "second"),
+    "year": ("first", "second", "last"),
+}
+
+
+def _may_be(date: re.Match[str], order: str) -> bool:
+    """Whether a date may be written in an order; days past any month are an error of their own in long ones."""
+    year, month, day = (date[part] for part in _ORDERS[order])
+    is_short = len(date["last"]) == 2
+    return int(month) <= 12 and (int(day) <= 31 and len(year) == 2 if is_short else len(year) == 4)
+
+
+def _in_order(date: re.Match[str], order: str) -> str:
+    """A date as ISO 8601 has it, from the largest unit to the smallest."""
+    year, month, day = (date[part] for part in (_ORDERS[order] if date["year"] is None else ("year", "month", "day")))
+    century = "" if len(year) == 4 else "19" if year >= "69" else "20"
+    text = f"{century}{year}-{month:>02}-{day:>02}"
     if date["hour"] is None:
         return text
     hour = int(date["hour"])

@@ -61,6 +61,12 @@ def choose_columns(source: Source, *, only: Sequence[str], drop: Sequence[str], 
         raise InvalidInputError(
             f"No column of {source.name} is left to work on. Its columns are {listed(columns, most=20)}."
         )
+    for column in columns:
+        if column in source.differing and (column in chosen or column in apart):
+            raise InvalidInputError(
+                f"Column {column!r} holds {source.differing[column]}. Write one of them into all files"
+                f"{_or_drop(column, column in chosen)}."
+            )
     return source.frame[[column for column in columns if column in chosen]]
 
 
@@ -343,7 +349,7 @@ def prepare(source: Source, table: TableOptions, *, labels_from: str | None = No
     frame = frame.drop(columns=list(left_out))
     texts = {look.name for look in looks if look.kind == "text" and not look.words}
     categories = [column for column in frame.columns if column in asked["--category"] or column in texts]
-    dates = [look.name for look in looks if look.kind == "other" and look.name in frame]
+    dates = [look.name for look in looks if look.kind in ("other", "ordered") and look.name in frame]
     numeric_columns(source, frame.drop(columns=[*categories, *dates]) if mixed else frame)
     if weights is not None:
         numeric_columns(source, source.frame[[weights]], may_drop=False)
@@ -388,16 +394,18 @@ def _prepare_batches(
         return rows.with_columns([own for name, own in whole.items() if name in names])
 
     rows = read(source.lazy.select(list(dict.fromkeys([*columns, *apart]))))
-    looks = look_at_batches(source, rows, columns)
+    looks = look_at_batches(source, rows, list(dict.fromkeys([*columns, *apart])))
     n = looks[0].n_rows
     if not n:
         raise InvalidInputError(f"{source.name} holds no rows.")
+    _check_apart([look for look in looks if look.name in apart], weights, drop_missing=table.drop_missing)
+    looks = [look for look in looks if look.name not in apart]
     by_name = {name for names in asked.values() for name in names}
     left_out = _columns_left_out(source, looks, by_name)
     used = [look for look in looks if look.name not in left_out]
     categories = [look.name for look in used if look.kind == "text" or look.name in asked["--category"]]
     for look in used:
-        if look.kind == "numbers" and math.inf in (look.high, look.low and -look.low):
+        if look.is_infinite:
             raise _infinite(look.name)
         if look.words and look.name not in asked["--category"]:
             raise _no_numbers_alone(look.name, look.words)
@@ -415,7 +423,7 @@ def _prepare_batches(
         floats += columns if n < n_before else []
     whole |= _whole_again(complete(rows.select(names)) if table.drop_missing else rows.select(names), floats)
     _say_what_is_used(source, looks, left_out, by_name)
-    is_mixed = has_gaps or bool(categories) or any(look.kind == "other" for look in used)
+    is_mixed = has_gaps or bool(categories) or any(look.kind in ("other", "ordered") for look in used)
     batches = batches_of(source, names, lambda rows: complete(read(rows)) if table.drop_missing else read(rows))
     as_in_files = rows.select(columns).collect_schema() == source.lazy.select(columns).collect_schema()
     if source.parquet is not None and as_in_files and not is_mixed and not table.drop_missing:
@@ -424,6 +432,22 @@ def _prepare_batches(
         source.name, batches, columns, n, None, weights, labels_from, left_out,
         categories if is_mixed else None, asked["--number"],
     )  # fmt: skip
+
+
+def _check_apart(looks: Sequence[Look], weights: str | None, *, drop_missing: bool) -> None:
+    """Check columns of weights and labels in batches: weights are numbers, and no row lacks one."""
+    for look in looks:
+        if look.name == weights and look.kind not in ("integers", "numbers"):
+            what = look.words or look.why_left_out(mixed=False)
+            raise InvalidInputError(f"Column {look.name!r} holds {what}. Numbers are needed there.")
+        if look.name == weights and look.is_infinite:
+            raise _infinite(look.name, may_drop=False)
+        n_missing = look.n_rows - look.n_known
+        if n_missing and not (drop_missing and look.n_known):
+            raise InvalidInputError(
+                f"Column {look.name!r} has {n_missing:,} missing value{'s' if n_missing > 1 else ''}. "
+                f"{'Leave those rows out with --drop-missing.' if look.n_known else 'Name another column.'}"
+            )
 
 
 def _columns_left_out(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cutwise.cli.columns import check_as_fitted, columns_without_gaps
-from cutwise.cli.models import as_fitted, model_and_table, name_clusters
+from cutwise.cli.models import as_fitted, model_and_table, name_clusters, note_long_sets
 from cutwise.cli.options import AsJson, Header, ModelFile, Names, Separator, TableFile
 from cutwise.cli.screen import print_json, print_line
 from cutwise.cli.tables import Source
@@ -52,7 +52,7 @@ def command(
     rows = _rows(source, row)
     check_as_fitted(fitted, source, table)
     _check_complete(source, table[columns_without_gaps(fitted, table)], rows)
-    explained = _explain(fitted, source, table, rows)
+    explained = _explain(fitted, source, table, rows, short=not as_json)
     if as_json:
         entries = [
             {
@@ -73,16 +73,24 @@ def command(
         print_line(f"row {number}: {sentence}")
         for label, change in changes.items():
             print_line(f"  {changes_in_words({label: change}, fitted.cluster_names_)}")
+    note_long_sets(fitted.rules())
 
 
 def _explain(
-    model: TreeEstimator, source: Source, table: pd.DataFrame, rows: Sequence[int]
+    model: TreeEstimator, source: Source, table: pd.DataFrame, rows: Sequence[int], *, short: bool
 ) -> Iterator[tuple[int, Any, str, dict[Any, Change | None]]]:
-    """Number, cluster, sentence and changes of every row; some rows at a time, as a change is an object of its own."""
+    """Number, cluster, sentence and changes of every row; some rows at a time, as a change is an object of its own.
+
+    ``short``: sentences say the first few of long sets of levels.
+    """
+    from cutwise.readouts.changes import explain_rows
+
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK]
         X = as_fitted(model, source, table.iloc[block])
-        yield from zip(block, model.predict(X).tolist(), model.explain(X), model.smallest_changes(X), strict=True)
+        labeled = model._labeled()
+        sentences = explain_rows(labeled, model._read_tested(X), short=short)
+        yield from zip(block, model.predict(X).tolist(), sentences, model.smallest_changes(X), strict=True)
 
 
 def _rows(source: Source, wanted: Sequence[int] | None) -> list[int]:

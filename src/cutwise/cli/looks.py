@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -50,6 +51,9 @@ class Texts:
         return f"text: {self.n_distinct:,} different value{'s' if self.n_distinct > 1 else ''}{gaps}"
 
 
+Kind = Literal["integers", "numbers", "text", "ordered", "nested", "other"]
+
+
 @dataclass(frozen=True)
 class Look:
     """A column as it was looked at; what takes a look of its own is asked for by a call.
@@ -59,7 +63,7 @@ class Look:
     """
 
     name: str
-    kind: Literal["integers", "numbers", "text", "nested", "other"]
+    kind: Kind
     n_rows: int
     n_known: int
     is_constant: bool
@@ -83,11 +87,16 @@ class Look:
             return self.words
         if self.kind == "text" and not (mixed and 2 * self.texts().n_once <= self.n_rows):
             return unread or str(self.texts())
-        if self.kind == "other" and not mixed:
-            return "dates or times"
+        if self.kind in ("other", "ordered") and not mixed:
+            return "dates or times" if self.kind == "other" else "levels in an order"
         if self.is_constant:
             return "the same value in every row"
         return "it numbers the rows" if self._differs_by_design and self.all_differ() else None
+
+    @property
+    def is_infinite(self) -> bool:
+        """Whether a column that is looked at in batches holds infinity."""
+        return self.kind == "numbers" and math.inf in (self.high, self.low and -self.low)
 
     @property
     def _differs_by_design(self) -> bool:
@@ -137,11 +146,14 @@ def is_numeric(values: pd.Series) -> bool:
     return types.is_numeric_dtype(values) and not types.is_complex_dtype(values)
 
 
-def _kind_of(values: pd.Series, known: pd.Series) -> Literal["integers", "numbers", "text", "nested", "other"]:
+def _kind_of(values: pd.Series, known: pd.Series) -> Kind:
+    import pandas as pd
     from pandas.api import types
 
     if is_numeric(values):
         return "integers" if values.dtype.kind in "iu" else "numbers"
+    if isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered:
+        return "ordered"
     if values.dtype.kind in "mM" or (len(known) and isinstance(known.iloc[0], dt.time)):
         return "other"
     return "nested" if len(known) and not types.is_hashable(known.iloc[0]) else "text"
@@ -184,9 +196,8 @@ def look_at_batches(source: Source, rows: pl.LazyFrame, columns: Sequence[str]) 
     for i, name in enumerate(columns):
         x = pl.col(name) if name not in nested else pl.lit(None)
         figures |= {f"gaps {i}": pl.col(name).null_count(), f"low {i}": x.min(), f"high {i}": x.max()}
-        if types[name] in (pl.String, pl.Enum):
-            text = x.cast(pl.String)
-            figures |= {f"words {i}": is_word(text).sum(), f"codes {i}": text.str.contains(CODE_CELL).any()}
+        if types[name] == pl.String:
+            figures |= {f"words {i}": is_word(x).sum(), f"codes {i}": x.str.contains(CODE_CELL).any()}
     with working(f"looking at the columns of {source.name}"), in_batches(source.name):
         found = rows.select(**figures).collect(engine="streaming").row(0, named=True)
     n = int(found["n"])
@@ -196,7 +207,7 @@ def look_at_batches(source: Source, rows: pl.LazyFrame, columns: Sequence[str]) 
         n_known, low, high = n - found[f"gaps {i}"], found[f"low {i}"], found[f"high {i}"]
         n_words, are_codes, words = found.get(f"words {i}"), bool(found.get(f"codes {i}")), ""
         if n_words and 2 * n_words <= n_known and not are_codes:
-            others = own.with_row_index("row").filter(is_word(pl.col(name).cast(pl.String)))
+            others = own.with_row_index(f"row of {name}").filter(is_word(pl.col(name)))
             row, word = others.head(1).collect().row(0)
             words = numbers_but(source, row, word, n_words)
         return Look(
@@ -204,6 +215,7 @@ def look_at_batches(source: Source, rows: pl.LazyFrame, columns: Sequence[str]) 
             "nested" if name in nested
             else "integers" if dtype.is_integer()
             else "numbers" if dtype.is_numeric() or dtype == pl.Boolean
+            else "ordered" if dtype == pl.Enum
             else "other" if n_words is None
             else "text",
             n, n_known, is_constant=low == high and n_known == n > 1, low=low, high=high,
@@ -219,7 +231,7 @@ def _texts_of(column: pl.LazyFrame, n: int, are_codes: bool) -> Texts:
     """The texts of a column, which need not all be counted where they are very many."""
     import polars as pl
 
-    x = pl.first().cast(pl.String)
+    x = pl.first()
     about = int(column.select(x.approx_n_unique()).collect(engine="streaming").item())
     if about > MOST_ITEMS:
         return Texts(n, n, about, n, about="about ")

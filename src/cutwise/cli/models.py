@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from cutwise.estimators import TreeEstimator
+    from cutwise.readouts.rules import Rules
 
 
 def model_and_table(
@@ -220,10 +221,15 @@ def print_rules(model: TreeEstimator) -> None:
             name = ("",) * len(who)
     flush_right = range(len(who), len(who) + len(MEASURES))
     print_table((*who, *MEASURES, "rule"), rows, right=flush_right)
-    if any(len(c.levels or ()) > MOST_LEVELS for cluster in rules for rule in cluster.rules for c in rule.conditions):
-        note("long sets of levels are cut short; fit and rules with --json give them whole", of_table=False)
+    note_long_sets(rules)
     if rules[0].size is None:
         note("the tree was edited since its rows were counted; count them with cutwise recount MODEL FILE")
+
+
+def note_long_sets(rules: Rules) -> None:
+    """Say where whole sets of levels are, if what was printed cut some short."""
+    if any(len(c.levels or ()) > MOST_LEVELS for cluster in rules for rule in cluster.rules for c in rule.conditions):
+        note("long sets of levels are cut short; fit, rules and explain with --json give them whole", of_table=False)
 
 
 def print_certificate(model: TreeEstimator) -> None:

@@ -24,7 +24,7 @@ import psutil
 
 from cutwise.cli.cells import MISSING_AMONG_NUMBERS, Reading, read_cells, read_columns, with_columns
 from cutwise.cli.screen import note, working
-from cutwise.cli.text import check_names_differ, find_layout, first_lines, may_hold_codes, read_text
+from cutwise.cli.text import check_names_differ, find_layout, first_lines, may_hold_codes, read_text, rows_alone
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
 from cutwise.passes.sources import polars_table, scan_dataset
 from cutwise.reference.memory import in_words
@@ -34,6 +34,7 @@ from cutwise.table.mixed import MOST_ITEMS
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+    import pyarrow as pa
     from pyarrow.dataset import Dataset
 
 
@@ -68,6 +69,8 @@ class Source:
     numbers: Mapping[str, pl.Expr] = field(default_factory=dict)  # of those in which other cells are missing
     decimal: str = ""  # of text whose cells are still to be read
     cells: Callable[[Sequence[str]], pd.DataFrame] | None = None  # columns as they stand in the file
+    held: Mapping[str, str] = field(default_factory=dict)  # what columns of a Parquet file hold by their types
+    differing: Mapping[str, str] = field(default_factory=dict)  # columns that hold what in which of several such files
 
     def row(self, number: int) -> str:
         """A row in words: ``row 3 (line 5 of data.csv; rows are counted from 0)``."""
@@ -174,9 +177,15 @@ def _joined(sources: Sequence[Source], name: str) -> Source:
         with_columns(source.frame, dict(source.cells(torn))) if torn and source.cells else source.frame
         for source in filled
     ]
-    frame = pd.concat([own[first.frame.columns] for own in frames], ignore_index=True)
+    # A file without any value of a column says nothing of its type.
+    empty = [{column for column in first.frame.columns if own[column].isna().all()} for own in frames]
+    always = set.intersection(*empty)
+    frames = [own.drop(columns=list(names - always)) for own, names in zip(frames, empty, strict=True)]
+    frame = pd.concat(frames, ignore_index=True)[first.frame.columns]
     decimal = min((source.decimal for source in sources if source.decimal), default="")  # a comma, where one has it
-    return Source(frame, name, has_names=first.has_names, decimal=decimal)
+    frame = frame if decimal else _with_types(frame)
+    differing = _differing({source.name: source.held for source in sources})
+    return Source(frame, name, has_names=first.has_names, decimal=decimal, differing=differing)
 
 
 def _kind(column: pd.Series) -> str:
@@ -239,11 +248,12 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
 
     polars_table(pl.LazyFrame())  # where this release has batches
     name = name_of(given, len(files)) if len(files) > 1 else files[0]
-    parts, decimal = [], "."
+    parts, decimal, held = [], ".", dict[str, dict[str, str]]()
     for path in files:
         if is_parquet(path):
             with in_batches(name):
                 parts.append(_scan_parquet(path))
+                held[path] = _held(_dataset_of([path]).schema)
             continue
         with open(path, "rb") as file, in_batches(path):
             layout = find_layout(first_lines(file).decode("utf-8-sig"), path, separator=separator, header=header)
@@ -257,19 +267,28 @@ def scan_source(given: Sequence[str], files: Sequence[str], *, separator: str | 
         with in_batches(path):
             cells = scan(infer_schema_length=0)
             parts.append(_with_words(scan(infer_schema_length=None), cells, layout.decimal, has_codes))
-        parts[-1] = parts[-1].with_columns(pl.col(pl.String).str.strip_chars_start(" "))
-        if len(layout.names) > 1:  # lines without a value are no rows
-            parts[-1] = parts[-1].filter(~pl.all_horizontal(pl.all().is_null()))
+            parts[-1] = rows_alone(parts[-1].with_columns(pl.col(pl.String).str.strip_chars_start(" ")), path)
     with in_batches(name):
         schemas = [part.collect_schema() for part in parts]
         for path, schema in zip(files, schemas, strict=True):
             check_same_columns(files[0], schemas[0].names(), path, schema.names())
-        table = pl.concat([part.select(schemas[0].names()) for part in parts], how="vertical_relaxed")
-        source = Source(pd.DataFrame(), name, lazy=table)
-        if not all(map(is_parquet, files)):
+        differing = _differing(held)
+        nothing = [pl.lit(None).alias(column) for column in differing]
+        table = pl.concat(
+            [part.with_columns(nothing).select(schemas[0].names()) for part in parts], how="vertical_relaxed"
+        )
+        source = Source(pd.DataFrame(), name, lazy=table, differing=differing)
+        if len(held) < len(files):
             source = _with_values(source, table, decimal)
-        elif schemas.count(schemas[0]) == len(schemas):
-            source = replace(source, parquet=_dataset_of(files))
+        else:
+            orders = {path: _orders(path) for path in files}
+            values = {
+                name: pl.col(name).cast(pl.String).cast(pl.Enum(levels))
+                for name, levels in (item for own in orders.values() for item in own.items())
+                if all(own.get(name) == levels or not held[path][name] for path, own in orders.items())
+            }
+            same = not differing and schemas.count(schemas[0]) == len(schemas)
+            source = replace(source, values=values, parquet=_dataset_of(files) if same else None)
         return replace(source, frame=pl.DataFrame(schema=source.read(table).collect_schema()).to_pandas())
 
 
@@ -286,17 +305,69 @@ def _scan_parquet(path: str) -> pl.LazyFrame:
 
     with _readable_parquet(path):
         rows = _dataset_of([path])
-    schema = pl.DataFrame(rows.schema.empty_table()).schema
+    schema = pl.DataFrame(rows.schema.empty_table().select(list(_held(rows.schema)))).schema
 
     def read(columns: list[str] | None, where: pl.Expr | None, n: int | None, _: int | None) -> Iterator[pl.DataFrame]:
         with _readable_parquet(path):
-            for batch in scan_dataset(rows, columns):
+            for batch in scan_dataset(rows, list(schema) if columns is None else columns):
                 frame = pl.DataFrame(batch) if where is None else pl.DataFrame(batch).filter(where)
                 yield frame if n is None else frame.head(n)
                 if n is not None and (n := n - len(frame)) <= 0:
                     return
 
     return register_io_source(read, schema=schema)
+
+
+def _held(schema: pa.Schema) -> dict[str, str]:
+    """What the columns of a Parquet file hold in words, nothing where no cell has a value; without an index of pandas.
+
+    Columns of which two files hold the same in words are parts of one.
+    """
+    from pyarrow import types
+
+    words: dict[str, Callable[[pa.DataType], bool]] = {
+        "": types.is_null,
+        "numbers": lambda own: any(is_kind(own) for is_kind in (types.is_integer, types.is_floating, types.is_decimal)),
+        "true and false": types.is_boolean,
+        "texts": lambda own: types.is_string(own) or types.is_large_string(own),
+        "dates": lambda own: types.is_date(own) or (types.is_timestamp(own) and own.tz is None),
+        "times of day": types.is_time,
+    }
+    index = (schema.pandas_metadata or {}).get("index_columns", ())
+    found = {}
+    for column in schema:
+        own = column.type.value_type if types.is_dictionary(column.type) else column.type
+        if column.name not in index:
+            found[column.name] = next((what for what, holds in words.items() if holds(own)), str(own))
+    return found
+
+
+def _differing(held: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """The columns that hold different things in different files, in words; ``held``: by file and column."""
+    first, found = dict[str, tuple[str, str]](), dict[str, str]()
+    for name, columns in held.items():
+        for column, what in columns.items():
+            before, where = first.setdefault(column, (what, name)) if what else (what, name)
+            if what != before:
+                found.setdefault(column, f"{before} in {where} and {what} in {name}")
+    return found
+
+
+def _orders(path: str) -> dict[str, list[str]]:
+    """The levels of the columns of a file that have them in an order."""
+    from pyarrow import parquet, types
+
+    found = dict[str, dict[str, None]]()
+    with _readable_parquet(path), parquet.ParquetFile(path) as file:
+        for column in file.schema_arrow:
+            if types.is_dictionary(column.type) and column.type.ordered:
+                found[column.name] = {}
+        for group in range(file.num_row_groups if found else 0):
+            for rows in file.iter_batches(1, row_groups=[group], columns=list(found)):
+                for name, levels in found.items():
+                    levels |= dict.fromkeys(rows.column(name).dictionary.to_pylist())
+                break
+    return {name: list(levels) for name, levels in found.items()}
 
 
 @contextmanager
@@ -484,11 +555,12 @@ def _read_parquet(file: IO[bytes], name: str) -> Source:
 
     content = io.BytesIO(file.read())
     with _readable_parquet(name):
-        check_names_differ(parquet.read_schema(content).names, name)
+        schema = parquet.read_schema(content)
+        check_names_differ(schema.names, name)
         content.seek(0)
         frame = pd.read_parquet(content, engine="pyarrow")
     frame.columns = [str(column) for column in frame.columns]
-    return Source(_with_types(frame.reset_index(drop=True)), name)
+    return Source(_with_types(frame.reset_index(drop=True)), name, held=_held(schema))
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import csv
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from cutwise.exceptions import InvalidInputError, listed
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
 
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -254,10 +255,63 @@ def _no_rows(frame: pd.DataFrame, name: str) -> list[int]:
         if _TOTAL.fullmatch(str(last).strip()) and (frame[column] == last).sum() == 1:
             found["of totals"] = [int(rows[-1])]
             break
-    for kind, lines in found.items():
-        if lines:
-            note(f"{len(lines):,} line{'s' if len(lines) > 1 else ''} {kind} in {name} left out")
+    _note_no_rows({kind: len(lines) for kind, lines in found.items()}, name)
     return sorted(line for lines in found.values() for line in lines)
+
+
+def rows_alone(table: pl.LazyFrame, name: str) -> pl.LazyFrame:
+    """The same of a table in batches, which comes without the lines that are no rows."""
+    import polars as pl
+
+    types = table.collect_schema()
+    names, texts = types.names(), [column for column, own in types.items() if own == pl.String]
+    if len(names) > 1:
+        table = table.filter(~pl.all_horizontal(pl.all().is_null()))
+    if not texts:
+        return table
+    first, wide = pl.col(names[0]), len(names) > 1
+    alone = [first.is_not_null(), *(pl.col(own).is_null() for own in names[1:]), wide and names[0] in texts]
+    is_alone, word = pl.all_horizontal(alone), first.cast(pl.String).str.strip_chars()
+    is_comment = is_alone & word.str.starts_with("#")
+    is_total = word.str.contains(f"(?i)^(?:{_TOTAL.pattern})$")
+    is_note = is_alone & ~is_comment & ~is_total & (len(names) > 2)
+    are_names = pl.all_horizontal(*(pl.col(own) == own for own in texts), wide and len(texts) == len(names))
+    is_row, number = ~(is_comment | is_note | are_names).fill_null(value=False), pl.int_range(pl.len())
+    figures = {
+        "comments": is_comment.sum(),
+        "names": are_names.sum(),
+        "notes": is_note.sum(),
+        "rows": is_row.sum(),
+        "first note": number.filter(is_note).min(),
+        "last note": number.filter(is_note).max(),
+        "last row": number.filter(is_row).max(),
+        **{f"cell {i}": pl.col(own).filter(is_row).last() for i, own in enumerate(texts)},
+    }
+    found = table.select(**figures).collect(engine="streaming").row(0, named=True)
+    counts = {"of comments": found["comments"], "of names again": found["names"]}
+    notes, rows = found["notes"], found["rows"]
+    ends_in_row = not notes or (rows > 0 and found["last row"] > found["last note"])
+    if notes and rows and found["last row"] < found["first note"]:
+        counts["of notes below the table"], ends_in_row = notes, True
+    elif notes:
+        is_row, rows = is_row | is_note, rows + notes
+    if any(counts.values()):
+        table = table.filter(is_row)
+    for i, column in enumerate(texts if rows > 2 and ends_in_row else []):
+        cell, x = found[f"cell {i}"], pl.col(column)
+        is_last = _TOTAL.fullmatch(str(cell).strip()) is not None
+        if is_last and table.select((x == cell).sum()).collect(engine="streaming").item() == 1:
+            table, counts["of totals"] = table.filter(x.ne_missing(cell)), 1
+            break
+    _note_no_rows(counts, name)
+    return table
+
+
+def _note_no_rows(counts: Mapping[str, int], name: str) -> None:
+    """Say how many lines of a file are no rows of its table, and what they are."""
+    for kind, n in counts.items():
+        if n:
+            note(f"{n:,} line{'s' if n > 1 else ''} {kind} in {name} left out")
 
 
 def _with_blank_lines(file: IO[bytes], first_line: int, no_rows: Sequence[int]) -> tuple[int, ...]:

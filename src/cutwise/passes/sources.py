@@ -210,6 +210,11 @@ def as_lazy(X: Any) -> LazyTable | None:
 
 
 def _has_rows(batch: Any) -> bool:
+    if not hasattr(batch, "shape") and not hasattr(batch, "__len__"):
+        raise UnsupportedInputError(
+            f"Batches gave a batch of type {type(batch).__name__}. Give arrays of shape (n, n_features), data frames "
+            "or Arrow record batches."
+        )
     return bool(batch.shape[0] if hasattr(batch, "shape") else len(batch))
 
 

@@ -15,6 +15,7 @@ from cutwise.table.table import NUMBER, ColumnKind, Table
 
 from .conditions import Condition, Levels, Region, column_of, walk_leaves
 from .labeled_tree import LabeledTree, Titled
+from .shown import MOST_LEVELS, shortened
 from .words import finite, json_value, number, quoted, value_text
 
 
@@ -219,14 +220,14 @@ def changes_in_words(changes: Mapping[Any, Change | None], cluster_names: Mappin
     return "; ".join(parts)
 
 
-def explain_rows(labeled: LabeledTree, X: Any) -> list[str]:
+def explain_rows(labeled: LabeledTree, X: Any, *, short: bool = False) -> list[str]:
     """Say for every row why it is in its cluster.
 
-    ``X`` (n_rows, n_features). Returns ``sentences``: ``cluster 2 because petal_length <= 2.6 (is 1.4) and 35 < age <=
-    60 (is 41)``: the merged conditions of the row's leaf, each with the row's value. Values are exact, and as short as
-    their dtype allows: a float32 is written as such unless the shorter decimal would contradict the condition. Raises
-    ``ColumnMismatchError``: another number of columns than the tree's. Raises ``InvalidInputError``: anything that is
-    no table of finite numbers.
+    ``X`` (n_rows, n_features). ``short``: long sets of levels are cut short. Returns ``sentences``: ``cluster 2 because
+    petal_length <= 2.6 (is 1.4) and 35 < age <= 60 (is 41)``: the merged conditions of the row's leaf, each with the
+    row's value. Values are exact, and as short as their dtype allows: a float32 is written as such unless the shorter
+    decimal would contradict the condition. Raises ``ColumnMismatchError``: another number of columns than the tree's.
+    Raises ``InvalidInputError``: anything that is no table of finite numbers.
     """
     tree = labeled.tree
     table = X if isinstance(X, Table) else read_table(X)
@@ -248,20 +249,21 @@ def explain_rows(labeled: LabeledTree, X: Any) -> list[str]:
             for condition in conditions:
                 if condition.feature not in columns:
                     columns[condition.feature] = column_of(table, condition.feature)
-                parts.append(_reasons(condition, columns[condition.feature][here]))
+                parts.append(_reasons(condition, columns[condition.feature][here], short))
             said = [head + " and ".join(row) for row in zip(*parts, strict=True)]
         for row, sentence in zip(here.tolist(), said, strict=True):
             sentences[row] = sentence
     return sentences
 
 
-def _reasons(condition: Condition, values: npt.NDArray[np.generic]) -> list[str]:
+def _reasons(condition: Condition, values: npt.NDArray[np.generic], short: bool) -> list[str]:
     """A condition with the value of each row that satisfies it, where the condition does not say that itself."""
     name, is_known = quoted(condition.name), values == values
     alone = replace(condition, unknown=False)  # a row has a value or none
     only = None if condition.outside else alone.only_value
     is_said = np.zeros(len(values), dtype=np.bool_) if only is None else values == only
-    bounds, found = alone.written(name, by_bounds=True), []
+    is_long = short and len(alone.levels or ()) > MOST_LEVELS
+    bounds, found = shortened(alone) if is_long else alone.written(name, by_bounds=True), []
     for value, known, said in zip(_write_values(values, alone), is_known.tolist(), is_said.tolist(), strict=True):
         text = str(alone) if said else f"{bounds} (is {value})"
         found.append(text if known or not condition.unknown else f"{name} is unknown")

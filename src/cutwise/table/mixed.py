@@ -72,7 +72,8 @@ def raw_column(column: Items, *, as_category: bool = False) -> RawColumn | NonNu
         return RawColumn("ordered" if is_ordered else "category", codes=codes, items=levels, order=order)
     if dtype == nw.String:
         codes, levels = _distinct(column)
-        if any(level is not None for level in levels):
+        # Objects are taken for text by narwhals where the first hundred are missing, whatever the others are.
+        if {type(level) for level in levels} - {type(None)} == {str}:
             return RawColumn("category", codes=codes, items=levels)
     if dtype == nw.Boolean:
         return RawColumn("bool", values=_numbers(column.cast(nw.Float64)))
