@@ -35,7 +35,7 @@ from ._growth import Growing
 from ._lazy import fit_lazily
 from ._tuning import FIRST_PENALTY, search_penalty, size_of_explanations
 from .table_scaler import TableScaler
-from .training import FitContext, MetricSpace, cut_coordinates, dominant_column
+from .training import FitContext, MetricSpace, cut_coordinates
 
 
 def check_max_size(max_size: object) -> tuple[float, float] | Literal["exshallow"] | None:
@@ -113,6 +113,23 @@ def _dense(values: npt.NDArray[Any] | sparse.csr_array) -> npt.NDArray[Any]:
     return dense
 
 
+_DOMINANT = 0.95
+"""Share of the cost from which on one column is the clustering."""
+
+
+def _dominant_column(context: FitContext, scaler: TableScaler | None) -> tuple[int, float] | None:
+    """Of several dense columns the one that holds nearly all of the reference's cost, and its share of it, if any."""
+    n, reference = context.table.n_columns, context.reference
+    if context.n_clusters < 2 or n < 2 or context.table.is_sparse or reference.cost <= 0:
+        return None
+    costs = context.column_costs()
+    source = np.arange(n) if scaler is None else scaler.derived(context.table).source
+    of_column = np.bincount(source, costs, n)
+    total = float(of_column.sum())
+    share = float(of_column.max()) / total if 0 < total < math.inf else 0.0
+    return (int(of_column.argmax()), share) if share > _DOMINANT else None
+
+
 Algorithm = Literal["search", "imm", "exgreedy", "exshallow", "exkmc", "optimal"]
 ALGORITHMS = (*recipes_for("centers"), "optimal")
 
@@ -168,7 +185,7 @@ class ExplainableClusterer(TreeClusterer):
         """Say so where one column holds nearly all of the cost; warn where it may be a surprise, unless told not to."""
         columns = context.table.columns
         warns = columns.has_names and self.reference is None and self.preprocessor is not None
-        found = dominant_column(context, scaler) if warns or self.verbose else None
+        found = _dominant_column(context, scaler) if warns or self.verbose else None
         if found is not None and warns:
             warn(DominantColumnWarning.of(columns.describe(found[0]), found[1], is_plain=are_plain(columns.kinds)))
         elif found is not None:

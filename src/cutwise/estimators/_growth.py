@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from cutwise._progress import Stages
 from cutwise.core import Float64
-from cutwise.estimators.training import FitContext, TrainingRows
+from cutwise.estimators.training import FitContext
 from cutwise.exceptions import InvalidInputError
 from cutwise.readouts.conditions import explanation_sizes
-from cutwise.reference.objective import LazyCosts
 from cutwise.table.table import are_plain
 from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits
 from cutwise.tree.provider import Provider
 from cutwise.tree.prune import prune_to_agreement
-from cutwise.tree.recipes import grow_tree, unless_refused
+from cutwise.tree.recipes import unless_refused
 from cutwise.tree.refine import SearchCheaper
 from cutwise.tree.refine_labels import refine_agreement
 from cutwise.tree.subtree import truncate_growth
@@ -49,62 +47,34 @@ class Growing:
 
 @dataclass(frozen=True, eq=False)
 class LabelProblem:
-    """A clustering to explain, as the growers want it."""
+    """A clustering to explain, as the growers want it.
 
-    rows: TrainingRows
-    labels: npt.NDArray[np.int32]  # (m,), cluster codes
-    coordinates: npt.NDArray[np.float64]  # (k, d), the clusters' centers in the columns that are cut
-    costs: LazyCosts
+    ``coordinates`` (k, d): the clusters' centers in the columns that are cut. ``grow``: a tree of the rows, wherever
+    these lie, as ``grow_tree`` gives one in memory. ``max_leaves``, ``expansion``: of the trees wanted.
+    """
+
+    context: FitContext
+    coordinates: Float64
+    grow: Callable[..., GrownTree]
     max_leaves: int
     expansion: str
-    depth_penalty: float
-    progress: Callable[[str, int], None]
     limits: Limits | None = None
-
-    @property
-    def n_clusters(self) -> int:
-        """k, the number of clusters."""
-        return len(self.coordinates)
-
-    @property
-    def total_weight(self) -> int:
-        """Of all rows."""
-        return int(self.rows.weight_of(np.zeros_like(self.labels), 1)[0])
 
     @property
     def takes_cart(self) -> bool:
         """Whether plain CART can be grown: of complete numbers, in memory."""
-        return self.rows.encoded.searched is None
+        return self.context.in_memory and self.context.rows.encoded.searched is None
 
     @property
     def takes_search(self) -> bool:
         """Whether trees can be searched: of numbers, in memory."""
-        return are_plain(self.rows.encoded.kinds)
+        return self.context.in_memory and are_plain(self.context.rows.encoded.kinds)
 
-    def grow(self, algorithm: str, max_leaves: int, expansion: str, *, gini: bool = False) -> GrownTree:
+    def grown(self, algorithm: str, expansion: str, *, gini: bool = False) -> GrownTree:
         """The tree of an algorithm."""
-        return grow_tree(
-            self.rows.encoded,
-            self.labels,
-            self.coordinates,
-            self.costs,
-            algorithm=algorithm,
-            max_leaves=max_leaves,
-            expansion=expansion,
-            depth_penalty=self.depth_penalty,
-            gini=gini,
-            limits=self.limits,
-            n_jobs=self.rows.n_jobs,
-            progress=self.progress,
+        return self.grow(
+            algorithm=algorithm, max_leaves=self.max_leaves, expansion=expansion, gini=gini, limits=self.limits
         )
-
-    def together(self, calls: Sequence[Callable[[], T]]) -> list[T]:
-        """What some functions give, side by side where each goes over rows that are not in memory."""
-        return [call() for call in calls]
-
-    def rows_of(self, grown: GrownTree) -> tuple[TrainingRows, npt.NDArray[np.int32]]:
-        """The rows that ``grown.leaf_of_row`` is of, and their labels."""
-        return self.rows, self.labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,19 +96,19 @@ class Candidate:
 def grow_candidate(problem: LabelProblem, algorithm: str) -> Candidate:
     """Grow the tree of one algorithm, one of grow_tree's or ``"cart"``, and judge it."""
     if algorithm == "cart":
-        if problem.rows.encoded.searched is not None:
+        if not problem.takes_cart:
             raise InvalidInputError(
                 'algorithm="cart" takes complete numbers, and X has categories or missing values. Use "auto".'
             )
         return _judge(problem, algorithm, _carts(problem, [problem.max_leaves])[0])
-    return _judge(problem, algorithm, problem.grow(algorithm, problem.max_leaves, problem.expansion))
+    return _judge(problem, algorithm, problem.grown(algorithm, problem.expansion))
 
 
 def grow_all(problem: LabelProblem) -> dict[str, GrownTree]:
     """Grow what the trees of ``"auto"`` come from, by name, the preferred one of equals first."""
     names = "expand", "exshallow", "exgreedy", "imm"  # under limits expand may leave a cluster without a leaf
-    tried = problem.together(
-        [unless_refused(partial(problem.grow, name, problem.max_leaves, "expand", gini=True)) for name in names]
+    tried = problem.context.together(
+        unless_refused(partial(problem.grown, name, "expand", gini=True)) for name in names
     )
     grown = {name: tree for name, tree in zip(names, tried, strict=True) if isinstance(tree, GrownTree)}
     if problem.takes_cart:
@@ -173,7 +143,7 @@ def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Cand
     is then let grow further, up to two leaves a cluster, rather than made to agree worse. Clusters that the columns
     cannot tell apart never get leaves of their own, so the attempts are few.
     """
-    candidates, most = grow_candidates(problem), 2 * problem.n_clusters
+    candidates, most = grow_candidates(problem), 2 * problem.context.n_clusters
     further: dict[str, GrownTree] = {}
     for attempt in range(ATTEMPTS):
         missing = best_candidate(candidates).n_without_leaf
@@ -189,17 +159,17 @@ def grow_until_every_cluster_has_a_leaf(problem: LabelProblem) -> dict[str, Cand
 def with_searched(problem: LabelProblem, candidates: dict[str, Candidate]) -> dict[str, Candidate]:
     """The candidates, and what a search makes of the best of them; never with fewer clusters that have a leaf."""
     best = best_candidate(candidates)
-    if not problem.takes_search or best.agreement == problem.total_weight:
+    if not problem.takes_search or best.agreement == problem.context.total_weight:
         return candidates
     starts = sorted(candidates.values(), key=lambda candidate: candidate.rank)
     trees = refine_agreement(
-        problem.rows.encoded,
-        problem.labels,
+        problem.context.rows.encoded,
+        problem.context.reference.labels,
         problem.coordinates,
         [start.grown for start in starts],
         max(problem.max_leaves, best.grown.tree.n_leaves),
         problem.limits,
-        problem.rows.n_jobs,
+        problem.context.rows.n_jobs,
     )
     searched = [_judge(problem, "search", tree) for tree in trees if _is_allowed(problem, tree)]
     searched = [candidate for candidate in searched if candidate.n_without_leaf <= best.n_without_leaf]
@@ -221,10 +191,10 @@ def _is_allowed(problem: LabelProblem, grown: GrownTree) -> bool:
 
 
 def _carts(problem: LabelProblem, max_leaves: list[int]) -> list[GrownTree]:
-    rows = problem.rows
+    rows = problem.context.rows
     return cart_trees(
         rows.compress(rows.table.values),
-        problem.labels,
+        problem.context.reference.labels,
         max_leaves=max_leaves,
         is_integer=rows.table.is_integer,
         weights=rows.weights,
@@ -234,33 +204,33 @@ def _carts(problem: LabelProblem, max_leaves: list[int]) -> list[GrownTree]:
 
 
 def _prune(problem: LabelProblem, grown: GrownTree) -> GrownTree:
-    return prune_to_agreement(grown, problem.labels, problem.n_clusters, problem.max_leaves, problem.rows.weights)
+    own = problem.context
+    return prune_to_agreement(grown, own.reference.labels, own.n_clusters, problem.max_leaves, own.rows.weights)
 
 
 def _judge(problem: LabelProblem, growth: str, grown: GrownTree) -> Candidate:
-    tree = grown.tree
-    rows, labels = problem.rows_of(grown)
-    agrees = tree.cluster[grown.leaf_of_row] == labels
+    tree, own = grown.tree, problem.context.of(grown)
+    rows, agrees = own.rows, tree.cluster[grown.leaf_of_row] == own.reference.labels
     with_leaf = np.unique(tree.cluster[tree.leaves])
     leaf_weight = rows.weight_of(grown.leaf_of_row, tree.n_nodes)[tree.leaves]
     return Candidate(
         growth=growth,
         grown=grown,
         agreement=int(rows.weight_of(agrees.astype(np.int32), 2)[1]),
-        n_without_leaf=problem.n_clusters - len(with_leaf),
+        n_without_leaf=own.n_clusters - len(with_leaf),
         explanation_size=float(explanation_sizes(tree) @ leaf_weight / leaf_weight.sum()),
     )
 
 
 def _with_majorities(grown: GrownTree, problem: LabelProblem) -> GrownTree:
     """Give every leaf its heaviest cluster; a leaf whose own is as heavy, or that has no rows, keeps it."""
-    tree, k = grown.tree, problem.n_clusters
-    rows, labels = problem.rows_of(grown)
+    tree, own, k = grown.tree, problem.context.of(grown), problem.context.n_clusters
+    rows, labels = own.rows, own.reference.labels
     leaf_number = np.cumsum(tree.feature < 0) - 1
     pair = leaf_number[grown.leaf_of_row] * k + labels
     weight = rows.weight_of(pair, tree.n_leaves * k).reshape(tree.n_leaves, k)
-    own = tree.cluster[tree.leaves]
-    wins = weight.max(axis=1) > weight[np.arange(tree.n_leaves), own]
+    now = tree.cluster[tree.leaves]
+    wins = weight.max(axis=1) > weight[np.arange(tree.n_leaves), now]
     cluster = tree.cluster.copy()
-    cluster[tree.leaves] = np.where(wins, weight.argmax(axis=1), own)
+    cluster[tree.leaves] = np.where(wins, weight.argmax(axis=1), now)
     return replace(grown, tree=replace(tree, cluster=cluster))

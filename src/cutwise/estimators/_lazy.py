@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -156,11 +156,17 @@ class LazyContext(FitContext):
     """A clustering of rows that are not in memory; ``rows`` and ``labels`` are those of a tree, see ``of``."""
 
     rows: SummedRows
-    batches: BatchedRows | None = None
+    batches: BatchedRows = field(kw_only=True)
+
+    in_memory = False
+
+    @property
+    def total_weight(self) -> int:
+        """See :class:`FitContext`."""
+        return self.batches.total_weight
 
     def of(self, grown: GrownTree) -> LazyContext:
         """See :class:`FitContext`."""
-        assert self.batches is not None
         labels, _ = grown.rows.by_label
         reference = replace(self.reference, labels=labels)
         return replace(self, rows=SummedRows(self.batches, grown.rows), reference=reference, full_labels=labels)
@@ -168,12 +174,10 @@ class LazyContext(FitContext):
     @property
     def table(self) -> Table:
         """See :class:`FitContext`."""
-        assert self.batches is not None
         return self.batches.example
 
     def column_costs(self) -> Float64:
         """See :class:`FitContext`; of rows that are labeled with their nearest centers."""
-        assert self.batches is not None
         objective, centers = self.objective, self.reference.centers
 
         def add(found: Total, rows: Slice) -> None:
@@ -187,7 +191,6 @@ class LazyContext(FitContext):
 
     def noise_of(self, tree: ThresholdTree, leaf: Int32) -> Int64:
         """See :class:`FitContext`."""
-        assert self.batches is not None
 
         def add(found: Int64, values: npt.NDArray[Any], weights: Int64) -> None:
             found += np.bincount(tree.apply(as_matrix(values[weights > 0])), minlength=tree.n_nodes)
@@ -212,14 +215,12 @@ class LazyContext(FitContext):
 
     def together(self, calls: Iterable[Callable[[], T]]) -> list[T]:
         """See :class:`FitContext`."""
-        assert self.batches is not None
         return self.batches.together(list(calls))
 
     def remove_rows(self, model: Any) -> None:
         """See :class:`FitContext`."""
         model.reference_ = replace(model.reference_, labels=np.empty(0, dtype=np.int32))
         del model.labels_  # predict gives them
-        assert self.batches is not None
         model.n_passes_ = self.batches.n_passes
 
     def _centers(self, codes: Int32) -> Float64:
@@ -232,14 +233,12 @@ class LazyContext(FitContext):
 class SearchByPasses(SearchCheaper):
     """The search on rows that are not in memory; ``table``, ``metric``: the sample that it looks at."""
 
-    prepared: PreparedRows | None = None
+    prepared: PreparedRows = field(kw_only=True)
 
     def _total_weight(self) -> int:
-        assert self.prepared is not None
         return self.prepared.rows.total_weight
 
     def _judge(self, starts: Sequence[GrownTree], trees: Sequence[Tests]) -> list[Judgement]:
-        assert self.prepared is not None
         rows, objective = self.prepared.rows, self.objective
         leaves = [np.flatnonzero(column < 0).astype(np.int32) for column, _, _ in trees]
 
@@ -263,7 +262,6 @@ class SearchByPasses(SearchCheaper):
         return self._judgements(costs, starts, trees, list(zip(leaves, weights, strict=True)))
 
     def _replay(self, tests: Tests, cluster: Int32 | None = None) -> GrowingTree:
-        assert self.prepared is not None
         return replay(PassProvider(self.prepared), *tests, cluster)
 
 
@@ -287,44 +285,6 @@ def grow_by_passes(
         return grow(problem, algorithm, max_leaves, expansion, progress)
 
     return fewest_empty(grown_with, algorithm, depth_penalty)
-
-
-@dataclass(frozen=True, eq=False)
-class LazyLabelProblem(LabelProblem):
-    """A column of labels to explain, of rows that are not in memory."""
-
-    prepared: PreparedRows | None = None
-
-    @property
-    def total_weight(self) -> int:
-        """See :class:`LabelProblem`."""
-        assert self.prepared is not None
-        return self.prepared.rows.total_weight
-
-    @property
-    def takes_cart(self) -> bool:
-        """Plain CART wants the rows."""
-        return False
-
-    takes_search = takes_cart
-
-    def grow(self, algorithm: str, max_leaves: int, expansion: str, *, gini: bool = False) -> GrownTree:
-        """See :class:`LabelProblem`."""
-        assert self.prepared is not None
-        return grow_by_passes(
-            self.prepared, self.progress, algorithm=algorithm, max_leaves=max_leaves, expansion=expansion,
-            depth_penalty=self.depth_penalty, gini=gini, limits=self.limits,
-        )  # fmt: skip
-
-    def together(self, calls: Sequence[Callable[[], T]]) -> list[T]:
-        """See :class:`LabelProblem`."""
-        assert self.prepared is not None
-        return self.prepared.rows.together(calls)
-
-    def rows_of(self, grown: GrownTree) -> tuple[TrainingRows, Int32]:
-        """See :class:`LabelProblem`."""
-        assert self.prepared is not None
-        return SummedRows(self.prepared.rows, grown.rows), grown.rows.by_label[0]
 
 
 def explain_lazily(
@@ -358,12 +318,11 @@ def explain_lazily(
             prepared = PreparedRows(rows, middles, coordinates, KMEANS)
             cost = prepared.cost
         with stages.stage("tree"):
-            nobody: Any = None  # rows, labels and costs are those of each tree
-            problem = LazyLabelProblem(
-                nobody, nobody, coordinates, nobody, max_leaves, model.expansion, depth_penalty, stages.leaves,
-                _limits(model, rows, coordinates, rows.classes.tolist(), may_leave_out), prepared=prepared,
-            )  # fmt: skip
-        model._explain(_context(rows, middles, cost), problem, fitted, rows.classes, stages)
+            grow = partial(grow_by_passes, prepared, stages.leaves, depth_penalty=depth_penalty)
+            limits = _limits(model, rows, coordinates, rows.classes.tolist(), may_leave_out)
+            context = _context(rows, middles, cost)
+            problem = LabelProblem(context, coordinates, grow, max_leaves, model.expansion, limits)
+        model._explain(problem, fitted, rows.classes, stages)
 
 
 def _limits(

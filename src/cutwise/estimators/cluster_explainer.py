@@ -55,7 +55,7 @@ from cutwise.table.intake import (
 )
 from cutwise.table.labels import Labels, read_labels
 from cutwise.tree.limits import NoAllowedCutError
-from cutwise.tree.recipes import EXPANSIONS, Expansion, recipes_for
+from cutwise.tree.recipes import EXPANSIONS, Expansion, grow_tree, recipes_for
 
 Algorithm = Literal["auto", "imm", "exgreedy", "exshallow", "exkmc", "expand", "spex", "cart"]
 ALGORITHMS = ("auto", *recipes_for("labels"), "cart")
@@ -265,23 +265,22 @@ class ClusterExplainer(TreeEstimator):
             own_space = space.preprocessor is None
             coordinates = middles if own_space else rows.centers(KMEANS, codes, labels.n_clusters, raw=True)[0]
             limits = self._read_limits(rows, coordinates, labels.classes.tolist(), _MAY_LEAVE_OUT)
-            problem = LabelProblem(
-                rows,
+            grow = partial(
+                grow_tree,
+                rows.encoded,
                 codes,
                 coordinates,
                 LazyCosts(rows.metric.matrix, middles, weights=rows.weights, n_jobs=rows.n_jobs, given=given),
-                max_leaves,
-                self.expansion,
-                depth_penalty,
-                stages.leaves,
-                limits,
+                depth_penalty=depth_penalty,
+                n_jobs=rows.n_jobs,
+                progress=stages.leaves,
             )
-        context = FitContext(rows, reference, labels.codes, weights, KMEANS, given)
-        return context, self._explain(context, problem, space.preprocessor, labels.classes, stages, sizes)
+            context = FitContext(rows, reference, labels.codes, weights, KMEANS, given)
+            problem = LabelProblem(context, coordinates, grow, max_leaves, self.expansion, limits)
+        return context, self._explain(problem, space.preprocessor, labels.classes, stages, sizes)
 
     def _explain(
         self,
-        context: FitContext,
         problem: LabelProblem,
         preprocessor: Any,
         classes: npt.NDArray[Any],
@@ -289,7 +288,11 @@ class ClusterExplainer(TreeEstimator):
         sizes: Sequence[int] = (),
     ) -> list[Self]:
         """Set what is fitted, from a clustering on, or give models of several sizes."""
-        free, points = replace(problem, limits=None), list[tuple[Self, dict[str, Candidate]]]()
+        context, free, points = (
+            problem.context,
+            replace(problem, limits=None),
+            list[tuple[Self, dict[str, Candidate]]](),
+        )
         with stages.stage("tree"):
             try:
                 if not sizes:
@@ -305,7 +308,7 @@ class ClusterExplainer(TreeEstimator):
                 tell(f"sizes: {size} leaves", size / sizes[-1])
         with stages.stage("costs of the tree"):
             for point, tried in points:
-                chosen, total = best_candidate(tried), problem.total_weight
+                chosen, total = best_candidate(tried), context.total_weight
                 point._remember_input(context.table, preprocessor, classes)
                 point.growth_ = chosen.growth
                 point.candidates_ = {name: candidate.agreement / total for name, candidate in tried.items()}

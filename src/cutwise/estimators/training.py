@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -51,8 +51,6 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 from .table_scaler import EXACT_SCALERS, TableScaler, standardize_table
 
-_DOMINANT = 0.95
-"""Share of the cost from which on one column is the clustering."""
 _BLOCK = 1 << 13
 """Rows at a time: few enough that they stay in the processor's caches."""
 MEASURED = "the preprocessor's output"
@@ -446,6 +444,13 @@ class FitContext:
         """k, the number of clusters."""
         return self.reference.n_clusters
 
+    in_memory: ClassVar[bool] = True
+
+    @property
+    def total_weight(self) -> int:
+        """Of the m rows, in integers."""
+        return int(self.rows.weight_of(np.zeros_like(self.reference.labels), 1)[0])
+
     def of(self, grown: GrownTree) -> FitContext:
         """The same, by the rows that a tree's leaves are given for."""
         return self
@@ -700,19 +705,6 @@ class FitContext:
         costs = rows.costs(self.objective, rows.centers(self.objective, one, 1)[0], one)
         # Clusters far apart may have finite costs where the distance between them is beyond float64.
         return rows.sum(costs) if np.isfinite(costs.max(initial=0.0)) else np.inf
-
-
-def dominant_column(context: FitContext, scaler: TableScaler | None) -> tuple[int, float] | None:
-    """Of several dense columns the one that holds nearly all of the reference's cost, and its share of it, if any."""
-    n, reference = context.table.n_columns, context.reference
-    if context.n_clusters < 2 or n < 2 or context.table.is_sparse or reference.cost <= 0:
-        return None
-    costs = context.column_costs()
-    source = np.arange(n) if scaler is None else scaler.derived(context.table).source
-    of_column = np.bincount(source, costs, n)
-    total = float(of_column.sum())
-    share = float(of_column.max()) / total if 0 < total < math.inf else 0.0
-    return (int(of_column.argmax()), share) if share > _DOMINANT else None
 
 
 def cost_around_mean(centers: Float64, weight: Float64) -> float:
