@@ -30,9 +30,12 @@ struct ModeGroups {
   std::vector<int32_t> group_of_level;    // -1: nobody's mode
   int32_t n_groups = 0;
 
-  ModeGroups(const std::vector<int32_t> &clusters, const In1<int32_t> &mode, const std::vector<int64_t> &weight)
-      : survivors(clusters), group(clusters.size()), group_of_level(weight.size(), -1) {
+  // clusters: of k, those that survive; mode: of each of them; weight: of every level.
+  ModeGroups(const In1<int32_t> &clusters, int64_t k, const In1<int32_t> &mode, const std::vector<int64_t> &weight)
+      : survivors(survivors_of(clusters, k)), group(survivors.size()), group_of_level(weight.size(), -1) {
+    require(mode.size() == survivors.size(), "one mode a survivor");
     std::vector<int32_t> modes(mode.data(), mode.data() + mode.size());
+    for (const int32_t level : modes) require(level >= 0 && level < static_cast<int32_t>(weight.size()), "modes are levels");
     std::sort(modes.begin(), modes.end());
     modes.erase(std::unique(modes.begin(), modes.end()), modes.end());
     std::stable_sort(modes.begin(), modes.end(), [&](int32_t a, int32_t b) { return weight[a] > weight[b]; });
@@ -191,23 +194,29 @@ CUTWISE_CLONES void add_subsets(int64_t *sums, size_t n_groups) {
       for (size_t i = begin; i < begin + half; ++i) sums[i] += sums[i - half];
 }
 
+using FoundModes = std::optional<std::tuple<bool, double, int64_t, std::vector<int32_t>>>;
+
 template <class Cost>
 struct InducedModes {
   const ModeGroups &modes;
-  const Matrix &matrix;
-  const int32_t *rows, *codes;  // codes by row of the table
-  int64_t n;
-  const Cost *excess;
-  int64_t k;
-  const int64_t *row_weights;   // null: 1 each
+  const DepthScore &depth;
   std::vector<int64_t> weight;  // of every level, from the first partition on that is looked at
-  DepthScore depth;
-  const int64_t *sums;  // (n_levels, k, width): what rows lose without their nearest center, by it; null: nobody knows yet
-  int64_t width;        // 2: then their weight, known from the first on
-  const Limits *limits;
-  const int64_t *counts;              // of every level, for the limits
-  const double known_score;           // of a cut that is as valid as a cut can be, so that nothing worse is wanted
+  int64_t k = 0;
+  const int64_t *sums =
+      nullptr;        // (n_levels, k, width): what rows lose without their nearest center, by it; null: nobody knows
+  int64_t width = 1;  // 2: then their weight, known from the first on
+  const Limits *limits = nullptr;
+  const int64_t *counts = nullptr;    // of every level, for the limits
+  double known_score = 0.0;           // of a cut that is as valid as a cut can be, so that nothing worse is wanted
   const int64_t *distinct = nullptr;  // different rows of every level, where shares are given and no row is at hand
+
+  struct Rows {
+    const Matrix *matrix = nullptr;
+    const int32_t *numbers = nullptr, *codes = nullptr;  // codes by row of the table
+    int64_t n = 0;
+    const Cost *excess = nullptr;
+    const int64_t *weights = nullptr;  // null: 1 each
+  } of{};
 
   struct Best {
     bool is_valid = false;
@@ -259,12 +268,12 @@ struct InducedModes {
       for (const Share &share : given)
         if (static_cast<size_t>(share.level) - begin < at_once)
           cells[(static_cast<size_t>(share.level) - begin) << q | share.groups] += share.loss;
-      for (int64_t i = 0; i < n;) {
+      for (int64_t i = 0; i < of.n;) {
         size_t level[kRowsAtOnce], some = 0;
-        for (; i < n && some < kRowsAtOnce; ++i) {
-          level[some] = static_cast<size_t>(codes[rows[i]]) - begin;
+        for (; i < of.n && some < kRowsAtOnce; ++i) {
+          level[some] = static_cast<size_t>(of.codes[of.numbers[i]]) - begin;
           if (level[some] >= at_once) continue;
-          const Cost *cost = excess + static_cast<int64_t>(rows[i]) * k;
+          const Cost *cost = of.excess + static_cast<int64_t>(of.numbers[i]) * k;
           Cost nearest = std::numeric_limits<Cost>::max();
           for (size_t g = 0; g < q; ++g) {
             Cost least = std::numeric_limits<Cost>::max();
@@ -273,7 +282,7 @@ struct InducedModes {
             nearest = std::min(nearest, least);
           }
           // Its level is always on the side of that group: it loses nothing.
-          const int32_t own = modes.group_of_level[codes[rows[i]]];
+          const int32_t own = modes.group_of_level[of.codes[of.numbers[i]]];
           some += own < 0 || order->cost[own][some] > nearest;
         }
         find_order(*order, q);
@@ -308,8 +317,8 @@ struct InducedModes {
   std::vector<Candidate> candidates() const {
     std::vector<Candidate> found;
     const auto offer = [&](uint32_t mask, int64_t more) {
-      const Candidate of{depth.quick_bound(depth.current + more, 0, depth.points, 1, 0), depth.current + more, mask};
-      if (of.score <= limit()) found.push_back(of);
+      const Candidate cut{depth.quick_bound(depth.current + more, 0, depth.points, 1, 0), depth.current + more, mask};
+      if (cut.score <= limit()) found.push_back(cut);
     };
     for (uint32_t mask = 1; mask < lost.size(); ++mask) offer(mask, lost[mask]);
     if (lost.empty())
@@ -332,7 +341,7 @@ struct InducedModes {
 
   // Whether a partition may win with some weight on its left, by what rows lose at least without their nearest center: more
   // or less weight than where each level costs least takes levels that cost more there, or a part of one.
-  bool may_win_with_some_weight(const Candidate &of) const {
+  bool may_win_with_some_weight(const Candidate &cut) const {
     struct Move {
       double loss;
       int64_t weight;
@@ -342,9 +351,9 @@ struct InducedModes {
     int64_t cheapest = 0;
     for (size_t v = 0; v < weight.size(); ++v) {
       int64_t more = -total[v];  // on the right
-      for (int32_t g = 0; g < modes.n_groups; ++g) more += modes.is_left(of.mask, g) ? 2 * by_group[g * weight.size() + v] : 0;
+      for (int32_t g = 0; g < modes.n_groups; ++g) more += modes.is_left(cut.mask, g) ? 2 * by_group[g * weight.size() + v] : 0;
       const int32_t own = modes.group_of_level[v];
-      const bool is_left = own < 0 ? more > 0 : modes.is_left(of.mask, own);
+      const bool is_left = own < 0 ? more > 0 : modes.is_left(cut.mask, own);
       cheapest += is_left ? weight[v] : 0;
       if (own < 0 && weight[v] > 0) moves[is_left].push_back({std::abs(static_cast<double>(more)), weight[v]});
     }
@@ -357,10 +366,10 @@ struct InducedModes {
       for (const Move &move : own) {
         for (int64_t some = 0; some < move.weight; some += share) {
           const double more = loss + move.each() * static_cast<double>(some);
-          const int64_t induced = of.induced + static_cast<int64_t>(more * (1.0 - 0x1p-40));  // rounding is far below that
+          const int64_t induced = cut.induced + static_cast<int64_t>(more * (1.0 - 0x1p-40));  // rounding is far below that
           if (depth.quick_bound(induced, 0, depth.points, 1, 0) > limit()) return false;
           const int64_t one = near + sign * some, other = near + sign * (std::min(some + share, move.weight) - 1);
-          if (bound(induced, of.mask, std::min(one, other), std::max(one, other)) <= limit()) return true;
+          if (bound(induced, cut.mask, std::min(one, other), std::max(one, other)) <= limit()) return true;
         }
         near += sign * move.weight;
         loss += move.loss;
@@ -383,12 +392,12 @@ struct InducedModes {
       for (size_t v = 0; v < side.size(); ++v) held[side[v] != 0] += static_cast<size_t>(distinct[v]);
       return held[1] >= n_left && held[0] >= n_right;
     }
-    return matrix.visit([&](auto values) {
+    return of.matrix->visit([&](auto values) {
       DistinctRows left(values, 64), right(values, 64);
-      for (int64_t i = 0; i < n && (left.size() < n_left || right.size() < n_right); ++i) {
-        const bool is_left = side[codes[rows[i]]] != 0;
-        if (is_left && left.size() < n_left) left.add(rows[i]);
-        if (!is_left && right.size() < n_right) right.add(rows[i]);
+      for (int64_t i = 0; i < of.n && (left.size() < n_left || right.size() < n_right); ++i) {
+        const bool is_left = side[of.codes[of.numbers[i]]] != 0;
+        if (is_left && left.size() < n_left) left.add(of.numbers[i]);
+        if (!is_left && right.size() < n_right) right.add(of.numbers[i]);
       }
       return left.size() >= n_left && right.size() >= n_right;
     });
@@ -417,37 +426,39 @@ struct InducedModes {
     best = {valid, score, induced, std::move(named), levels_of(side)};
   }
 
-  bool may_win(const Candidate &of) const {
-    if (of.score > limit()) return false;
+  bool may_win(const Candidate &cut) const {
+    if (cut.score > limit()) return false;
     if (depth.penalty == 0.0) return true;
     if (lost.empty()) {
       int64_t low = 0, high = depth.points;
       for (int32_t g = 0; g < modes.n_groups; ++g)
-        (modes.is_left(of.mask, g) ? low : high) += modes.is_left(of.mask, g) ? held_by[g] : -held_by[g];
-      return bound(of.induced, of.mask, low, high) <= limit() && may_win_with_some_weight(of);
+        (modes.is_left(cut.mask, g) ? low : high) += modes.is_left(cut.mask, g) ? held_by[g] : -held_by[g];
+      return bound(cut.induced, cut.mask, low, high) <= limit() && may_win_with_some_weight(cut);
     }
-    return bound(of.induced, of.mask, on_left[of.mask], on_left[of.mask] + tied[of.mask]) <= limit();
+    return bound(cut.induced, cut.mask, on_left[cut.mask], on_left[cut.mask] + tied[cut.mask]) <= limit();
   }
 
-  void run() {
+  FoundModes run() {
     depths.emplace(depth, kDepthShares);
     std::vector<Candidate> found;
     if (sums) {
       add_up_by_group();
       found = candidates();
-      if (found.empty()) return;
+      if (found.empty()) return std::nullopt;
     }
-    if (width == 1) weight = level_weights(codes, rows, n, row_weights, static_cast<int64_t>(weight.size()));
+    if (width == 1) weight = level_weights(of.codes, of.numbers, of.n, of.weights, static_cast<int64_t>(weight.size()));
     for (size_t v = 0; v < weight.size(); ++v)
       if (modes.group_of_level[v] >= 0) held_by[modes.group_of_level[v]] += weight[v];
-    if (sums && std::none_of(found.begin(), found.end(), [&](const Candidate &of) { return may_win(of); })) return;
+    if (sums && std::none_of(found.begin(), found.end(), [&](const Candidate &cut) { return may_win(cut); }))
+      return std::nullopt;
     add_shares();
     found = candidates();
     std::sort(found.begin(), found.end(), [](const Candidate &a, const Candidate &b) {
       return std::tie(a.score, a.induced, a.mask) < std::tie(b.score, b.induced, b.mask);
     });
-    for (const Candidate &of : found)
-      if (may_win(of)) evaluate(of.mask);
+    for (const Candidate &cut : found)
+      if (may_win(cut)) evaluate(cut.mask);
+    return best.is_none() ? std::nullopt : FoundModes{{best.is_valid, best.score, best.induced, best.levels}};
   }
 };
 
@@ -466,7 +477,7 @@ void bind_modes(nb::module_ &m) {
         for (size_t i = 0; i < rows.size(); ++i) require(codes(rows(i)) >= 0 && codes(rows(i)) < n_levels, "codes are levels");
         return to_numpy(level_weights(codes.data(), rows.data(), static_cast<int64_t>(rows.size()), weight, n_levels));
       },
-      nb::arg("codes"), nb::arg("rows"), nb::arg("weights").none(), nb::arg("n_levels"),
+      "codes"_a, "rows"_a, "weights"_a.none(), "n_levels"_a,
       "Weight of the given rows by level; codes (n_rows,): level of every row.");
   const auto for_sums = [&](auto zero, const char *doc) {
     using Cost = decltype(zero);
@@ -485,7 +496,7 @@ void bind_modes(nb::module_ &m) {
           }
           return sums.to_numpy();
         },
-        nb::arg("codes"), nb::arg("rows"), nb::arg("excess").noconvert(), nb::arg("n_levels"), doc);
+        "codes"_a, "rows"_a, "excess"_a.noconvert(), "n_levels"_a, doc);
   };
   for_sums(int32_t{}, "What the given rows cost by level and cluster, (n_levels, k); codes (n,): the level of each of them.");
   for_sums(int64_t{}, "");
@@ -495,18 +506,16 @@ void bind_modes(nb::module_ &m) {
          std::optional<In1<int64_t>> counts, const Limits *limits) -> FoundMistakes {
         const int64_t k = static_cast<int64_t>(held.shape(1));
         require(!limits || (counts && counts->size() == held.shape(0)), "with limits there is one count a level");
-        require(weight.size() == held.shape(0) && modes.size() == survivors.size(), "one weight a level, one mode a survivor");
+        require(weight.size() == held.shape(0), "one weight a level");
         require(!costs || (costs->shape(0) == held.shape(0) && costs->shape(1) == held.shape(1)), "costs is like held");
-        for (size_t i = 0; i < modes.size(); ++i)
-          require(modes(i) >= 0 && modes(i) < static_cast<int32_t>(weight.size()), "modes are levels");
         const std::vector<int64_t> of_level = copied(weight);
-        const ModeGroups groups(survivors_of(survivors, k), modes, of_level);
+        const ModeGroups groups(survivors, k, modes, of_level);
         nb::gil_scoped_release release;
         return fewest_mistakes(groups, held.data(), costs ? costs->data() : nullptr, k, of_level, limits,
                                counts ? counts->data() : nullptr);
       },
-      nb::arg("held"), nb::arg("weight"), nb::arg("survivors"), nb::arg("modes"), nb::arg("costs").none() = nb::none(),
-      nb::arg("counts").none() = nb::none(), nb::arg("limits").none() = nb::none(),
+      "held"_a, "weight"_a, "survivors"_a, "modes"_a, "costs"_a.none() = nb::none(), "counts"_a.none() = nb::none(),
+      "limits"_a.none() = nb::none(),
       R"(The levels against all others that separate the fewest rows from the modes of their centers.
 
 held (n_levels, k): weight of the node's rows by level and surviving cluster; weight (n_levels,): of all its rows. modes: the level of
@@ -519,14 +528,11 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when no al
         [](const Matrix &matrix, In1<int32_t> rows, In1<int32_t> codes, In2<Cost> excess, const Weights &weights,
            int64_t n_levels, std::optional<In3<int64_t>> sums, In1<int32_t> survivors, In1<int32_t> modes,
            In2<int64_t> nearest_costs, double penalty, bool kills_left, bool kills_right, std::optional<double> known_score,
-           std::optional<In1<int64_t>> counts,
-           const Limits *limits) -> std::optional<std::tuple<bool, double, int64_t, std::vector<int32_t>>> {
+           std::optional<In1<int64_t>> counts, const Limits *limits) -> FoundModes {
           const int64_t k = static_cast<int64_t>(excess.shape(1));
           require(static_cast<int64_t>(excess.shape(0)) == matrix.n_rows() && codes.size() == excess.shape(0),
                   "costs and codes have one line per row");
           const int64_t *row_weights = checked(weights, matrix.n_rows()), n = static_cast<int64_t>(rows.size());
-          for (size_t i = 0; i < modes.size(); ++i) require(modes(i) >= 0 && modes(i) < n_levels, "modes are levels");
-          require(modes.size() == survivors.size(), "one mode a survivor");
           require(!sums || (static_cast<int64_t>(sums->shape(0)) == n_levels && static_cast<int64_t>(sums->shape(1)) == k),
                   "sums is of shape (n_levels, k, 1 or 2)");
           const int64_t width = sums ? static_cast<int64_t>(sums->shape(2)) : 1;
@@ -539,7 +545,7 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when no al
             for (size_t s = 0; s < survivors.size(); ++s) of_level[v] += sum[(v * k + survivors(s)) * 2 + 1];
           if (width == 1 && modes.size() > kMostGroups)
             of_level = level_weights(codes.data(), rows.data(), n, row_weights, n_levels);
-          const ModeGroups groups(survivors_of(survivors, k), modes, of_level);
+          const ModeGroups groups(survivors, k, modes, of_level);
           if (groups.n_groups < 2) return std::nullopt;
           int64_t current = 0;
           for (int32_t c : groups.survivors) current += nearest_costs(c, 0) + nearest_costs(c, 1);
@@ -549,29 +555,20 @@ Gives (mistakes, cost of the sides, levels of the left side), or None when no al
           const DepthScore depth{current, points, static_cast<int64_t>(groups.survivors.size()), penalty, kills, kills + 1};
           nb::gil_scoped_release release;
           InducedModes<Cost> search{groups,
-                                    matrix,
-                                    rows.data(),
-                                    codes.data(),
-                                    n,
-                                    excess.data(),
-                                    k,
-                                    row_weights,
-                                    of_level,
                                     depth,
+                                    of_level,
+                                    k,
                                     sum,
                                     width,
                                     limits,
                                     counts ? counts->data() : nullptr,
-                                    known_score ? *known_score : std::numeric_limits<double>::infinity(),
-                                    {}};
-          search.run();
-          if (search.best.is_none()) return std::nullopt;
-          return std::make_tuple(search.best.is_valid, search.best.score, search.best.induced, search.best.levels);
+                                    known_score.value_or(std::numeric_limits<double>::infinity())};
+          search.of = {&matrix, rows.data(), codes.data(), n, excess.data(), row_weights};
+          return search.run();
         },
-        nb::arg("matrix"), nb::arg("rows"), nb::arg("codes"), nb::arg("excess").noconvert(), nb::arg("weights").none(),
-        nb::arg("n_levels"), nb::arg("sums").none(), nb::arg("survivors"), nb::arg("modes"), nb::arg("nearest_costs"),
-        nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"), nb::arg("known_score").none() = nb::none(),
-        nb::arg("counts").none() = nb::none(), nb::arg("limits").none() = nb::none(), doc);
+        "matrix"_a, "rows"_a, "codes"_a, "excess"_a.noconvert(), "weights"_a.none(), "n_levels"_a, "sums"_a.none(),
+        "survivors"_a, "modes"_a, "nearest_costs"_a, "penalty"_a, "kills_left"_a, "kills_right"_a,
+        "known_score"_a.none() = nb::none(), "counts"_a.none() = nb::none(), "limits"_a.none() = nb::none(), doc);
   };
   for_costs(int32_t{}, R"(The levels against all others of least Price + penalty * DExp, centers on the sides of their modes.
 
@@ -587,21 +584,19 @@ left side).)");
         [](In1<int32_t> codes, In2<Cost> excess, In1<int64_t> weight, In1<int32_t> survivors, In1<int32_t> modes) {
           const auto n = static_cast<int64_t>(codes.size()), k = static_cast<int64_t>(excess.shape(1));
           const std::vector<int64_t> of_level = copied(weight);
-          require(excess.shape(0) == codes.size() && modes.size() == survivors.size(), "one line a row, one mode a survivor");
+          require(excess.shape(0) == codes.size(), "one line a row");
           for (size_t i = 0; i < codes.size(); ++i)
             require(codes(i) >= 0 && codes(i) < static_cast<int32_t>(of_level.size()), "codes are levels");
-          for (size_t i = 0; i < modes.size(); ++i)
-            require(modes(i) >= 0 && modes(i) < static_cast<int32_t>(of_level.size()), "modes are levels");
-          const ModeGroups groups(survivors_of(survivors, k), modes, of_level);
+          const ModeGroups groups(survivors, k, modes, of_level);
           std::vector<int32_t> rows(codes.size()), level;
           std::iota(rows.begin(), rows.end(), 0);
           std::vector<uint64_t> of_groups;
           std::vector<int64_t> loss;
           {
             nb::gil_scoped_release release;
-            const Matrix none;
-            InducedModes<Cost> found{groups,  none, rows.data(), codes.data(), n,  excess.data(), k, nullptr, of_level, {},
-                                     nullptr, 1,    nullptr,     nullptr,      0.0};
+            const DepthScore none;
+            InducedModes<Cost> found{groups, none, of_level, k};
+            found.of = {nullptr, rows.data(), codes.data(), n, excess.data()};
             found.add_shares(false);
             for (const auto &share : found.shares) {
               level.push_back(share.level);
@@ -611,7 +606,7 @@ left side).)");
           }
           return std::make_tuple(to_numpy(std::move(level)), to_numpy(std::move(of_groups)), to_numpy(std::move(loss)));
         },
-        nb::arg("codes"), nb::arg("excess").noconvert(), nb::arg("weight"), nb::arg("survivors"), nb::arg("modes"), doc);
+        "codes"_a, "excess"_a.noconvert(), "weight"_a, "survivors"_a, "modes"_a, doc);
   };
   for_shares(
       int32_t{},
@@ -624,33 +619,20 @@ codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's
       [](In1<int32_t> level, In1<uint64_t> of_groups, In1<int64_t> loss, In1<int64_t> weight, In1<int64_t> distinct,
          In1<int32_t> survivors, In1<int32_t> modes, int64_t k, int64_t current, double penalty, bool kills_left,
          bool kills_right, std::optional<double> known_score, std::optional<In1<int64_t>> counts,
-         const Limits *limits) -> std::optional<std::tuple<bool, double, int64_t, std::vector<int32_t>>> {
+         const Limits *limits) -> FoundModes {
         const std::vector<int64_t> of_level = copied(weight);
         require(of_groups.size() == level.size() && loss.size() == level.size(), "a share has a level, groups and a loss");
-        require(distinct.size() == weight.size() && modes.size() == survivors.size(), "one mode a survivor");
-        for (size_t i = 0; i < modes.size(); ++i)
-          require(modes(i) >= 0 && modes(i) < static_cast<int32_t>(of_level.size()), "modes are levels");
+        require(distinct.size() == weight.size(), "one count of different rows a level");
         require(!limits || (counts && counts->size() == weight.size()), "with limits there is one count a level");
-        const ModeGroups groups(survivors_of(survivors, k), modes, of_level);
+        const ModeGroups groups(survivors, k, modes, of_level);
         if (groups.n_groups < 2) return std::nullopt;
         const uint8_t kills[2] = {kills_left, kills_right};
-        const DepthScore depth{current,
-                               std::accumulate(of_level.begin(), of_level.end(), int64_t{0}),
-                               static_cast<int64_t>(groups.survivors.size()),
-                               penalty,
-                               kills,
-                               kills + 1};
-        const Matrix none;
+        const int64_t points = std::accumulate(of_level.begin(), of_level.end(), int64_t{0});
+        const DepthScore depth{current, points, static_cast<int64_t>(groups.survivors.size()), penalty, kills, kills + 1};
         InducedModes<int32_t> search{groups,
-                                     none,
-                                     nullptr,
-                                     nullptr,
-                                     0,
-                                     nullptr,
-                                     k,
-                                     nullptr,
-                                     of_level,
                                      depth,
+                                     of_level,
+                                     k,
                                      nullptr,
                                      2,
                                      limits,
@@ -662,13 +644,10 @@ codes (n,): level of every row; excess (n, k); weight (n_levels,): of the node's
                   "shares are of levels and groups");
           search.shares.push_back({level(i), static_cast<uint32_t>(of_groups(i)), loss(i)});
         }
-        search.run();
-        if (search.best.is_none()) return std::nullopt;
-        return std::make_tuple(search.best.is_valid, search.best.score, search.best.induced, search.best.levels);
+        return search.run();
       },
-      nb::arg("level"), nb::arg("groups"), nb::arg("loss"), nb::arg("weight"), nb::arg("distinct"), nb::arg("survivors"),
-      nb::arg("modes"), nb::arg("k"), nb::arg("current"), nb::arg("penalty"), nb::arg("kills_left"), nb::arg("kills_right"),
-      nb::arg("known_score").none(), nb::arg("counts").none(), nb::arg("limits").none(),
+      "level"_a, "groups"_a, "loss"_a, "weight"_a, "distinct"_a, "survivors"_a, "modes"_a, "k"_a, "current"_a, "penalty"_a,
+      "kills_left"_a, "kills_right"_a, "known_score"_a.none(), "counts"_a.none(), "limits"_a.none(),
       R"(What least_induced_modes gives, by the shares of all rows of a node, (n,) each.
 
 weight, distinct (n_levels,): of the rows of every level, and how many different ones there are. current: what all cost.)");
