@@ -21,7 +21,6 @@ from cutwise.estimators._curve import CostCurve, cost_curve
 from cutwise.estimators._document import advice_of, words_of
 from cutwise.estimators._entries import UnserializableParam
 from cutwise.estimators._exports import export_sql
-from cutwise.estimators._lazy import LazyContext
 from cutwise.estimators.training import FitContext
 from cutwise.exceptions import (
     ColumnMismatchError,
@@ -283,7 +282,7 @@ def _curve(
 
 def _plain_cart(context: FitContext | None, n_leaves: int) -> dict[str, Any] | None:
     """What plain CART with as many leaves reaches on the same clusters; None where it cannot be grown."""
-    if context is None or isinstance(context, LazyContext) or context.rows.encoded.searched is not None:
+    if context is None or not context.in_memory or context.rows.encoded.searched is not None:
         return None
     tell("plain CART")
     rows, reference = context.rows, context.reference
