@@ -93,8 +93,7 @@ def _work(sets: Sets, name: str, seed: int) -> Record:
         result["curve"] = []
         for penalty in PENALTIES:
             model, seconds = fit_quietly(
-                ExplainableKMeans(k, algorithm="exshallow", depth_penalty=penalty, reference=reference.centers),
-                X,
+                ExplainableKMeans(k, algorithm="exshallow", depth_penalty=penalty, reference=reference.centers), X
             )
             figures = figures_of(model, X, reference, seconds)
             result["curve"].append([penalty, figures["cost_ratio"], figures["waes"]])

@@ -37,10 +37,7 @@ from cutwise.tree.refine import Judgement, SearchCheaper, leaves_by, replay
 from cutwise.tree.refine_sample import Tests
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from ._growth import (
-    Growing,
-    LabelProblem,
-)
+from ._growth import Growing, LabelProblem
 from .table_scaler import EXACT_SCALERS, TableScaler, standardize
 from .training import (
     MEASURED,

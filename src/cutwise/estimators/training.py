@@ -729,11 +729,7 @@ class ReferenceRecipe:
 
 
 def make_reference(
-    recipe: ReferenceRecipe,
-    table: Table,
-    space: MetricSpace,
-    sample_weight: Float64 | None,
-    stages: Stages,
+    recipe: ReferenceRecipe, table: Table, space: MetricSpace, sample_weight: Float64 | None, stages: Stages
 ) -> FitContext:
     """Find the reference, and encode those of the n rows that take part."""
     k, n_jobs, objective = recipe.n_clusters, recipe.n_jobs, recipe.objective

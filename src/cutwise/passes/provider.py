@@ -797,13 +797,7 @@ class PassProvider:
         )
 
 
-_KINDS = {
-    CheapestCut: COSTS,
-    CheapestTie: LABELS,
-    FewestDisagree: LABELS,
-    FewestMistakes: LABELS,
-    LeastInduced: SIDES,
-}
+_KINDS = {CheapestCut: COSTS, CheapestTie: LABELS, FewestDisagree: LABELS, FewestMistakes: LABELS, LeastInduced: SIDES}
 
 
 def _payload(rows: Rows, kind: str | None, k: int) -> npt.NDArray[Any]:

@@ -45,17 +45,7 @@ from cutwise.table.table import (
 )
 
 from .provider import MOST_BYTES, Rows
-from .sources import (
-    BATCH_ROWS,
-    Again,
-    Codes,
-    LazyTable,
-    Part,
-    Seen,
-    add_kinds,
-    extents_of,
-    fingerprint_of,
-)
+from .sources import BATCH_ROWS, Again, Codes, LazyTable, Part, Seen, add_kinds, extents_of, fingerprint_of
 from .spill import Column, Copies, RowNodes
 from .sums import Bins, Gathered, Scale, T, Total, add_powers, plan_bins, run_together, total_by
 

@@ -392,9 +392,7 @@ T = TypeVar("T")
 
 
 def run_together(
-    calls: Sequence[Callable[[], T]],
-    serve: Callable[[list[Any]], list[Any]],
-    askers: dict[int, Callable[[Any], Any]],
+    calls: Sequence[Callable[[], T]], serve: Callable[[list[Any]], list[Any]], askers: dict[int, Callable[[Any], Any]]
 ) -> list[T]:
     """What some functions give that ask for passes: side by side, so that one pass serves all that wait for one.
 

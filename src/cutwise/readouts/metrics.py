@@ -36,13 +36,7 @@ METRICS = (*OBJECTIVES, FEATURE_SPACE)
 
 
 def tree_cost(
-    tree: Tree,
-    X: Any,
-    *,
-    metric: str | None = None,
-    Z: Any = None,
-    K: Any = None,
-    sample_weight: Any = None,
+    tree: Tree, X: Any, *, metric: str | None = None, Z: Any = None, K: Any = None, sample_weight: Any = None
 ) -> float:
     """Cost of the clusters that a tree makes of the rows, each with a center of its own.
 
@@ -84,14 +78,7 @@ def tree_cost(
     return _cost(routed.predict(table), *_space(tree, X, table, metric, Z, K), weights)
 
 
-def partition_cost(
-    X: Any,
-    labels: Any,
-    *,
-    metric: str = "kmeans",
-    K: Any = None,
-    sample_weight: Any = None,
-) -> float:
+def partition_cost(X: Any, labels: Any, *, metric: str = "kmeans", K: Any = None, sample_weight: Any = None) -> float:
     """Cost of any partition, each cluster with a center of its own: what ``tree_cost`` is compared with.
 
     Parameters
@@ -200,13 +187,7 @@ def normalized_mutual_information(tree: Tree, X: Any, labels: Any = None, sample
 
 
 def surrogate_cost(
-    tree: Tree,
-    X: Any,
-    centers: Any = None,
-    *,
-    metric: str | None = None,
-    Z: Any = None,
-    sample_weight: Any = None,
+    tree: Tree, X: Any, centers: Any = None, *, metric: str | None = None, Z: Any = None, sample_weight: Any = None
 ) -> float:
     """Cost of the tree's clusters when every row is served by the reference center of its leaf's label.
 
@@ -461,10 +442,7 @@ def _space(tree: Any, X: Any, table: Table, metric: str | None, Z: Any, K: Any) 
 
 
 def _cost(
-    codes: npt.NDArray[np.int32],
-    metric: str,
-    space: Table | npt.NDArray[Any],
-    weights: npt.NDArray[np.float64] | None,
+    codes: npt.NDArray[np.int32], metric: str, space: Table | npt.NDArray[Any], weights: npt.NDArray[np.float64] | None
 ) -> float:
     """Cost of a partition by centers of its own."""
     if isinstance(space, Table):

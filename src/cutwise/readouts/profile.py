@@ -323,10 +323,7 @@ def _edges(low: float, high: float, least: float, most: float, *, whole: bool) -
 
 
 def order_statistics(
-    rows: BatchedRows,
-    groups_of: Callable[[Slice], Int32],
-    ranks: Int64,
-    values_of: Callable[[Slice], npt.NDArray[Any]],
+    rows: BatchedRows, groups_of: Callable[[Slice], Int32], ranks: Int64, values_of: Callable[[Slice], npt.NDArray[Any]]
 ) -> Float64:
     """The values of some ranks, from 0, in groups of rows and in all of them, the last; (d, n_groups + 1, n).
 

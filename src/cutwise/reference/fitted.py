@@ -93,12 +93,7 @@ def from_estimator(
 
 
 def fitted_labels(
-    estimator: Any,
-    rows: Any,
-    n_rows: int,
-    *,
-    near: Reference | None = None,
-    preprocessor: Any = None,
+    estimator: Any, rows: Any, n_rows: int, *, near: Reference | None = None, preprocessor: Any = None
 ) -> npt.NDArray[Any]:
     """What a fitted clusterer says of rows: its ``labels_`` where it was fitted on them, else what it predicts.
 

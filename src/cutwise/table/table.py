@@ -323,11 +323,7 @@ def check_unique(names: Sequence[object], *, what: str = "X") -> None:
 
 
 def check_same_columns(
-    fitted: Columns,
-    given: Columns,
-    *,
-    estimator: str = "the model",
-    tested: npt.NDArray[np.integer] | None = None,
+    fitted: Columns, given: Columns, *, estimator: str = "the model", tested: npt.NDArray[np.integer] | None = None
 ) -> None:
     """Refuses a table whose columns are not those of fit, by scikit-learn's rule and in its words.
 

@@ -27,11 +27,7 @@ class Asked(NamedTuple):
 
 
 def ask(
-    searched: SearchedColumns,
-    cut: NodeTest,
-    values: Float64,
-    weights: Int64 | None,
-    along: Float64 | None,
+    searched: SearchedColumns, cut: NodeTest, values: Float64, weights: Int64 | None, along: Float64 | None
 ) -> Asked:
     """Say a cut in the table's columns.
 

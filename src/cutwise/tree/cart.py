@@ -88,11 +88,7 @@ def _grow(
 
 
 def _convert(
-    nodes: Nodes,
-    columns: Values,
-    n_rows: int,
-    is_integer: npt.NDArray[np.bool_],
-    counts: npt.NDArray[np.int64] | None,
+    nodes: Nodes, columns: Values, n_rows: int, is_integer: npt.NDArray[np.bool_], counts: npt.NDArray[np.int64] | None
 ) -> GrownTree:
     """Route the rows as scikit-learn does, and place each threshold in the gap that it finds there."""
     left, right, feature, limit, cluster = nodes

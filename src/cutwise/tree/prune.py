@@ -14,11 +14,7 @@ from cutwise.tree.threshold_tree import ThresholdTree
 
 
 def prune_to_agreement(
-    grown: GrownTree,
-    labels: Int32,
-    n_clusters: int,
-    max_leaves: int,
-    weights: Int64 | None = None,
+    grown: GrownTree, labels: Int32, n_clusters: int, max_leaves: int, weights: Int64 | None = None
 ) -> GrownTree:
     """Of all subtrees with at most ``max_leaves`` leaves, one whose leaves agree with the labels on most rows.
 

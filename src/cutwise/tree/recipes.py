@@ -62,9 +62,7 @@ RECIPES = {
         "the fewest rows are separated, in a surrogate feature", base=FeatureMistakeCriterion, explains=()
     ),
     "exkmc": Recipe(
-        "each side costs least by one center",
-        expansion=SurrogateCriterion,
-        explains=("centers", "labels", "kernel"),
+        "each side costs least by one center", expansion=SurrogateCriterion, explains=("centers", "labels", "kernel")
     ),
     "expand": Recipe(
         "the fewest rows differ from their side's commonest cluster",

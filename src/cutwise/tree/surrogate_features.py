@@ -179,13 +179,7 @@ class ChiSquaredFeatures:
 
 
 def surrogate_features(
-    kernel: str,
-    *,
-    gamma: float = 1.0,
-    beta: float = 1.0,
-    taylor_order: int = 4,
-    shift: bool = True,
-    n_terms: int = 5,
+    kernel: str, *, gamma: float = 1.0, beta: float = 1.0, taylor_order: int = 4, shift: bool = True, n_terms: int = 5
 ) -> dict[str, SurrogateFeatures]:
     """Every kind of surrogate features that a kernel has.
 
