@@ -45,35 +45,11 @@ _HOMES["Batches"] = "cutwise.passes.sources"
 _HOMES["ThresholdTree"] = "cutwise.tree.threshold_tree"
 
 __all__ = [
-    "Batches",
-    "ClusterExplainer",
-    "CostCurve",
-    "ExplainableKMeans",
-    "ExplainableKMedians",
-    "ExplainableKernelKMeans",
-    "KMedians",
-    "KernelKMeans",
-    "Report",
-    "TableScaler",
-    "ThresholdTree",
-    "TreeFront",
-    "baselines",
-    "cost_curve",
-    "datasets",
-    "explain_pipeline",
-    "export_graphviz",
-    "export_json",
-    "export_markdown",
-    "export_polars",
-    "export_python",
-    "export_sql",
-    "export_text",
-    "load_model",
-    "metrics",
-    "plot",
-    "report",
-    "tune_depth_penalty",
-]
+    "Batches", "ClusterExplainer", "CostCurve", "ExplainableKMeans", "ExplainableKMedians", "ExplainableKernelKMeans",
+    "KMedians", "KernelKMeans", "Report", "TableScaler", "ThresholdTree", "TreeFront", "baselines", "cost_curve",
+    "datasets", "explain_pipeline", "export_graphviz", "export_json", "export_markdown", "export_polars",
+    "export_python", "export_sql", "export_text", "load_model", "metrics", "plot", "report", "tune_depth_penalty",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

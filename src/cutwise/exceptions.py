@@ -41,33 +41,13 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 __all__ = [
-    "ChangedDataError",
-    "ColumnMismatchError",
-    "ColumnNamesWarning",
-    "CutwiseError",
-    "CutwiseWarning",
-    "DataSetUnavailableError",
-    "DominantColumnWarning",
-    "EmptyClusterWarning",
-    "IdentifierWarning",
-    "InfeasibleLimitsError",
-    "InvalidInputError",
-    "LargeIntegersWarning",
-    "MissingDependencyError",
-    "ModelFileError",
-    "NotFiniteError",
-    "NotNumericError",
-    "NotPositiveDefiniteWarning",
-    "ScaledColumnsWarning",
-    "UnknownLevelsWarning",
-    "UnknownOptionError",
-    "UnseparableCentersWarning",
-    "UnsupportedInputError",
-    "did_you_mean",
-    "listed",
-    "shown",
+    "ChangedDataError", "ColumnMismatchError", "ColumnNamesWarning", "CutwiseError", "CutwiseWarning",
+    "DataSetUnavailableError", "DominantColumnWarning", "EmptyClusterWarning", "IdentifierWarning",
+    "InfeasibleLimitsError", "InvalidInputError", "LargeIntegersWarning", "MissingDependencyError", "ModelFileError",
+    "NotFiniteError", "NotNumericError", "NotPositiveDefiniteWarning", "ScaledColumnsWarning", "UnknownLevelsWarning",
+    "UnknownOptionError", "UnseparableCentersWarning", "UnsupportedInputError", "did_you_mean", "listed", "shown",
     "warn",
-]
+]  # fmt: skip
 
 
 def shown(value: object) -> str:

@@ -19,16 +19,7 @@ from cutwise.readouts.metrics import (
 )
 
 __all__ = [
-    "ImmCertificate",
-    "adjusted_rand_index",
-    "cost_ratio",
-    "imm_certificate",
-    "imm_guarantee",
-    "n_mistakes",
-    "normalized_mutual_information",
-    "partition_cost",
-    "surrogate_cost",
-    "tree_cost",
-    "weighted_average_depth",
+    "ImmCertificate", "adjusted_rand_index", "cost_ratio", "imm_certificate", "imm_guarantee", "n_mistakes",
+    "normalized_mutual_information", "partition_cost", "surrogate_cost", "tree_cost", "weighted_average_depth",
     "weighted_average_explanation_size",
-]
+]  # fmt: skip

@@ -49,21 +49,9 @@ _NAN_TEST: Mapping[str, str | None] = {
     "tsql": None,
 }
 Dialect = Literal[
-    "duckdb",
-    "postgres",
-    "sqlite",
-    "mysql",
-    "bigquery",
-    "snowflake",
-    "redshift",
-    "spark",
-    "databricks",
-    "trino",
-    "hive",
-    "clickhouse",
-    "oracle",
-    "tsql",
-]
+    "duckdb", "postgres", "sqlite", "mysql", "bigquery", "snowflake", "redshift", "spark", "databricks", "trino",
+    "hive", "clickhouse", "oracle", "tsql",
+]  # fmt: skip
 Form = Literal["select", "case", "view", "update"]
 Values = Literal["labels", "names"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
