@@ -8,7 +8,7 @@ import pytest
 
 from cutwise import datasets, metrics
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
-from cutwise.reference import memory
+from cutwise.reference import resources
 
 SETS = {
     "basis": lambda seed: datasets.make_standard_basis(6),
@@ -191,6 +191,6 @@ def test_a_real_set_is_asked_for_by_its_name():
 
 @pytest.mark.parametrize("make", [datasets.make_hypercube, datasets.make_synthetic_ii])
 def test_rows_that_would_not_fit_in_memory_are_refused_with_their_size(make, monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 100_000)
+    monkeypatch.setattr(resources, "available_memory", lambda: 100_000)
     with pytest.raises(InvalidInputError, match=r"500 rows and 100 columns, for 5 clusters, takes 391 KiB of memory"):
         make(5, 100)

@@ -82,13 +82,13 @@ def test_given_clusters_have_a_curve_too(algorithm):
 
 
 def test_where_sizes_are_chosen_anew_a_few_points_come_from_one_growth(monkeypatch):
-    from cutwise.estimators import _growth
+    from cutwise.estimators import cluster_explainer
 
     few = load_digits().target < 5
     X, y = load_digits().data[few][:150], load_digits().target[few][:150]
     model = ClusterExplainer().fit(X, y)
     grown = []
-    monkeypatch.setattr(_growth, "grow_tree", lambda *a, **k: (grown.append(k), grow_tree(*a, **k))[1])
+    monkeypatch.setattr(cluster_explainer, "grow_tree", lambda *a, **k: (grown.append(k), grow_tree(*a, **k))[1])
     curve = cost_curve(model, X, y)
     assert len(grown) == 4  # expand, exshallow, exgreedy, imm: each once
     assert len(curve.n_leaves) <= 5

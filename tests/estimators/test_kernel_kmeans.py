@@ -19,7 +19,7 @@ from cutwise.exceptions import (
     NotPositiveDefiniteWarning,
     UnknownOptionError,
 )
-from cutwise.reference import memory
+from cutwise.reference import resources
 from cutwise.reference.kernels import KERNELS
 
 RNG = np.random.default_rng(2)
@@ -150,7 +150,7 @@ def test_what_cannot_be_used_is_refused(monkeypatch):
     given = KernelKMeans(2, kernel="precomputed", random_state=0).fit(np.eye(4))
     with pytest.raises(ColumnMismatchError, match="one column for each of the 4 training rows"):
         given.predict(np.eye(3))
-    monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
+    monkeypatch.setattr(resources, "available_memory", lambda: 10_000)
     with pytest.raises(InvalidInputError, match="nystroem"):
         KernelKMeans(2).fit(BLOBS)
     assert KernelKMeans(2, approximation="nystroem", n_components=5, random_state=0).fit(BLOBS).n_iter_ > 0

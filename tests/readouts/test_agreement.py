@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 
 from cutwise import ClusterExplainer, ExplainableKernelKMeans, ExplainableKMeans, ExplainableKMedians, metrics
 from cutwise.exceptions import InvalidInputError
-from cutwise.readouts.partitions import adjusted_rand, contingency, normalized_information
+from cutwise.readouts.metrics import adjusted_rand, contingency, normalized_information
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 2))

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from cutwise.readouts.explained import advice, explained_words, ratio_words, table_notes
+from cutwise.readouts.words import advice, explained_words, ratio_words, table_notes
 
 OWN, COSTS = "the k-means clusters", "squared distances"
 

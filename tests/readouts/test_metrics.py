@@ -232,7 +232,7 @@ def test_noise_in_a_partition_costs_nothing():
 
 
 def test_columns_are_taken_in_blocks_where_there_are_many(monkeypatch):
-    import cutwise.readouts.partitions as costs
+    import cutwise.readouts.metrics as costs
 
     _, tree, X = problem(12)
     whole = [metrics.tree_cost(tree, form(X), metric="kmedians") for form in (np.asarray, sparse.csr_array)]

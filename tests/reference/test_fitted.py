@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_info
 
 from cutwise.exceptions import CutwiseWarning, InvalidInputError
 from cutwise.reference.fitted import from_estimator
-from cutwise.reference.threads import one_thread
+from cutwise.reference.resources import one_thread
 from cutwise.table.intake import read_table
 
 

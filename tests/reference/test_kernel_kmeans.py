@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutwise import KernelKMeans
-from cutwise.readouts.partitions import kernel_cost
+from cutwise.readouts.metrics import kernel_cost
 from cutwise.reference.feature_space import feature_space
 from cutwise.reference.kernel_kmeans import _lloyd, kernel_kmeans
-from cutwise.reference.threads import one_thread
+from cutwise.reference.resources import one_thread
 from cutwise.table.intake import read_table
 
 RNG = np.random.default_rng(1)

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 from cutwise.exceptions import InvalidInputError, UnknownOptionError
-from cutwise.reference import memory
+from cutwise.reference import resources
 from cutwise.reference.gram import check_precomputed, matrix_gram
 from cutwise.reference.kernel_input import check_domain, read_kernel
 from cutwise.reference.kernels import KERNELS
@@ -67,7 +67,7 @@ def test_blocks_and_threads_change_no_bit(name, monkeypatch):
     kernel = settled(name)
     rows = kernel.prepare(ROWS)
     whole = kernel.between(rows, rows)
-    monkeypatch.setattr("cutwise.reference.threads.BLOCK", 30)
+    monkeypatch.setattr("cutwise.reference.resources.BLOCK", 30)
     assert np.allclose(kernel.between(rows, rows), whole, rtol=1e-14, atol=1e-14)
     assert np.array_equal(kernel.between(rows, rows), kernel.between(rows, rows, n_jobs=3))
 
@@ -155,16 +155,16 @@ def test_the_default_gamma_follows_the_spread_and_not_the_place_of_the_rows():
 
 def test_a_matrix_that_would_not_fit_is_refused_with_its_size_and_the_way_out(monkeypatch):
     kernel = settled("rbf")
-    monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+    monkeypatch.setattr(resources, "available_memory", lambda: 1000)
     with pytest.raises(InvalidInputError, match=r'1\.1 KiB of memory, and 1,000 bytes .*\n.*"nystroem"'):
         matrix_gram(kernel, kernel.prepare(ROWS))
-    monkeypatch.setattr(memory, "available_memory", lambda: 2000)
+    monkeypatch.setattr(resources, "available_memory", lambda: 2000)
     assert matrix_gram(kernel, kernel.prepare(ROWS)).matrix.shape == (12, 12)
 
 
 def test_the_memory_that_is_available_is_known_here():
-    assert 2**20 < memory.available_memory() < 2**60
-    assert [memory.in_words(n) for n in (10, 2**31, 10**15)] == ["10 bytes", "2.0 GiB", "909 TiB"]
+    assert 2**20 < resources.available_memory() < 2**60
+    assert [resources.in_words(n) for n in (10, 2**31, 10**15)] == ["10 bytes", "2.0 GiB", "909 TiB"]
 
 
 def test_matrices_that_are_no_kernel_matrices_are_refused():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cutwise.tree.cart import cart_trees
-from cutwise.tree.prune import prune_to_agreement
+from cutwise.tree.subtree import prune_to_agreement
 
 
 def grow(rng, n_leaves, n=60, k=3):

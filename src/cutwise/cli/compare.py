@@ -12,8 +12,7 @@ from cutwise.cli.columns import Task, clustering
 from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, LimitOptions, MaxLeaves
 from cutwise.cli.screen import note, print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning, InfeasibleLimitsError
-from cutwise.readouts.explained import table_notes
-from cutwise.readouts.words import finite, percent
+from cutwise.readouts.words import finite, percent, table_notes
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.tree.recipes import recipes_for
 

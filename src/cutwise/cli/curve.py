@@ -14,8 +14,7 @@ from cutwise.cli.models import print_rules
 from cutwise.cli.options import AsJson, ClusteringOptions, GrowthOptions, LimitOptions, of_output, of_tree
 from cutwise.cli.screen import Outputs, note, print_json, print_line, print_table, warnings_name, working
 from cutwise.exceptions import EmptyClusterWarning, InvalidInputError
-from cutwise.readouts.explained import table_notes
-from cutwise.readouts.words import percent
+from cutwise.readouts.words import percent, table_notes
 from cutwise.reference.objective import OBJECTIVES
 from cutwise.tree.recipes import recipes_for
 

@@ -15,10 +15,9 @@ from cutwise.cli.screen import note, print_line, print_table
 from cutwise.cli.tables import Source, open_source
 from cutwise.estimators import advice_of, agreement_of, algorithm_of, certificate_line, words_of
 from cutwise.exceptions import ColumnMismatchError, InvalidInputError, ModelFileError, did_you_mean, listed
-from cutwise.readouts.explained import explained_words, ratio_words
 from cutwise.readouts.rules import table_lines
 from cutwise.readouts.shown import MOST_LEVELS, shortened
-from cutwise.readouts.words import percent, quoted
+from cutwise.readouts.words import explained_words, percent, quoted, ratio_words
 from cutwise.table.table import are_plain
 
 if TYPE_CHECKING:

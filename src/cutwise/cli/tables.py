@@ -27,7 +27,7 @@ from cutwise.cli.screen import note, working
 from cutwise.cli.text import check_names_differ, find_layout, first_lines, may_hold_codes, read_text, rows_alone
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, listed
 from cutwise.passes.sources import polars_table, scan_dataset
-from cutwise.reference.memory import in_words
+from cutwise.reference.resources import in_words
 from cutwise.table.intake import check_option
 from cutwise.table.mixed import MOST_ITEMS
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from cutwise.core import Float64, Int32
 from cutwise.exceptions import InvalidInputError
-from cutwise.reference.memory import check_fits
+from cutwise.reference.resources import check_fits
 from cutwise.table.intake import Seed, check_integer, check_number, check_option, read_random_state
 from cutwise.tree.threshold_tree import ThresholdTree
 

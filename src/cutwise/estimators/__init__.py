@@ -8,6 +8,9 @@ from cutwise.estimators._curve import cost_curve as cost_curve
 from cutwise.estimators._document import advice_of as advice_of
 from cutwise.estimators._document import agreement_of as agreement_of
 from cutwise.estimators._document import algorithm_of as algorithm_of
+from cutwise.estimators._document import certificate_line as certificate_line
+from cutwise.estimators._document import imm_certificate as imm_certificate
+from cutwise.estimators._document import imm_guarantee as imm_guarantee
 from cutwise.estimators._document import model_document as model_document
 from cutwise.estimators._document import words_of as words_of
 from cutwise.estimators._explainable import ExplainableClusterer as ExplainableClusterer
@@ -20,9 +23,6 @@ from cutwise.estimators._exports import export_python as export_python
 from cutwise.estimators._exports import export_sql as export_sql
 from cutwise.estimators._exports import export_text as export_text
 from cutwise.estimators._front import TreeFront as TreeFront
-from cutwise.estimators._guarantee import certificate_line as certificate_line
-from cutwise.estimators._guarantee import imm_certificate as imm_certificate
-from cutwise.estimators._guarantee import imm_guarantee as imm_guarantee
 from cutwise.estimators._load import load_model as load_model
 from cutwise.estimators._report import Report as Report
 from cutwise.estimators._report import check_form as check_form

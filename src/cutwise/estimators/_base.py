@@ -29,11 +29,11 @@ from cutwise.exceptions import (
 from cutwise.passes.sources import LazyTable, TreeColumn, as_lazy, lazy_cost
 from cutwise.readouts.changes import Change, changes_in_words, explain_rows, smallest_changes
 from cutwise.readouts.conditions import path_rule
-from cutwise.readouts.explained import below_one_reason
 from cutwise.readouts.labeled_tree import LabeledTree, LeafCounts, count_leaves, read_cluster_names, sum_up
 from cutwise.readouts.rules import Rules, build_rules, rules_html
 from cutwise.readouts.sklearn import to_sklearn
 from cutwise.readouts.sql import tree_sql
+from cutwise.readouts.words import below_one_reason
 from cutwise.reference.objective import KMEANS, Objective, sum_costs, sum_weights
 from cutwise.table.convert import NamedMatrix
 from cutwise.table.intake import (

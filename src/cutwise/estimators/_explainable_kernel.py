@@ -18,10 +18,10 @@ from cutwise.estimators.training import FitContext, MetricSpace, TrainingRows, T
 from cutwise.exceptions import InvalidInputError, listed
 from cutwise.reference.feature_space import FeatureSpace
 from cutwise.reference.fitted import fitted_labels, from_estimator
+from cutwise.reference.gram import NystroemMap
 from cutwise.reference.kernel_centers import KernelCenters, warn_if_negative
 from cutwise.reference.kernel_input import check_domain
 from cutwise.reference.kernels import KERNELS, PRECOMPUTED, Kernel
-from cutwise.reference.nystroem import NystroemMap
 from cutwise.reference.objective import FEATURE_SPACE, KMEANS, LazyCosts, Reference, wrong_number
 from cutwise.table.convert import as_dense
 from cutwise.table.labels import read_labels

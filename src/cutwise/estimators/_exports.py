@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutwise.estimators._base import TreeEstimator, fitted
-from cutwise.estimators._document import model_document
-from cutwise.estimators._guarantee import certificate_line
+from cutwise.estimators._document import certificate_line, model_document
 from cutwise.exceptions import InvalidInputError, MissingDependencyError, UnsupportedInputError
 from cutwise.passes.sources import polars_expression
 from cutwise.readouts.code import tree_python

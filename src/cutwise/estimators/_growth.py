@@ -19,11 +19,10 @@ from cutwise.tree.cart import cart_trees
 from cutwise.tree.growing import GrownTree
 from cutwise.tree.limits import Limits
 from cutwise.tree.provider import Provider
-from cutwise.tree.prune import prune_to_agreement
 from cutwise.tree.recipes import unless_refused
 from cutwise.tree.refine import SearchCheaper
 from cutwise.tree.refine_labels import refine_agreement
-from cutwise.tree.subtree import truncate_growth
+from cutwise.tree.subtree import prune_to_agreement, truncate_growth
 
 ATTEMPTS = 4
 

@@ -14,13 +14,13 @@ from cutwise._progress import Stages
 from cutwise.estimators._columns import RemembersColumns
 from cutwise.exceptions import ColumnMismatchError, CutwiseWarning, InvalidInputError, warn
 from cutwise.reference.feature_space import FeatureSpace, feature_space
+from cutwise.reference.gram import NystroemMap
 from cutwise.reference.kernel_centers import warn_if_negative
 from cutwise.reference.kernel_input import check_domain, needs_nonnegative
 from cutwise.reference.kernel_kmeans import INITS, Partition, kernel_kmeans
 from cutwise.reference.kernels import PRECOMPUTED
-from cutwise.reference.nystroem import NystroemMap
 from cutwise.reference.objective import sum_costs, sum_weights
-from cutwise.reference.threads import one_thread
+from cutwise.reference.resources import one_thread
 from cutwise.table.intake import (
     Seed,
     check_integer,

@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from cutwise.estimators import CostCurve, TreeFront, cost_curve
 from cutwise.plot.base import Inks, new_axes
-from cutwise.readouts.explained import below_one
 from cutwise.readouts.shown import COLORS
-from cutwise.readouts.words import percent
+from cutwise.readouts.words import below_one, percent
 
 if TYPE_CHECKING:
     from cutwise.estimators import ExplainableClusterer, TreeEstimator

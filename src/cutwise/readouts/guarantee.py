@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cutwise.table.table import as_matrix
 from cutwise.tree.threshold_tree import ThresholdTree
 
-from .explained import below_one_reason
+from .words import below_one_reason
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,20 @@ from cutwise.core import Float64, Int32
 from cutwise.exceptions import InvalidInputError
 from cutwise.table.table import Table
 
-from .gram import FeatureGram, Gram, MatrixGram, check_precomputed, matrix_gram
+from .gram import (
+    FeatureGram,
+    Gram,
+    MatrixGram,
+    NystroemMap,
+    check_precomputed,
+    matrix_gram,
+    nystroem_gram,
+    nystroem_map,
+)
 from .kernel_centers import KernelCenters, cost_or_zero
 from .kernel_input import read_kernel
 from .kernels import PRECOMPUTED, Kernel
-from .nystroem import NystroemMap, nystroem_gram, nystroem_map
-from .threads import one_thread
+from .resources import one_thread
 
 Intp = npt.NDArray[np.intp]
 

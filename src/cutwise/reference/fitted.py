@@ -22,7 +22,7 @@ from cutwise.table.labels import read_labels
 from cutwise.table.table import Table
 
 from .objective import KMEANS, Objective, Reference, from_centers, from_labels, wrong_number
-from .threads import one_thread
+from .resources import one_thread
 
 _MOST_MISTAKEN = 0.05
 """Share of rows whose label may differ from what the clusterer says of them now; ties and float32 make far fewer."""

@@ -14,7 +14,7 @@ from cutwise.table.convert import as_dense
 
 from .gram import matrix_gram
 from .kernels import PRECOMPUTED, Kernel
-from .threads import each_block
+from .resources import each_block
 
 TIE = 1e-12
 """Differences of squared distances that are rounding, as a share of the largest kernel of a row with itself."""

@@ -14,8 +14,7 @@ from cutwise.table.convert import as_dense
 from cutwise.table.intake import check_number
 from cutwise.table.table import Columns, Table
 
-from .kernels import KERNELS, Kernel, KernelFunction
-from .pairwise import FORMULAS, Constants
+from .kernels import FORMULAS, KERNELS, Constants, Kernel, KernelFunction
 
 
 def read_kernel(

@@ -16,8 +16,8 @@ from cutwise.table.table import as_matrix
 from .feature_space import FeatureSpace
 from .gram import FeatureGram
 from .kernel_centers import TIE, nearest_centers
+from .resources import one_thread
 from .search import each, find_reference
-from .threads import one_thread
 
 INITS = ("k-means++", "random")
 

@@ -13,9 +13,9 @@ from cutwise.table.table import EncodedTable
 from .growing import GrownTree
 from .limits import Limits
 from .provider import MemoryProvider
-from .prune import prune_to_agreement
 from .refine import replay
 from .refine_sample import Cuts, bin_rows, distinct_rows, place_tests, room, searched_columns
+from .subtree import prune_to_agreement
 
 SEARCHED_ROWS = 10_000
 MOST_BINS, FEWEST_BINS = 160, 16

@@ -12,8 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from cutwise.exceptions import MissingDependencyError
-from cutwise.readouts.explained import explained_words, ratio_words
-from cutwise.readouts.words import percent, rows
+from cutwise.readouts.words import explained_words, percent, ratio_words, rows
 
 PROFILE_ROWS = 6
 """Columns that a card shows at once; the others are in the table below them."""
