@@ -78,6 +78,13 @@ struct InducedSearch {
   SideTotals *side_totals = nullptr;
   DepthBounds *depths = nullptr;
 
+  // The bound of cuts that all cost so much more than it says.
+  Key raised(Key bound, int64_t by) const {
+    bound.score += static_cast<double>(by) / static_cast<double>(current);
+    bound.induced += by;
+    return bound;
+  }
+
   bool may_win(const Key &bound, const Key &than) const { return bound < than || DepthScore::is_near(bound.score, than.score); }
 
   struct SideCosts {
@@ -90,7 +97,8 @@ struct InducedSearch {
       for (size_t r = 0; r < n; ++r) is_left[l.cluster[r]] = 1;
     }
 
-    int64_t of(int32_t row, bool left) const {
+    // beyond: raised by what it costs above its second nearest center, where neither of the two is on the side.
+    int64_t of(int32_t row, bool left, int64_t &beyond) const {
       const Cost *cost = search.excess + row * search.node.k;
       const Index nearest = search.node.cluster[row];
       if (static_cast<bool>(is_left[nearest]) == left) return cost[nearest];
@@ -99,7 +107,12 @@ struct InducedSearch {
       const size_t begin = left ? 0 : n_left, end = left ? n_left : line.size();
       Cost least = std::numeric_limits<Cost>::max();
       for (size_t r = begin; r < end; ++r) least = std::min(least, cost[line.cluster[r]]);
+      beyond += least - cost[next];
       return least;
+    }
+    int64_t of(int32_t row, bool left) const {
+      int64_t beyond = 0;
+      return of(row, left, beyond);
     }
 
     Sides both(int32_t row) const { return {of(row, true), of(row, false)}; }
@@ -305,14 +318,16 @@ struct InducedSearch {
     const auto [first, last] = bins_between(span);
     std::vector<Bin> middle(last - first);
     int64_t sum = base, count = 0;  // everything in the middle counted as right, once added below
+    int64_t beyond = 0;             // the bound
     const BinReader bin_of(node.encoded, column);
+    const double room = mine.cut.feature < 0 ? std::numeric_limits<double>::infinity()
+                                             : (mine.score - span.bound.score) * static_cast<double>(current);
     for (int64_t i = 0; i < node.n; ++i) {
       const int32_t row = node.rows[i], bin = bin_of(row);
-      if (bin < first) {
-        sum += sides.of(row, true);
-        count += node.count_of(row);
-      } else if (bin >= last) {
-        sum += sides.of(row, false);
+      if (bin < first || bin >= last) {
+        sum += sides.of(row, bin < first, beyond);
+        if (bin < first) count += node.count_of(row);
+        if (static_cast<double>(beyond) > room && !may_win(raised(span.bound, beyond), mine)) return;
       } else {
         const Sides cost = sides.both(row);
         Bin &here = middle[bin - first];
