@@ -154,11 +154,9 @@ struct InducedSearch {
       walk_bins(
           node, feature, line, [](int32_t) { return false; },
           [&](double, const auto &at, bool) { add(at.n_left(), at.loss(), at.count(), at.count()); },
-          [&](int32_t, const std::vector<int64_t> &bounds, const int64_t *cells, const auto &at) {
-            int64_t inside = 0;
-            if (node.width == 2)
-              for (int32_t c : node.survivors.clusters) inside += cells[c * 2 + 1];
-            for (size_t i = 0; i < bounds.size(); ++i) add(at.n_left() + i, bounds[i], at.count(), at.count() + inside);
+          [&](int32_t, const std::vector<int64_t> &bounds, const auto &at) {
+            for (size_t i = 0; i < bounds.size(); ++i)
+              add(at.n_left() + i, bounds[i], at.count() - at.count_in_bin(), at.count());
           });
     }
     const auto has_no_cut = [](const Span &span) { return span.bound.cut.feature < 0; };

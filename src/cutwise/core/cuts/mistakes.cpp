@@ -67,7 +67,7 @@ struct MistakeSearch {
           if (passed && at.separates_centers() && allowed.holds(threshold, at.n_left()))
             mine.offer(at.loss(), threshold, fewest);
         },
-        [&](int32_t bin, const std::vector<int64_t> &bounds, const int64_t *, const auto &at) {
+        [&](int32_t bin, const std::vector<int64_t> &bounds, const auto &at) {
           int64_t bound = kNone;
           for (size_t i = at.n_left() == 0; i < bounds.size() && at.n_left() + i < line.size(); ++i)
             if (allowed.reaches(low[bin], high[bin], at.n_left() + i)) bound = std::min(bound, bounds[i]);

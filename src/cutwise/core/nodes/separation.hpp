@@ -61,23 +61,23 @@ class Sweep {
     loss_ += is_left_[c] ? -loss : loss;
   }
 
-  // All rows of one bin; cells holds (loss, count) by cluster. Tells whether any counted row was there.
-  bool pass_cells(const int64_t *cells) {
-    bool any = false;
-    const int width = node_.width;
+  // All rows of one bin; cells holds (loss, count) by cluster.
+  void pass_cells(const int64_t *cells) {
+    const int64_t width = node_.width;
+    in_bin_ = {};
     for (int32_t c : node_.survivors.clusters) {
       const int64_t loss = cells[c * width];
-      if (width == 2) {
-        count_ += cells[c * 2 + 1];
-        any = any || cells[c * 2 + 1] != 0;
-      }
-      if (loss == 0) continue;
-      any = true;
+      in_bin_.loss += loss;
+      in_bin_.on_left += loss & -static_cast<int64_t>(is_left_[c]);
+      if (width == 2) in_bin_.count += cells[c * 2 + 1];
       left_[c] += loss;
-      loss_ += is_left_[c] ? -loss : loss;
     }
-    return any;
+    loss_ += in_bin_.loss - 2 * in_bin_.on_left;
+    count_ += in_bin_.count;
   }
+  // Whether a counted row was in the last bin, and how many were.
+  bool any_in_bin() const { return in_bin_.loss > 0 || in_bin_.count > 0; }
+  int64_t count_in_bin() const { return in_bin_.count; }
 
   // All centers at the next coordinate.
   void pass_center() {
@@ -89,15 +89,13 @@ class Sweep {
     }
   }
 
-  // Lower bounds on the loss of cuts inside a bin: bounds[i] with i of the coming centers on the left.
+  // Lower bounds on the loss of cuts inside the last bin: bounds[i] with i of the coming centers on the left.
   void bounds_inside(const int64_t *cells, double high, std::vector<int64_t> &bounds) const {
-    const int width = node_.width;
-    int64_t bound = loss_;
-    for (size_t r = 0; r < n_left_; ++r) bound -= cells[line_.cluster[r] * width];
+    int64_t bound = loss_ - in_bin_.loss + in_bin_.on_left;
     bounds.assign(1, bound);
     for (size_t r = n_left_; r < line_.size() && line_.coordinate[r] < high; ++r) {
       const int32_t c = line_.cluster[r];
-      bound += node_.total_loss(c) - 2 * left_[c] - cells[c * width];
+      bound += node_.total_loss(c) - 2 * left_[c] + cells[c * node_.width];
       bounds.push_back(bound);
     }
   }
@@ -109,6 +107,10 @@ class Sweep {
   std::vector<uint8_t> is_left_;
   int64_t loss_ = 0, count_ = 0;
   size_t n_left_ = 0;
+  // Of the bin passed last: of all clusters, and of those whose centers lie on the left.
+  struct {
+    int64_t loss = 0, on_left = 0, count = 0;
+  } in_bin_;
 };
 
 // The cells of every bin of one column; those of the default bin are the node's totals less the rest.
@@ -141,8 +143,8 @@ class ColumnCells {
 };
 
 // Walks a column bin by bin. on_cut(threshold, sweep, passed) at every cut between bins or centers, `passed` telling
-// whether rows or a center were passed since the cut before; on_inside(bin, bounds, cells, sweep) before a bin that holds
-// several values, see bounds_inside().
+// whether rows or a center were passed since the cut before; on_inside(bin, bounds, sweep) where a bin holds several
+// values, its rows but no centers passed: see bounds_inside().
 template <class Node, class OnCut, class OnInside, class HasAlreadyMistaken>
 void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasAlreadyMistaken &&has_already_mistaken,
                OnCut &&on_cut, OnInside &&on_inside) {
@@ -159,11 +161,12 @@ void walk_bins(const Node &node, int32_t feature, const CenterLine &line, HasAlr
       on_cut(threshold, sweep, true);
     }
     const int64_t *here = cells.at(bin);
+    sweep.pass_cells(here);
     if (low[bin] < high[bin]) {
       sweep.bounds_inside(here, high[bin], bounds);
-      if (sweep.n_left() + bounds.size() > 1 && sweep.n_left() < line.size()) on_inside(bin, bounds, here, sweep);
+      if (sweep.n_left() + bounds.size() > 1 && sweep.n_left() < line.size()) on_inside(bin, bounds, sweep);
     }
-    bool passed = sweep.pass_cells(here);
+    bool passed = sweep.any_in_bin();
     while (sweep.more_centers() && sweep.next_center() <= high[bin]) {
       sweep.pass_center();
       passed = true;
